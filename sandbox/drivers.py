@@ -1,0 +1,20 @@
+"""The drivers by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sandbox.docker_driver import DockerDriver
+from sandbox.driver import Driver, DriverName
+from sandbox.process_driver import ProcessDriver
+from sandbox.rundir import RunDir, default_run_dir
+
+
+def open_driver(name: DriverName, run_dir: Path | None = None) -> Driver:
+    """The driver of that name, with a place in `run_dir`.
+
+    Raises:
+        JudgeFault: the engine does not answer, or the directory cannot be written.
+    """
+    place = RunDir(run_dir or default_run_dir())
+    return DockerDriver(place) if name == "docker" else ProcessDriver(place)

@@ -1,0 +1,39 @@
+"""The environment that a submission runs in, the same for every driver."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from sandbox.driver import Image, Question
+from sandbox.limits import Limits
+
+
+def environment(image: Image, limits: Limits, question: Question, socket: str, tmp: str = "/tmp") -> dict[str, str]:
+    """Variables that the judge sets: the question, a home in `tmp`, caches in `tmp`, and no network."""
+    cache = PurePosixPath(tmp) / "cache"
+    return {
+        "LAMBENCH_SOCKET": socket,
+        "LAMBENCH_CALCULATOR": image.calculator,
+        "LAMBENCH_DEVICE": question.device,
+        "LAMBENCH_DOMAIN": question.domain or "",
+        "LAMBENCH_LABEL_SET": question.label_set or "",
+        "LAMBENCH_MAX_ATOMS_PER_BATCH": str(limits.max_atoms_per_batch),
+        "HOME": tmp,
+        "TMPDIR": tmp,
+        "USER": "lambench",
+        "LOGNAME": "lambench",
+        "XDG_CACHE_HOME": str(cache),
+        "XDG_CONFIG_HOME": str(cache / "config"),
+        "XDG_DATA_HOME": str(cache / "data"),
+        "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
+        "TRITON_CACHE_DIR": str(cache / "triton"),
+        "CUDA_CACHE_PATH": str(cache / "cuda"),
+        "NUMBA_CACHE_DIR": str(cache / "numba"),
+        "MPLCONFIGDIR": str(cache / "matplotlib"),
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "NVIDIA_VISIBLE_DEVICES": question.gpu or "void",
+        "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
+    }

@@ -1,0 +1,68 @@
+"""GPUs of this machine, by UUID, and the lock that keeps it one submission a GPU on the whole host."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from sandbox.verdict import FaultCause, JudgeFault
+
+_UUID = re.compile(r"^\s*(?:GPU|MIG)\s.*?:?\s*(.*?)\s*\(UUID: ((?:GPU|MIG)-[0-9A-Za-z/-]+)\)")
+
+
+class Gpu(NamedTuple):
+    """A GPU, or a MIG slice of one: a device of its own."""
+
+    uuid: str
+    name: str
+
+
+def parse_gpus(listing: str) -> list[Gpu]:
+    """The devices in the output of `nvidia-smi -L`."""
+    found = (_UUID.match(line) for line in listing.splitlines())
+    return [Gpu(match[2], match[1].lstrip("0123456789: ")) for match in found if match]
+
+
+def list_gpus() -> list[Gpu]:
+    """All GPUs that the NVIDIA driver names; empty where there is no driver."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    try:
+        answer = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise JudgeFault(FaultCause.GPU, f"nvidia-smi does not answer ({error}): check the driver") from error
+    return parse_gpus(answer.stdout) if answer.returncode == 0 else []
+
+
+def require_gpus(uuids: list[str]) -> list[Gpu]:
+    """The GPUs that `uuids` name.
+
+    Raises:
+        JudgeFault: one of them is not in this machine. It is never replaced by the CPU.
+    """
+    present = {gpu.uuid: gpu for gpu in list_gpus()}
+    for uuid in uuids:
+        if uuid not in present:
+            have = ", ".join(present) or "none"
+            raise JudgeFault(FaultCause.GPU, f"GPU {uuid} is not in this machine (it has {have}): correct --gpus")
+    return [present[uuid] for uuid in uuids]
+
+
+@contextmanager
+def hold_gpu(uuid: str, lock_dir: Path) -> Iterator[None]:
+    """Holds `uuid` for one submission, waiting for whoever has it now."""
+    lock_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(lock_dir / f"{uuid.replace('/', '_')}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

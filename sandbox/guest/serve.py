@@ -1,0 +1,148 @@
+"""The guest: loads the author's calculator, connects to the judge once, and answers until the judge leaves."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import os
+import platform
+import socket
+import sys
+import traceback
+from importlib import metadata as package_metadata
+from typing import Any, Dict, Mapping, Tuple
+
+import ase
+import numpy as np
+
+from .ase_loop import AseLoop, describe
+from .wire import PROTOCOL, Channel, Closed, Header, parse_header, read_arrays
+
+MAX_REQUEST_HEADER = 1 << 16
+MAX_REQUEST_BYTES = 1 << 34
+REPORTED_MODULES = ("torch", "jax", "tensorflow", "tblite", "e3nn", "torch_sim", "scipy")
+
+
+def load_calculator(environment: Mapping[str, str]) -> Tuple[Any, str]:
+    """The author's calculator, and the `module:factory` that made it.
+
+    The factory gets those of the keywords `device`, `domain`, `label_set` and `model_dir` that it accepts.
+    """
+    name = environment["LAMBENCH_CALCULATOR"]
+    module_name, _, factory_name = name.partition(":")
+    sys.path.insert(0, os.getcwd())
+    factory = getattr(importlib.import_module(module_name), factory_name)
+    offered = {
+        "device": environment.get("LAMBENCH_DEVICE", "cpu"),
+        "domain": environment.get("LAMBENCH_DOMAIN") or None,
+        "label_set": environment.get("LAMBENCH_LABEL_SET") or None,
+        "model_dir": environment.get("LAMBENCH_MODEL_DIR") or os.getcwd(),
+    }
+    parameters = inspect.signature(factory).parameters.values()
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        accepted = {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY}
+        offered = {key: value for key, value in offered.items() if key in accepted}
+    return factory(**offered), name
+
+
+def hello(loop: AseLoop, name: str) -> Dict[str, str]:
+    """What the judge is told of the calculator, as strings."""
+    torch = sys.modules.get("torch")
+    device = torch.cuda.get_device_name(0) if torch is not None and torch.cuda.is_available() else "cpu"
+    elements = getattr(loop.calculator, "elements", None)
+    known = elements if isinstance(elements, (list, tuple, set, frozenset)) else ()
+    numbers = sorted({int(z) for z in known if isinstance(z, (int, np.integer))})
+    return {
+        "op": "hello",
+        "protocol": PROTOCOL,
+        "calculator": "%s (%s)" % (name, type(loop.calculator).__name__),
+        "properties": ",".join(loop.properties),
+        "batch": "true" if loop.batches else "false",
+        "max_atoms_per_batch": str(loop.max_atoms_per_batch if loop.max_atoms_per_batch < 1 << 40 else 0),
+        "elements": ",".join(map(str, numbers)),
+        "device": device,
+        "versions": json.dumps(versions()),
+    }
+
+
+def versions() -> Dict[str, str]:
+    """Versions of Python, numpy, ASE and of the frameworks that the calculator loaded."""
+    found = {"python": platform.python_version(), "numpy": np.__version__, "ase": ase.__version__}
+    for module in REPORTED_MODULES:
+        if module in sys.modules:
+            try:
+                found[module] = package_metadata.version(module.replace("_", "-"))
+            except package_metadata.PackageNotFoundError:
+                found[module] = "unknown"
+    return found
+
+
+def answer_compute(channel: Channel, loop: AseLoop, arrays: Dict[str, Any], wanted: Tuple[str, ...]) -> None:
+    """Computes a batch of structures and sends the result."""
+    result = loop.compute(arrays, wanted)
+    out = [("id", arrays["id"]), ("energy", result.energy)]
+    if result.forces is not None:
+        out.append(("forces", result.forces))
+    if result.stress is not None:
+        out.append(("stress", result.stress))
+    out.append(("status", result.status))
+    said = {"op": "result"}
+    if result.failures:
+        said["failures"] = json.dumps([list(f) for f in result.failures])
+    channel.send(out, said)
+
+
+def serve(channel: Channel, loop: AseLoop) -> None:
+    """Answers messages until the judge says bye or closes the connection."""
+    headers: Dict[bytes, Header] = {}
+    while True:
+        try:
+            message = channel.receive(MAX_REQUEST_HEADER, MAX_REQUEST_BYTES)
+        except Closed:
+            return
+        header = headers.get(message.header)
+        if header is None:
+            header = parse_header(message.header, len(message.payload) - message.data_start)
+            if len(headers) > 256:
+                headers.clear()
+            headers[message.header] = header
+        arrays = read_arrays(message, header)
+        op = header.metadata["op"]
+        if op == "compute":
+            answer_compute(channel, loop, arrays, tuple(header.metadata["properties"].split(",")))
+        elif op == "echo":
+            channel.send([("id", arrays["id"]), ("bytes", arrays["bytes"])], {"op": "echo"})
+        else:
+            return
+
+
+def connect(path: str) -> Channel:
+    """The connection to the judge, which listens at `path`."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.connect(path)
+    return Channel(sock)
+
+
+def main() -> int:
+    """Exit status 0 when the judge left, 3 when the calculator could not be loaded."""
+    path = os.environ["LAMBENCH_SOCKET"]
+    try:
+        calculator, name = load_calculator(os.environ)
+        loop = AseLoop(calculator, int(os.environ.get("LAMBENCH_MAX_ATOMS_PER_BATCH", "0")))
+    except BaseException as error:  # whatever the author's code raised at import is what the author must be told
+        traceback.print_exc()
+        failure = describe(error)
+        said = {
+            "op": "failed",
+            "protocol": PROTOCOL,
+            "class": failure.kind,
+            "text": failure.text,
+            "cause": str(failure.cause),
+        }
+        connect(path).send([], said)
+        return 3
+    channel = connect(path)
+    channel.send([], hello(loop, name))
+    serve(channel, loop)
+    return 0

@@ -1,0 +1,124 @@
+"""Whether an image may be judged, from what its configuration says: a pure function, so that it can be tried on any."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from sandbox.driver import Image
+from sandbox.verdict import SubmissionFault, Verdict
+
+CALCULATOR_LABEL = "org.lambench.calculator"
+PYTHON_LABEL = "org.lambench.python"
+PROTOCOL_LABEL = "org.lambench.protocol"
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+MACHINE = ARCHITECTURES.get(platform.machine(), platform.machine())
+_CALCULATOR = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")
+
+# Where NVIDIA's own images point the loader; a container hook that honours others would load them as root on the host.
+_TRUSTED_LIBRARY_PATHS = ("/usr/local/nvidia", "/usr/local/cuda")
+_MAX_LABEL = 4096
+
+
+def image_from_inspection(reference: str, inspection: Mapping[str, Any], machine: str = MACHINE) -> Image:
+    """The image that an engine's `inspect` describes, if it may be judged on this `machine`.
+
+    Raises:
+        SubmissionFault: IMAGE_INVALID or POLICY_VIOLATION, with what to change.
+    """
+    config: Mapping[str, Any] = inspection.get("Config") or {}
+    labels: Mapping[str, str] = config.get("Labels") or {}
+    _check_platform(str(inspection.get("Os", "")), str(inspection.get("Architecture", "")), machine)
+    _check_environment(config.get("Env") or [])
+    volumes = tuple(sorted(config.get("Volumes") or {}))
+    _check_volumes(volumes)
+    protocol = _read_protocol(labels)
+    return Image(
+        reference=reference,
+        id=str(inspection["Id"]),
+        driver="docker",
+        python=_read_python(labels),
+        calculator="" if protocol else _read_calculator(labels),
+        protocol=protocol,
+        digests=tuple(sorted(inspection.get("RepoDigests") or [])),
+        architecture=str(inspection.get("Architecture", "")),
+        size_bytes=int(inspection.get("Size") or 0),
+        volumes=volumes,
+    )
+
+
+def invalid(sentence: str) -> SubmissionFault:
+    """The fault of an image that cannot be run as it is."""
+    return SubmissionFault(Verdict.IMAGE_INVALID, sentence)
+
+
+def _check_platform(system: str, architecture: str, machine: str) -> None:
+    if system != "linux":
+        raise invalid(f"The image is for {system or 'no system'}; it must be for linux.")
+    if architecture != machine:
+        raise invalid(
+            f"The image is for {architecture or 'no architecture'}, the judge's machine is {machine}: "
+            f"build with --platform linux/{machine}."
+        )
+
+
+def _check_environment(environment: Sequence[str]) -> None:
+    settings = dict(entry.split("=", 1) for entry in environment if "=" in entry)
+    foreign = [path for path in settings.get("LD_LIBRARY_PATH", "").split(":") if path and not _is_trusted(path)]
+    refused = [name for name in settings if name == "LD_PRELOAD" or name.startswith("NVIDIA_")]
+    refused = [name for name in refused if settings[name]] + (["LD_LIBRARY_PATH"] if foreign else [])
+    if refused:
+        empty = " ".join(f"{name}=" for name in sorted(refused))
+        raise SubmissionFault(
+            Verdict.POLICY_VIOLATION,
+            f"The image sets {', '.join(sorted(refused))}, which GPU container hooks obey outside the container: "
+            f"end its Dockerfile with `ENV {empty}`.",
+        )
+
+
+def _is_trusted(path: str) -> bool:
+    if ".." in PurePosixPath(path).parts:
+        return False
+    return any(path == trusted or path.startswith((trusted + "/", trusted + "-")) for trusted in _TRUSTED_LIBRARY_PATHS)
+
+
+def _check_volumes(volumes: Sequence[str]) -> None:
+    for volume in volumes:
+        path = PurePosixPath(volume)
+        if ".." in path.parts or PurePosixPath("/tmp") not in (path, *path.parents):
+            raise SubmissionFault(
+                Verdict.POLICY_VIOLATION,
+                f"The image declares the volume {volume!r}, which would be writable disk outside its limits: "
+                "remove the VOLUME line, or move it below /tmp.",
+            )
+
+
+def _read_protocol(labels: Mapping[str, str]) -> str:
+    protocol = labels.get(PROTOCOL_LABEL, "")
+    if protocol not in ("", "1"):
+        raise invalid(f"The label {PROTOCOL_LABEL} is {protocol[:32]!r}; this judge speaks protocol 1.")
+    return protocol
+
+
+def _read_calculator(labels: Mapping[str, str]) -> str:
+    calculator = labels.get(CALCULATOR_LABEL, "")
+    if not calculator:
+        raise invalid(f'The image has no label {CALCULATOR_LABEL}: add `LABEL {CALCULATOR_LABEL}="module:factory"`.')
+    if len(calculator) > _MAX_LABEL or not _CALCULATOR.match(calculator):
+        raise invalid(f"The label {CALCULATOR_LABEL} must be module:factory, not {calculator[:80]!r}.")
+    return calculator
+
+
+def _read_python(labels: Mapping[str, str]) -> tuple[str, ...]:
+    text = labels.get(PYTHON_LABEL, '["python3"]')
+    try:
+        argv = json.loads(text) if len(text) <= _MAX_LABEL else None
+    except (ValueError, RecursionError):
+        argv = None
+    if not isinstance(argv, list) or not argv or not all(isinstance(word, str) and word for word in argv):
+        raise invalid(f'The label {PYTHON_LABEL} must be a JSON list of words, such as ["conda", "run", "python"].')
+    return tuple(argv)

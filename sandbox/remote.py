@@ -1,0 +1,159 @@
+"""`RemoteCalculator`: the model inside a container, as the tasks see it."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from sandbox.guard import MAX_HELLO_BYTES, Expected, Guard, check, expected_result, read_failures
+from sandbox.guest.wire import FRAME_FIELDS, PROTOCOL, Channel, WireError
+from tasks.frames import Frames
+from tasks.predictions import ALL_PROPERTIES, Predictions, Properties
+
+_NOTHING = Expected(())
+
+
+class Hello(NamedTuple):
+    """What a guest says of its calculator."""
+
+    calculator: str
+    properties: Properties
+    batch: bool
+    max_atoms_per_batch: int
+    elements: tuple[int, ...] | None
+    device: str
+    versions: dict[str, str]
+
+
+class StartupError(Exception):
+    """The guest could not load the calculator: the submission's own class and text of the error."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(f"{kind}: {text}")
+        self.kind = kind
+        self.text = text
+
+
+class RemoteCalculator:
+    """A `BatchCalculator` over a connection to a container.
+
+    Args:
+        channel: the accepted connection.
+        message_s: seconds that the answer to one message may take.
+        deadline: of the whole task, on `time.monotonic()`.
+        max_atoms_per_batch: the judge's own budget; the model's, if smaller, counts.
+
+    Raises (all methods):
+        WireError: the other end is gone, late, or broke the protocol: the session turns it into a verdict.
+    """
+
+    def __init__(self, channel: Channel, message_s: float, deadline: float, max_atoms_per_batch: int) -> None:
+        self._channel = channel
+        self._guard = Guard(channel)
+        self._message_s = message_s
+        self.deadline = deadline
+        self._budget = max_atoms_per_batch
+        self._id = np.zeros(1, np.int64)
+        self._said: dict[Properties, dict[str, str]] = {}
+        self.n_messages = 0
+        self.hello: Hello | None = None
+
+    def greet(self, deadline: float) -> Hello:
+        """The guest's hello, which arrives once its calculator has loaded.
+
+        Raises:
+            StartupError: the guest says that loading failed.
+        """
+        message = self._channel.receive(MAX_HELLO_BYTES, 0, deadline)
+        header = check(message, _NOTHING, ("hello", "failed"))
+        said = header.metadata
+        if said.get("protocol") != PROTOCOL:
+            raise WireError(f"the guest speaks another protocol than {PROTOCOL}")
+        if said["op"] == "failed":
+            raise StartupError(said.get("class", "")[:128], said.get("text", "")[:2048])
+        self.hello = read_hello(said)
+        return self.hello
+
+    @property
+    def properties(self) -> Properties:
+        return self.hello.properties if self.hello else ALL_PROPERTIES
+
+    @property
+    def max_atoms_per_batch(self) -> int:
+        own = self.hello.max_atoms_per_batch if self.hello else 0
+        return min(own, self._budget) if own else self._budget
+
+    def compute(self, frames: Frames, properties: Properties) -> Predictions:
+        """The container's answer for `frames`; the frames it could not do are failures of these frames."""
+        said = self._said.get(properties)
+        if said is None:
+            said = self._said[properties] = {"op": "compute", "properties": ",".join(properties)}
+        self._id += 1
+        arrays = [(name, getattr(frames, name)) for name in FRAME_FIELDS]
+        arrays.append(("id", self._id))
+        deadline = self._next_deadline()
+        self._channel.send(arrays, said, deadline)
+        expected = expected_result(len(frames), len(frames.numbers), properties)
+        answer = self._guard.receive(expected, "result", deadline)
+        self._check_id(answer.arrays["id"])
+        errors = read_failures(answer.metadata, answer.arrays["status"])
+        self.n_messages += 1
+        return Predictions.checked(
+            frames, answer.arrays["energy"], answer.arrays.get("forces"), answer.arrays.get("stress"), errors
+        )
+
+    def echo(self, nbytes: int) -> float:
+        """Seconds of one round trip of `nbytes` over the wire, no calculator involved."""
+        self._id += 1
+        sent = np.zeros(nbytes, np.uint8)
+        deadline = self._next_deadline()
+        begin = time.perf_counter()
+        self._channel.send([("id", self._id), ("bytes", sent)], {"op": "echo"}, deadline)
+        expected = Expected((("id", np.dtype("<i8"), (1,)), ("bytes", np.dtype("u1"), (nbytes,))))
+        answer = self._guard.receive(expected, "echo", deadline)
+        elapsed = time.perf_counter() - begin
+        self._check_id(answer.arrays["id"])
+        return elapsed
+
+    def bye(self) -> None:
+        """Tells the guest to leave."""
+        self._channel.send([], {"op": "bye"}, time.monotonic() + 1.0)
+
+    def _next_deadline(self) -> float:
+        return min(time.monotonic() + self._message_s, self.deadline)
+
+    def _check_id(self, answered: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> None:
+        if int(answered[0]) != int(self._id[0]):
+            raise WireError("the answer belongs to another message")
+
+
+def read_hello(said: dict[str, str]) -> Hello:
+    """A guest's hello, checked and cut to size.
+
+    Raises:
+        WireError: a field is missing or malformed.
+    """
+    try:
+        versions = json.loads(said.get("versions", "{}"))
+        elements = tuple(int(z) for z in said.get("elements", "").split(",") if z)
+        budget = int(said.get("max_atoms_per_batch", "0"))
+    except (ValueError, RecursionError):
+        raise WireError("the hello is malformed") from None
+    if not isinstance(versions, dict) or len(versions) > 64 or budget < 0 or len(elements) > 118:
+        raise WireError("the hello is malformed")
+    stated = said.get("properties", "").split(",")
+    properties: Properties = tuple(p for p in ALL_PROPERTIES if p in stated)
+    if "energy" not in properties:
+        raise WireError("the calculator must offer energy")
+    return Hello(
+        calculator=said.get("calculator", "")[:200],
+        properties=properties,
+        batch=said.get("batch") == "true",
+        max_atoms_per_batch=budget,
+        elements=elements or None,
+        device=said.get("device", "")[:100],
+        versions={str(k)[:64]: str(v)[:64] for k, v in versions.items()},
+    )

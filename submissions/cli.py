@@ -1,0 +1,181 @@
+"""`lambench-submit`: the author's command."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlencode
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sandbox.driver import DriverName, Image, Question
+from sandbox.drivers import open_driver
+from sandbox.gpu import hold_gpu, require_gpus
+from sandbox.verdict import JudgeFault, SubmissionFault
+from submissions.card_file import CardError, card_from_reference, first_complaint, read_card
+from submissions.preflight import Preflight, run_preflight
+from submissions.records import ImageRecord, ModelCard, PreflightReport, Submission, submission_id, utc_now
+from submissions.settings import Settings
+from submissions.store import Store, StoreError, open_store
+
+app = typer.Typer(add_completion=False, help="Submit a model: a container image that exposes an ASE calculator.")
+CARD_FILE = Path("lambench.toml")
+
+# Exit statuses: 0 submitted (or checked), 1 refused, 2 wrong usage, 3 this machine is at fault.
+REFUSED, USAGE, MACHINE_FAULT = 1, 2, 3
+
+
+@app.command()
+def submit(
+    image: Annotated[str, typer.Argument(help="image:tag, or a folder with --driver process")],
+    card: Annotated[Path | None, typer.Option(help="model card (default: ./lambench.toml where there is one)")] = None,
+    check_only: Annotated[bool, typer.Option("--check-only", help="stop before anything is submitted")] = False,
+    author: Annotated[str, typer.Option(help="who submits")] = "",
+    driver: Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")] = None,
+    python: Annotated[str | None, typer.Option(help="process driver: which Python")] = None,
+    calculator: Annotated[str | None, typer.Option(help="process driver: module:factory")] = None,
+    gpu: Annotated[str | None, typer.Option(help="UUID of the GPU to run on")] = None,
+    store: Annotated[str | None, typer.Option(help="where submissions go (default var/store)")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="say it to a machine")] = False,
+) -> None:
+    """Checks IMAGE in the judge's own sandbox, shows what was found, and submits it."""
+    console = Console(stderr=as_json, highlight=False)
+    settings = Settings()
+    model_card = _card(card, image)
+    reference = _reference(image, python, calculator)
+    sandbox = open_driver(driver or settings.driver, settings.run_dir)
+    resolved = sandbox.resolve(reference)
+    question = Question(domain=next(iter(model_card.label_sets), None), device="cuda" if gpu else "cpu", gpu=gpu)
+    with console.status(f"Preflight of {escape(image)}: starting it, cut off from the network …"):
+        if gpu:
+            require_gpus([gpu])
+            with hold_gpu(gpu, settings.run_dir / "gpus"):
+                preflight = run_preflight(sandbox, resolved, settings.limits, question)
+        else:
+            preflight = run_preflight(sandbox, resolved, settings.limits, question)
+    report = preflight.outcome.value
+    if report is None:
+        _refuse(console, image, preflight, as_json)
+    else:
+        opened = None if check_only else open_store(store or settings.store)
+        _accept(console, opened, _submission(author, model_card, resolved, report), as_json)
+
+
+def _card(path: Path | None, reference: str) -> ModelCard:
+    if path is not None:
+        return read_card(path)
+    return read_card(CARD_FILE) if CARD_FILE.exists() else card_from_reference(reference)
+
+
+def _reference(image: str, python: str | None, calculator: str | None) -> str:
+    settings = {key: value for key, value in (("python", python), ("calculator", calculator)) if value}
+    return f"{image}?{urlencode(settings)}" if settings else image
+
+
+def _submission(author: str, card: ModelCard, image: Image, report: PreflightReport) -> Submission:
+    return Submission(
+        id=submission_id(card.name, image.id),
+        created=utc_now(),
+        author=author,
+        card=card,
+        image=ImageRecord(
+            reference=image.reference,
+            id=image.id,
+            digests=image.digests,
+            architecture=image.architecture,
+            size_bytes=image.size_bytes,
+            driver=image.driver,
+        ),
+        preflight=report,
+    )
+
+
+def _refuse(console: Console, image: str, preflight: Preflight, as_json: bool) -> None:
+    outcome = preflight.outcome
+    if as_json:
+        said = {"verdict": outcome.verdict, "sentence": outcome.sentence, "private": outcome.private}
+        print(json.dumps(said, indent=2))
+    else:
+        console.print(f"[bold red]✗ {outcome.verdict}[/]  {escape(image)} was not submitted.")
+        console.print(f"  {escape(outcome.sentence)}")
+        if outcome.private:
+            console.print("\n[dim]What the container said (shown since the preflight's structures are public):[/]")
+            console.print(_indent(outcome.private), markup=False)
+    raise typer.Exit(REFUSED)
+
+
+def _indent(text: str) -> str:
+    printable = "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+    return "\n".join(f"  │ {line}" for line in printable.splitlines()[-40:])
+
+
+def _accept(console: Console, store: Store | None, submission: Submission, as_json: bool) -> None:
+    known = _earlier(store, submission) if store else None
+    if store and known is None:
+        key = f"submissions/{submission.id}/submission.json"
+        store.put_if_absent(key, submission.model_dump_json(indent=1).encode())
+    if as_json:
+        print((known or submission).model_dump_json(indent=2))
+        return
+    console.print(_table(submission))
+    name = escape(submission.card.name)
+    if store is None:
+        console.print(f"[bold green]✓[/] {name} would be judged. Nothing was submitted (--check-only).")
+    elif known is not None:
+        console.print(f"[bold yellow]=[/] This image is already submitted as [bold]{known.id}[/]: nothing to do.")
+    else:
+        console.print(f"[bold green]✓[/] {name} is submitted as [bold]{submission.id}[/].")
+        console.print("  Next: [bold]judge evaluate --all[/]")
+
+
+def _earlier(store: Store, submission: Submission) -> Submission | None:
+    """The earlier submission of the same image, if there is one."""
+    twelve = submission.id.rpartition("-")[2]
+    for key in store.list("submissions/"):
+        if key.endswith("/submission.json") and key.split("/")[1].endswith(twelve):
+            earlier = Submission.model_validate_json(store.get(key))
+            if earlier.image.id == submission.image.id:
+                return earlier
+    return None
+
+
+def _table(submission: Submission) -> Table:
+    table = Table(title=f"Preflight of {escape(submission.card.name)}", title_justify="left", show_lines=False)
+    table.add_column("check", no_wrap=True)
+    table.add_column("")
+    table.add_column("found")
+    table.add_column("")
+    for check in submission.preflight.checks:
+        mark = {True: "[green]✓[/]", False: "[yellow]![/]", None: "[dim]·[/]"}[check.passed]
+        role = "required" if check.gating else "[dim]reported only[/]"
+        table.add_row(escape(check.name), mark, escape(check.value), role)
+    return table
+
+
+def main() -> None:
+    """Entry point of `lambench-submit`: one line for every error, and an exit status that a script can use."""
+    console = Console(stderr=True, highlight=False)
+    try:
+        app()
+    except SubmissionFault as fault:
+        console.print(f"[bold red]✗ {fault.verdict}[/]  {escape(fault.sentence)}")
+        sys.exit(REFUSED)
+    except JudgeFault as fault:
+        console.print(f"[bold red]This machine ({fault.cause}):[/] {escape(fault.mend)}")
+        sys.exit(MACHINE_FAULT)
+    except ValidationError as error:
+        console.print(f"[bold red]judge.toml or LAMBENCH_…:[/] {escape(first_complaint(error))}")
+        sys.exit(USAGE)
+    except (CardError, StoreError) as error:
+        console.print(f"[bold red]{escape(str(error))}[/]")
+        sys.exit(USAGE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The preflight: same sandbox, same limits, public structures. A minute tells whether an image will be judged.
+
+Only start, protocol, shapes, finiteness and limits can refuse. Physics is measured and reported: models whose forces
+are no gradient are legitimate.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sandbox.driver import Driver, Image, Question
+from sandbox.evidence import memory_words
+from sandbox.limits import Limits
+from sandbox.remote import Hello, RemoteCalculator
+from sandbox.session import Outcome, run_session
+from sandbox.verdict import SubmissionFault, Verdict
+from submissions.probes import (
+    batch_difference,
+    charge_and_spin,
+    dominant_cause,
+    force_consistency,
+    invariances,
+    microseconds_per_atom,
+    public_structures,
+)
+from submissions.records import Check, PreflightReport
+from tasks.calculator import BatchCalculator
+from tasks.frames import Frames
+from tasks.predictions import Cause
+
+MAX_PREFLIGHT_S = 600.0
+
+_REFUSALS = {
+    Cause.NON_FINITE: (Verdict.NON_FINITE, "Every public structure got NaN or infinity as its answer."),
+    Cause.WRONG_SHAPE: (
+        Verdict.WRONG_SHAPE,
+        "Forces must have shape (n_atoms, 3), and stress (6,) or (3, 3); every answer had another shape.",
+    ),
+    Cause.OUT_OF_MEMORY: (Verdict.GPU_MEMORY_LIMIT, "The model ran out of memory on structures of sixteen atoms."),
+    Cause.UNSUPPORTED: (
+        Verdict.UNSUPPORTED,
+        "The calculator knows none of Cu, Si, NaCl, H2O, ethanol and Pt: there is nothing that could be judged.",
+    ),
+    Cause.ERROR: (
+        Verdict.TOO_MANY_FAILURES,
+        "The calculator raised an error on every public structure: see its words below, and try it on water.",
+    ),
+}
+
+
+class Preflight(NamedTuple):
+    """What the preflight came to: `report` is there if the verdict is OK."""
+
+    outcome: Outcome[PreflightReport]
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome.verdict is Verdict.OK
+
+
+def run_preflight(driver: Driver, image: Image, limits: Limits, question: Question) -> Preflight:
+    """Runs `image` on public structures in the sandbox.
+
+    Raises:
+        JudgeFault: the judge's machine failed.
+    """
+    bounded = limits.model_copy(update={"task_s": min(limits.task_s, MAX_PREFLIGHT_S)})
+    outcome = run_session(driver, image, bounded, question, _measure)
+    if outcome.value is None:
+        return Preflight(outcome)
+    resources = Check(
+        name="resources",
+        passed=True,
+        value=f"ready in {outcome.startup_s or 0:.1f} s, peak memory {memory_words(outcome.memory_bytes)}",
+        gating=True,
+    )
+    report = outcome.value.model_copy(update={"checks": (*outcome.value.checks, resources)})
+    return Preflight(outcome._replace(value=report))
+
+
+def _measure(remote: RemoteCalculator) -> PreflightReport:
+    hello = remote.hello
+    if hello is None:
+        raise RuntimeError("preflight began before the hello")
+    checks = measure_model(remote)
+    return PreflightReport(
+        checks=(_start_check(hello), *checks),
+        calculator=hello.calculator,
+        properties=hello.properties,
+        batch=hello.batch,
+        device=hello.device,
+        versions=hello.versions,
+    )
+
+
+def _start_check(hello: Hello) -> Check:
+    batching = "whole batches" if hello.batch else "one structure at a time"
+    return Check(name="starts", passed=True, value=f"{hello.calculator}, {batching}, on {hello.device}", gating=True)
+
+
+def measure_model(model: BatchCalculator) -> tuple[Check, ...]:
+    """All checks on a model that has started.
+
+    Raises:
+        SubmissionFault: no public structure got a finite answer of the right shape.
+    """
+    structures = public_structures()
+    names = list(structures)
+    answer = model.compute(Frames.from_atoms(list(structures.values())), model.properties)
+    if not answer.ok.any():
+        verdict, sentence = _REFUSALS[dominant_cause(answer)]
+        errors = "; ".join(sorted({f"{e.kind}: {e.text}" for e in answer.errors.values()}))
+        raise SubmissionFault(verdict, sentence, private=errors)
+    able = [name for name, ok in zip(names, answer.ok, strict=True) if ok]
+    unable = [
+        f"{name} ({Cause(int(code)).word})" for name, code in zip(names, answer.failure, strict=True) if code != 0
+    ]
+    answered = Check(
+        name="answers",
+        passed=True,
+        value=f"{len(able)} of {len(names)} structures" + (f"; not {', '.join(unable)}" if unable else ""),
+        gating=True,
+    )
+    offered = Check(name="offers", passed=None, value=", ".join(model.properties))
+    checks = [answered, offered]
+    for name in _one_of_each_sort(able):
+        checks += _physics(model, name)
+    together = batch_difference(model, [structures[name] for name in able])
+    checks.append(Check(name="batch against single", passed=together < 1e-4, value=f"ΔE {together:.1e} eV/atom"))
+    seen = charge_and_spin(model)
+    checks += [Check(name=f"{what} awareness", passed=None, value=words) for what, words in seen.items()]
+    speed = microseconds_per_atom(model, structures[able[0]])
+    checks.append(Check(name="speed", passed=None, value=f"{speed:,.0f} µs/atom on {able[0]}"))
+    return tuple(checks)
+
+
+def _one_of_each_sort(able: list[str]) -> list[str]:
+    """The first structure with and the first without a cell."""
+    crystals = [name for name in able if "crystal" in name or "salt" in name or "slab" in name]
+    molecules = [name for name in able if name not in crystals]
+    return crystals[:1] + molecules[-1:]
+
+
+def _physics(model: BatchCalculator, name: str) -> list[Check]:
+    atoms = public_structures()[name]
+    consistency = force_consistency(model, atoms)
+    best = int(np.argmin(consistency.errors))
+    agreement = "agree within" if consistency.conservative else "differ by"
+    checks = [
+        Check(
+            name=f"forces = −∇E, {name}",
+            passed=consistency.conservative,
+            value=f"{agreement} {consistency.best:.1e} eV/Å (noise {consistency.noise[best]:.0e}, "
+            f"forces {consistency.scale:.2g} eV/Å)",
+        )
+    ]
+    for what, size in invariances(model, atoms).items():
+        small = size.energy < 1e-4 and size.forces < 1e-2
+        checks.append(Check(name=f"{what}, {name}", passed=small, value=size.words()))
+    return checks

@@ -1,0 +1,110 @@
+"""What a submission says of itself, as stored: `submissions/<id>/submission.json`."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator
+
+SUBMISSION_ID = re.compile(r"^[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{12}$")
+Domain = Literal["Inorganic Materials", "Molecules", "Catalysis"]
+
+
+def utc_now() -> datetime:
+    """The present, in UTC."""
+    return datetime.now(UTC)
+
+
+class Record(BaseModel):
+    """A stored record: frozen, and nothing unknown in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LabelSet(Record):
+    """The level of theory that a model's energies belong to, in one domain."""
+
+    name: str = Field(min_length=1, max_length=64)
+    dispersion: bool = False
+
+
+class ModelCard(Record):
+    """What the author states of the model: `lambench.toml`."""
+
+    name: str = Field(min_length=1, max_length=200)
+    version: str = Field("", max_length=64)
+    description: str = Field("", max_length=2000)
+    authors: tuple[str, ...] = ()
+    license: str = Field("", max_length=200)
+    paper: str = Field("", max_length=500)
+    code: str = Field("", max_length=500)
+    n_parameters: int | None = Field(None, ge=0)
+    conservative: bool | None = None
+    elements: tuple[str, ...] = ()
+    label_sets: dict[Domain, LabelSet] = Field(default_factory=dict)
+
+    @field_validator("paper", "code")
+    @classmethod
+    def _is_web_address(cls, value: str) -> str:
+        if value and not value.startswith(("https://", "http://")):
+            raise ValueError("must be a web address beginning with https://")
+        return value
+
+
+class ImageRecord(Record):
+    """The image as it will be run: by `id`, whatever the tag points to later."""
+
+    reference: str
+    id: str
+    digests: tuple[str, ...] = ()
+    architecture: str = ""
+    size_bytes: int = 0
+    driver: Literal["docker", "process"] = "docker"
+
+
+class Check(Record):
+    """One line of the preflight table. Only `gating` checks can refuse a submission."""
+
+    name: str
+    passed: bool | None
+    value: str
+    gating: bool = False
+
+
+class PreflightReport(Record):
+    """What was measured on public structures before the submission was taken."""
+
+    checks: tuple[Check, ...]
+    calculator: str = ""
+    properties: tuple[str, ...] = ()
+    batch: bool = False
+    device: str = ""
+    versions: dict[str, str] = Field(default_factory=dict)
+
+
+class Submission(Record):
+    """One image, submitted once."""
+
+    schema_version: Literal[1] = 1
+    id: str
+    created: AwareDatetime
+    author: str = ""
+    card: ModelCard
+    image: ImageRecord
+    contract: Literal[1] = 1
+    preflight: PreflightReport
+
+    @field_validator("id")
+    @classmethod
+    def _is_submission_id(cls, value: str) -> str:
+        if not SUBMISSION_ID.match(value):
+            raise ValueError("must be a lower-case name, a dash and twelve hexadecimal digits")
+        return value
+
+
+def submission_id(name: str, image_id: str) -> str:
+    """The id of a submission: the model's name made plain, and the first twelve digits of the image ID."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:50].strip("-") or "model"
+    return f"{slug}-{image_id.rpartition(':')[2][:12]}"

@@ -1,0 +1,43 @@
+"""Settings that author and maintainer share: `judge.toml` here, overridden by `LAMBENCH_…` variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from sandbox.driver import DriverName
+from sandbox.limits import Limits
+from sandbox.rundir import default_run_dir
+
+SETTINGS_FILE = Path("judge.toml")
+
+
+class Settings(BaseSettings):
+    """Where records go, how submissions are run, and what they may use."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="LAMBENCH_", env_nested_delimiter="__", toml_file=SETTINGS_FILE, frozen=True, extra="forbid"
+    )
+
+    store: str = "var/store"
+    run_dir: Path = default_run_dir()
+    driver: DriverName = "docker"
+    limits: Limits = Limits()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is given in code, then the environment, then the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)

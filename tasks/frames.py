@@ -1,0 +1,217 @@
+"""`Frames`: a ragged batch of structures held as flat arrays. One type for the disk, the memory and the wire."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from ase import Atoms
+from numpy.typing import ArrayLike, NDArray
+
+Float = NDArray[np.float64]
+Int = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+
+FRAME_DTYPES: Mapping[str, Any] = {
+    "n_atoms": np.int64,
+    "numbers": np.int64,
+    "positions": np.float64,
+    "cell": np.float64,
+    "pbc": np.bool_,
+    "charge": np.int64,
+    "multiplicity": np.int64,
+}
+
+
+def frame_shapes(n: int, total: int) -> dict[str, tuple[int, ...]]:
+    """Shape of every array of a `Frames` of `n` structures with `total` atoms, in the order of the wire."""
+    return {
+        "n_atoms": (n,),
+        "numbers": (total,),
+        "positions": (total, 3),
+        "cell": (n, 3, 3),
+        "pbc": (n, 3),
+        "charge": (n,),
+        "multiplicity": (n,),
+    }
+
+
+class FramesError(ValueError):
+    """Arrays that are not a batch of structures; the message names the field."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """A batch of n structures with N atoms in all.
+
+    Args:
+        n_atoms: (n,) atoms per structure, at least 1 each.
+        numbers: (N,) atomic numbers, 1 to 118.
+        positions: (N, 3) [Å].
+        cell: (n, 3, 3) [Å], rows are the vectors; zero for none.
+        pbc: (n, 3) periodic directions.
+        charge: (n,) total charge [e].
+        multiplicity: (n,) 2S+1; 0 = not stated.
+
+    Raises:
+        FramesError: a field of another length, a non-finite number, an impossible element, a periodic
+            direction without a cell vector.
+    """
+
+    n_atoms: Int
+    numbers: Int
+    positions: Float
+    cell: Float
+    pbc: Bool
+    charge: Int
+    multiplicity: Int
+
+    def __post_init__(self) -> None:
+        n_atoms = np.ascontiguousarray(self.n_atoms, np.int64)
+        if n_atoms.ndim != 1:
+            raise FramesError(f"n_atoms must be one-dimensional, not of shape {n_atoms.shape}")
+        if n_atoms.size and n_atoms.min() < 1:
+            raise FramesError("n_atoms: every structure needs at least one atom")
+        for name, shape in frame_shapes(len(n_atoms), int(n_atoms.sum())).items():
+            array = np.ascontiguousarray(getattr(self, name), FRAME_DTYPES[name])
+            if array.shape != shape:
+                raise FramesError(f"{name} must have shape {shape}, not {array.shape}")
+            array = array.view()
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        if not (np.isfinite(self.positions).all() and np.isfinite(self.cell).all()):
+            raise FramesError("positions and cell must be finite")
+        if self.numbers.size and not (self.numbers.min() >= 1 and self.numbers.max() <= 118):
+            raise FramesError("numbers must be atomic numbers from 1 to 118")
+        if (self.pbc & (np.abs(self.cell).sum(axis=2) == 0)).any():
+            raise FramesError("pbc: a periodic direction needs a cell vector")
+        if self.multiplicity.size and self.multiplicity.min() < 0:
+            raise FramesError("multiplicity must be 2S+1, or 0 where it is not stated")
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Frames:
+        """Frames from named arrays; `charge` and `multiplicity` may be absent (0)."""
+        n = len(np.atleast_1d(np.asarray(arrays["n_atoms"])))
+        zeros = np.zeros(n, np.int64)
+        return cls(**{name: np.asarray(arrays.get(name, zeros)) for name in FRAME_DTYPES})
+
+    @classmethod
+    def from_atoms(cls, structures: Sequence[Atoms]) -> Frames:
+        """Frames from ASE structures; charge and 2S+1 are read from `info["charge"]` and `info["spin"]`."""
+        if not structures:
+            raise FramesError("no structure given")
+        return cls(
+            n_atoms=np.array([len(a) for a in structures], np.int64),
+            numbers=np.concatenate([a.numbers for a in structures]).astype(np.int64),
+            positions=np.concatenate([a.positions for a in structures]),
+            cell=np.array([a.cell.array for a in structures], np.float64),
+            pbc=np.array([a.pbc for a in structures], np.bool_),
+            charge=np.array([int(a.info.get("charge", 0)) for a in structures], np.int64),
+            multiplicity=np.array([int(a.info.get("spin", 0)) for a in structures], np.int64),
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Frames]) -> Frames:
+        """All structures of `parts`, in order."""
+        return cls(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in FRAME_DTYPES})
+
+    def __len__(self) -> int:
+        return len(self.n_atoms)
+
+    @cached_property
+    def offsets(self) -> Int:
+        """(n + 1,) where each structure's atoms begin and end in the flat arrays."""
+        return np.concatenate([[0], np.cumsum(self.n_atoms)]).astype(np.int64)
+
+    @cached_property
+    def frame_index(self) -> Int:
+        """(N,) the structure that each atom belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.n_atoms)
+
+    @cached_property
+    def periodic(self) -> Bool:
+        """(n,) true where all three directions are periodic: only there stress is defined."""
+        return np.asarray(self.pbc.all(axis=1))
+
+    @cached_property
+    def volumes(self) -> Float:
+        """(n,) [Å³]; NaN where a structure is not periodic in all three directions."""
+        return np.where(self.periodic, np.abs(np.linalg.det(self.cell)), np.nan)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name, in the order of the wire."""
+        return {name: getattr(self, name) for name in FRAME_DTYPES}
+
+    def atom_slice(self, index: int) -> slice:
+        """Where structure `index` lies in the per-atom arrays."""
+        return slice(int(self.offsets[index]), int(self.offsets[index + 1]))
+
+    def atoms(self, index: int) -> Atoms:
+        """Structure `index` as ASE `Atoms`, with charge and spin in `info` as a calculator sees them."""
+        where = self.atom_slice(index)
+        atoms = Atoms(
+            numbers=self.numbers[where],
+            positions=self.positions[where],
+            cell=self.cell[index],
+            pbc=self.pbc[index],
+        )
+        if self.charge[index]:
+            atoms.info["charge"] = int(self.charge[index])
+        if self.multiplicity[index]:
+            atoms.info["spin"] = int(self.multiplicity[index])
+        return atoms
+
+    def take(self, index: Sequence[int] | Int) -> Frames:
+        """The structures at `index`, in that order."""
+        chosen = np.asarray(index, np.int64)
+        counts = self.n_atoms[chosen]
+        starts = np.repeat(self.offsets[chosen] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+        atoms = starts + np.arange(int(counts.sum()))
+        per_atom = {"numbers", "positions"}
+        return Frames(**{k: v[atoms if k in per_atom else chosen] for k, v in self.arrays().items()})
+
+    def between(self, start: int, stop: int) -> Frames:
+        """Structures start … stop − 1, without a copy and without checking again."""
+        where = slice(int(self.offsets[start]), int(self.offsets[stop]))
+        part = object.__new__(Frames)
+        for name, array in self.arrays().items():
+            rows = array[where] if name in ("numbers", "positions") else array[start:stop]
+            object.__setattr__(part, name, rows)
+        return part
+
+    def moved(self, positions: Float, cell: Float | None = None) -> Frames:
+        """The same structures at other `positions` (N, 3) [Å], and `cell` (n, 3, 3) [Å]; not checked again."""
+        part = object.__new__(Frames)
+        for name, array in self.arrays().items():
+            object.__setattr__(part, name, array)
+        object.__setattr__(part, "positions", np.ascontiguousarray(positions, np.float64))
+        if cell is not None:
+            object.__setattr__(part, "cell", np.ascontiguousarray(cell, np.float64))
+        return part
+
+    def batches(self, max_atoms: int) -> Iterator[tuple[int, int]]:
+        """Half-open ranges of consecutive structures of at most `max_atoms` atoms (one structure at least)."""
+        start = 0
+        while start < len(self):
+            stop = int(np.searchsorted(self.offsets, self.offsets[start] + max_atoms, side="right")) - 1
+            stop = max(stop, start + 1)
+            yield start, stop
+            start = stop
+
+    def sha256(self) -> str:
+        """Hash of names, shapes and bytes of all arrays: what a model is asked, nothing else."""
+        return hash_arrays(self.arrays())
+
+
+def hash_arrays(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """sha256 over names, dtypes, shapes and bytes of `arrays`, by sorted name."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name}:{array.dtype.str}:{array.shape};".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
