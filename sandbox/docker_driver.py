@@ -37,7 +37,7 @@ INSIDE = "/lambench"
 NOBODY = "65534:65534"
 LOG_LINES = 60
 ENGINE_TIMEOUT_S = 60
-_CANNOT_EXECUTE = ("executable file not found", "no such file or directory", "permission denied", "exec format error")
+_CANNOT_EXECUTE = ("not found", "no such file", "permission denied", "exec format error", "not a directory")
 
 
 @contextmanager
@@ -120,8 +120,8 @@ class DockerDriver:
                 ) from error
             if any(clue in text for clue in _CANNOT_EXECUTE):
                 raise invalid(
-                    f"The image has no {image.python[0]!r} that can be run: install Python 3.9 or later, or name it in "
-                    'the label org.lambench.python, e.g. ["/opt/conda/bin/python"].'
+                    "The image cannot be started as user 65534: its WORKDIR must be a folder that anyone may enter, "
+                    "and its entrypoint a program that anyone may run."
                 ) from error
             with engine_faults():
                 raise

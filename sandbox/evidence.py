@@ -9,6 +9,10 @@ from sandbox.limits import GIB, MIB, Limits
 from sandbox.verdict import Verdict
 
 
+# What an init, like a shell, exits with when the program cannot be run, or is not there.
+CANNOT_EXECUTE = (126, 127)
+
+
 class Phase(StrEnum):
     """How far the attempt had come."""
 
@@ -83,7 +87,9 @@ def verdict_of(evidence: Evidence) -> Verdict:
         return Verdict.TIME_LIMIT
     if evidence.startup_error:
         return Verdict.GPU_MEMORY_LIMIT if _is_gpu_memory(evidence) else Verdict.STARTUP_FAILED
-    return Verdict.STARTUP_FAILED if evidence.phase is Phase.START else Verdict.CRASHED
+    if evidence.phase is Phase.START:
+        return Verdict.IMAGE_INVALID if evidence.exit.code in CANNOT_EXECUTE else Verdict.STARTUP_FAILED
+    return Verdict.CRASHED
 
 
 def _is_gpu_memory(evidence: Evidence) -> bool:
@@ -116,6 +122,11 @@ def sentence_of(evidence: Evidence, limits: Limits) -> str:
             return f"One batch took longer than {limits.message_s:g} s: make the model faster, or its batches smaller."
         case Verdict.TIME_LIMIT:
             return f"The task took longer than its {limits.task_s:g} s: make the model faster."
+        case Verdict.IMAGE_INVALID:
+            return (
+                "The image has no such Python that user 65534 may run: install Python 3.9 or later as python3, or name "
+                'it in the label org.lambench.python, e.g. ["/opt/conda/bin/python"].'
+            )
         case Verdict.STARTUP_FAILED:
             return _startup_sentence(evidence)
         case _:

@@ -25,6 +25,7 @@ DTYPE_NAMES = {dtype.str: name for name, dtype in DTYPES.items()}
 LENGTH = struct.Struct("<Q")
 BOTH_LENGTHS = struct.Struct("<QQ")
 CACHED_HEADERS = 256
+MAX_BELIEVABLE_BYTES = 1 << 48
 
 # Order of a `Frames` on the wire: eight-byte numbers first, so that every array lies aligned.
 FRAME_FIELDS = ("n_atoms", "numbers", "positions", "cell", "charge", "multiplicity", "pbc")
@@ -195,8 +196,8 @@ class Channel:
         """
         self._fill(self._length, deadline)
         (length,) = LENGTH.unpack(self._length)
-        if length < 8:
-            raise WireError("a message of %d bytes holds no header" % length)
+        if not 8 <= length < MAX_BELIEVABLE_BYTES:  # text taken for a length has its high bytes set
+            raise WireError("the bytes do not begin with the length of a message")
         if length > 8 + max_header + max_bytes:
             raise TooLarge(
                 "a message of %d bytes, where at most %d were asked for" % (length, 8 + max_header + max_bytes)
@@ -204,10 +205,10 @@ class Channel:
         payload = bytearray(length)
         self._fill(payload, deadline)
         (header_length,) = LENGTH.unpack_from(payload)
-        if header_length > max_header:
-            raise TooLarge("a header of %d bytes, where at most %d are allowed" % (header_length, max_header))
         if header_length > length - 8:
             raise WireError("the header is longer than its message")
+        if header_length > max_header:
+            raise TooLarge("a header of %d bytes, where at most %d are allowed" % (header_length, max_header))
         start = 8 + header_length
         if length - start > max_bytes:
             raise TooLarge("%d bytes of arrays, where %d were asked for" % (length - start, max_bytes))

@@ -1,0 +1,49 @@
+"""A run directory of the tests' own, and submissions that misbehave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from sandbox.docker_driver import DockerDriver, connect_engine
+from sandbox.driver import Image
+from sandbox.process_driver import ProcessDriver
+from sandbox.rundir import RunDir
+from sandbox.verdict import JudgeFault
+
+HOSTILE = Path(__file__).parents[1] / "hostile"
+
+
+@pytest.fixture(scope="session")
+def run_dir() -> Iterator[RunDir]:
+    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:  # short: a socket's path has at most 107 bytes
+        yield RunDir(Path(folder))
+
+
+@pytest.fixture(scope="session")
+def process_driver(run_dir: RunDir) -> ProcessDriver:
+    return ProcessDriver(run_dir)
+
+
+@pytest.fixture(scope="session")
+def docker_driver(run_dir: RunDir) -> DockerDriver:
+    try:
+        return DockerDriver(run_dir)
+    except JudgeFault as fault:
+        pytest.skip(f"no Docker engine: {fault.mend}")
+
+
+@pytest.fixture(scope="session")
+def hostile_image(docker_driver: DockerDriver) -> Callable[[str], Image]:
+    """An image whose factory is the named function of tests/hostile/hostile.py."""
+    client = connect_engine()
+
+    def build(factory: str) -> Image:
+        tag = f"lambench-test/{factory.replace('_', '-')}:latest"
+        client.images.build(path=str(HOSTILE), tag=tag, buildargs={"FACTORY": factory}, rm=True)
+        return docker_driver.resolve(tag)
+
+    return build
