@@ -8,7 +8,6 @@ from enum import StrEnum
 from sandbox.limits import GIB, MIB, Limits
 from sandbox.verdict import Verdict
 
-
 # What an init, like a shell, exits with when the program cannot be run, or is not there.
 CANNOT_EXECUTE = (126, 127)
 

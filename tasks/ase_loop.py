@@ -83,7 +83,7 @@ class AseLoop:
         ends = n_atoms.cumsum().tolist()
         starts = [0] + ends[:-1]
         spans = list(zip(starts, ends))
-        periodic = frames["pbc"].all(axis=1).tolist()
+        periodic = [bool(frames["pbc"].all())] if n == 1 else frames["pbc"].all(axis=1).tolist()
         want_stress = stress is not None and "stress" in self.properties
         base = [p for p in ("energy", "forces") if p in wanted and p in self.properties]
         asks = [base + ["stress"] if want_stress and p else base for p in periodic]
@@ -99,6 +99,7 @@ class AseLoop:
                 atoms, key = make_atoms(frames, index, start, stop)
                 changes = self._changes(key)
                 self._last = None
+                self.calculator.results = {}  # some leave what an earlier structure had, and this one has not
                 self.calculator.calculate(atoms, asks[index], changes)
                 self._store(self.calculator.results, asks[index], index, start, stop, out)
                 self._last = key

@@ -115,6 +115,8 @@ class Predictions:
         NaN) keeps its energy and forces: its stress is not there, which is no failure of the frame.
         """
         failure = np.zeros(len(frames), np.int8)
+        if not errors and all(a is None or np.isfinite(a).all() for a in (energy, forces, stress)):
+            return cls(energy, forces, stress, failure)
         bad = ~np.isfinite(energy)
         if forces is not None:
             bad_atoms = ~np.isfinite(forces).all(axis=1)

@@ -17,10 +17,11 @@ import ase
 import numpy as np
 
 from .ase_loop import AseLoop, describe
-from .wire import PROTOCOL, Channel, Closed, Header, parse_header, read_arrays
+from .wire import PROTOCOL, Channel, Closed, Header, pack_header, parse_header, read_arrays
 
 MAX_REQUEST_HEADER = 1 << 16
 MAX_REQUEST_BYTES = 1 << 34
+REMEMBERED_HEADERS = 256
 REPORTED_MODULES = ("torch", "jax", "tensorflow", "tblite", "e3nn", "torch_sim", "scipy")
 
 
@@ -78,43 +79,61 @@ def versions() -> Dict[str, str]:
     return found
 
 
-def answer_compute(channel: Channel, loop: AseLoop, arrays: Dict[str, Any], wanted: Tuple[str, ...]) -> None:
-    """Computes a batch of structures and sends the result."""
-    result = loop.compute(arrays, wanted)
-    out = [("id", arrays["id"]), ("energy", result.energy)]
-    if result.forces is not None:
-        out.append(("forces", result.forces))
-    if result.stress is not None:
-        out.append(("stress", result.stress))
-    out.append(("status", result.status))
-    said = {"op": "result"}
-    if result.failures:
-        said["failures"] = json.dumps([list(f) for f in result.failures])
-    channel.send(out, said)
+class Server:
+    """Answers the judge's messages, remembering the headers that it has read and built."""
 
+    def __init__(self, channel: Channel, loop: AseLoop) -> None:
+        self._channel = channel
+        self._loop = loop
+        self._read: Dict[bytes, Header] = {}
+        self._packed: Dict[Any, bytes] = {}
 
-def serve(channel: Channel, loop: AseLoop) -> None:
-    """Answers messages until the judge says bye or closes the connection."""
-    headers: Dict[bytes, Header] = {}
-    while True:
-        try:
-            message = channel.receive(MAX_REQUEST_HEADER, MAX_REQUEST_BYTES)
-        except Closed:
-            return
-        header = headers.get(message.header)
-        if header is None:
-            header = parse_header(message.header, len(message.payload) - message.data_start)
-            if len(headers) > 256:
-                headers.clear()
-            headers[message.header] = header
-        arrays = read_arrays(message, header)
-        op = header.metadata["op"]
-        if op == "compute":
-            answer_compute(channel, loop, arrays, tuple(header.metadata["properties"].split(",")))
-        elif op == "echo":
-            channel.send([("id", arrays["id"]), ("bytes", arrays["bytes"])], {"op": "echo"})
+    def serve(self) -> None:
+        """Answers until the judge says bye or closes the connection."""
+        while True:
+            try:
+                message = self._channel.receive(MAX_REQUEST_HEADER, MAX_REQUEST_BYTES)
+            except Closed:
+                return
+            header = self._read.get(message.header)
+            if header is None:
+                header = parse_header(message.header, len(message.payload) - message.data_start)
+                remember(self._read, message.header, header)
+            arrays = read_arrays(message, header)
+            op = header.metadata["op"]
+            if op == "compute":
+                self._compute(arrays, header.metadata["properties"])
+            elif op == "echo":
+                out = [("id", arrays["id"]), ("bytes", arrays["bytes"])]
+                self._channel.send(pack_header(out, {"op": "echo"}), [array for _, array in out])
+            else:
+                return
+
+    def _compute(self, arrays: Dict[str, Any], properties: str) -> None:
+        result = self._loop.compute(arrays, properties.split(","))
+        out = [("id", arrays["id"]), ("energy", result.energy)]
+        if result.forces is not None:
+            out.append(("forces", result.forces))
+        if result.stress is not None:
+            out.append(("stress", result.stress))
+        out.append(("status", result.status))
+        if result.failures:
+            failures = json.dumps([list(f) for f in result.failures])
+            packed = pack_header(out, {"op": "result", "failures": failures})
         else:
-            return
+            key = (properties, len(arrays["n_atoms"]), len(arrays["numbers"]))
+            packed = self._packed.get(key, b"")
+            if not packed:
+                packed = pack_header(out, {"op": "result"})
+                remember(self._packed, key, packed)
+        self._channel.send(packed, [array for _, array in out])
+
+
+def remember(cache: Dict[Any, Any], key: Any, value: Any) -> None:
+    """Keeps `value`, and not too many others."""
+    if len(cache) >= REMEMBERED_HEADERS:
+        cache.clear()
+    cache[key] = value
 
 
 def connect(path: str) -> Channel:
@@ -140,9 +159,9 @@ def main() -> int:
             "text": failure.text,
             "cause": str(failure.cause),
         }
-        connect(path).send([], said)
+        connect(path).send(pack_header([], said), [])
         return 3
     channel = connect(path)
-    channel.send([], hello(loop, name))
-    serve(channel, loop)
+    channel.send(pack_header([], hello(loop, name)), [])
+    Server(channel, loop).serve()
     return 0

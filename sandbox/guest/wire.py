@@ -12,10 +12,12 @@ after.
 from __future__ import annotations
 
 import json
+import math
+import os
 import socket
 import struct
 import time
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -24,7 +26,9 @@ DTYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8"), "BOOL": np.dtype("?"),
 DTYPE_NAMES = {dtype.str: name for name, dtype in DTYPES.items()}
 LENGTH = struct.Struct("<Q")
 BOTH_LENGTHS = struct.Struct("<QQ")
-CACHED_HEADERS = 256
+BUFFER_BYTES = 1 << 18
+TICK_S = 0.2
+SPIN_S = 100e-6
 MAX_BELIEVABLE_BYTES = 1 << 48
 
 # Order of a `Frames` on the wire: eight-byte numbers first, so that every array lies aligned.
@@ -150,41 +154,49 @@ def _parse_entry(name: str, entry: Any) -> Entry:
 
 
 class Channel:
-    """One end of the wire: whole messages out and in, each under one total deadline (monotonic seconds)."""
+    """One end of the wire: whole messages out and in, each under one total deadline (monotonic seconds).
+
+    The socket blocks, and the kernel wakes it every `TICK_S` to look at the deadline: a time-out of Python's own would
+    cost a further system call for each of the message's.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
+        sock.settimeout(None)
+        tick = struct.pack("@ll", 0, int(TICK_S * 1e6))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, tick)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, tick)
         self._sock = sock
-        self._packed: Dict[Any, bytes] = {}
-        self._length = bytearray(8)
+        self._buffer = bytearray(BUFFER_BYTES)
+        self._view = memoryview(self._buffer)
 
-    def send(
-        self,
-        arrays: Sequence[Tuple[str, Any]],
-        metadata: Mapping[str, str],
-        deadline: Optional[float] = None,
-    ) -> None:
-        """Sends C-contiguous arrays of the protocol's dtypes.
+    def send(self, packed: bytes, arrays: Sequence[Any], deadline: float = math.inf) -> None:
+        """Sends a header from `pack_header` and the C-contiguous arrays that it was made for.
 
         Raises:
             Closed, TimedOut: nobody took the whole message.
         """
-        key = (tuple(metadata.items()), tuple([(name, array.shape, array.dtype) for name, array in arrays]))
-        prefix = self._packed.get(key)
-        if prefix is None:
-            prefix = pack_header(arrays, metadata)
-            if len(self._packed) >= CACHED_HEADERS:
-                self._packed.clear()
-            self._packed[key] = prefix
-        message = b"".join([prefix] + [array for _, array in arrays if array.size])
+        message = b"".join([packed, *[array for array in arrays if array.size]])
         try:
-            self._sock.settimeout(_remaining(deadline))
-            self._sock.sendall(message)
-        except socket.timeout:
-            raise TimedOut("the message was not taken in time") from None
+            sent = self._sock.send(message)
+            if sent < len(message):
+                self._send_rest(memoryview(message)[sent:], deadline)
+        except BlockingIOError:
+            self._send_rest(memoryview(message), deadline)
         except OSError as error:
             raise Closed("the connection broke: %s" % error.strerror) from None
 
-    def receive(self, max_header: int, max_bytes: int, deadline: Optional[float] = None) -> Message:
+    def _send_rest(self, rest: memoryview, deadline: float) -> None:
+        while rest:
+            if time.monotonic() > deadline:
+                raise TimedOut("the message was not taken in time")
+            try:
+                rest = rest[self._sock.send(rest) :]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise Closed("the connection broke: %s" % error.strerror) from None
+
+    def receive(self, max_header: int, max_bytes: int, deadline: float = math.inf) -> Message:
         """The next message, its size checked before anything is allocated.
 
         Args:
@@ -194,16 +206,20 @@ class Channel:
         Raises:
             TooLarge, Closed, TimedOut, WireError.
         """
-        self._fill(self._length, deadline)
-        (length,) = LENGTH.unpack(self._length)
+        have = self._some(self._view, deadline)
+        while have < 8:
+            have += self._some(self._view[have:], deadline)
+        (length,) = LENGTH.unpack_from(self._buffer)
         if not 8 <= length < MAX_BELIEVABLE_BYTES:  # text taken for a length has its high bytes set
             raise WireError("the bytes do not begin with the length of a message")
-        if length > 8 + max_header + max_bytes:
-            raise TooLarge(
-                "a message of %d bytes, where at most %d were asked for" % (length, 8 + max_header + max_bytes)
-            )
-        payload = bytearray(length)
-        self._fill(payload, deadline)
+        most = 8 + max_header + max_bytes
+        if length > most:
+            raise TooLarge("a message of %d bytes, where at most %d were asked for" % (length, most))
+        if have > 8 + length:
+            raise WireError("more bytes came than the message states")
+        payload = self._buffer[8 : 8 + length]
+        if have < 8 + length:
+            payload = self._rest(payload[: have - 8], length, deadline)
         (header_length,) = LENGTH.unpack_from(payload)
         if header_length > length - 8:
             raise WireError("the header is longer than its message")
@@ -214,33 +230,43 @@ class Channel:
             raise TooLarge("%d bytes of arrays, where %d were asked for" % (length - start, max_bytes))
         return Message(bytes(payload[8:start]), payload, start)
 
-    def _fill(self, buffer: bytearray, deadline: Optional[float]) -> None:
-        view = memoryview(buffer)
-        missing = len(buffer)
-        sock = self._sock
-        try:
-            while missing:
-                sock.settimeout(_remaining(deadline))
-                count = sock.recv_into(view, missing)
-                if not count:
-                    raise Closed("the connection was closed")
-                missing -= count
-                view = view[count:]
-        except socket.timeout:
-            raise TimedOut("no complete message in time") from None
-        except OSError as error:
-            raise Closed("the connection broke: %s" % error.strerror) from None
+    def _rest(self, begun: bytearray, length: int, deadline: float) -> bytearray:
+        payload = bytearray(length)
+        payload[: len(begun)] = begun
+        view = memoryview(payload)[len(begun) :]
+        while view:
+            view = view[self._some(view, deadline) :]
+        return payload
+
+    def _some(self, view: memoryview, deadline: float) -> int:
+        """Waits for at least one byte; how many were put into `view`.
+
+        A process that sleeps takes longer to wake than a small answer takes to come: so for a moment it is looked for
+        without sleeping, the processor given to whoever else wants it.
+        """
+        awake_until = time.monotonic() + SPIN_S
+        flags = socket.MSG_DONTWAIT
+        while True:
+            try:
+                count = self._sock.recv_into(view, 0, flags)
+            except BlockingIOError:
+                count = -1
+                if flags:
+                    os.sched_yield()
+                    flags = socket.MSG_DONTWAIT if time.monotonic() < awake_until else 0
+                    continue
+            except OSError as error:
+                raise Closed("the connection broke: %s" % error.strerror) from None
+            if not count:
+                raise Closed("the connection was closed")
+            if time.monotonic() > deadline:
+                raise TimedOut("no complete message in time")
+            if count > 0:
+                return count
 
     def close(self) -> None:
         """Closes this end."""
         self._sock.close()
-
-
-def _remaining(deadline: Optional[float]) -> Optional[float]:
-    """Seconds until `deadline`, as `settimeout` wants them: one that has passed is a very short time, not none."""
-    if deadline is None:
-        return None
-    return max(deadline - time.monotonic(), 1e-6)
 
 
 def read_arrays(message: Message, header: Header) -> Dict[str, Any]:

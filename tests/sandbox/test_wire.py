@@ -36,6 +36,12 @@ def pair() -> tuple[Channel, Channel, socket.socket]:
     return Channel(ours), Channel(theirs), theirs
 
 
+def send(
+    channel: Channel, arrays: list[tuple[str, np.ndarray]], said: dict[str, str], deadline: float = np.inf
+) -> None:
+    channel.send(pack_header(arrays, said), [array for _, array in arrays], deadline)
+
+
 def result_arrays(n: int = 2, total: int = 5) -> list[tuple[str, np.ndarray]]:
     return [
         ("id", np.array([7])),
@@ -49,7 +55,7 @@ def result_arrays(n: int = 2, total: int = 5) -> list[tuple[str, np.ndarray]]:
 def test_what_is_sent_comes_back() -> None:
     ours, theirs, _ = pair()
     arrays = [("b", np.array([True, False])), ("x", np.random.default_rng(0).normal(size=(3, 3))), ("i", np.array([1]))]
-    theirs.send(arrays, {"op": "result", "said": "Å"})
+    send(theirs, arrays, {"op": "result", "said": "Å"})
     message = ours.receive(4096, 4096, time.monotonic() + 5)
     header = parse_header(message.header, len(message.payload) - message.data_start)
     back = read_arrays(message, header)
@@ -74,7 +80,7 @@ def test_guard_accepts_what_was_asked_for_and_remembers_it() -> None:
     guard = Guard(ours)
     expected = expected_result(2, 5, ("energy", "forces", "stress"))
     for _ in range(2):
-        theirs.send(result_arrays(), {"op": "result"})
+        send(theirs, result_arrays(), {"op": "result"})
         answer = guard.receive(expected, "result", time.monotonic() + 5)
         assert answer.arrays["energy"].tolist() == [0.0, 1.0]
 
@@ -91,7 +97,7 @@ def test_guard_accepts_what_was_asked_for_and_remembers_it() -> None:
 )
 def test_guard_refuses_other_arrays(change, error) -> None:
     ours, theirs, _ = pair()
-    theirs.send(change(result_arrays()), {"op": "result"})
+    send(theirs, change(result_arrays()), {"op": "result"})
     with pytest.raises(error):
         Guard(ours).receive(expected_result(2, 5, ("energy", "forces", "stress")), "result", time.monotonic() + 5)
 
@@ -203,7 +209,25 @@ def test_one_byte_at_a_time_does_not_outlast_the_deadline() -> None:
 def test_a_reader_that_never_reads_does_not_hold_us() -> None:
     ours, _, _theirs = pair()
     with pytest.raises(TimedOut):
-        ours.send([("x", np.zeros(1 << 22))], {"op": "compute"}, time.monotonic() + 0.2)
+        send(ours, [("x", np.zeros(1 << 22))], {"op": "compute"}, time.monotonic() + 0.2)
+
+
+def test_two_answers_to_one_question_are_refused() -> None:
+    ours, _, theirs = pair()
+    theirs.sendall(raw(b"{}      ") * 2)
+    with pytest.raises(WireError, match="more bytes"):
+        ours.receive(4096, 4096, time.monotonic() + 5)
+
+
+def test_messages_larger_than_the_buffer() -> None:
+    ours, theirs, _ = pair()
+    big = np.arange(1 << 18, dtype=np.float64)
+    thread = threading.Thread(target=send, args=(theirs, [("x", big)], {}))
+    thread.start()
+    message = ours.receive(4096, big.nbytes, time.monotonic() + 5)
+    thread.join()
+    header = parse_header(message.header, len(message.payload) - message.data_start)
+    np.testing.assert_array_equal(read_arrays(message, header)["x"], big)
 
 
 def test_a_closed_connection_is_told() -> None:

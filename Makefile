@@ -1,0 +1,40 @@
+# Everything a person does with a clone. Each target sets up what it needs by itself, and only once.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench soak lint images judge-image clean
+
+BIN := .venv/bin
+
+help: ## this list
+	@echo "LAMBench Judge. Targets:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## the virtual environment in .venv
+	@setup/python.sh
+
+demo: ## build, submit and judge the four examples; a leaderboard in var/site/
+	@setup/demo.sh
+
+test: ## set up, then every check and every test
+	@setup/test.sh
+
+bench: ## measure the wire; a table, and var/bench.json
+	@setup/all.sh
+	$(BIN)/python -m benchmarks
+
+soak: ## what takes longer than `make test` may
+	@setup/all.sh
+	$(BIN)/python -m pytest tests -m soak
+
+lint: setup ## ruff, mypy --strict, the import contract
+	@setup/lint.sh
+
+images: ## the base for authors and the four example images
+	@setup/all.sh
+
+judge-image: ## the judge's own image, lambench/judge
+	@setup/python.sh && setup/engine.sh && setup/base-image.sh && setup/images.sh judge
+
+clean: ## remove what was made in this clone (the cache outside it stays)
+	rm -rf .venv var build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

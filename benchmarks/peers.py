@@ -1,0 +1,47 @@
+"""The other ends that the wire is compared with, each in a process of its own: `python -m benchmarks.peers NAME …`.
+
+`echo PATH REQUEST ANSWER`: reads REQUEST bytes and answers with ANSWER bytes, over a Unix socket: the floor.
+`socketio PATH ATOMS`: ASE's own client of the i-PI protocol with the calculator that costs nothing.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+from ase.calculators.socketio import SocketClient
+
+from benchmarks.frames import copper
+from benchmarks.free.calculator import Free
+
+
+def echo(path: str, request: int, answer: int) -> None:
+    """Answers every `request` bytes with `answer` bytes until the other end leaves."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.connect(path)
+    reply = bytes(answer)
+    buffer = bytearray(request)
+    while True:
+        view = memoryview(buffer)
+        missing = request
+        while missing:
+            count = sock.recv_into(view, missing)
+            if not count:
+                return
+            missing -= count
+            view = view[count:]
+        sock.sendall(reply)
+
+
+def socketio(name: str, n_atoms: int) -> None:
+    """Serves the calculator that costs nothing to ASE's SocketIOCalculator."""
+    atoms = copper(n_atoms)
+    atoms.calc = Free()
+    SocketClient(unixsocket=name).run(atoms, use_stress=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "echo":
+        echo(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    else:
+        socketio(sys.argv[2], int(sys.argv[3]))

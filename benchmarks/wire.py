@@ -1,0 +1,182 @@
+"""The wire against its floor (a bare echo), against ASE's SocketIOCalculator and against a direct call, in one run."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from ase.calculators.socketio import SocketIOCalculator
+
+from benchmarks.frames import copper
+from benchmarks.free.calculator import Free
+from benchmarks.report import Figure
+from sandbox.docker_driver import DockerDriver, connect_engine
+from sandbox.driver import Question
+from sandbox.guard import expected_result
+from sandbox.guest.wire import FRAME_FIELDS, pack_header
+from sandbox.limits import Limits
+from sandbox.remote import RemoteCalculator
+from sandbox.session import run_session
+from tasks.calculator import InProcessCalculator
+from tasks.frames import Frames
+from tasks.predictions import ALL_PROPERTIES
+
+T = TypeVar("T")
+ROUNDS, CALLS = 20, 50
+FREE = Path(__file__).parent / "free"
+
+
+def median_us(calls: list[float]) -> float:
+    """Median of times in seconds, in µs."""
+    return float(np.median(calls) * 1e6)
+
+
+def timed(call: Callable[[], object], repeats: int) -> list[float]:
+    """Seconds of each of `repeats` calls."""
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return times
+
+
+def message_bytes(frames: Frames) -> tuple[int, int]:
+    """Bytes of a request for `frames` and of its answer, headers and all."""
+    asked = [(name, getattr(frames, name)) for name in FRAME_FIELDS] + [("id", np.zeros(1, np.int64))]
+    header = pack_header(asked, {"op": "compute", "properties": "energy,forces,stress"})
+    request = len(header) + sum(a.nbytes for _, a in asked)
+    expected = expected_result(len(frames), len(frames.numbers), ALL_PROPERTIES)
+    given = [(name, np.zeros(shape, dtype)) for name, dtype, shape in expected.arrays]
+    return request, len(pack_header(given, {"op": "result"})) + expected.nbytes
+
+
+@contextmanager
+def peer(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of `benchmarks.peers`."""
+    command = [sys.executable, "-m", "benchmarks.peers", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def floor(request: int, answer: int) -> Iterator[Callable[[], None]]:
+    """One round trip of the same bytes over a Unix socket, and nothing else."""
+    path = f"/tmp/floor-{os.getpid()}-{secrets.token_hex(3)}"
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(path)
+    listener.listen(1)
+    with peer("echo", path, request, answer):
+        connection, _ = listener.accept()
+        message, buffer = bytes(request), bytearray(answer)
+
+        def trip() -> None:
+            connection.sendall(message)
+            view, missing = memoryview(buffer), answer
+            while missing:
+                count = connection.recv_into(view, missing)
+                missing -= count
+                view = view[count:]
+
+        try:
+            yield trip
+        finally:
+            connection.close()
+            listener.close()
+            os.unlink(path)
+
+
+@contextmanager
+def socketio(n_atoms: int) -> Iterator[Callable[[], None]]:
+    """One evaluation through ASE's SocketIOCalculator over a Unix socket."""
+    name = f"bench_{os.getpid()}_{secrets.token_hex(3)}"
+    atoms = copper(n_atoms)
+    atoms.calc = SocketIOCalculator(unixsocket=name)
+    with peer("socketio", name, n_atoms):
+
+        def trip() -> None:
+            atoms.positions[0, 0] += 1e-6
+            atoms.get_potential_energy()
+            atoms.get_forces()
+            atoms.get_stress()
+
+        try:
+            trip()
+            yield trip
+        finally:
+            atoms.calc.close()
+
+
+def single_frames(remote: RemoteCalculator, n_atoms: int) -> dict[str, float]:
+    """Medians [µs] of one frame of `n_atoms` by each way, in interleaved rounds."""
+    frames = Frames.from_atoms([copper(n_atoms)])
+    atoms, direct = copper(n_atoms), Free()
+    here = InProcessCalculator(Free())
+    with floor(*message_bytes(frames)) as bare, socketio(n_atoms) as ipi:
+        ways: dict[str, Callable[[], object]] = {
+            "floor": bare,
+            "wire": lambda: remote.compute(frames, ALL_PROPERTIES),
+            "socketio": ipi,
+            "in-process": lambda: here.compute(frames, ALL_PROPERTIES),
+            "direct": lambda: direct.calculate(atoms, ["energy", "forces", "stress"], ["positions"]),
+        }
+        times: dict[str, list[float]] = {name: [] for name in ways}
+        for name, way in ways.items():
+            timed(way, 20)
+            del name
+        for _ in range(ROUNDS):
+            for name, way in ways.items():
+                times[name] += timed(way, CALLS)
+    return {name: median_us(values) for name, values in times.items()}
+
+
+def batch_us_per_frame(remote: RemoteCalculator) -> float:
+    """Median [µs a frame] of batches of 64 frames of 108 atoms."""
+    frames = Frames.from_atoms([copper(108, seed) for seed in range(64)])
+    timed(lambda: remote.compute(frames, ALL_PROPERTIES), 5)
+    return median_us(timed(lambda: remote.compute(frames, ALL_PROPERTIES), 200)) / len(frames)
+
+
+def measure_wire(driver: DockerDriver) -> list[Figure]:
+    """All figures of the wire."""
+    figures = []
+
+    def singles(remote: RemoteCalculator) -> dict[int, dict[str, float]]:
+        return {n: single_frames(remote, n) for n in (4, 108, 864)}
+
+    measured = in_container(driver, "one_by_one", singles)
+    for n, ways in measured.items():
+        figures += [Figure(f"{name}, one frame of {n} atoms", value, "µs") for name, value in ways.items()]
+    at_108 = measured[108]
+    figures.append(Figure("wire above its floor, 108 atoms", at_108["wire"] - at_108["floor"], "µs", 90.0))
+    figures.append(
+        Figure("SocketIOCalculator over wire, 108 atoms", at_108["socketio"] / at_108["wire"], "times", 8.0, True)
+    )
+    one = in_container(driver, "one_by_one", batch_us_per_frame)
+    whole = in_container(driver, "whole_batches", batch_us_per_frame)
+    figures.append(Figure("64 frames of 108 atoms, ASE calculator", one, "µs/frame", 60.0))
+    figures.append(Figure("64 frames of 108 atoms, whole batches", whole, "µs/frame", 25.0))
+    return figures
+
+
+def in_container(driver: DockerDriver, factory: str, body: Callable[[RemoteCalculator], T]) -> T:
+    """What `body` returns for the calculator that costs nothing, in a container."""
+    tag = f"lambench-bench/{factory.replace('_', '-')}:latest"
+    connect_engine().images.build(path=str(FREE), tag=tag, buildargs={"FACTORY": factory}, rm=True)
+    outcome = run_session(driver, driver.resolve(tag), Limits(), Question(), body)
+    if outcome.value is None:
+        raise SystemExit(f"the benchmark's own container failed: {outcome.sentence}\n{outcome.private}")
+    return outcome.value

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# All the set-up: environment, engine, base image and wheels, images. Exit status 3: no Docker; the rest is done.
+# shellcheck source=setup/common.sh
+. "$(dirname "$0")/common.sh"
+
+setup/engine.sh & engine=$! # installing Docker and filling .venv need nothing of each other
+setup/python.sh
+wait "$engine" || exit $?
+
+setup/base-image.sh & base=$!
+# Fetched while the base image is made. Nothing is lost if this fails: images.sh tries again and says why.
+for name in "${EXAMPLES[@]}"; do setup/wheels.sh "submissions/examples/$name/requirements.txt" >/dev/null 2>&1 || true; done
+setup/wheels.sh setup/calculator.txt >/dev/null 2>&1 || true
+wait "$base"
+setup/images.sh

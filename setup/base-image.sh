@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Makes lambench/base:latest, a small Debian with Python: from a registry if one can be reached, else by debootstrap.
+# shellcheck source=setup/common.sh
+. "$(dirname "$0")/common.sh"
+IMAGE=lambench/base:latest
+
+exec 8>"$CACHE/base.lock"
+flock 8
+if [ "${BASE_IMAGE:-}" = "" ]; then
+    [ "$("$PY" setup/engine.py id "$IMAGE")" = "" ] || exit 0
+fi
+pull() { timeout "$1" "$PY" setup/engine.py pull "$2" >/dev/null 2>&1; }
+
+if [ "${BASE_IMAGE:-}" != "" ]; then
+    [ "$("$PY" setup/engine.py id "$BASE_IMAGE")" != "" ] || pull 600 "$BASE_IMAGE" || stop "cannot pull BASE_IMAGE=$BASE_IMAGE"
+    exec "$PY" setup/engine.py tag "$BASE_IMAGE" "$IMAGE"
+fi
+packages=python3,python3-venv,ca-certificates,libgomp1 # OpenMP, which many wheels expect of the system
+tar=$CACHE/base-$(uname -m)-$(printf %s "$packages" | hash_of | cut -c1-8).tar
+if ! [ -f "$tar" ]; then
+    say "Base image: trying a registry (python:3.11-slim)"
+    if pull 90 python:3.11-slim; then
+        exec "$PY" setup/engine.py tag python:3.11-slim "$IMAGE"
+    fi
+    say "Base image: no registry in reach; making one from this machine's Debian mirror (about a minute)"
+    [ "$(id -u)" = 0 ] || stop "debootstrap needs root; or name an image that is here: BASE_IMAGE=…"
+    command -v debootstrap >/dev/null || apt_install debootstrap || stop "cannot install debootstrap"
+    # The mirror that apt itself uses for this release's main component.
+    # shellcheck source=/dev/null
+    release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    # shellcheck disable=SC2016 # apt expands these, not the shell
+    mirror=$(apt-get indextargets --format '$(CREATED_BY) $(CODENAME) $(COMPONENT) $(REPO_URI)' |
+        awk -v r="$release" '$1 == "Packages" && $2 == r && $3 == "main" {print $4; exit}')
+    [ "$mirror" != "" ] || stop "apt knows no mirror of $release main; name an image instead: BASE_IMAGE=…"
+    root=$(mktemp -d "$CACHE/rootfs.XXXXXX")
+    trap 'rm -rf --one-file-system "$root" "$tar.new"' EXIT
+    quietly debootstrap --variant=minbase --include="$packages" "$release" "$root" "$mirror"
+    # What only apt needs, the mirror's address included, is of no use in a container without a network.
+    rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/*.log
+    tar -C "$root" --exclude=./dev/\* -cf "$tar.new" .
+    mv "$tar.new" "$tar"
+fi
+"$PY" setup/engine.py import "$tar" "$IMAGE"

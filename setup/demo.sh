@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# The whole way once: four example submissions, submitted, judged, and a leaderboard at the end.
+# shellcheck source=setup/common.sh
+. "$(dirname "$0")/common.sh"
+export PATH="$CLONE/.venv/bin:$PATH"
+start=$SECONDS
+rc=0; setup/all.sh || rc=$?
+case $rc in
+0) driver=docker ;;
+"$NO_DOCKER") driver=process ;;
+*) exit "$rc" ;;
+esac
+
+# Without Docker an example runs in a virtual environment of its own, kept in the cache.
+example_python() {
+    local wheels venv
+    wheels=$(setup/wheels.sh "submissions/examples/$1/requirements.txt")
+    venv=$CACHE/process/$(basename "$wheels")
+    if ! [ -f "$venv/.complete" ]; then
+        quietly "$PY" -m venv "$venv" || {
+            [ -d "$CACHE/virtualenv/virtualenv" ] || quietly "$PY" -m pip install --target "$CACHE/virtualenv" virtualenv
+            PYTHONPATH="$CACHE/virtualenv" quietly "$PY" -m virtualenv "$venv"
+        }
+        quietly "$PY" -m pip --python "$venv/bin/python" install --no-index --find-links "$wheels" \
+            -c setup/calculator.txt -r setup/calculator.txt -r "submissions/examples/$1/requirements.txt"
+        touch "$venv/.complete"
+    fi
+    echo "$venv/bin/python"
+}
+
+for name in "${EXAMPLES[@]}"; do
+    folder=submissions/examples/$name
+    say "Submitting $name"
+    if [ "$driver" = docker ]; then
+        lambench-submit "lambench/$name" --card "$folder/lambench.toml"
+    else
+        python=$(example_python "$name")
+        lambench-submit --driver process "$folder" --python "$python" --card "$folder/lambench.toml"
+    fi
+done
+say "Judging"
+if [ "$driver" = docker ]; then
+    judge evaluate --all --suite quickstart
+else
+    judge evaluate --all --suite quickstart --driver process
+fi
+judge site build
+say "Done in $((SECONDS - start)) s. The leaderboard is var/site/index.html; to look at it: .venv/bin/judge site serve"

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Formatting, lint, types and the import contract.
+# shellcheck source=setup/common.sh
+. "$(dirname "$0")/common.sh"
+export PATH="$CLONE/.venv/bin:$PATH"
+ruff check .
+ruff format --check .
+mypy --strict
+lint-imports

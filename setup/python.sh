@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Makes .venv with this project and its development tools; again only when pyproject.toml changed.
+# shellcheck source=setup/common.sh
+. "$(dirname "$0")/common.sh"
+
+PYTHON=${PYTHON:-python3}
+command -v "$PYTHON" >/dev/null || stop "no $PYTHON: install Python 3.11 or newer, or name one: make PYTHON=…"
+"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || stop "$PYTHON is older than 3.11"
+
+stamp=.venv/.installed
+# The path is part of it: a virtual environment does not survive a move.
+inputs=$( (cat pyproject.toml; "$PYTHON" -V; pwd) | hash_of)
+[ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ] && exit 0
+
+if ! [ -x "$PY" ] || ! "$PY" -m pip --version >/dev/null 2>&1; then
+    say "Making the virtual environment .venv"
+    rm -rf .venv
+    if ! "$PYTHON" -m venv .venv >/dev/null 2>&1; then
+        # Debian without python3-venv. pip alone can fetch the virtualenv package.
+        rm -rf .venv
+        [ -d "$CACHE/virtualenv/virtualenv" ] ||
+            quietly "$PYTHON" -m pip install --target "$CACHE/virtualenv" virtualenv
+        PYTHONPATH="$CACHE/virtualenv" quietly "$PYTHON" -m virtualenv .venv
+    fi
+fi
+say "Installing the judge and its development tools into .venv"
+quietly "$PY" -m pip install -e '.[dev]'
+echo "$inputs" >"$stamp"
