@@ -146,15 +146,16 @@ def _earlier(store: Store, submission: Submission) -> Submission | None:
 
 
 def _table(submission: Submission) -> Table:
-    table = Table(title=f"Preflight of {escape(submission.card.name)}", title_justify="left", show_lines=False)
+    title = f"Preflight of [bold]{escape(submission.card.name)}[/]"
+    caption = "Bold checks are required; the others are reported, and refuse nobody."
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left", title_style="")
     table.add_column("check", no_wrap=True)
     table.add_column("")
     table.add_column("found")
-    table.add_column("")
     for check in submission.preflight.checks:
         mark = {True: "[green]✓[/]", False: "[yellow]![/]", None: "[dim]·[/]"}[check.passed]
-        role = "required" if check.gating else "[dim]reported only[/]"
-        table.add_row(escape(check.name), mark, escape(check.value), role)
+        name = escape(check.name)
+        table.add_row(f"[bold]{name}[/]" if check.gating else name, mark, escape(check.value))
     return table
 
 

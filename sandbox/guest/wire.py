@@ -245,7 +245,7 @@ class Channel:
         without sleeping, the processor given to whoever else wants it.
         """
         awake_until = time.monotonic() + SPIN_S
-        flags = socket.MSG_DONTWAIT
+        flags = int(socket.MSG_DONTWAIT)
         while True:
             try:
                 count = self._sock.recv_into(view, 0, flags)
@@ -253,7 +253,7 @@ class Channel:
                 count = -1
                 if flags:
                     os.sched_yield()
-                    flags = socket.MSG_DONTWAIT if time.monotonic() < awake_until else 0
+                    flags = int(socket.MSG_DONTWAIT) if time.monotonic() < awake_until else 0
                     continue
             except OSError as error:
                 raise Closed("the connection broke: %s" % error.strerror) from None

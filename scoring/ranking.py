@@ -1,0 +1,50 @@
+"""Who stands where: by force-field error, then property error; incomplete entries are not ranked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One model in the ranking; `complete` where every task of the suite came to OK."""
+
+    key: str
+    complete: bool
+    force_field_error: float | None
+    property_error: float | None
+
+
+class Placed(NamedTuple):
+    """An entry's rank, from 1; None where it is not ranked."""
+
+    key: str
+    rank: int | None
+
+
+def ranking(entries: Sequence[Entry]) -> list[Placed]:
+    """Entries from best to worst; equal scores share a rank and the next is skipped (1, 1, 3).
+
+    Complete entries come first, by force-field error, then property error, lower first; a score that is missing or
+    NaN is last. Incomplete entries follow in the same order without a rank. Equals are listed by key, so that the
+    order in which they came does not matter.
+    """
+    ordered = sorted(entries, key=lambda e: (not e.complete, _scores(e), e.key))
+    placed: list[Placed] = []
+    for place, entry in enumerate(ordered, 1):
+        if not entry.complete:
+            placed.append(Placed(entry.key, None))
+        elif place > 1 and _scores(ordered[place - 2]) == _scores(entry):
+            placed.append(Placed(entry.key, placed[-1].rank))
+        else:
+            placed.append(Placed(entry.key, place))
+    return placed
+
+
+def _scores(entry: Entry) -> tuple[float, float]:
+    return _number(entry.force_field_error), _number(entry.property_error)
+
+
+def _number(value: float | None) -> float:
+    return math.inf if value is None or math.isnan(value) else value

@@ -1,0 +1,52 @@
+// Sorting by column. The page is complete without it: this only turns headings into buttons.
+
+/** The value a cell is sorted by; null where there is none, so that it stays last either way. */
+function valueOf(row, index, asText) {
+  const raw = row.cells[index].dataset.value ?? row.cells[index].textContent.trim();
+  if (raw === "") return null;
+  return asText ? raw : Number(raw);
+}
+
+/** -1, 0 or 1 in the direction asked for; what has no value comes last. */
+function compare(a, b, descending) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  const order = typeof a === "string" ? a.localeCompare(b) : a - b;
+  return descending ? -order : order;
+}
+
+/** Sorts each group of rows by itself: what is not ranked stays below. */
+function sortBy(table, heading, descending) {
+  const index = heading.cellIndex;
+  const asText = heading.dataset.sort === "text";
+  for (const body of table.tBodies) {
+    if (body.classList.contains("divider")) continue;
+    const rows = [...body.rows].map((row) => ({ row, value: valueOf(row, index, asText) }));
+    rows.sort((a, b) => compare(a.value, b.value, descending));
+    body.append(...rows.map(({ row }) => row));
+  }
+  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+  heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
+}
+
+function announce(table, words) {
+  const status = table.closest("section").querySelector(".sort-state");
+  if (status) status.textContent = words;
+}
+
+function makeSortable(table) {
+  for (const heading of table.tHead.rows[0].cells) {
+    const label = heading.querySelector(".head");
+    const button = document.createElement("button");
+    button.type = "button";
+    label.replaceWith(button);
+    button.append(...label.childNodes);
+    button.addEventListener("click", () => {
+      const now = heading.getAttribute("aria-sort");
+      const descending = now ? now === "ascending" : heading.dataset.sort === "descending";
+      sortBy(table, heading, descending);
+      announce(table, `Sorted by ${button.textContent.trim()}, ${descending ? "descending" : "ascending"}.`);
+    });
+  }
+}
+
+for (const table of document.querySelectorAll("table.sortable")) makeSortable(table);

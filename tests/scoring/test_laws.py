@@ -1,0 +1,166 @@
+"""What must hold of every score: its range, and that neither failing nor the order of things ever helps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from scoring import (
+    Asked,
+    Entry,
+    Error,
+    Fate,
+    Run,
+    Term,
+    efficiency,
+    force_field_error,
+    instability,
+    load_release,
+    property_error,
+    ranking,
+)
+
+RULES = load_release("corrected")
+DOMAINS = ("Catalysis", "Inorganic Materials", "Molecules")
+LABELS = ("energy", "force", "virial")
+ROUNDING = 1e-12
+
+Table = dict[str, dict[str, Error]]
+errors = st.one_of(st.none(), st.floats(0, 1e6), st.sampled_from([0.0, math.inf, math.nan]))
+baselines = st.floats(1e-3, 1e3)
+
+
+@st.composite
+def boards(draw: st.DrawFn, columns: tuple[str, ...] = LABELS) -> tuple[list[Asked], Table]:
+    """Tasks, and one model's answers to some of their columns."""
+    asked, answers = [], {}
+    for index in range(draw(st.integers(1, 6))):
+        present = draw(st.lists(st.sampled_from(columns), min_size=1, unique=True))
+        name = f"task {index}"
+        asked.append(Asked(name, draw(st.sampled_from(DOMAINS)), tuple(present)))
+        answered = draw(st.lists(st.sampled_from(present), unique=True))
+        answers[name] = {column: Error(draw(errors), draw(baselines)) for column in answered}
+    return asked, answers
+
+
+def _both(asked: list[Asked], answers: Table) -> list[Term]:
+    return [
+        force_field_error(asked, answers, RULES.force_field),
+        property_error(asked, answers, RULES.property_error),
+    ]
+
+
+def _cost(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+@given(boards())
+def test_errors_stay_in_their_range(board: tuple[list[Asked], Table]) -> None:
+    for score in _both(*board):
+        for _, term in score.walk():
+            assert term.value is None or 0.0 <= term.value <= 1.0
+            assert (term.value is None) == (term.covered == 0)
+            assert 0 <= term.covered <= term.total
+
+
+@given(boards(), st.data())
+def test_improving_a_metric_never_worsens(board: tuple[list[Asked], Table], data: st.DataObject) -> None:
+    asked, answers = board
+    cells = [(task, column) for task, row in answers.items() for column in row]
+    assume(cells)
+    task, column = data.draw(st.sampled_from(cells))
+    old = answers[task][column]
+    worse = math.inf if old.charged is None or math.isnan(old.charged) else old.charged
+    better = old._replace(charged=data.draw(st.floats(0, min(worse, 1e9))))
+    improved = {**answers, task: {**answers[task], column: better}}
+    for before, after in zip(_both(asked, answers), _both(asked, improved), strict=True):
+        assert _cost(after.value) <= _cost(before.value) + ROUNDING
+
+
+@given(boards(), st.data())
+def test_failing_more_never_improves(board: tuple[list[Asked], Table], data: st.DataObject) -> None:
+    asked, answers = board
+    cells = [(task, column) for task, row in answers.items() for column in row]
+    assume(cells)
+    task, column = data.draw(st.sampled_from(cells))
+    skipped = {**answers, task: {c: e for c, e in answers[task].items() if c != column}}
+    with_nan = {**answers, task: {**answers[task], column: answers[task][column]._replace(charged=math.nan)}}
+    gone = {name: row for name, row in answers.items() if name != task}
+    for failing in (skipped, with_nan, gone):
+        for before, after in zip(_both(asked, answers), _both(asked, failing), strict=True):
+            assert _cost(after.value) >= _cost(before.value) - ROUNDING
+
+
+@given(boards(), st.randoms(use_true_random=False))
+def test_order_of_tasks_does_not_matter(board: tuple[list[Asked], Table], random: object) -> None:
+    asked, answers = board
+    shuffled = list(asked)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    turned = [replace(task, columns=task.columns[::-1]) for task in shuffled]
+    for one, other in zip(_both(asked, answers), _both(turned, dict(reversed(answers.items()))), strict=True):
+        assert one.value == other.value
+
+
+slopes = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([0.0, math.inf, math.nan]))
+runs = st.lists(st.builds(Run, st.uuids().map(str), st.sampled_from(Fate), slopes), min_size=1, max_size=9)
+
+
+@given(runs, st.randoms(use_true_random=False))
+def test_instability_stays_in_range_in_any_order(listed: list[Run], random: object) -> None:
+    score = instability(listed, RULES.instability)
+    turned = list(listed)
+    random.shuffle(turned)  # type: ignore[attr-defined]
+    assert score == instability(turned, RULES.instability)
+    assert score.value is None or 0.0 <= score.value <= 5.0
+    assert score.at_worst is None or _cost(score.value) <= score.at_worst <= 5.0
+    assert score.covered == sum(run.fate in (Fate.COMPLETED, Fate.FAILED) for run in listed)
+
+
+@given(runs, st.data())
+def test_instability_of_a_failed_or_slow_run_never_improves(listed: list[Run], data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, len(listed) - 1))
+    assume(listed[index].fate is Fate.COMPLETED)
+    before = instability(listed, RULES.instability)
+    for fate in (Fate.FAILED, Fate.MISSING, Fate.UNMEASURED):
+        failing = [run._replace(fate=fate) if i == index else run for i, run in enumerate(listed)]
+        after = instability(failing, RULES.instability)
+        if fate is not Fate.UNMEASURED:
+            assert _cost(after.value) >= _cost(before.value) - ROUNDING
+        assert _order(after) >= _order(before) - ROUNDING
+
+
+def _order(score: Term) -> float:
+    """What a table is sorted by."""
+    return _cost(score.value if score.at_worst is None else score.at_worst)
+
+
+@given(st.dictionaries(st.text(max_size=3), st.one_of(st.none(), st.floats(1e-3, 1e6)), min_size=1), st.data())
+def test_efficiency_never_gains_by_failing(times: dict[str, float | None], data: st.DataObject) -> None:
+    before = efficiency(times, RULES.efficiency)
+    name = data.draw(st.sampled_from(sorted(times)))
+    after = efficiency({**times, name: None}, RULES.efficiency)
+    assert (-1.0 if after.value is None else after.value) <= (-1.0 if before.value is None else before.value)
+    time = times[name]
+    if time is not None and before.value is not None:
+        faster = efficiency({**times, name: time / 2}, RULES.efficiency)
+        assert faster.value is not None
+        assert faster.value >= before.value
+
+
+scores = st.one_of(st.none(), st.floats(0, 1), st.just(math.nan))
+
+
+@given(st.lists(st.tuples(st.booleans(), scores, scores), max_size=8), st.randoms(use_true_random=False))
+def test_ranking_does_not_depend_on_order(rows: list[tuple[bool, float | None, float | None]], random: object) -> None:
+    entries = [Entry(f"model {i}", *row) for i, row in enumerate(rows)]
+    turned = list(entries)
+    random.shuffle(turned)  # type: ignore[attr-defined]
+    placed = ranking(entries)
+    assert placed == ranking(turned)
+    assert {p.key for p in placed if p.rank is None} == {e.key for e in entries if not e.complete}
+    ranks = [p.rank for p in placed if p.rank is not None]
+    assert ranks == sorted(ranks)
+    assert not ranks or ranks[0] == 1

@@ -1,0 +1,208 @@
+"""The preflight: what is found on models whose answers are known, and what an author is told."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ase import Atoms
+from ase.calculators.calculator import Calculator
+from ase.calculators.emt import EMT
+
+from sandbox.verdict import SubmissionFault, Verdict
+from submissions.card_file import CardError, read_card
+from submissions.preflight import measure_model
+from submissions.probes import (
+    ForceConsistency,
+    batch_difference,
+    charge_and_spin,
+    force_consistency,
+    invariances,
+    public_structures,
+)
+from submissions.records import Submission, submission_id
+from submissions.store import LocalStore
+from tasks.calculator import InProcessCalculator
+
+EXAMPLES = Path(__file__).parents[2] / "submissions" / "examples"
+HOSTILE = Path(__file__).parents[1] / "hostile"
+
+
+def model(calculator: Any = None) -> InProcessCalculator:
+    return InProcessCalculator(calculator or EMT())
+
+
+def copper() -> Atoms:
+    return public_structures()["copper crystal"]
+
+
+class Twisted(EMT):
+    """Forces that are no gradient: each atom's force is turned a little."""
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        super().calculate(atoms, list(properties), list(system_changes))
+        self.results["forces"] = self.results["forces"] @ np.array([[1, 0.05, 0], [-0.05, 1, 0], [0, 0, 1]])
+
+
+class Anisotropic(EMT):
+    """An energy that depends on where the axes point."""
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        super().calculate(atoms, list(properties), list(system_changes))
+        self.results["energy"] += 1e-2 * float(np.sum(self.results["forces"][:, 0] ** 2))
+
+
+class Charged(Calculator):
+    """An energy that is the charge plus a tenth of the multiplicity."""
+
+    implemented_properties = ("energy", "forces")
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        energy = atoms.info.get("charge", 0) + 0.1 * atoms.info.get("spin", 0)
+        self.results = {"energy": energy, "forces": np.zeros((len(atoms), 3))}
+
+
+def test_emt_is_conservative_and_twisted_emt_is_not() -> None:
+    assert force_consistency(model(), copper(), 4).conservative
+    twisted = force_consistency(model(Twisted()), copper(), 4)
+    assert not twisted.conservative
+    assert twisted.best > 1e-3
+    assert len(twisted.errors) >= 3
+
+
+def test_what_cannot_be_measured_is_not_called_conservative() -> None:
+    assert not ForceConsistency((np.inf,), (0.0,), 0.0).conservative
+    assert not ForceConsistency((np.nan,), (np.nan,), np.nan).conservative
+
+
+def test_invariances() -> None:
+    assert all(found.energy < 1e-10 and found.forces < 1e-9 for found in invariances(model(), copper()).values())
+    turned = invariances(model(Anisotropic()), copper())
+    assert turned["rotation"].energy > 1e-4
+    assert turned["translation"].energy < 1e-10
+
+
+def test_batches_agree_with_single_frames() -> None:
+    assert batch_difference(model(), [copper(), public_structures()["water"]]) == 0.0
+
+
+def test_charge_and_spin() -> None:
+    assert charge_and_spin(model()) == {"charge": "ignores charge", "spin": "ignores multiplicity"}
+    seen = charge_and_spin(model(Charged()))
+    assert seen["charge"].startswith("sees charge")
+    assert seen["spin"] == "sees multiplicity (ΔE 0.2 eV)"
+
+
+def test_a_direct_force_model_is_reported_and_not_refused() -> None:
+    checks = {check.name: check for check in measure_model(model(Twisted()))}
+    assert checks["forces = −∇E, copper crystal"].passed is False
+    assert not checks["forces = −∇E, copper crystal"].gating
+
+
+class Nan(Charged):
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        super().calculate(atoms)
+        self.results["energy"] = float("nan")
+
+
+class Short(Charged):
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        super().calculate(atoms)
+        self.results["forces"] = np.zeros(3)
+
+
+@pytest.mark.parametrize(("calculator", "verdict"), [(Nan(), Verdict.NON_FINITE), (Short(), Verdict.WRONG_SHAPE)])
+def test_what_refuses(calculator: Calculator, verdict: Verdict) -> None:
+    with pytest.raises(SubmissionFault) as caught:
+        measure_model(model(calculator))
+    assert caught.value.verdict is verdict
+
+
+def test_ids_are_plain_and_tell_the_image() -> None:
+    assert submission_id("MACE-MP 0 (α)", "sha256:" + "ab" * 32) == "mace-mp-0-abababababab"
+    assert submission_id("模型", "sha256:" + "ab" * 32) == "model-abababababab"
+
+
+@pytest.mark.parametrize(
+    ("content", "clue"),
+    [
+        ("", "name: Field required"),
+        ('name = "x"\nspeed = 3', "speed: Extra inputs"),
+        ('name = "x"\npaper = "javascript:alert(1)"', "https://"),
+        ('name = "x"\n[label_sets.Polymers]\nname = "PBE"', "label_sets.Polymers"),
+        ("name = ", "TOML"),
+    ],
+)
+def test_broken_cards_are_refused_with_file_and_field(tmp_path: Path, content: str, clue: str) -> None:
+    path = tmp_path / "lambench.toml"
+    path.write_text(content)
+    with pytest.raises(CardError, match=r"lambench\.toml") as caught:
+        read_card(path)
+    assert clue in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["emt", "lennard_jones", "xtb", "chgnet"])
+def test_the_examples_have_good_cards(name: str) -> None:
+    assert read_card(EXAMPLES / name / "lambench.toml").label_sets
+
+
+def submit(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "submissions.cli", *arguments]
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(EXAMPLES.parents[1]), "COLUMNS": "160"}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_submitting_a_folder(tmp_path: Path) -> None:
+    card = str(EXAMPLES / "emt" / "lambench.toml")
+    arguments = [str(EXAMPLES / "emt"), "--driver", "process", "--python", sys.executable, "--card", card]
+    checked = submit(*arguments, "--check-only", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    assert "would be judged" in checked.stdout
+    assert not (tmp_path / "var").exists()
+    first = submit(*arguments, "--json", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    submission = Submission.model_validate_json(first.stdout)
+    stored = LocalStore(tmp_path / "var/store").get(f"submissions/{submission.id}/submission.json")
+    assert Submission.model_validate_json(stored) == submission
+    again = submit(*arguments, cwd=tmp_path)
+    assert again.returncode == 0
+    assert f"already submitted as {submission.id}" in " ".join(again.stdout.split())
+
+
+def test_a_refused_folder_is_not_submitted(tmp_path: Path) -> None:
+    arguments = [str(HOSTILE), "--driver", "process", "--python", sys.executable, "--calculator", "hostile:nan"]
+    refused = submit(*arguments, "--json", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert json.loads(refused.stdout)["verdict"] == "NON_FINITE"
+    assert not (tmp_path / "var").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "clue"),
+    [
+        (["/no/such/folder", "--driver", "process"], 1, "IMAGE_INVALID"),
+        ([str(HOSTILE), "--driver", "process", "--card", "absent.toml"], 2, "absent.toml"),
+        ([str(HOSTILE), "--driver", "process", "--gpu", "GPU-0"], 3, "is not in this machine"),
+    ],
+)
+def test_one_line_for_every_error(tmp_path: Path, arguments: list[str], status: int, clue: str) -> None:
+    failed = submit(*arguments, cwd=tmp_path)
+    assert failed.returncode == status
+    assert clue in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.docker
+def test_submitting_an_image(tmp_path: Path, images: None) -> None:
+    card = str(EXAMPLES / "emt" / "lambench.toml")
+    done = submit("lambench/emt:latest", "--card", card, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    submission = Submission.model_validate_json(done.stdout)
+    assert submission.image.id.startswith("sha256:")
+    assert submission.id.endswith(submission.image.id[7:19])
+    assert {check.name for check in submission.preflight.checks if check.gating} == {"starts", "answers", "resources"}

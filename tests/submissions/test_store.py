@@ -1,0 +1,153 @@
+"""The contract of a store, on a real file system."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from submissions.store import LocalStore, StoreError, check_key, open_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalStore:
+    return LocalStore(tmp_path / "store")
+
+
+def test_what_is_put_is_got(store: LocalStore) -> None:
+    store.put("a/b.json", b"1")
+    store.put("a/b.json", b"2")
+    assert store.get("a/b.json") == b"2"
+    assert store.exists("a/b.json")
+    assert not store.exists("a")
+
+
+def test_what_is_not_there_is_a_key_error(store: LocalStore) -> None:
+    store.put("a/b", b"1")
+    for key in ("nothing", "a", "a/b/c"):
+        with pytest.raises(KeyError):
+            store.get(key)
+
+
+def test_put_if_absent_never_replaces(store: LocalStore) -> None:
+    assert store.put_if_absent("k", b"first")
+    assert not store.put_if_absent("k", b"second")
+    assert store.get("k") == b"first"
+
+
+def test_equal_bytes_count_as_done(store: LocalStore) -> None:
+    assert store.put_if_absent("k", b"same")
+    assert store.put_if_absent("k", b"same")
+
+
+@pytest.mark.parametrize("round_", range(20))
+def test_of_sixteen_writers_of_one_key_one_wins(store: LocalStore, round_: int) -> None:
+    barrier = threading.Barrier(16)
+    won: list[int] = []
+
+    def write(number: int) -> None:
+        barrier.wait()
+        if store.put_if_absent(f"race/{round_}/claim.json", b"%d" % number):
+            won.append(number)
+
+    threads = [threading.Thread(target=write, args=(i,)) for i in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    assert store.get(f"race/{round_}/claim.json") == b"%d" % won[0]
+
+
+def test_list_is_sorted_and_takes_any_prefix(store: LocalStore) -> None:
+    keys = ["a/b/c", "a/b.json", "a-b", "ab", "b/x"]
+    for key in keys:
+        store.put(key, b"")
+    assert list(store.list("")) == sorted(keys)
+    assert list(store.list("a/")) == ["a/b.json", "a/b/c"]
+    assert list(store.list("a")) == ["a-b", "a/b.json", "a/b/c", "ab"]
+    assert list(store.list("a/b")) == ["a/b.json", "a/b/c"]
+    assert list(store.list("nothing/")) == []
+
+
+def test_delete(store: LocalStore) -> None:
+    store.put("a/b", b"1")
+    store.delete("a/b")
+    store.delete("a/b")
+    store.delete("never/there")
+    assert not store.exists("a/b")
+
+
+@pytest.mark.parametrize("key", ["case:1@2/x+y=z/a,b (c).json", "results/emt-0123456789ab/s22/9f.items.safetensors"])
+def test_keys_that_are_good(store: LocalStore, key: str) -> None:
+    store.put(key, b"1")
+    assert list(store.list("")) == [key]
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "/etc/passwd", "../x", "a/../x", "a//b", "a/", ".hidden", "a\0b", "a\nb", "ä", "a\\b", "x" * 2000, "a./b"],
+)
+def test_keys_that_are_refused(store: LocalStore, key: str) -> None:
+    with pytest.raises(StoreError, match="key"):
+        store.put(key, b"1")
+    with pytest.raises(StoreError, match="key"):
+        check_key(key)
+
+
+KILLED = """
+import sys
+from submissions.store import LocalStore
+from pathlib import Path
+store = LocalStore(Path(sys.argv[1]))
+print("ready", flush=True)
+for i in range(1_000_000):
+    store.put_if_absent(f"n/{i}", b"%d " % i * 10_000)
+"""
+
+
+def test_a_killed_writer_leaves_only_whole_values(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, env=environment())
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    store = LocalStore(tmp_path)
+    keys = list(store.list("n/"))
+    assert keys
+    for key in keys:
+        number = int(key.removeprefix("n/"))
+        assert store.get(key) == b"%d " % number * 10_000
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+def test_temporary_files_are_never_listed(store: LocalStore) -> None:
+    store.put("a/b", b"1")
+    (store.root / "a" / ".tmp-1-2").write_bytes(b"half")
+    assert list(store.list("")) == ["a/b"]
+
+
+def test_a_root_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match="file"):
+        LocalStore(tmp_path / "file").put("a/b", b"1")
+    with pytest.raises(StoreError, match="not a directory"):
+        open_store(str(tmp_path / "file"))
+
+
+def test_addresses(tmp_path: Path) -> None:
+    open_store(f"file://{tmp_path}").put("a", b"1")
+    assert open_store(str(tmp_path)).get("a") == b"1"
+    with pytest.raises(StoreError, match="gopher"):
+        open_store("gopher://example.org")
