@@ -51,6 +51,11 @@ def submit(
     reference = _reference(image, python, calculator)
     sandbox = open_driver(driver or settings.driver, settings.run_dir)
     resolved = sandbox.resolve(reference)
+    opened = None if check_only else open_store(store or settings.store)
+    known = _earlier(opened, resolved) if opened else None
+    if known is not None:
+        _point_to(console, known, as_json)
+        return
     question = Question(domain=next(iter(model_card.label_sets), None), device="cuda" if gpu else "cpu", gpu=gpu)
     with console.status(f"Preflight of {escape(image)}: starting it, cut off from the network …"):
         if gpu:
@@ -63,7 +68,6 @@ def submit(
     if report is None:
         _refuse(console, image, preflight, as_json)
     else:
-        opened = None if check_only else open_store(store or settings.store)
         _accept(console, opened, _submission(author, model_card, resolved, report), as_json)
 
 
@@ -116,31 +120,35 @@ def _indent(text: str) -> str:
 
 
 def _accept(console: Console, store: Store | None, submission: Submission, as_json: bool) -> None:
-    known = _earlier(store, submission) if store else None
-    if store and known is None:
+    if store:
         key = f"submissions/{submission.id}/submission.json"
         store.put_if_absent(key, submission.model_dump_json(indent=1).encode())
     if as_json:
-        print((known or submission).model_dump_json(indent=2))
+        print(submission.model_dump_json(indent=2))
         return
     console.print(_table(submission))
     name = escape(submission.card.name)
     if store is None:
         console.print(f"[bold green]✓[/] {name} would be judged. Nothing was submitted (--check-only).")
-    elif known is not None:
-        console.print(f"[bold yellow]=[/] This image is already submitted as [bold]{known.id}[/]: nothing to do.")
     else:
         console.print(f"[bold green]✓[/] {name} is submitted as [bold]{submission.id}[/].")
         console.print("  Next: [bold]judge evaluate --all[/]")
 
 
-def _earlier(store: Store, submission: Submission) -> Submission | None:
+def _point_to(console: Console, known: Submission, as_json: bool) -> None:
+    if as_json:
+        print(known.model_dump_json(indent=2))
+    else:
+        console.print(f"[bold yellow]=[/] This image is already submitted as [bold]{known.id}[/]: nothing to do.")
+
+
+def _earlier(store: Store, image: Image) -> Submission | None:
     """The earlier submission of the same image, if there is one."""
-    twelve = submission.id.rpartition("-")[2]
+    twelve = submission_id("any", image.id).rpartition("-")[2]
     for key in store.list("submissions/"):
         if key.endswith("/submission.json") and key.split("/")[1].endswith(twelve):
             earlier = Submission.model_validate_json(store.get(key))
-            if earlier.image.id == submission.image.id:
+            if earlier.image.id == image.id:
                 return earlier
     return None
 
