@@ -19,10 +19,10 @@ SETTINGS_FILE = Path("judge.toml")
 
 
 class Settings(BaseSettings):
-    """Where records go, how submissions are run, and what they may use."""
+    """Where records go, how submissions are run, what they may use. What else the file holds is the maintainer's."""
 
     model_config = SettingsConfigDict(
-        env_prefix="LAMBENCH_", env_nested_delimiter="__", toml_file=SETTINGS_FILE, frozen=True, extra="forbid"
+        env_prefix="LAMBENCH_", env_nested_delimiter="__", toml_file=SETTINGS_FILE, frozen=True, extra="ignore"
     )
 
     store: str = "var/store"

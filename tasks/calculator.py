@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ from ase.calculators.calculator import Calculator, CalculatorError, all_changes
 
 from tasks.ase_loop import AseLoop
 from tasks.frames import Frames
-from tasks.predictions import Cause, FrameError, Predictions, Properties, Property
+from tasks.predictions import ALL_PROPERTIES, Cause, FrameError, Predictions, Properties
 
 
 class BatchCalculator(Protocol):
@@ -43,8 +44,7 @@ class InProcessCalculator:
 
     @property
     def properties(self) -> Properties:
-        known: list[Property] = [p for p in self._loop.properties if p in ("energy", "forces", "stress")]
-        return tuple(known)
+        return tuple(p for p in ALL_PROPERTIES if p in self._loop.properties)
 
     @property
     def max_atoms_per_batch(self) -> int:
@@ -64,10 +64,10 @@ class AseCalculator(Calculator):
         CalculatorError: the model could not do the structure; the text names the cause.
     """
 
-    implemented_properties: ClassVar[list[str]] = ["energy", "free_energy", "forces", "stress"]
+    implemented_properties: ClassVar[list[str]] = ["energy", "free_energy", "forces", "stress"]  # type: ignore[misc]
 
     def __init__(self, model: BatchCalculator) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._model = model
         self._state = (0, 0)
 
@@ -77,7 +77,7 @@ class AseCalculator(Calculator):
         properties: list[str] | None = None,
         system_changes: list[str] = all_changes,
     ) -> None:
-        super().calculate(atoms, properties, system_changes)
+        super().calculate(atoms, properties, system_changes)  # type: ignore[no-untyped-call]
         if self.atoms is None:
             raise CalculatorError("there is no structure to calculate")
         frames = Frames.from_atoms([self.atoms])
@@ -101,10 +101,19 @@ class AseCalculator(Calculator):
         return changes
 
 
-def compute_in_batches(model: BatchCalculator, frames: Frames, properties: Properties) -> Predictions:
-    """All answers of `model` for `frames`, asked in batches filled to its atom budget."""
-    parts = [
-        model.compute(frames.between(start, stop), properties)
-        for start, stop in frames.batches(model.max_atoms_per_batch)
-    ]
+def compute_in_batches(
+    model: BatchCalculator,
+    frames: Frames,
+    properties: Properties,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Predictions:
+    """All answers of `model` for `frames`, asked in batches filled to its atom budget.
+
+    Args:
+        progress: called after each batch with how many structures are done.
+    """
+    parts = []
+    for start, stop in frames.batches(model.max_atoms_per_batch):
+        parts.append(model.compute(frames.between(start, stop), properties))
+        progress(stop)
     return Predictions.join(parts)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from tasks.calculator import BatchCalculator
 from tasks.dataset import Dataset, Structures
 from tasks.measurement import Measurement
+from tasks.predictions import Cause
 
 
 class Parameters(BaseModel):
@@ -27,6 +28,30 @@ class Observation:
 
     arrays: Mapping[str, NDArray[Any]]
     notes: Mapping[str, str] = field(default_factory=dict)
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+        """The array of that name.
+
+        Raises:
+            ValueError: it is missing, or has another shape or dtype: it was observed of something else.
+        """
+        if name not in self.arrays:
+            raise ValueError(f"observation: {name} is missing")
+        array = self.arrays[name]
+        if array.shape != shape or array.dtype != dtype:
+            raise ValueError(f"observation: {name} is {array.dtype}{array.shape}, not {np.dtype(dtype)}{shape}")
+        return array
+
+    def causes(self, n: int) -> NDArray[np.int8]:
+        """(n,) the codes of `Cause` in the array `failure`.
+
+        Raises:
+            ValueError: it is missing, of another length, or a code names no cause.
+        """
+        failure = self.array("failure", (n,), np.int8)
+        if failure.size and not (failure.min() >= 0 and failure.max() <= max(Cause)):
+            raise ValueError("observation: failure has codes that name no cause")
+        return failure
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,11 @@ class Items:
 
     def __post_init__(self) -> None:
         size = len(self.id)
-        for name, column in {"group": self.group, "cluster": self.cluster, "cause": self.cause, **self.columns}.items():
-            if len(column) != size:
-                raise ValueError(f"items: column {name} has {len(column)} rows, not {size}")
+        sizes = {"group": len(self.group), "cluster": len(self.cluster), "cause": len(self.cause)}
+        sizes |= {name: len(column) for name, column in self.columns.items()}
+        for name, rows in sizes.items():
+            if rows != size:
+                raise ValueError(f"items: column {name} has {rows} rows, not {size}")
 
     def __len__(self) -> int:
         return len(self.id)

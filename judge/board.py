@@ -1,0 +1,124 @@
+"""The leaderboard as data: what the pages are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from judge.records import MetricRecord, Result
+from sandbox.verdict import Verdict
+from scoring import Release, Term
+from submissions.records import Submission
+from tasks.suite import Suite, Task
+
+NOT_JUDGED = "NOT JUDGED"
+
+
+@dataclass(frozen=True)
+class MetricLine:
+    """One metric of one task: its name, what was stored, and charged / baseline (None where it has no baseline)."""
+
+    name: str
+    record: MetricRecord
+    normalised: float | None
+
+
+@dataclass(frozen=True)
+class TaskLine:
+    """What one submission came to in one task of the suite; `result` is None where it was not judged."""
+
+    task: Task
+    result: Result | None
+    metrics: tuple[MetricLine, ...]
+
+    @property
+    def status(self) -> str:
+        """The verdict, or that there is none yet."""
+        return NOT_JUDGED if self.result is None else str(self.result.verdict)
+
+    @property
+    def ok(self) -> bool:
+        """True where the verdict is OK."""
+        return self.result is not None and self.result.verdict is Verdict.OK
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of one submission, each a tree down to single metrics."""
+
+    force_field: Term
+    property_error: Term
+    efficiency: Term
+    instability: Mapping[float, Term]
+    """By tolerance [eV/atom/ps], the default first."""
+
+    @property
+    def stability(self) -> Term:
+        """The instability at the default tolerance."""
+        return next(iter(self.instability.values()))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One submission.
+
+    Args:
+        rank: from 1; None where it is not ranked: a task of the suite did not come to OK.
+        isolated: False if any of it ran without a container.
+    """
+
+    rank: int | None
+    submission: Submission
+    scores: Scores
+    tasks: tuple[TaskLine, ...]
+    isolated: bool
+
+    @property
+    def n_ok(self) -> int:
+        """How many tasks of the suite came to OK."""
+        return sum(line.ok for line in self.tasks)
+
+    @property
+    def shortfalls(self) -> dict[str, list[str]]:
+        """Names of the tasks that did not come to OK, by status."""
+        by_status: dict[str, list[str]] = {}
+        for line in self.tasks:
+            if not line.ok:
+                by_status.setdefault(line.status, []).append(line.task.name)
+        return by_status
+
+    @property
+    def page(self) -> str:
+        """Where its page lies in the site."""
+        return f"submissions/{self.submission.id}.html"
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """All submissions, best first, those that are not ranked last.
+
+    Args:
+        measured: when the newest number was measured; None where there is none.
+        hardware: machines that timings were taken on.
+        problems: what could not be read or added up, a line each, for the maintainer.
+    """
+
+    suite: Suite
+    release: Release
+    rows: tuple[Row, ...]
+    measured: datetime | None
+    hardware: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def ranked(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.rank is not None)
+
+    @property
+    def unranked(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.rank is None)
+
+    @property
+    def not_isolated(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if not row.isolated)

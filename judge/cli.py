@@ -1,0 +1,222 @@
+"""`judge`: the maintainer's command.
+
+Exit statuses: 0 all is done (or another living judge is at it); 1 this machine kept something from being judged, or a
+check failed; 2 wrong usage, a broken setting, suite or data set; 3 this machine is at fault as a whole; 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from types import FrameType
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from judge.config import ConfigError, JudgeSettings, load_settings
+from judge.data_cli import app as data_app
+from judge.doctor import examine
+from judge.evaluate import Request, UsageError, choose_submissions, evaluate, in_words
+from judge.progress import Reporter
+from judge.records import Result
+from judge.results import load_held, load_results, read_submissions
+from judge.site_cli import app as site_app
+from sandbox.driver import DriverName
+from sandbox.drivers import open_driver
+from sandbox.verdict import JudgeFault
+from submissions.store import open_store
+from tasks.dataset import DatasetError
+from tasks.suite import SuiteError
+
+FAULTS, USAGE, MACHINE_FAULT, INTERRUPTED = 1, 2, 3, 130
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Judge large atomistic models: run the submissions, measure, and build the leaderboard.",
+)
+app.add_typer(data_app, name="data", help="Data sets: import, list, verify.")
+app.add_typer(site_app, name="site", help="The leaderboard's pages: build, serve.")
+
+Json = Annotated[bool, typer.Option("--json", help="say it to a machine, on standard output")]
+
+
+@app.callback()
+def common(debug: Annotated[bool, typer.Option("--debug", help="show where an error comes from")] = False) -> None:
+    """Options of all commands."""
+
+
+@app.command("evaluate")
+def evaluate_command(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="all submissions")] = False,
+    suite: Annotated[str | None, typer.Option(help="name, or path of a TOML file")] = None,
+    task: Annotated[list[str] | None, typer.Option(help="only this task; may be repeated")] = None,
+    gpus: Annotated[str, typer.Option(help="UUIDs, comma-separated; none means the CPU")] = "",
+    driver: Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")] = None,
+    retry_held: Annotated[bool, typer.Option("--retry-held", help="try once more what is held")] = False,
+    as_json: Json = False,
+) -> None:
+    """Judges what has no result yet. Stop it at any time; the next run goes on where it was."""
+    if everything == bool(ids):
+        raise UsageError("say which submissions: judge evaluate --all, or judge evaluate ID…")
+    request = Request(
+        ids=tuple(ids or ()),
+        suite=suite,
+        tasks=tuple(task or ()),
+        gpus=tuple(uuid.strip() for uuid in gpus.split(",") if uuid.strip()),
+        driver=driver,
+        retry_held=retry_held,
+    )
+    console = Console(stderr=as_json)
+    settings = load_settings()
+    try:
+        summary = evaluate(settings, request, Reporter(console, "judging"))
+    except KeyboardInterrupt:
+        again = " ".join(argument for argument in sys.argv[1:])
+        print(f"\nStopped. What was finished is kept. To go on: judge {again}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        counts = {did.value: count for did, count in summary.counts.items()}
+        print(json.dumps({**summary.model_dump(mode="json"), "counts": counts, "exit_status": summary.exit_status}))
+    else:
+        for line in in_words(summary):
+            console.print(escape(line), soft_wrap=True)
+    raise typer.Exit(summary.exit_status)
+
+
+@app.command("list")
+def list_command(as_json: Json = False) -> None:
+    """The submissions, and how far each is judged."""
+    store = open_store(load_settings().store)
+    submissions = read_submissions(store)
+    ids = [submission.id for submission in submissions]
+    results = load_results(store, ids)
+    held = load_held(store, ids)
+    rows = []
+    for submission in submissions:
+        own = [result for result in results if result.submission == submission.id]
+        rows.append(
+            {
+                "id": submission.id,
+                "name": submission.card.name,
+                "driver": submission.image.driver,
+                "submitted": submission.created.isoformat(),
+                "results": len(own),
+                "ok": sum(result.verdict == "OK" for result in own),
+                "held": sum(unit.submission == submission.id for unit in held),
+            }
+        )
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    if not rows:
+        print("No submission yet: lambench-submit IMAGE")
+        return
+    table = Table(*rows[0])
+    for row in rows:
+        table.add_row(*(escape(str(value)) for value in row.values()))
+    Console().print(table)
+
+
+@app.command("show")
+def show_command(id: Annotated[str, typer.Argument(help="submission")], as_json: Json = False) -> None:
+    """One submission: what it is, its verdicts, its metrics, and what is held."""
+    store = open_store(load_settings().store)
+    submission = choose_submissions(read_submissions(store), [id])[0]
+    results = load_results(store, [submission.id])
+    held = load_held(store, [submission.id])
+    if as_json:
+        said = {
+            "submission": submission.model_dump(mode="json"),
+            "results": [result.model_dump(mode="json") for result in results],
+            "held": [{"task": unit.task, **unit.end.model_dump(mode="json")} for unit in held],
+        }
+        print(json.dumps(said, indent=1))
+        return
+    console = Console(highlight=False)
+    card = submission.card
+    console.print(f"[bold]{escape(card.name)}[/] {escape(card.version)}  {submission.id}")
+    console.print(escape(f"{submission.image.reference} ({submission.image.id[:19]}…)"), soft_wrap=True)
+    console.print(_results_table(results) if results else "Not judged yet: judge evaluate " + submission.id)
+    for unit in held:
+        console.print(escape(f"held: {unit.task} ({unit.end.fault}): {unit.end.sentence}"), soft_wrap=True)
+
+
+def _results_table(results: list[Result]) -> Table:
+    table = Table("task", "verdict", "metric", "value", "baseline", "unit", "failed")
+    for result in results:
+        first: tuple[str, str] = (result.task, str(result.verdict))
+        if not result.metrics:
+            table.add_row(*first, escape(result.sentence), "", "", "", "")
+        for name, metric in result.metrics.items():
+            numbers = ("–" if value is None else f"{value:.5g}" for value in (metric.value, metric.baseline))
+            table.add_row(*first, name, *numbers, metric.unit, f"{metric.n_failed}/{metric.n_items}")
+            first = ("", "")
+    return table
+
+
+@app.command("doctor")
+def doctor_command(as_json: Json = False) -> None:
+    """Tries everything that judging needs on this machine, and names what is to be mended."""
+    findings = []
+    for finding in examine(load_settings()):
+        findings.append(finding)
+        if not as_json:
+            mark = {True: "ok ", None: "–  ", False: "NOT"}[finding.ok]
+            print(f"{mark}  {finding.name}: {finding.text}", flush=True)
+    if as_json:
+        print(json.dumps([finding._asdict() for finding in findings], indent=1))
+    raise typer.Exit(FAULTS if any(finding.ok is False for finding in findings) else 0)
+
+
+@app.command("reap")
+def reap_command(
+    driver: Annotated[Literal["docker", "process"] | None, typer.Option(help="docker or process")] = None,
+) -> None:
+    """Removes the containers that dead judges left behind. `judge evaluate` does so by itself."""
+    settings: JudgeSettings = load_settings()
+    removed = open_driver(driver or settings.driver, settings.run_dir).reap()
+    print(f"Removed {removed}." if removed else "Nothing was left behind.")
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    """Entry point of `judge`: one line for every error, and an exit status that a script can use."""
+    signal.signal(signal.SIGTERM, _interrupt)  # a service manager's stop is as good as Ctrl-C
+    debug = "--debug" in sys.argv
+    sys.argv = [argument for argument in sys.argv if argument != "--debug"]
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except Exception as error:  # the very top: a person reads one line
+        if debug:
+            raise
+        line, status = explain(error)
+        print(line, file=sys.stderr)
+        sys.exit(status)
+
+
+def explain(error: Exception) -> tuple[str, int]:
+    """An error in one line, and the exit status."""
+    match error:
+        case UsageError() | ConfigError() | DatasetError() | SuiteError():
+            return f"judge: {error}", USAGE
+        case JudgeFault():
+            return f"judge: this machine ({error.cause}): {error.mend}", MACHINE_FAULT
+        case _:
+            text = " ".join(str(error).split())[:300]
+            return f"judge: a mistake of ours: {type(error).__name__}: {text}; see where with --debug", MACHINE_FAULT
+
+
+if __name__ == "__main__":
+    main()

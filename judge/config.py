@@ -1,0 +1,69 @@
+"""The maintainer's settings: `judge.toml` here, overridden by `LAMBENCH_…` variables."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import SettingsConfigDict
+
+from submissions.settings import SETTINGS_FILE, Settings
+
+
+class ConfigError(ValueError):
+    """A setting that cannot be; the message names the field."""
+
+
+class JudgeSettings(Settings):
+    """What the author's command knows, and where the judge keeps its data, its site, and its patience.
+
+    Args:
+        data: the data root, with a folder per dataset.
+        site_dir: where `judge site build` writes.
+        suite: what is judged when nothing is said: a packaged suite's name, or a path.
+        allow_process: also judge submissions of the process driver (no isolation) without being told each time.
+        failed_share: of a task's items; if more failed, the verdict is TOO_MANY_FAILURES.
+        beat_s: seconds between two signs of life of an attempt.
+        dead_after_s: an attempt of another host whose sign of life has not changed for so long is taken over.
+    """
+
+    model_config = SettingsConfigDict(extra="forbid")
+
+    data: Path = Path("var/data")
+    site_dir: Path = Path("var/site")
+    suite: str = "quickstart"
+    allow_process: bool = False
+    failed_share: float = Field(0.5, gt=0, lt=1)
+    beat_s: float = Field(5.0, gt=0)
+    dead_after_s: float = Field(60.0, gt=0)
+
+    @field_validator("data", "site_dir", "run_dir")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @field_validator("store")
+    @classmethod
+    def _absolute_store(cls, value: str) -> str:
+        return value if "://" in value else str(Path(value).expanduser().absolute())
+
+
+def load_settings() -> JudgeSettings:
+    """The settings that hold in the working directory, every path absolute.
+
+    Raises:
+        ConfigError: one line that names the file or variable, and the field.
+    """
+    try:
+        return JudgeSettings()
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{SETTINGS_FILE}: {error}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        variable = "LAMBENCH_" + field.upper().replace(".", "__")
+        message = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            message = "there is no such setting"
+        raise ConfigError(f"{SETTINGS_FILE} or {variable}: {field}: {message}") from None

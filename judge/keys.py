@@ -1,0 +1,94 @@
+"""The two keys: what an observation depends on, and what a result depends on. Nothing else enters either.
+
+So a corrected label, table or metric means measuring again from the stored observation; a corrected citation, licence
+or title means nothing at all; and only what the model itself can see of a task means running it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.limits import Limits
+from sandbox.verdict import Verdict
+from tasks.kind import Parameters
+
+TIMING_KINDS = frozenset({"efficiency"})
+
+
+def hash_of(fields: Mapping[str, Any]) -> str:
+    """The first 32 digits of the sha256 of `fields` as canonical JSON: sorted names, no spaces, ASCII, no NaN."""
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def observation_key(
+    *,
+    image_id: str,
+    contract: int,
+    guest: str,
+    domain: str,
+    label_set: str | None,
+    kind: str,
+    observe_version: int,
+    parameters: Parameters,
+    frames_sha256: str,
+    limits: Limits,
+    hardware: str,
+) -> str:
+    """Key of what a model answers: all that can change the answer. The hardware class counts for timings only.
+
+    Args:
+        limits: of the container, the task's time limit among them.
+    """
+    return hash_of(
+        {
+            "image": image_id,
+            "contract": contract,
+            "guest": guest,
+            "domain": domain,
+            "label_set": label_set,
+            "kind": kind,
+            "version": observe_version,
+            "parameters": parameters.model_dump(mode="json"),
+            "frames": frames_sha256,
+            "limits": limits.model_dump(mode="json"),
+            "hardware": hardware if kind in TIMING_KINDS else "",
+        }
+    )
+
+
+def result_key(
+    *,
+    observation: str,
+    labels_sha256: str,
+    table_sha256: str,
+    reference_sha256: str,
+    label_set: str | None,
+    measure_version: int,
+    parameters: Parameters,
+) -> str:
+    """Key of what is made of an observation.
+
+    Args:
+        observation: sha256 of the stored observation.
+        reference_sha256: of what the card says that metrics depend on (baselines, groups), not its citation.
+    """
+    return hash_of(
+        {
+            "observation": observation,
+            "labels": labels_sha256,
+            "table": table_sha256,
+            "reference": reference_sha256,
+            "label_set": label_set,
+            "version": measure_version,
+            "parameters": parameters.model_dump(mode="json"),
+        }
+    )
+
+
+def verdict_key(*, observation_key: str, verdict: Verdict) -> str:
+    """Key of a result without an observation: the submission's fault ended the attempt, and no label matters."""
+    return hash_of({"attempt": observation_key, "verdict": verdict.value})

@@ -1,0 +1,227 @@
+"""Leaderboard to pages: what each template is given, and the text that comes out. Pure but for reading templates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from judge import present
+from judge.board import Leaderboard, Row
+from scoring import Term
+from tasks.suite import Task
+
+ASSETS = ("icon.svg", "site.js", "style.css")
+
+_ABOUT = {
+    "force_field": "Energy, force and virial RMSE beside those of a composition-only model: logarithmic mean over "
+    "tasks, weighted over label types, mean over domains. 0 is perfect, 1 is no better than the trivial model.",
+    "property_error": "Barriers, interaction energies, equations of state and the like, beside a trivial model: mean "
+    "over metrics, then over domains. 0 is perfect, 1 is no better.",
+    "efficiency": "100 µs per atom over the mean time of a single structure, on the judge’s clock. A task of "
+    "which any structure failed has no time and counts as infinitely slow.",
+    "instability": "Decades by which the energy drift of constant-energy dynamics exceeds {tolerance} eV/atom/ps, mean "
+    "over runs. A run that blows up counts 5; one that ran out of time is left out.",
+}
+
+
+class Column(NamedTuple):
+    """One score as a column: how it is called, which way is better, and how long its bar may get."""
+
+    key: str
+    label: str
+    lower_is_better: bool
+    noun: str
+    about: str
+    full: float
+    best: float | None
+
+    @property
+    def arrow(self) -> str:
+        return "↓" if self.lower_is_better else "↑"
+
+    def term(self, row: Row) -> Term:
+        """The score of a row."""
+        return _term(self.key, row)
+
+    def order(self, row: Row) -> float | None:
+        """What the column is sorted by: what was left out counts as worst."""
+        return _order(self.term(row))
+
+    def share(self, row: Row) -> float:
+        """The length of the bar, 0 to 1."""
+        return (self.term(row).value or 0.0) / self.full
+
+    def others(self, row: Row) -> Mapping[float, Term]:
+        """The same score at tolerances other than the default."""
+        if self.key != "instability":
+            return {}
+        default = row.scores.stability
+        return {tolerance: term for tolerance, term in row.scores.instability.items() if term is not default}
+
+
+def _term(key: str, row: Row) -> Term:
+    scores = row.scores
+    terms = {
+        "force_field": scores.force_field,
+        "property_error": scores.property_error,
+        "efficiency": scores.efficiency,
+        "instability": scores.stability,
+    }
+    return terms[key]
+
+
+def _order(term: Term) -> float | None:
+    return term.value if term.at_worst is None else term.at_worst
+
+
+def columns_of(board: Leaderboard) -> tuple[Column, ...]:
+    """The scores that the suite has tasks for."""
+    tolerance = board.release.instability.tolerances_ev_per_atom_ps[0]
+    worst = board.release.instability.worst_decades
+    heads = (
+        ("force_field", "Force-field error", True, "task", 1.0),
+        ("property_error", "Property error", True, "task", 1.0),
+        ("efficiency", "Efficiency", False, "task", None),
+        ("instability", "Instability", True, "run", worst),
+    )
+    columns = []
+    for key, label, lower, noun, full in heads:
+        if board.rows and not _term(key, board.rows[0]).total:
+            continue
+        about = _ABOUT[key].format(tolerance=present.number(tolerance, 2))
+        values = [v for row in board.ranked if (v := _order(_term(key, row))) is not None]
+        everyone = [v for row in board.rows if (v := _term(key, row).value) is not None]
+        best = (min if lower else max)(values, default=None)
+        columns.append(Column(key, label, lower, noun, about, full or max([*everyone, 1e-9]), best))
+    return tuple(columns)
+
+
+class DomainLine(NamedTuple):
+    row: Row
+    terms: tuple[Term, ...]
+
+
+class DomainTable(NamedTuple):
+    """One error score by domain; worth a table where there is more than one domain."""
+
+    title: str
+    domains: tuple[str, ...]
+    lines: tuple[DomainLine, ...]
+
+
+def domain_tables(board: Leaderboard) -> tuple[DomainTable, ...]:
+    """Force-field and property error by domain."""
+    tables = []
+    for key, title in (("force_field", "Force-field error"), ("property_error", "Property error")):
+        trees = [(row, _term(key, row)) for row in board.rows]
+        domains = tuple(part.name for part in trees[0][1].parts) if trees else ()
+        if len(domains) > 1:
+            tables.append(DomainTable(title, domains, tuple(DomainLine(row, tree.parts) for row, tree in trees)))
+    return tuple(tables)
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """One task of the suite over all submissions."""
+
+    task: Task
+    n_items: int
+    n_ok: int
+
+
+class TaskGroup(NamedTuple):
+    """The tasks of one kind."""
+
+    words: present.Words
+    tasks: tuple[TaskSummary, ...]
+
+
+def task_groups(board: Leaderboard) -> tuple[TaskGroup, ...]:
+    """The tasks of the suite by kind, both in the order of the suite."""
+    groups: dict[str, list[TaskSummary]] = {}
+    for summary in _task_summaries(board):
+        groups.setdefault(summary.task.kind, []).append(summary)
+    return tuple(TaskGroup(present.kind_words(kind), tuple(tasks)) for kind, tasks in groups.items())
+
+
+def _task_summaries(board: Leaderboard) -> tuple[TaskSummary, ...]:
+    """The tasks of the suite, in its order."""
+    lines = [[row.tasks[index] for row in board.rows] for index in range(len(board.suite.tasks))]
+    return tuple(
+        TaskSummary(
+            task,
+            max((line.result.n_items for line in column if line.result is not None), default=0),
+            sum(line.ok for line in column),
+        )
+        for task, column in zip(board.suite.tasks, lines, strict=True)
+    )
+
+
+def render(board: Leaderboard) -> dict[str, bytes]:
+    """Every file of the site by its path in it; assets carry the hash of their content in their name."""
+    contents = {name: _template(name).encode() for name in ASSETS}
+    assets = {name: _hashed(name, content) for name, content in contents.items()}
+    environment = _environment()
+    columns = columns_of(board)
+    files = {assets[name]: content for name, content in contents.items()}
+    page = environment.get_template("submission.html")
+    for row in board.rows:
+        text = page.render(root="../", assets=assets, board=board, columns=columns, row=row)
+        files[row.page] = text.encode()
+    index = environment.get_template("index.html").render(
+        root="",
+        assets=assets,
+        board=board,
+        columns=columns,
+        domain_tables=domain_tables(board),
+        task_groups=task_groups(board),
+    )
+    files["index.html"] = index.encode()
+    return files
+
+
+def _hashed(name: str, content: bytes) -> str:
+    path = PurePosixPath(name)
+    return f"assets/{path.stem}-{hashlib.sha256(content).hexdigest()[:12]}{path.suffix}"
+
+
+def _template(name: str) -> str:
+    return (resources.files("templates") / name).read_text(encoding="utf-8")
+
+
+def _environment() -> Environment:
+    """Jinja2 with every text escaped, and every name cleared of marks that would turn the page around."""
+    environment = Environment(
+        loader=FunctionLoader(_template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: present.plain(value) if type(value) is str else value,
+    )
+    environment.filters.update(
+        count=present.count,
+        decimals=present.decimals,
+        duration=present.duration,
+        is_web_address=present.is_web_address,
+        kind=present.kind_words,
+        metric=present.metric_label,
+        moment=present.moment,
+        number=present.number,
+        sentence=lambda text: text[:1].upper() + text[1:],
+        shortened=lambda text, length: text if len(text) <= length else f"{text[: length - 1]}…",
+        shown=lambda value, unit: present.number(present.shown_value(value, unit)),
+        size=present.size,
+        spaced=lambda text: text.replace("_", " "),
+        term=lambda name: present.METRICS.get(name, name),
+        thousands=lambda n: f"{n:,}".replace(",", "\u202f"),
+        unit=present.shown_unit,
+        verdict=present.verdict_words,
+    )
+    return environment

@@ -1,0 +1,156 @@
+"""The plan: which units must be observed, which only measured, which are done, and which are held. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from judge.attempts import History, unit_prefix
+from judge.items_file import result_path
+from judge.keys import observation_key, result_key, verdict_key
+from judge.records import End
+from judge.testset import TestSet
+from sandbox.limits import Limits
+from sandbox.verdict import Verdict
+from submissions.records import Submission
+from tasks.kind import Kind, Parameters
+from tasks.suite import Task
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What every unit of a run has in common.
+
+    Args:
+        guest: version of the guest.
+        limits: of a container; the time limit of a task takes the place of `task_s`.
+        hardware: class, for timings.
+    """
+
+    guest: str
+    limits: Limits
+    hardware: str
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One submission at one task.
+
+    Args:
+        label_set: to which the labels, the baseline and the model's head belong; None: nothing is known.
+        declared: whether the submission declared it for this domain; else it is the data set's default.
+        limits: of the container.
+        observation_key: of what the model is asked.
+    """
+
+    submission: Submission
+    task: Task
+    kind: Kind
+    parameters: Parameters
+    testset: TestSet
+    label_set: str | None
+    declared: bool
+    limits: Limits
+    observation_key: str
+
+    @property
+    def prefix(self) -> str:
+        """Where its attempts lie."""
+        return unit_prefix(self.submission.id, self.task.name, self.observation_key)
+
+    @property
+    def measured_label_set(self) -> str | None:
+        """The label set to measure with; None where the data set has none."""
+        return self.label_set if self.label_set in self.testset.label_sets else None
+
+    def result_key(self, end: End) -> str:
+        """Key of the result that follows from `end`."""
+        if end.observation is None:
+            return verdict_key(observation_key=self.observation_key, verdict=end.verdict or Verdict.OK)
+        return result_key(
+            observation=end.observation,
+            labels_sha256=self.testset.labels_sha256,
+            table_sha256=self.testset.table_sha256,
+            reference_sha256=self.testset.reference_sha256,
+            label_set=self.measured_label_set,
+            measure_version=self.kind.measure_version,
+            parameters=self.parameters,
+        )
+
+
+class Step(StrEnum):
+    """What is to be done about a unit."""
+
+    OBSERVE = "observe"
+    MEASURE = "measure"
+    DONE = "done"
+    HELD = "held"
+    OPEN = "open"  # claimed and not ended: by a living judge or by a dead one
+
+
+class Planned(NamedTuple):
+    """A unit, its attempts so far, and what is to be done."""
+
+    unit: Unit
+    history: History
+    step: Step
+
+
+def make_unit(submission: Submission, task: Task, kind: Kind, testset: TestSet, common: Circumstances) -> Unit:
+    """The unit of `submission` at `task`, with its observation key."""
+    stated = submission.card.label_sets.get(task.domain)
+    # A data set without labels (dynamics, timings) fits whatever was declared: that chooses the model's head.
+    declared = stated is not None and (not testset.label_sets or stated.name in testset.label_sets)
+    label_set = stated.name if stated and declared else testset.default_label_set
+    limits = common.limits.model_copy(update={"task_s": task.time_limit_s})
+    return Unit(
+        submission=submission,
+        task=task,
+        kind=kind,
+        parameters=task.parameters,
+        testset=testset,
+        label_set=label_set,
+        declared=declared,
+        limits=limits,
+        observation_key=observation_key(
+            image_id=submission.image.id,
+            contract=submission.contract,
+            guest=common.guest,
+            domain=task.domain,
+            label_set=label_set,
+            kind=kind.name,
+            observe_version=kind.observe_version,
+            parameters=task.parameters,
+            frames_sha256=testset.frames_sha256,
+            limits=limits,
+            hardware=common.hardware,
+        ),
+    )
+
+
+def next_step(unit: Unit, history: History, has_result: Callable[[str], bool], retry_held: bool = False) -> Step:
+    """What is to be done about `unit`, given its attempts."""
+    if history.end is not None:
+        path = result_path(unit.submission.id, unit.task.name, unit.result_key(history.end))
+        return Step.DONE if has_result(path) else Step.MEASURE
+    if history.open:
+        return Step.OPEN
+    return Step.HELD if history.held and not retry_held else Step.OBSERVE
+
+
+def make_plan(
+    units: Sequence[Unit], histories: Mapping[str, History], has_result: Callable[[str], bool], retry_held: bool = False
+) -> list[Planned]:
+    """What is to be done about each of `units`, in their order.
+
+    Args:
+        histories: by the units' prefixes.
+        has_result: whether a result is in the store under that key.
+    """
+    plan = []
+    for unit in units:
+        history = histories.get(unit.prefix, History())
+        plan.append(Planned(unit, history, next_step(unit, history, has_result, retry_held)))
+    return plan

@@ -1,0 +1,145 @@
+"""Numbers and names as a reader sees them: pure functions from values to text."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from datetime import UTC, datetime
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+NONE = "–"
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_PREFIXED = {"eV/atom": "meV/atom", "eV/Å": "meV/Å", "eV": "meV"}
+# They turn the text after them around, or hide it; <bdi> isolates only what closes properly.
+_DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+class Words(NamedTuple):
+    """What something is called on the page, and a line about it."""
+
+    label: str
+    about: str
+
+
+KINDS = {
+    "labelled_frames": Words("labelled frames", "energy, forces and virial of each structure against the reference"),
+    "energy_differences": Words("energy differences", "sums of energies against a reference per item"),
+    "equation_of_state": Words("equation of state", "volume, bulk modulus and its derivative, fitted to E(V)"),
+    "nve": Words("constant-energy dynamics", "drift of the total energy in molecular dynamics that the judge drives"),
+    "efficiency": Words("efficiency", "time per atom of energy, forces and stress, one structure at a time"),
+}
+
+METRICS = {
+    "energy_rmse_per_atom": "Energy RMSE",
+    "energy_mae_per_atom": "Energy MAE",
+    "force_rmse": "Force RMSE",
+    "force_mae": "Force MAE",
+    "virial_rmse_per_atom": "Virial RMSE",
+    "virial_mae_per_atom": "Virial MAE",
+    "mae": "Mean absolute error",
+    "rmse": "Root mean square error",
+    "v0_mae_percent": "Volume V₀, mean absolute error",
+    "b0_mae_percent": "Bulk modulus B₀, mean absolute error",
+    "b0_prime_mae": "Pressure derivative B₀′, mean absolute error",
+    "slope_geomean": "Energy drift, geometric mean",
+    "n_completed": "Runs completed",
+    "time_mean": "Time, mean",
+    "time_median": "Time, median",
+    "time_p95": "Time, 95th percentile",
+    "time_cold": "Time, first call",
+    "wire_cost": "Cost of the wire, included above",
+}
+
+
+def plain(text: str) -> str:
+    """The text without control characters and without marks that turn the direction of what follows."""
+    kept = (c for c in text if c not in _DIRECTION and (c in "\t\n" or unicodedata.category(c) not in {"Cc", "Cs"}))
+    return "".join(kept)
+
+
+def is_web_address(text: str) -> bool:
+    """True for an address that a link may lead to: http or https with a host, and nothing that is not printable."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in {"https", "http"} and bool(parts.hostname) and text.isprintable() and " " not in text
+
+
+def metric_label(name: str) -> str:
+    """The name of a metric in words; of an unknown one its own name, spaced."""
+    return METRICS.get(name, name.replace("_", " "))
+
+
+def kind_words(kind: str) -> Words:
+    """The name of a task kind, and what it measures."""
+    return KINDS.get(kind, Words(kind.replace("_", " "), ""))
+
+
+def verdict_words(verdict: str) -> str:
+    """`TIME_LIMIT` as `time limit`; OK and NaN stay as they are."""
+    return "OK" if verdict == "OK" else verdict.replace("_", " ").lower()
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """The value with so many significant digits: 0.0213, 1 250, 4.90 × 10⁻⁵; a dash where there is none."""
+    if value is None or math.isnan(value):
+        return NONE
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    exponent = int(power)
+    if -4 < exponent < 6:
+        text = f"{float(f'{mantissa}e{power}'):,.{max(0, digits - 1 - exponent)}f}"
+        return text.replace(",", "\u202f").replace("-", "−")
+    return f"{mantissa}\u00a0×\u00a010{str(exponent).translate(_SUPERSCRIPT)}".replace("-", "−")
+
+
+def decimals(value: float | None, places: int = 3) -> str:
+    """The value with so many decimals, so that a column lines up; a dash where there is none."""
+    return NONE if value is None or math.isnan(value) else f"{value:.{places}f}".replace("-", "−")
+
+
+def shown_unit(unit: str) -> str:
+    """The unit that a stored unit is shown in: energies in meV."""
+    return _PREFIXED.get(unit, unit)
+
+
+def shown_value(value: float | None, unit: str) -> float | None:
+    """A stored value in its `shown_unit`."""
+    return value * 1000 if value is not None and unit in _PREFIXED else value
+
+
+def duration(seconds: float | None) -> str:
+    """12.3 s, 4 min 5 s, 2 h 3 min; a dash where there is none."""
+    if seconds is None:
+        return NONE
+    if seconds < 60:
+        return f"{number(seconds)} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def size(n_bytes: int | None) -> str:
+    """So many MiB or GiB; a dash where there is none."""
+    if n_bytes is None:
+        return NONE
+    mebibytes = n_bytes / 2**20
+    return f"{mebibytes:,.0f} MiB".replace(",", "\u202f") if mebibytes < 10_000 else f"{mebibytes / 1024:.1f} GiB"
+
+
+def moment(when: datetime) -> str:
+    """4 March 2025, 16:05 UTC."""
+    utc = when.astimezone(UTC)
+    return f"{utc.day} {utc:%B %Y, %H:%M} UTC"
+
+
+def count(n: int, noun: str) -> str:
+    """1 task, 2 tasks."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

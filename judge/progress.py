@@ -1,0 +1,124 @@
+"""How far it is: bars with rate and time left on a terminal, a plain line now and then anywhere else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+PLAIN_EVERY_S = 10.0
+
+Report = Callable[[int, int, str], None]
+
+
+def duration(seconds: float) -> str:
+    """`8 s`, `3 min 5 s`, `2 h 4 min`."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def pace(done: int, total: int, unit: str, elapsed: float) -> str:
+    """`120/400 frames, 37.2/s, 8 s left`."""
+    text = f"{done}/{total} {unit}".rstrip()
+    if done <= 0 or elapsed <= 0:
+        return text
+    rate = done / elapsed
+    speed = f"{rate:.3g}/s" if rate >= 1 else f"{1 / rate:.3g} s each"
+    return f"{text}, {speed}, {duration((total - done) / rate)} left"
+
+
+class _Pace(ProgressColumn):
+    """Count, rate and time left of a bar."""
+
+    def render(self, task: Task) -> Text:
+        unit = str(task.fields.get("unit", ""))
+        return Text(pace(int(task.completed), int(task.total or 0), unit, task.elapsed or 0.0), style="dim")
+
+
+class Reporter:
+    """Where a command says what it is doing. On a terminal two bars: all units, and the one at hand.
+
+    Args:
+        console: of standard output, or of standard error where standard output belongs to a machine.
+    """
+
+    def __init__(self, console: Console, title: str = "") -> None:
+        self.console = console
+        self._title = title
+        self._count = 0
+        self._total = 0
+        self._bars: Progress | None = None
+        if console.is_terminal:
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), _Pace())
+            self._bars = Progress(*columns, console=console, transient=True)
+        self._all = self._bars.add_task(title, total=None, unit="", visible=False) if self._bars else None
+
+    def __enter__(self) -> Self:
+        if self._bars:
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bars:
+            self._bars.stop()
+
+    def expect(self, total: int) -> None:
+        """How many units there will be."""
+        self._total = total
+        if self._bars and self._all is not None:
+            self._bars.update(self._all, total=total, unit="units", visible=total > 1)
+
+    def say(self, text: str) -> None:
+        """A line for a person; `text` is plain, no markup."""
+        self.console.print(escape(text), highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def unit(self, name: str) -> Iterator[Report]:
+        """One unit at work; called with (done, total, unit) from inside."""
+        self._count += 1
+        try:
+            if self._bars:
+                with self._bar(self._bars, name) as report:
+                    yield report
+            else:
+                yield self._plain(name)
+        finally:
+            if self._bars and self._all is not None:
+                self._bars.advance(self._all)
+
+    @contextmanager
+    def _bar(self, bars: Progress, name: str) -> Iterator[Report]:
+        bar = bars.add_task(escape(name), total=None, unit="")
+
+        def report(done: int, total: int, unit: str) -> None:
+            bars.update(bar, completed=done, total=total, unit=unit)
+
+        try:
+            yield report
+        finally:
+            bars.remove_task(bar)
+
+    def _plain(self, name: str) -> Report:
+        begin = last = time.monotonic()
+        place = f"[{self._count}/{self._total}] " if self._total else ""
+
+        def report(done: int, total: int, unit: str) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= PLAIN_EVERY_S:
+                last = now
+                self.say(f"  {place}{name}: {pace(done, total, unit, now - begin)}")
+
+        return report

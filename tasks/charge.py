@@ -1,0 +1,49 @@
+"""What a failed item costs. One law: nothing that a model can do by failing improves its score."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tasks.frames import Float
+
+# A failed item is charged as much as one that is off by this many times the trivial model's error.
+COST_IN_BASELINES = 10.0
+# Below this (in any unit here) the trivial model is exact up to rounding, and measures nothing.
+SMALLEST_BASELINE = 1e-9
+
+
+class ChargedMean(NamedTuple):
+    """A mean over the items that succeeded (None: none did), and the mean with failures charged."""
+
+    value: float | None
+    charged: float
+
+
+def failure_cost(metric: str, baseline: float) -> float:
+    """W: what one failed item of `metric` is charged, and at which every error is clipped.
+
+    Raises:
+        ValueError: the baseline is zero or not finite, so that nothing can be held against it.
+    """
+    if not SMALLEST_BASELINE < baseline < np.inf:
+        raise ValueError(f"{metric}: the baseline is {baseline:g}: state one under [baselines] in card.toml")
+    return COST_IN_BASELINES * baseline
+
+
+def charged_mean(sums: Float, counts: Float, cost: float) -> ChargedMean:
+    """Mean over components, and the same with each item's mean clipped at `cost` and failed items charged `cost`.
+
+    Args:
+        sums: (k,) by item the sum over its components; NaN where it failed.
+        counts: (k,) by item its components; 0: it does not take part.
+        cost: of an item that failed, in the unit of the mean.
+    """
+    taking_part = counts > 0
+    sums, counts = sums[taking_part], counts[taking_part]
+    finite = np.isfinite(sums)
+    value = float(sums[finite].sum() / counts[finite].sum()) if finite.any() else None
+    # fmin takes the cost where the mean is NaN: NaN loses.
+    charged = float((np.fmin(sums / counts, cost) * counts).sum() / counts.sum())
+    return ChargedMean(value, charged)

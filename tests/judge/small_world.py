@@ -1,0 +1,207 @@
+"""A small world to judge in: two data sets, a suite, a store, and EMT as a submission of the process driver."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+from ase import Atoms
+from ase.build import bulk
+from ase.calculators.emt import EMT
+from rich.console import Console
+
+from judge.config import JudgeSettings
+from judge.evaluate import Request, Summary, evaluate
+from judge.progress import Reporter
+from judge.records import Result
+from judge.results import load_results
+from sandbox.driver import Image
+from sandbox.limits import Limits
+from sandbox.process_driver import ProcessDriver
+from sandbox.rundir import RunDir
+from submissions.records import ImageRecord, LabelSet, ModelCard, PreflightReport, Submission, submission_id, utc_now
+from submissions.store import LocalStore
+from tasks.card import Card, Table
+from tasks.card import LabelSet as Theory
+from tasks.dataset import Dataset, save_dataset
+from tasks.frames import Frames
+from tasks.predictions import Labels
+
+ROOT = Path(__file__).parents[2]
+EMT_FOLDER = ROOT / "submissions" / "examples" / "emt"
+
+SLOW_EMT = """
+import time
+from ase.calculators.emt import EMT
+
+class SlowEMT(EMT):
+    def calculate(self, *args, **kwargs):
+        time.sleep({seconds})
+        super().calculate(*args, **kwargs)
+
+def make_calculator():
+    return SlowEMT()
+"""
+
+SUITE = """
+name = "small"
+version = "1"
+title = "A small suite"
+
+[[tasks]]
+name = "copper"
+kind = "labelled_frames"
+dataset = "copper@1"
+domain = "Inorganic Materials"
+time_limit_s = 60
+
+[[tasks]]
+name = "nickel"
+kind = "labelled_frames"
+dataset = "nickel@1"
+domain = "Inorganic Materials"
+time_limit_s = 60
+"""
+
+
+def rattled(element: str, n_frames: int, seed: int) -> list[Atoms]:
+    """Cells of eight atoms of `element`, each rattled and strained on its own."""
+    rng = np.random.default_rng(seed)
+    frames = []
+    for _ in range(n_frames):
+        atoms = bulk(element, cubic=True).repeat((2, 1, 1))
+        atoms.set_cell(atoms.cell * rng.uniform(0.97, 1.03), scale_atoms=True)
+        atoms.positions += rng.normal(0, 0.05, atoms.positions.shape)
+        frames.append(atoms)
+    return frames
+
+
+def save_frames(data: Path, element: str, name: str, n_frames: int = 6, shift: float = 0.0, citation: str = "") -> None:
+    """Writes `name`@1 with labels of EMT, each force off by `shift` [eV/Å]; takes the place of an earlier one."""
+    structures = rattled(element, n_frames, seed=len(name))
+    energy, forces, stress = [], [], []
+    for atoms in structures:
+        atoms.calc = EMT()
+        energy.append(atoms.get_potential_energy())
+        forces.append(atoms.get_forces() + shift)
+        stress.append(atoms.get_stress())
+    card = Card(
+        name=name,
+        version="1",
+        title=f"Rattled {name}",
+        domain="Inorganic Materials",
+        periodic=True,
+        citation=citation,
+        default_label_set="EMT",
+        label_sets={"EMT": Theory(theory="ASE's EMT", dispersion=False)},
+    )
+    ids = tuple(f"{name}-{i}" for i in range(n_frames))
+    table = Table(id=ids, group=(name,) * n_frames, cluster=ids)
+    labels = Labels(np.array(energy), np.concatenate(forces), np.array(stress))
+    shutil.rmtree(data / f"{name}@1", ignore_errors=True)
+    save_dataset(Dataset(card, Frames.from_atoms(structures), table, {"EMT": labels}), data)
+
+
+@dataclass
+class World:
+    """Where a test judges."""
+
+    root: Path
+
+    @property
+    def store(self) -> LocalStore:
+        return LocalStore(self.root / "store")
+
+    @property
+    def settings(self) -> JudgeSettings:
+        return JudgeSettings(
+            store=str(self.root / "store"),
+            data=self.root / "data",
+            run_dir=self.root / "run",
+            site_dir=self.root / "site",
+            suite=str(self.root / "small.toml"),
+            driver="process",
+            allow_process=True,
+            limits=Limits(startup_s=30, message_s=30, cpus=1),
+            beat_s=0.2,
+            dead_after_s=2.0,
+        )
+
+    def write_settings(self, driver: str = "process") -> None:
+        """The same settings as a file, for commands."""
+        (self.root / "judge.toml").write_text(
+            f'store = "store"\ndata = "data"\nrun_dir = "run"\nsite_dir = "site"\nsuite = "small.toml"\n'
+            f'driver = "{driver}"\nallow_process = true\nbeat_s = 0.2\ndead_after_s = 2.0\n'
+            "[limits]\nstartup_s = 30\nmessage_s = 30\ncpus = 1\n"
+        )
+
+    def folder(self, name: str, code: str | None = None) -> Path:
+        """A submission's folder; `code` is its calculator, EMT for none."""
+        folder = self.root / name
+        folder.mkdir()
+        if code is None:
+            shutil.copy(EMT_FOLDER / "calculator.py", folder)
+        else:
+            (folder / "calculator.py").write_text(code)
+        return folder
+
+    def submit(self, name: str, code: str | None = None, python: Path | None = None) -> Submission:
+        """A submission of the process driver, recorded without a preflight."""
+        driver = ProcessDriver(RunDir(self.root / "run"))
+        folder = self.folder(name, code)
+        return self.record(name, driver.resolve(f"{folder}?python={python}" if python else str(folder)))
+
+    def record(self, name: str, image: Image) -> Submission:
+        """A submission of `image`, recorded without a preflight."""
+        submission = Submission(
+            id=submission_id(name, image.id),
+            created=utc_now(),
+            card=ModelCard(name=name, label_sets={"Inorganic Materials": LabelSet(name="EMT")}),
+            image=ImageRecord(reference=image.reference, id=image.id, driver=image.driver),
+            preflight=PreflightReport(checks=()),
+        )
+        key = f"submissions/{submission.id}/submission.json"
+        assert self.store.put_if_absent(key, submission.model_dump_json().encode())
+        return submission
+
+    def evaluate(self, **request: object) -> tuple[Summary, str]:
+        """What `judge evaluate` does, in this process, and what it says."""
+        said = StringIO()
+        reporter = Reporter(Console(file=said, width=200))
+        return evaluate(self.settings, Request(**request), reporter), said.getvalue()  # type: ignore[arg-type]
+
+    def results(self) -> list[Result]:
+        """The results that count."""
+        ids = sorted({key.split("/")[1] for key in self.store.list("submissions/")})
+        return load_results(self.store, ids)
+
+    def command(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """`judge` with these arguments, started in this world."""
+        variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+        return subprocess.Popen(
+            [sys.executable, "-m", "judge.cli", *arguments],
+            cwd=self.root,
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
+        """Exit status, standard output and standard error of `judge` with these arguments."""
+        process = self.command(*arguments, **environment)
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+    def run_json(self, *arguments: str) -> tuple[int, object]:
+        """Exit status of `judge … --json`, and what its standard output parses to."""
+        status, out, err = self.run(*arguments, "--json")
+        assert "Traceback" not in err
+        return status, json.loads(out)

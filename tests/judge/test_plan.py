@@ -1,0 +1,112 @@
+"""The plan, without a store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from judge.attempts import Attempt, History
+from judge.items_file import result_path
+from judge.plan import Circumstances, Planned, Step, Unit, make_plan, make_unit
+from judge.records import Claim, End
+from judge.testset import TestSet
+from sandbox.limits import Limits
+from sandbox.verdict import FaultCause, Verdict
+from submissions.records import ImageRecord, LabelSet, ModelCard, PreflightReport, Submission, utc_now
+from tasks.kinds import KINDS
+from tasks.suite import Task
+
+COMMON = Circumstances("guest", Limits(cpus=1), "this machine")
+
+
+def a_unit(declared: str | None = None, label_sets: tuple[str, ...] = ("PBE", "r2SCAN"), **testset: Any) -> Unit:
+    labels = {"Molecules": LabelSet(name=declared)} if declared else {}
+    submission = Submission(
+        id="m-0123456789ab",
+        created=utc_now(),
+        card=ModelCard(name="m", label_sets=labels),
+        image=ImageRecord(reference="m", id="sha256:0"),
+        preflight=PreflightReport(checks=()),
+    )
+    kind = KINDS["labelled_frames"]
+    task = Task("t", kind.name, "d@1", "Molecules", kind.parameters(), 12.0)
+    facts = {"frames_sha256": "f", "labels_sha256": "l", "table_sha256": "t", "reference_sha256": "r", **testset}
+    default = label_sets[0] if label_sets else None
+    return make_unit(submission, task, kind, TestSet("d@1", label_sets=label_sets, default_label_set=default, **facts), COMMON)
+
+
+def attempt(n: int, verdict: Verdict | None = None, fault: FaultCause | None = None) -> Attempt:
+    claim = Claim(owner="o", host="h", started=utc_now())
+    if verdict is None and fault is None:
+        return Attempt(n, claim)
+    observation = "0" * 64 if verdict is Verdict.OK else None
+    return Attempt(n, claim, End(owner="o", ended=utc_now(), verdict=verdict, fault=fault, observation=observation))
+
+
+def step(unit: Unit, *attempts: Attempt, results: tuple[str, ...] = (), retry_held: bool = False) -> Step:
+    (planned,) = make_plan([unit], {unit.prefix: History(attempts)}, results.__contains__, retry_held)
+    assert isinstance(planned, Planned)
+    return planned.step
+
+
+def result_of(unit: Unit, ended: Attempt) -> str:
+    assert ended.end is not None
+    return result_path(unit.submission.id, unit.task.name, unit.result_key(ended.end))
+
+
+def test_what_was_never_tried_is_observed() -> None:
+    assert step(a_unit()) is Step.OBSERVE
+
+
+@pytest.mark.parametrize("verdict", [Verdict.OK, Verdict.CRASHED])
+def test_what_ended_is_measured_once(verdict: Verdict) -> None:
+    ended = attempt(1, verdict)
+    assert step(a_unit(), ended) is Step.MEASURE
+    assert step(a_unit(), ended, results=(result_of(a_unit(), ended),)) is Step.DONE
+
+
+def test_a_claim_without_an_end_is_open_whatever_came_before() -> None:
+    assert step(a_unit(), attempt(1, Verdict.OK), attempt(2)) is Step.OPEN
+
+
+def test_judges_faults_are_tried_again_and_then_held() -> None:
+    faults = [attempt(n, fault=FaultCause.DOCKER) for n in (1, 2, 3)]
+    assert step(a_unit(), *faults[:2]) is Step.OBSERVE
+    assert step(a_unit(), *faults) is Step.HELD
+    assert step(a_unit(), *faults, retry_held=True) is Step.OBSERVE
+    assert step(a_unit(), *faults, attempt(4, Verdict.OK)) is Step.MEASURE
+
+
+@pytest.mark.parametrize("part", ["labels_sha256", "table_sha256", "reference_sha256"])
+def test_other_labels_mean_measuring_and_other_structures_observing(part: str) -> None:
+    ended = attempt(1, Verdict.OK)
+    before, after = a_unit(), a_unit(**{part: "other"})
+    assert after.prefix == before.prefix
+    assert step(after, ended, results=(result_of(before, ended),)) is Step.MEASURE
+    assert a_unit(frames_sha256="other").prefix != before.prefix
+
+
+def test_other_labels_do_not_touch_a_verdict_without_an_observation() -> None:
+    ended = attempt(1, Verdict.TIME_LIMIT)
+    assert step(a_unit(labels_sha256="other"), ended, results=(result_of(a_unit(), ended),)) is Step.DONE
+
+
+def test_the_declared_label_set_counts_if_there_are_such_labels() -> None:
+    unit = a_unit("r2SCAN")
+    assert (unit.label_set, unit.declared, unit.measured_label_set) == ("r2SCAN", True, "r2SCAN")
+    unit = a_unit("HF")
+    assert (unit.label_set, unit.declared, unit.measured_label_set) == ("PBE", False, "PBE")
+    unit = a_unit()
+    assert (unit.label_set, unit.declared) == ("PBE", False)
+    assert a_unit("r2SCAN").prefix != a_unit("PBE").prefix == a_unit().prefix
+
+
+def test_without_labels_the_declared_set_still_chooses_the_head() -> None:
+    unit = a_unit("HF", ())
+    assert (unit.label_set, unit.declared, unit.measured_label_set) == ("HF", True, None)
+    assert a_unit(None, ()).label_set is None
+
+
+def test_the_tasks_time_limit_is_the_containers() -> None:
+    assert a_unit().limits == Limits(cpus=1, task_s=12.0)

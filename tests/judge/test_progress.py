@@ -1,0 +1,42 @@
+"""Rates and times left, and no bar where nobody looks."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from judge.progress import Reporter, duration, pace
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (61, "1 min 1 s"), (7260, "2 h 1 min"), (-1, "0 s")])
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_pace() -> None:
+    assert pace(0, 10, "frames", 3.0) == "0/10 frames"
+    assert pace(120, 400, "frames", 4.0) == "120/400 frames, 30/s, 9 s left"
+    assert pace(1, 3, "steps", 10.0) == "1/3 steps, 10 s each, 20 s left"
+
+
+def test_a_pipe_gets_plain_lines() -> None:
+    said = StringIO()
+    with Reporter(Console(file=said)) as reporter:
+        reporter.expect(1)
+        with reporter.unit("emt [copper]") as report:
+            report(1, 2, "frames")
+        reporter.say("done [bold]x[/]")
+    assert said.getvalue() == "done [bold]x[/]\n"
+
+
+def test_a_terminal_gets_bars() -> None:
+    said = StringIO()
+    with Reporter(Console(file=said, force_terminal=True, width=120), "judging") as reporter:
+        reporter.expect(2)
+        with reporter.unit("emt [copper]") as report:
+            report(1, 2, "frames")
+            reporter.console.print("beside")
+    assert "emt [copper]" in said.getvalue()
+    assert "1/2 frames" in said.getvalue()
