@@ -15,8 +15,9 @@ from judge.hardware import hardware_class
 from judge.items_file import result_path
 from judge.plan import Circumstances, Planned, Step, Unit, make_plan, make_unit
 from judge.progress import Reporter
+from judge.report import Did, UnitReport
 from judge.results import read_submissions
-from judge.runner import Did, Runner, UnitReport
+from judge.runner import Runner
 from judge.testset import TestSet, read_testset
 from judge.unit import Place
 from sandbox.driver import Driver, DriverName

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from judge.observation_file import pack, unpack
 from tasks.measurement import Items
@@ -13,7 +16,10 @@ _COLUMN = "column."
 
 def pack_items(items: Items) -> bytes:
     """The table as bytes: numeric columns as arrays, the three text columns as lists."""
-    arrays = {"cause": items.cause, **{f"{_COLUMN}{name}": column for name, column in items.columns.items()}}
+    arrays: dict[str, NDArray[Any]] = {
+        "cause": items.cause,
+        **{f"{_COLUMN}{name}": column for name, column in items.columns.items()},
+    }
     return pack(arrays, {name: [str(value) for value in getattr(items, name)] for name in _TEXT})
 
 

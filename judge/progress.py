@@ -29,6 +29,8 @@ def duration(seconds: float) -> str:
 
 def pace(done: int, total: int, unit: str, elapsed: float) -> str:
     """`120/400 frames, 37.2/s, 8 s left`."""
+    if total <= 0:
+        return "starting …"
     text = f"{done}/{total} {unit}".rstrip()
     if done <= 0 or elapsed <= 0:
         return text

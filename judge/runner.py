@@ -9,42 +9,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from judge.attempts import MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
 from judge.plan import Planned, Step, Unit, next_step
 from judge.progress import Reporter
 from judge.records import End, Result
+from judge.report import Did, UnitReport, line_of
 from judge.unit import Bench, Place, fault_end, measure_unit, observe_unit
 from sandbox.driver import Driver, Image
 from sandbox.gpu import Gpu, hold_gpu
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
-from submissions.records import Record, Submission
+from submissions.records import Submission
 
 WAIT_S = 0.5
 RETRY_S = 1.0
-
-
-class Did(StrEnum):
-    """What was done about a unit in this run."""
-
-    NOTHING = "nothing"
-    OBSERVED = "observed"
-    MEASURED = "measured"
-    HELD = "held"
-    FAULT = "fault"
-    ELSEWHERE = "elsewhere"  # another judge, alive, is at it
-
-
-class UnitReport(Record):
-    """One unit, as told to a person or a machine."""
-
-    submission: str
-    task: str
-    did: Did
-    verdict: Verdict | None = None
-    fault: FaultCause | None = None
-    sentence: str = ""
 
 
 @dataclass
@@ -253,17 +231,3 @@ def resolve_image(driver: Driver, submission: Submission) -> Image | SubmissionF
             FaultCause.REGISTRY, f"{record.reference} has changed since {submission.id} was submitted: submit it again"
         )
     return image
-
-
-def line_of(report: UnitReport) -> str:
-    """A unit in one line."""
-    marks = {Did.OBSERVED: "✓", Did.MEASURED: "≈", Did.HELD: "‖", Did.FAULT: "!", Did.ELSEWHERE: "·", Did.NOTHING: "="}
-    mark = "✗" if report.verdict not in (None, Verdict.OK) else marks[report.did]
-    words = {
-        Did.HELD: f"held ({report.fault}): {report.sentence}",
-        Did.FAULT: f"not judged ({report.fault}): {report.sentence}",
-        Did.ELSEWHERE: report.sentence or "another judge is at it",
-    }
-    text = words.get(report.did, f"{report.verdict}  {report.sentence}")
-    again = " (measured again)" if report.did is Did.MEASURED else ""
-    return f"{mark} {report.submission}  {report.task}  {text}{again}"

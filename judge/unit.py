@@ -161,7 +161,8 @@ def _kind_at_fault(unit: Unit) -> Iterator[None]:
 
 def _measure(unit: Unit, observation: Observation, data: Path) -> Measurement:
     with _kind_at_fault(unit):
-        return unit.kind.measure(observation, load_dataset(data / unit.task.dataset), unit.parameters, unit.measured_label_set)
+        dataset = load_dataset(data / unit.task.dataset)
+        return unit.kind.measure(observation, dataset, unit.parameters, unit.measured_label_set)
 
 
 def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement: Measurement | None) -> Result:

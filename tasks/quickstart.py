@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
@@ -28,11 +28,19 @@ from tasks.dataset import Dataset, save_dataset
 from tasks.frames import Float, Frames
 from tasks.predictions import Labels
 
-CC, PBE = "CCSD(T)/CBS", "PBE"
+CC, PBE, BEST = "CCSD(T)/CBS", "PBE", "best estimate"
+BARRIERS = {
+    "HAT": "heavy-atom transfer",
+    "NS": "nucleophilic substitution",
+    "UA": "unimolecular and association",
+    "HT": "hydrogen transfer",
+}
 # Cubic elements whose crystal needs no magnetic order but Ni's: fcc (the seven of EMT first), diamond, bcc.
-FRAME_ELEMENTS = ("Al", "Ni", "Cu", "Pd", "Ag", "Pt", "Au", "Si", "Mo", "W")
-CURVE_ELEMENTS = (*FRAME_ELEMENTS, "Ge", "Nb")
+FRAME_ELEMENTS = ("Al", "Ni", "Cu", "Ag", "Pt", "Au", "Si")
+CURVE_ELEMENTS = (*FRAME_ELEMENTS, "Pd", "Mo", "W", "Ge", "Nb")
 CRYSTAL = {"Si": "diamond", "Ge": "diamond", "Nb": "bcc", "Mo": "bcc", "W": "bcc"}
+# Metal, adsorbate, its height above the surface [Å], and site.
+ADSORBATES = (("Cu", "CO", 1.9, "ontop"), ("Ni", "N", 1.1, "hollow"), ("Pt", "O", 1.1, "hollow"))
 CURVE_SCALES = np.linspace(0.94, 1.06, 7)  # of the volume, as in the Delta project
 FRAME_SCALES = np.linspace(0.94, 1.06, 11)
 WIEN2K = "K. Lejaeghere et al., Crit. Rev. Solid State Mater. Sci. 39, 1 (2014), doi:10.1080/10408436.2013.772503"
@@ -67,7 +75,7 @@ def build_s22() -> Dataset:
     for name in s22.s22:
         dimer = s22.create_s22_system(name)
         first, _ = s22.get_number_of_dimer_atoms(name)
-        group = _s22_group(s22.data[name]["description"])
+        group = _s22_group(str(s22.data[name]["description"]))
         start = len(structures)
         parts = (("dimer", dimer), ("A", dimer[:first]), ("B", dimer[first:]))
         structures += [Named(f"{name}/{part}", group, atoms) for part, atoms in parts]
@@ -103,29 +111,29 @@ def build_dbh24() -> Dataset:
     index: dict[str, int] = {}
     structures: list[Named] = []
     for name in dbh24.dbh24:
-        entry = dbh24.data[name]
+        entry: Any = dbh24.data[name]
         atoms = Atoms(entry["symbols"], entry["positions"])
         atoms.info["charge"] = round(entry.get("charge", 0.0))
         atoms.info["spin"] = round(sum(entry["magmoms"] or [0.0])) + 1
         index[name] = len(structures)
         structures.append(Named(name.removeprefix("dbh24_"), "transition state" if "tst" in name else "minimum", atoms))
     items = []
-    for reaction, entry in dbh24.dbh24_reaction_list.items():
-        state = dbh24.get_dbh24_tst(reaction)
+    for reaction in dbh24.dbh24_reaction_list:
+        state, about = dbh24.get_dbh24_tst(reaction), str(dbh24.dbh24_reaction_list[reaction]["description"])
         ways = (
-            ("forward", entry["initial"], dbh24.get_dbh24_Vf(state)),
-            ("reverse", entry["final"], dbh24.get_dbh24_Vb(state)),
+            ("forward", dbh24.get_dbh24_initial_states(reaction), dbh24.get_dbh24_Vf(state)),
+            ("reverse", dbh24.get_dbh24_final_states(reaction), dbh24.get_dbh24_Vb(state)),
         )
         for way, ends, barrier in ways:
-            terms = (Term(structure=index[state], coefficient=1.0),)
-            terms += tuple(Term(structure=index[end], coefficient=-1.0) for end in ends)
+            terms = [Term(structure=index[state], coefficient=1.0)]
+            terms += [Term(structure=index[end], coefficient=-1.0) for end in ends]
             items.append(
                 Difference(
-                    id=f"{entry['description']} {way}",
-                    group=entry["description"].split()[0],
-                    cluster=entry["description"],
-                    terms=terms,
-                    reference={"W4": barrier * kcal / mol},
+                    id=f"{about} {way}",
+                    group=BARRIERS[about.split()[0]],
+                    cluster=about,
+                    terms=tuple(terms),
+                    reference={BEST: barrier * kcal / mol},
                 )
             )
     card = Card(
@@ -138,8 +146,8 @@ def build_dbh24() -> Dataset:
         "geometries: ibid. 3, 569 (2007), doi:10.1021/ct600281g; values as in ase.data.dbh24",
         licence="LGPL-2.1-or-later (ASE)",
         public_since="2007",
-        label_sets={"W4": LabelSet(theory="best estimates (W4 and similar), no zero-point energy", dispersion=True)},
-        default_label_set="W4",
+        label_sets={BEST: LabelSet(theory="best estimates of the electronic barrier, as published", dispersion=True)},
+        default_label_set=BEST,
     )
     return _dataset(card, structures, differences=items)
 
@@ -236,13 +244,9 @@ def build_molecules() -> Dataset:
 def build_slabs() -> Dataset:
     """Three slabs with an adsorbate, for dynamics."""
     entries = []
-    for metal, adsorbate, height, site in (
-        ("Cu", "CO", 1.9, "ontop"),
-        ("Ni", "N", 1.1, "hollow"),
-        ("Pt", "O", 1.1, "hollow"),
-    ):
+    for metal, adsorbate, height, site in ADSORBATES:
         slab = fcc100(metal, (3, 3, 2), vacuum=6.0, periodic=True)
-        # A molecule is bound by its first atom's lower neighbour: CO by its carbon.
+        # CO stands on its carbon.
         atoms = Atoms("CO", [(0, 0, 0), (0, 0, 1.15)]) if adsorbate == "CO" else adsorbate
         add_adsorbate(slab, atoms, height, site)
         slab.info.clear()

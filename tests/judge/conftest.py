@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+
 from tests.judge.small_world import SUITE, World, save_frames
 
 

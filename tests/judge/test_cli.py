@@ -6,11 +6,11 @@ import signal
 import time
 
 import pytest
-from tests.judge.small_world import SLOW_EMT, World
 
 from judge.attempts import read_histories
 from judge.records import Result
 from submissions.records import Submission
+from tests.judge.small_world import SLOW_EMT, World
 
 
 def counted(world: World, submissions: list[Submission]) -> list[tuple[str, str]]:
@@ -103,7 +103,7 @@ def test_killed_in_the_middle_the_next_run_completes_the_rest(world: World, fini
     process.communicate()
     assert len(world.results()) <= finished + 1
     begin = time.monotonic()
-    status, said = world.run_json("evaluate", "--all")
+    status, _ = world.run_json("evaluate", "--all")
     assert status == 0
     assert time.monotonic() - begin < 15  # the dead judge was of this host: nothing was waited for
     assert counted(world, [submission]) == [(submission.id, "copper"), (submission.id, "nickel")]

@@ -6,17 +6,17 @@ import shutil
 import sys
 
 import pytest
-from tests.judge.small_world import World, save_frames
 
 from judge.attempts import claim, read_histories, read_history
 from judge.evaluate import UsageError, current_results
 from judge.records import Claim
+from judge.report import Did
 from judge.results import load_results
-from judge.runner import Did
 from sandbox.verdict import FaultCause, Verdict
 from submissions.records import utc_now
 from tasks.dataset import DatasetError
 from tasks.suite import load_suite
+from tests.judge.small_world import World, save_frames
 
 RAISES = "def make_calculator():\n    raise RuntimeError('no')\n"
 KNOWS_NOTHING = """

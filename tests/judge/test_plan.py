@@ -33,7 +33,9 @@ def a_unit(declared: str | None = None, label_sets: tuple[str, ...] = ("PBE", "r
     task = Task("t", kind.name, "d@1", "Molecules", kind.parameters(), 12.0)
     facts = {"frames_sha256": "f", "labels_sha256": "l", "table_sha256": "t", "reference_sha256": "r", **testset}
     default = label_sets[0] if label_sets else None
-    return make_unit(submission, task, kind, TestSet("d@1", label_sets=label_sets, default_label_set=default, **facts), COMMON)
+    return make_unit(
+        submission, task, kind, TestSet("d@1", label_sets=label_sets, default_label_set=default, **facts), COMMON
+    )
 
 
 def attempt(n: int, verdict: Verdict | None = None, fault: FaultCause | None = None) -> Attempt:

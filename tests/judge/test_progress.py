@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from io import StringIO
 
 import pytest
@@ -37,6 +38,6 @@ def test_a_terminal_gets_bars() -> None:
         reporter.expect(2)
         with reporter.unit("emt [copper]") as report:
             report(1, 2, "frames")
-            reporter.console.print("beside")
+            time.sleep(0.3)  # bars are drawn ten times a second
     assert "emt [copper]" in said.getvalue()
     assert "1/2 frames" in said.getvalue()
