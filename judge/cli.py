@@ -106,7 +106,7 @@ def list_command(as_json: Json = False) -> None:
                 "id": submission.id,
                 "name": submission.card.name,
                 "driver": submission.image.driver,
-                "submitted": submission.created.isoformat(),
+                "submitted": f"{submission.created:%Y-%m-%d %H:%M}",
                 "results": len(own),
                 "ok": sum(result.verdict == "OK" for result in own),
                 "held": sum(unit.submission == submission.id for unit in held),
@@ -118,7 +118,9 @@ def list_command(as_json: Json = False) -> None:
     if not rows:
         print("No submission yet: lambench-submit IMAGE")
         return
-    table = Table(*rows[0])
+    table = Table()
+    for name in rows[0]:
+        table.add_column(name, no_wrap=name == "id")
     for row in rows:
         table.add_row(*(escape(str(value)) for value in row.values()))
     Console().print(table)
@@ -149,7 +151,9 @@ def show_command(id: Annotated[str, typer.Argument(help="submission")], as_json:
 
 
 def _results_table(results: list[Result]) -> Table:
-    table = Table("task", "verdict", "metric", "value", "baseline", "unit", "failed")
+    table = Table()
+    for name in ("task", "verdict", "metric", "value", "baseline", "unit", "failed"):
+        table.add_column(name, no_wrap=name in ("metric", "value"))
     for result in results:
         first: tuple[str, str] = (result.task, str(result.verdict))
         if not result.metrics:

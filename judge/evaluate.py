@@ -224,10 +224,15 @@ def in_words(summary: Summary) -> list[str]:
     if counts[Did.NOTHING] == len(summary.units):
         n = len({unit.submission for unit in summary.units})
         return [f"Nothing to do: all {len(summary.units)} results of {n} submissions at {summary.suite} are there."]
-    parts = [f"{counts[Did.OBSERVED]} judged", f"{counts[Did.MEASURED]} measured again without a container"]
-    words = {Did.NOTHING: "there already", Did.HELD: "held", Did.FAULT: "kept back by this machine"}
-    words[Did.ELSEWHERE] = "left to another judge"
-    parts += [f"{counts[did]} {text}" for did, text in words.items() if counts[did]]
+    words = {
+        Did.OBSERVED: "judged",
+        Did.MEASURED: "measured without a container",
+        Did.NOTHING: "there already",
+        Did.HELD: "held",
+        Did.FAULT: "kept back by this machine",
+        Did.ELSEWHERE: "left to another judge",
+    }
+    parts = [f"{counts[did]} {text}" for did, text in words.items() if counts[did]]
     lines = [f"Of {len(summary.units)} units: {', '.join(parts)}."]
     refused = Counter(unit.verdict for unit in done if unit.verdict is not Verdict.OK)
     if refused:

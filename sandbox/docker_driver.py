@@ -33,6 +33,7 @@ from sandbox.verdict import FaultCause, JudgeFault
 
 LOCK_LABEL = "org.lambench.judge.lock"
 HOST_LABEL = "org.lambench.judge.host"
+RUN_DIR_LABEL = "org.lambench.judge.run-dir"
 INSIDE = "/lambench"
 NOBODY = "65534:65534"
 LOG_LINES = 60
@@ -100,7 +101,7 @@ class DockerDriver:
     def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> DockerRunning:
         """Starts `image`; see `sandbox.driver.Driver.start`."""
         options = container_options(image, limits, question, session_dir)
-        labels = {LOCK_LABEL: self.run_dir.token, HOST_LABEL: self._host}
+        labels = {LOCK_LABEL: self.run_dir.token, RUN_DIR_LABEL: str(self.run_dir.root), HOST_LABEL: self._host}
         with engine_faults():
             try:
                 container = self._client.containers.create(image.id, labels=labels, runtime=self._runtime, **options)
@@ -131,12 +132,14 @@ class DockerDriver:
         return running
 
     def reap(self) -> int:
-        """Removes the containers of judges of this engine and run directory that no longer live."""
+        """Removes the containers of judges of this engine and run directory that no longer live.
+
+        Of a judge with another run directory nothing is known here, so its containers are left alone.
+        """
+        mine = [f"{HOST_LABEL}={self._host}", f"{RUN_DIR_LABEL}={self.run_dir.root}"]
         removed = 0
         with engine_faults():
-            for container in self._client.containers.list(
-                all=True, filters={"label": [f"{HOST_LABEL}={self._host}", LOCK_LABEL]}, ignore_removed=True
-            ):
+            for container in self._client.containers.list(all=True, filters={"label": mine}, ignore_removed=True):
                 if self.run_dir.dead(container.labels[LOCK_LABEL]):
                     with suppress(docker.errors.NotFound):
                         container.remove(force=True, v=True)

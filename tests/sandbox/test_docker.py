@@ -18,6 +18,7 @@ from sandbox.docker_driver import LOCK_LABEL, DockerDriver, connect_engine
 from sandbox.driver import Image, Question
 from sandbox.limits import MIB, Limits
 from sandbox.remote import RemoteCalculator
+from sandbox.rundir import RunDir
 from sandbox.session import Outcome, run_session
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from tasks.frames import Frames
@@ -217,7 +218,8 @@ def test_containers_of_dead_judges_are_reaped_and_of_living_ones_not(docker_driv
     code = (
         "import os, sys; from pathlib import Path; from sandbox.drivers import open_driver;"
         "from sandbox.driver import Question; from sandbox.limits import Limits;"
-        "from sandbox.session import run_session;"
+        "from sandbox.rundir import RunDir
+from sandbox.session import run_session;"
         "d = open_driver('docker', Path(sys.argv[1]));"
         "run_session(d, d.resolve(sys.argv[2]), Limits(), Question(), lambda r: os.kill(os.getpid(), 9))"
     )
@@ -237,6 +239,16 @@ def test_containers_of_dead_judges_are_reaped_and_of_living_ones_not(docker_driv
 
     assert judged(docker_driver, image, body=meanwhile).value == 1
     assert docker_driver.run_dir.token not in mine()
+
+
+def test_a_judge_with_another_run_directory_is_left_alone(docker_driver, hostile_image: Build, tmp_path) -> None:
+    stranger = DockerDriver(RunDir(tmp_path))
+
+    def meanwhile(remote: RemoteCalculator) -> str:
+        assert stranger.reap() == 0
+        return ask(remote)
+
+    assert judged(docker_driver, hostile_image("honest"), body=meanwhile).value == "ok"
 
 
 def test_a_gpu_that_is_not_there_is_the_judges_fault(docker_driver: DockerDriver, hostile_image: Build) -> None:
