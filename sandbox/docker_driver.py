@@ -37,6 +37,7 @@ RUN_DIR_LABEL = "org.lambench.judge.run-dir"
 INSIDE = "/lambench"
 NOBODY = "65534:65534"
 LOG_LINES = 60
+CONFLICT = 409
 ENGINE_TIMEOUT_S = 60
 _CANNOT_EXECUTE = ("not found", "no such file", "permission denied", "exec format error", "not a directory")
 
@@ -47,7 +48,8 @@ def engine_faults() -> Iterator[None]:
     try:
         yield
     except (docker.errors.DockerException, requests.RequestException) as error:
-        reason = str(error).strip().splitlines()[0][:200]
+        said = error.explanation if isinstance(error, docker.errors.APIError) and error.explanation else error
+        reason = " ".join(str(said).split())[:200]
         raise JudgeFault(
             FaultCause.DOCKER, f"the Docker engine does not do as it is told ({reason}): check `judge doctor`"
         ) from error
@@ -243,4 +245,8 @@ class DockerRunning:
     def remove(self) -> None:
         """Kills the container if it runs, and removes it with all it wrote."""
         with engine_faults(), suppress(docker.errors.NotFound):
-            self._container.remove(force=True, v=True)
+            try:
+                self._container.remove(force=True, v=True)
+            except docker.errors.APIError as error:
+                if error.status_code != CONFLICT:  # its removal is already under way
+                    raise

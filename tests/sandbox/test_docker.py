@@ -218,8 +218,7 @@ def test_containers_of_dead_judges_are_reaped_and_of_living_ones_not(docker_driv
     code = (
         "import os, sys; from pathlib import Path; from sandbox.drivers import open_driver;"
         "from sandbox.driver import Question; from sandbox.limits import Limits;"
-        "from sandbox.rundir import RunDir
-from sandbox.session import run_session;"
+        "from sandbox.session import run_session;"
         "d = open_driver('docker', Path(sys.argv[1]));"
         "run_session(d, d.resolve(sys.argv[2]), Limits(), Question(), lambda r: os.kill(os.getpid(), 9))"
     )
