@@ -40,5 +40,5 @@ def line_of(report: UnitReport) -> str:
         Did.ELSEWHERE: report.sentence or "another judge is at it",
     }
     text = words.get(report.did, f"{report.verdict}  {report.sentence}")
-    again = " (measured again)" if report.did is Did.MEASURED else ""
+    again = " (measured without a container)" if report.did is Did.MEASURED else ""
     return f"{mark} {report.submission}  {report.task}  {text}{again}"

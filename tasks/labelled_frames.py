@@ -60,11 +60,16 @@ class Errors:
         return self.labelled & np.isnan(self.square)
 
 
-def energy_errors(frames: Frames, labels: Float, predicted: Float) -> Errors:
-    """Errors per atom after the shift; `labels` and `predicted` (n,) [eV], NaN where missing."""
+def energy_errors(counts: Float, labels: Float, predicted: Float) -> Errors:
+    """Errors per atom after the shift.
+
+    Args:
+        counts: (n, k) atoms of each element as from `composition`.
+        labels, predicted: (n,) [eV], NaN where missing.
+    """
     difference = predicted - labels
-    shift = composition_energy(composition(frames), difference, np.isfinite(difference))
-    error = (difference - shift) / frames.n_atoms
+    shift = composition_energy(counts, difference, np.isfinite(difference))
+    error = (difference - shift) / counts.sum(axis=1)
     return _errors(~np.isnan(labels), 1.0, np.abs(error), error**2)
 
 
@@ -92,13 +97,13 @@ def _errors(labelled: Bool, count: Float | float, absolute: Float, square: Float
     return Errors(np.where(labelled, count, 0.0), np.where(labelled, absolute, zero), np.where(labelled, square, zero))
 
 
-def frame_errors(frames: Frames, labels: Labels, answer: Predictions) -> dict[str, Errors]:
-    """The errors of each property that has labels, by the stem of its metrics' names."""
+def frame_errors(frames: Frames, counts: Float, labels: Labels, answer: Predictions) -> dict[str, Errors]:
+    """The errors of each property that has labels, by its metrics' stem; `counts` as from `composition`."""
     nothing = np.array(np.nan)
     n, total = len(frames), len(frames.numbers)
     found = {}
     if labels.energy is not None:
-        found["energy"] = energy_errors(frames, labels.energy, answer.energy)
+        found["energy"] = energy_errors(counts, labels.energy, answer.energy)
     if labels.forces is not None:
         forces = np.broadcast_to(nothing, (total, 3)) if answer.forces is None else answer.forces
         found["force"] = force_errors(frames, labels.forces, forces)
@@ -167,9 +172,9 @@ class LabelledFrames:
         """Two metrics for each property that has labels; one item a frame, with its sums."""
         frames, stated = dataset.frames, dataset.baselines(label_set)
         answer = read_frames(observation, frames)
-        labels = dataset.labels(label_set)
-        found = frame_errors(frames, labels, answer)
-        trivial = frame_errors(frames, labels, composition_only(frames))
+        labels, counts = dataset.labels(label_set), composition(frames)
+        found = frame_errors(frames, counts, labels, answer)
+        trivial = frame_errors(frames, counts, labels, composition_only(frames))
         if not found:
             raise ValueError(f"{dataset.card.full_name}: labels.safetensors: there are no labels of {label_set}")
         metrics = {}

@@ -83,6 +83,15 @@ def rattled(element: str, n_frames: int, seed: int) -> list[Atoms]:
     return frames
 
 
+def labelled(element: str, n_frames: int) -> list[Atoms]:
+    """The same with the energies and forces of EMT."""
+    frames = rattled(element, n_frames, seed=1)
+    for atoms in frames:
+        atoms.calc = EMT()
+        atoms.get_potential_energy()
+    return frames
+
+
 def save_frames(data: Path, element: str, name: str, n_frames: int = 6, shift: float = 0.0, citation: str = "") -> None:
     """Writes `name`@1 with labels of EMT, each force off by `shift` [eV/Å]; takes the place of an earlier one."""
     structures = rattled(element, n_frames, seed=len(name))

@@ -6,11 +6,12 @@ import signal
 import time
 
 import pytest
+from ase.io import write
 
 from judge.attempts import read_histories
 from judge.records import Result
 from submissions.records import Submission
-from tests.judge.small_world import SLOW_EMT, World
+from tests.judge.small_world import SLOW_EMT, World, labelled
 
 
 def counted(world: World, submissions: list[Submission]) -> list[tuple[str, str]]:
@@ -136,6 +137,30 @@ def test_two_judges_at_once_share_the_work_and_double_nothing(world: World) -> N
         assert process.returncode == 0, err
     assert len(counted(world, submissions)) == 6
     assert sum(key.endswith("claim.json") for key in world.store.list("attempts/")) == 6
+
+
+def test_data_are_imported_listed_and_verified(world: World) -> None:
+    world.write_settings()
+    write(world.root / "tin.extxyz", labelled("Pt", 3), format="extxyz")
+    options = ("--name", "platinum", "--version", "1", "--domain", "Inorganic Materials", "--label-set", "EMT")
+    status, out, err = world.run("data", "import", "extxyz", "tin.extxyz", *options)
+    assert status == 0, err
+    assert "3 structures of at most 8 atoms, 24 in all" in out
+    assert "elements: Pt" in out
+    status, _, err = world.run("data", "import", "extxyz", "tin.extxyz", *options)
+    assert status == 2
+    assert "exists already" in err
+    _, listed = world.run_json("data", "list")
+    assert isinstance(listed, list)
+    assert [card["name"] for card in listed] == ["copper", "nickel", "platinum"]
+    assert world.run("data", "verify")[0] == 0
+    (world.root / "data" / "platinum@1" / "table.json").write_text("{}")
+    status, out, _ = world.run("data", "verify")
+    assert status == 1
+    assert "platinum@1/table.json" in out
+    status, _, err = world.run("data", "import", "extxyz", "tin.extxyz", *options[:1], "Big Name", *options[2:])
+    assert status == 2
+    assert "--name" in err
 
 
 def test_doctor(world: World) -> None:

@@ -14,7 +14,7 @@ import pytest
 from ase import Atoms
 from ase.build import bulk
 
-from sandbox.docker_driver import LOCK_LABEL, DockerDriver, connect_engine
+from sandbox.docker_driver import LOCK_LABEL, RUN_DIR_LABEL, DockerDriver, connect_engine
 from sandbox.driver import Image, Question
 from sandbox.limits import MIB, Limits
 from sandbox.remote import RemoteCalculator
@@ -226,7 +226,9 @@ def test_containers_of_dead_judges_are_reaped_and_of_living_ones_not(docker_driv
     client = connect_engine()
 
     def mine() -> list[str]:
-        return [c.labels[LOCK_LABEL] for c in client.containers.list(all=True, filters={"label": LOCK_LABEL})]
+        return [
+            c.labels[LOCK_LABEL] for c in client.containers.list(all=True, filters={"label": f"{RUN_DIR_LABEL}={root}"})
+        ]
 
     def meanwhile(remote: RemoteCalculator) -> int:
         subprocess.run([sys.executable, "-c", code, str(root), image.reference], check=False)
