@@ -39,6 +39,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Judge large atomistic models: run the submissions, measure, and build the leaderboard.",
+    epilog="Exit status: 0 done, 1 something was kept from being judged or a check failed, 2 wrong usage or a broken "
+    "setting, suite or data set, 3 this machine is at fault, 130 stopped.",
 )
 app.add_typer(data_app, name="data", help="Data sets: import, list, verify.")
 app.add_typer(site_app, name="site", help="The leaderboard's pages: build, serve.")

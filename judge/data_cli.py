@@ -43,11 +43,14 @@ def import_command(
     public_since: Annotated[str, typer.Option(help="date; leave out if the data are not public")] = "",
 ) -> None:
     """Makes a data set of PATH, and shows what was found to look over. Nothing is ever overwritten."""
-    stated = {"name": name, "version": version, "domain": domain, "title": title or name, "citation": citation}
     theories = {label_set: LabelSet(theory=theory or label_set, dispersion=dispersion)}
     try:
         card = Card(
-            **stated,
+            name=name,
+            version=version,
+            title=title or name,
+            domain=domain,
+            citation=citation,
             licence=licence,
             public_since=public_since,
             periodic=False,  # the importer sets it from the structures

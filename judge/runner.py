@@ -87,7 +87,8 @@ class Runner:
                 case Step.DONE:
                     return self._report(unit, Did.NOTHING)
                 case Step.MEASURE if planned.history.end:
-                    return self._measure(unit, planned.history.end, Did.MEASURED)
+                    with self.reporter.unit(f"{unit.submission.id} {unit.task.name}"):
+                        return self._measure(unit, planned.history.end, Did.MEASURED)
                 case _:
                     return self._observe(unit)
         except JudgeFault as fault:

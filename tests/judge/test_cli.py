@@ -141,13 +141,13 @@ def test_two_judges_at_once_share_the_work_and_double_nothing(world: World) -> N
 
 def test_data_are_imported_listed_and_verified(world: World) -> None:
     world.write_settings()
-    write(world.root / "tin.extxyz", labelled("Pt", 3), format="extxyz")
+    write(world.root / "platinum.extxyz", labelled("Pt", 3), format="extxyz")
     options = ("--name", "platinum", "--version", "1", "--domain", "Inorganic Materials", "--label-set", "EMT")
-    status, out, err = world.run("data", "import", "extxyz", "tin.extxyz", *options)
+    status, out, err = world.run("data", "import", "extxyz", "platinum.extxyz", *options)
     assert status == 0, err
     assert "3 structures of at most 8 atoms, 24 in all" in out
     assert "elements: Pt" in out
-    status, _, err = world.run("data", "import", "extxyz", "tin.extxyz", *options)
+    status, _, err = world.run("data", "import", "extxyz", "platinum.extxyz", *options)
     assert status == 2
     assert "exists already" in err
     _, listed = world.run_json("data", "list")
@@ -158,7 +158,7 @@ def test_data_are_imported_listed_and_verified(world: World) -> None:
     status, out, _ = world.run("data", "verify")
     assert status == 1
     assert "platinum@1/table.json" in out
-    status, _, err = world.run("data", "import", "extxyz", "tin.extxyz", *options[:1], "Big Name", *options[2:])
+    status, _, err = world.run("data", "import", "extxyz", "platinum.extxyz", *options[:1], "Big Name", *options[2:])
     assert status == 2
     assert "--name" in err
 

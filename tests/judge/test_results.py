@@ -1,0 +1,74 @@
+"""Which results count: those of the last attempt of their unit, and no two of one task."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.attempts import read_histories
+from judge.records import Claim, End, Result
+from judge.results import load_held, load_results, read_submissions
+from sandbox.verdict import FaultCause, Verdict
+from submissions.records import utc_now
+from submissions.store import StoreError
+from tests.judge.small_world import World
+
+
+def copper_prefix(world: World, submission: str) -> str:
+    return next(prefix for prefix in read_histories(world.store, [submission]) if "/copper/" in prefix)
+
+
+def claim_again(world: World, prefix: str, end: End | None) -> None:
+    record = Claim(owner="another boot/ns/1/1/t", host="elsewhere", started=utc_now())
+    assert world.store.put_if_absent(f"{prefix}2/claim.json", record.model_dump_json().encode())
+    if end:
+        assert world.store.put_if_absent(f"{prefix}2/end.json", end.model_dump_json().encode())
+
+
+def test_the_result_of_an_attempt_that_was_taken_over_does_not_count(world: World) -> None:
+    submission = world.submit("emt")
+    world.evaluate()
+    assert [result.task for result in load_results(world.store, [submission.id])] == ["copper", "nickel"]
+    end = End(owner="o", ended=utc_now(), verdict=Verdict.CRASHED)
+    claim_again(world, copper_prefix(world, submission.id), end)
+    assert [result.task for result in load_results(world.store, [submission.id])] == ["nickel"]
+    world.evaluate()
+    assert [result.verdict for result in load_results(world.store, [submission.id])] == [Verdict.CRASHED, Verdict.OK]
+
+
+def test_of_two_results_of_one_task_the_newer_counts(world: World) -> None:
+    submission = world.submit("emt")
+    world.evaluate(tasks=("copper",))
+    (first,) = load_results(world.store, [submission.id])
+    newer = first.model_copy(update={"result_key": "f" * 32, "measured": utc_now(), "n_items": 99})
+    key = f"results/{submission.id}/copper/{newer.result_key}.json"
+    world.store.put(key, newer.model_dump_json().encode())
+    assert load_results(world.store, [submission.id]) == [newer]
+    old = {f"results/{submission.id}/copper/{first.result_key}.json"}
+    assert load_results(world.store, [submission.id], old) == [first]
+
+
+def test_what_is_held_is_named(world: World) -> None:
+    submission = world.submit("emt")
+    world.evaluate(tasks=("copper",))
+    prefix = copper_prefix(world, submission.id).replace("copper", "other")
+    for n in (1, 2, 3):
+        claim = Claim(owner="o", host="h", started=utc_now())
+        end = End(owner="o", ended=utc_now(), fault=FaultCause.DISK, sentence="full")
+        world.store.put(f"{prefix}{n}/claim.json", claim.model_dump_json().encode())
+        world.store.put(f"{prefix}{n}/end.json", end.model_dump_json().encode())
+    assert [(held.task, held.end.sentence) for held in load_held(world.store, [submission.id])] == [("other", "full")]
+
+
+def test_a_broken_record_is_named(world: World) -> None:
+    submission = world.submit("emt")
+    key = f"submissions/{submission.id}/submission.json"
+    world.store.put(key, world.store.get(key).replace(b'"schema_version":1', b'"schema_version":7'))
+    with pytest.raises(StoreError, match=f"{key}: schema_version"):
+        read_submissions(world.store)
+
+
+def test_a_result_reads_back_as_it_was_written(world: World) -> None:
+    world.submit("emt")
+    world.evaluate(tasks=("copper",))
+    (result,) = world.results()
+    assert Result.model_validate_json(result.model_dump_json()) == result
