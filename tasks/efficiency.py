@@ -19,6 +19,7 @@ from tasks.dataset import Dataset, Structures
 from tasks.frames import Float, Frames
 from tasks.kind import Observation, Parameters, Watch
 from tasks.measurement import Items, Measurement, Metric
+from tasks.pace import Pace
 from tasks.predictions import ALL_PROPERTIES, Cause, Predictions, Properties
 from tasks.replicate import rattled, replicated
 
@@ -74,14 +75,13 @@ class Efficiency:
         seconds, failure = np.full(n, np.nan), np.full(n, Cause.OVER_TIME, np.int8)
         before = time_reference(watch.clock)
         wire = time_wire(watch, chosen[0])
-        cold, longest = np.nan, 0.0
+        cold, pace = np.nan, Pace(watch, n)
         for i, cell in enumerate(chosen):
-            if not watch.time_for(longest):
+            if not pace.may_go_on(i):
                 break
             first, _ = _timed(model, rattled(cell, parameters.rattle, rng), wanted, watch.clock)
             cold = first if i == 0 else cold
             elapsed, answer = _timed(model, rattled(cell, parameters.rattle, rng), wanted, watch.clock)
-            longest = max(longest, first + elapsed)
             failure[i] = answer.failure[0]
             seconds[i] = elapsed if failure[i] == 0 else np.nan
             watch.progress(i + 1, n, "frames")

@@ -70,10 +70,6 @@ class Watch:
     progress: Callable[[int, int, str], None] = lambda done, total, unit: None
     echo: Callable[[int], float] | None = None
 
-    def time_for(self, seconds: float) -> bool:
-        """Whether something that takes `seconds` would still end before the deadline."""
-        return self.clock() + seconds < self.deadline
-
 
 class Kind(Protocol):
     """One kind of task. Versions go up when what is asked, or what is made of the answers, changes."""

@@ -2,8 +2,8 @@
 
 All structures of a dataset run in lock-step from thermal momenta (`tasks.velocities`). Per trajectory the total energy
 is fitted by a straight line after its first fifth: the slope [eV/atom/ps] is a model's drift, with its standard error.
-A trajectory that blows up is a result, not a refusal. One that is not finished in the time of the task is stopped in
-good order and counted as not measured.
+A trajectory that blows up is a result, not a refusal. One that cannot be finished in the time of the task is stopped in
+good order (`tasks.pace`) and counted as not measured.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tasks.frames import Float
 from tasks.kind import Observation, Parameters, Watch
 from tasks.lockstep import Bounds, LockStep
 from tasks.measurement import Items, Measurement, Metric
+from tasks.pace import Pace
 from tasks.predictions import Cause
 from tasks.velocities import thermal_momenta
 
@@ -99,15 +100,13 @@ class Nve:
         potential = np.full((len(frames), parameters.n_samples), np.nan)
         kinetic = potential.copy()
         potential[:, 0], kinetic[:, 0] = run.potential, run.kinetic
-        longest = 0.0
+        pace = Pace(watch, parameters.steps)
         for step in range(1, parameters.steps + 1):
-            if not watch.time_for(longest):
+            if not pace.may_go_on(step - 1):
                 run.stop(Cause.OVER_TIME)
             if not run.alive.size:
                 break
-            begin = watch.clock()
             run.step()
-            longest = max(longest, watch.clock() - begin)
             if step % parameters.sample_every == 0:
                 sample = step // parameters.sample_every
                 potential[run.alive, sample] = run.potential[run.alive]

@@ -40,12 +40,15 @@ def observed(energy: Any, failure: Any | None = None, **arrays: Any) -> Observat
     return Observation({"energy": energy, "failure": code, **arrays})
 
 
+StructureKey = tuple[bytes, bytes, int, int]
+
+
 class Tabulated(Calculator):
     """An ASE calculator that answers from a table of energies [eV] by structure."""
 
     implemented_properties = ["energy"]  # noqa: RUF012
 
-    def __init__(self, energies: Mapping[tuple[bytes, bytes], float]) -> None:
+    def __init__(self, energies: Mapping[StructureKey, float]) -> None:
         super().__init__()
         self.table = energies
 
@@ -54,6 +57,7 @@ class Tabulated(Calculator):
         self.results = {"energy": self.table[structure_key(atoms)]}
 
 
-def structure_key(atoms: Any) -> tuple[bytes, bytes]:
-    """What tells structures apart: elements and positions."""
-    return atoms.numbers.astype(np.int64).tobytes(), atoms.positions.tobytes()
+def structure_key(atoms: Any) -> StructureKey:
+    """What tells structures apart: elements, positions, charge and multiplicity."""
+    state = int(atoms.info.get("charge", 0)), int(atoms.info.get("spin", 0))
+    return atoms.numbers.astype(np.int64).tobytes(), atoms.positions.tobytes(), *state
