@@ -53,7 +53,7 @@ def fit(volumes: Float, energies: Float) -> EquationOfState | None:
     """The equation of state through `energies` (k,) [eV] at `volumes` (k,) [Å³].
 
     None where there are fewer than four different volumes, or the polynomial has no minimum between 0.5 times the
-    smallest and 1.5 times the largest volume.
+    smallest and 1.5 times the largest volume, or bends down in the middle of the volumes.
     """
     if len(np.unique(volumes)) < N_PARAMETERS or not (np.isfinite(energies).all() and np.isfinite(volumes).all()):
         return None
@@ -69,7 +69,8 @@ def fit(volumes: Float, energies: Float) -> EquationOfState | None:
         v0 = float(root.real) ** -1.5
         if LOWEST * scaled.min() <= v0 <= HIGHEST * scaled.max():
             found = float(root.real)
-    if found is None:
+    # d²E/dV² in the middle of the volumes, where x = 1: a curve that bends down there has no minimum that it shows.
+    if found is None or not 4 / 9 * second(1.0) + 10 / 9 * first(1.0) > 0:
         return None
     # d²E/dV² and d³E/dV³ at the minimum, where dE/dx = 0, with x = V^(−2/3).
     d2 = 4 / 9 * found**5 * second(found)

@@ -52,9 +52,8 @@ def test_hashes_change_with_what_they_are_of() -> None:
     made = copper()
     other = Labels(np.array([2.0, np.nan]), made.labels().forces, made.labels().stress)
     relabelled = Dataset(made.card, made.frames, made.table, {"PBE": other})
-    recited = Dataset(
-        made.card.model_copy(update={"citation": "x", "licence": "y"}), made.frames, made.table, {"PBE": other}
-    )
+    card = made.card.model_copy(update={"citation": "x", "licence": "y"})
+    recited = Dataset(card, made.frames, made.table, {"PBE": other})
     moved = Dataset(made.card, made.frames.moved(made.frames.positions + 0.1), made.table, {"PBE": other})
     regrouped = made.table.model_copy(update={"group": ("a", "b")})
     assert relabelled.labels_sha256() != made.labels_sha256()
@@ -81,10 +80,9 @@ def test_observing_works_without_labels_and_table(quickstart: Path, tmp_path: Pa
         shutil.copytree(quickstart / task.dataset, folder)
         (folder / TABLE).unlink()
         (folder / LABELS).unlink(missing_ok=True)
-        seen = KINDS[task.kind].observe(load_structures(folder), task.parameters, model, watch)
-        full = KINDS[task.kind].observe(
-            load_dataset(quickstart / task.dataset).structures, task.parameters, model, watch
-        )
+        whole, kind = load_dataset(quickstart / task.dataset), KINDS[task.kind]
+        seen = kind.observe(load_structures(folder), task.parameters, model, watch)
+        full = kind.observe(whole.structures, task.parameters, model, watch)
         np.testing.assert_array_equal(seen.arrays["energy"], full.arrays["energy"])
         with pytest.raises(DatasetError, match=r"table\.json: cannot be read"):
             load_dataset(folder)
@@ -152,7 +150,7 @@ BROKEN: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "index out of range": (
         "s22@1",
         change_text(TABLE, '"structure": 2', '"structure": 999'),
-        r"table\.json: diff.*999",
+        r"table\.json: .*999",
     ),
     "no JSON": ("s22@1", lambda f: rewrite(f, TABLE, b"{"), r"table\.json: Invalid JSON"),
     "no reference": ("s22@1", change_text(TABLE, '"CCSD(T)/CBS"', '"PBE"'), r"table\.json: differences.*reference"),
@@ -200,9 +198,9 @@ def test_labels_that_cannot_be_are_refused() -> None:
         make_dataset(frames, Labels(stress=np.zeros((1, 6))))
     with pytest.raises(DatasetError, match="NaN everywhere"):
         make_dataset(frames, Labels(energy=np.array([np.nan])))
-    with pytest.raises(DatasetError, match="neither labels nor references"):
-        make_dataset(frames, Labels()).labels()
     made = copper()
+    with pytest.raises(DatasetError, match="PBE: has neither labels nor references"):
+        Dataset(made.card, made.frames, made.table, {})
     with pytest.raises(DatasetError, match=r"made-up@1/card.toml: label_sets: there is no 'LDA', but PBE"):
         made.labels("LDA")
 
