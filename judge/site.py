@@ -12,7 +12,7 @@ import hashlib
 import logging
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -39,7 +39,11 @@ class SiteManifest(Record):
 
 
 def build_site(
-    store: Store, suite: Suite, out_dir: Path, on_problem: Callable[[str], None] = _log.warning
+    store: Store,
+    suite: Suite,
+    out_dir: Path,
+    on_problem: Callable[[str], None] = _log.warning,
+    current: Collection[str] | None = None,
 ) -> list[Path]:
     """The files written, `index.html` last. Judging the same records again writes the same bytes.
 
@@ -47,15 +51,18 @@ def build_site(
         store: with submissions and results.
         out_dir: made if it is not there; files in it that are not the site's own stay.
         on_problem: told a line about each record that cannot be read or added up, and is left out.
+        current: keys of the results that fit the present data sets, where that is known: see `load_results`.
     """
-    submissions, results = _read(store, on_problem)
+    submissions, results = _read(store, on_problem, current)
     board = build_leaderboard(suite, submissions, results, lambda result: _load_items(store, result))
     for problem in board.problems:
         on_problem(problem)
     return publish(render(board), out_dir)
 
 
-def _read(store: Store, on_problem: Callable[[str], None]) -> tuple[list[Submission], list[Result]]:
+def _read(
+    store: Store, on_problem: Callable[[str], None], current: Collection[str] | None
+) -> tuple[list[Submission], list[Result]]:
     """All submissions that can be read with all their results, and these. One broken record leaves its row out: the
     page must not say "not judged" of what was judged.
     """
@@ -66,7 +73,7 @@ def _read(store: Store, on_problem: Callable[[str], None]) -> tuple[list[Submiss
             continue
         try:
             submission = read_record(store, key, Submission)
-            of_submission = load_results(store, [submission.id])
+            of_submission = load_results(store, [submission.id], current)
         except StoreError as error:
             on_problem(error.mend)
             continue

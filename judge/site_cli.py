@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import http.server
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from judge.config import ConfigError, load_settings
+from judge.evaluate import current_results
 from judge.site import build_site
 from submissions.store import open_store
 from tasks.suite import load_suite
@@ -17,6 +19,7 @@ from tasks.suite import load_suite
 app = typer.Typer(no_args_is_help=True)
 
 LOOPBACK = "127.0.0.1"
+LEFT_OUT = 1
 
 
 @app.command("build")
@@ -24,11 +27,17 @@ def build(
     suite: Annotated[str | None, typer.Option(help="name, or path of a TOML file")] = None,
     out: Annotated[Path | None, typer.Option(help="folder to write (default var/site)")] = None,
 ) -> None:
-    """Writes the pages from what is in the store."""
+    """Writes the pages from what is in the store. Exit status 1 where a broken record had to be left out."""
     settings = load_settings()
     folder = out.absolute() if out else settings.site_dir
-    build_site(open_store(settings.store), load_suite(suite or settings.suite), folder)
+    chosen = load_suite(suite or settings.suite)
+    problems: list[str] = []
+    store = open_store(settings.store)
+    build_site(store, chosen, folder, problems.append, current_results(settings, chosen))
+    for problem in problems:
+        print(f"left out: {problem}", file=sys.stderr)
     print(f"The leaderboard is {folder / 'index.html'}")
+    raise typer.Exit(LEFT_OUT if problems else 0)
 
 
 @app.command("serve")

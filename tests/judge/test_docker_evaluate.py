@@ -8,31 +8,19 @@ import time
 import docker
 import pytest
 
-from sandbox.docker_driver import LOCK_LABEL, DockerDriver, connect_engine
+from sandbox.docker_driver import LOCK_LABEL, DockerDriver
 from sandbox.rundir import RunDir
-from sandbox.verdict import JudgeFault, SubmissionFault, Verdict
+from sandbox.verdict import Verdict
 from submissions.records import Submission
 from tests.judge.small_world import World
 
 pytestmark = pytest.mark.docker
 
 
-@pytest.fixture(scope="module")
-def engine() -> docker.DockerClient:
-    try:
-        return connect_engine()
-    except JudgeFault as fault:
-        pytest.skip(f"no Docker engine: {fault.mend}")
-
-
 @pytest.fixture
-def submission(world: World, engine: docker.DockerClient) -> Submission:
+def submission(world: World, images: docker.DockerClient) -> Submission:
     world.write_settings("docker")
-    try:
-        image = DockerDriver(RunDir(world.root / "run")).resolve("lambench/emt:latest")
-    except SubmissionFault:
-        pytest.skip("lambench/emt:latest is not here: make images")
-    return world.record("emt", image)
+    return world.record("emt", DockerDriver(RunDir(world.root / "run")).resolve("lambench/emt:latest"))
 
 
 def containers_of(engine: docker.DockerClient, pid: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,7 +21,7 @@ from sandbox.limits import Limits
 from sandbox.remote import RemoteCalculator
 from sandbox.rundir import RunDir
 from sandbox.session import run_session
-from sandbox.verdict import JudgeFault, SubmissionFault, Verdict
+from sandbox.verdict import Verdict
 from tasks.card import Card, LabelSet
 from tasks.dataset import Dataset, load_dataset
 from tasks.importers import import_frames
@@ -35,19 +36,13 @@ LIMITS = Limits(startup_s=60)
 
 
 @pytest.fixture(scope="module")
-def driver():
+def driver(images) -> Iterator[DockerDriver]:
     with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
-        try:
-            yield DockerDriver(RunDir(Path(folder)))
-        except JudgeFault as fault:
-            pytest.skip(f"no Docker engine: {fault.mend}")
+        yield DockerDriver(RunDir(Path(folder)))
 
 
 def example(driver: DockerDriver, name: str) -> Image:
-    try:
-        return driver.resolve(f"lambench/{name}:latest")
-    except SubmissionFault:
-        pytest.skip(f"lambench/{name}:latest is not here: make images")
+    return driver.resolve(f"lambench/{name}:latest")
 
 
 @pytest.fixture(scope="module")

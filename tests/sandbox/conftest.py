@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import docker
 import pytest
 
 from sandbox.docker_driver import DockerDriver, connect_engine
 from sandbox.driver import Image
 from sandbox.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
-from sandbox.verdict import JudgeFault
 
 HOSTILE = Path(__file__).parents[1] / "hostile"
 
@@ -29,11 +29,8 @@ def process_driver(run_dir: RunDir) -> ProcessDriver:
 
 
 @pytest.fixture(scope="session")
-def docker_driver(run_dir: RunDir) -> DockerDriver:
-    try:
-        return DockerDriver(run_dir)
-    except JudgeFault as fault:
-        pytest.skip(f"no Docker engine: {fault.mend}")
+def docker_driver(run_dir: RunDir, images: docker.DockerClient) -> DockerDriver:
+    return DockerDriver(run_dir)
 
 
 @pytest.fixture(scope="session")
