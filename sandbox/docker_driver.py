@@ -29,7 +29,7 @@ from sandbox.evidence import Exit
 from sandbox.image_check import image_from_inspection, invalid
 from sandbox.limits import Limits
 from sandbox.rundir import GUEST_NAME, SOCKET_NAME, RunDir
-from sandbox.verdict import FaultCause, JudgeFault
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 
 LOCK_LABEL = "org.lambench.judge.lock"
 HOST_LABEL = "org.lambench.judge.host"
@@ -39,7 +39,10 @@ NOBODY = "65534:65534"
 LOG_LINES = 60
 CONFLICT = 409
 ENGINE_TIMEOUT_S = 60
-_CANNOT_EXECUTE = ("not found", "no such file", "permission denied", "exec format error", "not a directory")
+BAD_REQUEST = 400
+# In what an engine says when it cannot start a container.
+_MACHINE_CLUES = ("no space left", "cgroup", "resource temporarily", "too many open files", "cannot allocate memory")
+_IMAGE_CLUES = ("OCI runtime create failed", "Cannot mkdir", "No command specified", "not a directory")
 
 
 @contextmanager
@@ -104,34 +107,29 @@ class DockerDriver:
         """Starts `image`; see `sandbox.driver.Driver.start`."""
         options = container_options(image, limits, question, session_dir)
         labels = {LOCK_LABEL: self.run_dir.token, RUN_DIR_LABEL: str(self.run_dir.root), HOST_LABEL: self._host}
-        with engine_faults():
-            try:
-                container = self._client.containers.create(image.id, labels=labels, runtime=self._runtime, **options)
-            except docker.errors.ImageNotFound:
-                raise JudgeFault(
-                    FaultCause.DOCKER, f"image {image.id} ({image.reference}) is gone: build or pull it again"
-                ) from None
-        running = DockerRunning(container)
+        name = f"lambench-{session_dir.name}"
         try:
-            running.launch()
-        except docker.errors.APIError as error:
-            running.remove()
-            text = str(error.explanation or error)
-            if question.gpu and "device driver" in text:
-                raise JudgeFault(
-                    FaultCause.GPU, "the engine cannot pass GPUs on: install the NVIDIA container toolkit"
-                ) from error
-            if any(clue in text for clue in _CANNOT_EXECUTE):
-                raise invalid(
-                    "The image cannot be started as user 65534: its WORKDIR must be a folder that anyone may enter, "
-                    "and its entrypoint a program that anyone may run."
-                ) from error
             with engine_faults():
-                raise
+                try:
+                    container = self._client.containers.create(
+                        image.id, name=name, labels=labels, runtime=self._runtime, **options
+                    )
+                    running = DockerRunning(container)
+                    running.launch()
+                except docker.errors.ImageNotFound:
+                    raise JudgeFault(
+                        FaultCause.DOCKER, f"image {image.id} ({image.reference}) is gone: build or pull it again"
+                    ) from None
+                except docker.errors.APIError as error:
+                    raise start_fault(error) from error
         except BaseException:
-            running.remove()
+            self._remove(name)  # by name: an engine that did not answer in time may have made it all the same
             raise
         return running
+
+    def _remove(self, name: str) -> None:
+        with suppress(docker.errors.DockerException, requests.RequestException):
+            DockerRunning(self._client.containers.get(name)).remove()
 
     def reap(self) -> int:
         """Removes the containers of judges of this engine and run directory that no longer live.
@@ -148,6 +146,20 @@ class DockerDriver:
                         removed += 1
         self.run_dir.sweep()
         return removed
+
+
+def start_fault(error: docker.errors.APIError) -> SubmissionFault | JudgeFault:
+    """Whose fault it is that a container cannot be created or started: the image's, unless it names the machine."""
+    text = " ".join(str(error.explanation or error).split())
+    if "device driver" in text or "nvidia" in text:
+        return JudgeFault(FaultCause.GPU, "the engine cannot pass GPUs on: install the NVIDIA container toolkit")
+    of_the_machine = any(clue in text.lower() for clue in _MACHINE_CLUES)
+    if not of_the_machine and (error.status_code == BAD_REQUEST or any(clue in text for clue in _IMAGE_CLUES)):
+        return invalid(
+            "The image cannot be started as user 65534: its WORKDIR must be a folder that anyone may enter, "
+            "and its entrypoint a program that anyone may run."
+        )
+    return JudgeFault(FaultCause.DOCKER, f"the Docker engine cannot start a container ({text[:200]}): see its log")
 
 
 def container_options(image: Image, limits: Limits, question: Question, session_dir: Path) -> dict[str, Any]:

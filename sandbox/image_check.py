@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -17,11 +18,15 @@ PYTHON_LABEL = "org.lambench.python"
 PROTOCOL_LABEL = "org.lambench.protocol"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 MACHINE = ARCHITECTURES.get(platform.machine(), platform.machine())
-_CALCULATOR = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")
+_CALCULATOR = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*\Z")
 
 # Where NVIDIA's own images point the loader; a container hook that honours others would load them as root on the host.
 _TRUSTED_LIBRARY_PATHS = ("/usr/local/nvidia", "/usr/local/cuda")
+# The loader's and the C library's own settings, and those of NVIDIA's container hooks.
+_REFUSED_PREFIXES = ("LD_", "NVIDIA_")
+_REFUSED = frozenset({"GCONV_PATH", "GLIBC_TUNABLES", "NIS_PATH", "LOCPATH", "GETCONF_DIR"})
 _MAX_LABEL = 4096
+_MAX_VOLUMES = 16
 
 
 def image_from_inspection(reference: str, inspection: Mapping[str, Any], machine: str = MACHINE) -> Image:
@@ -37,6 +42,7 @@ def image_from_inspection(reference: str, inspection: Mapping[str, Any], machine
     volumes = tuple(sorted(config.get("Volumes") or {}))
     _check_volumes(volumes)
     protocol = _read_protocol(labels)
+    _check_start(config, protocol)
     return Image(
         reference=reference,
         id=str(inspection["Id"]),
@@ -67,10 +73,9 @@ def _check_platform(system: str, architecture: str, machine: str) -> None:
 
 
 def _check_environment(environment: Sequence[str]) -> None:
-    settings = dict(entry.split("=", 1) for entry in environment if "=" in entry)
-    foreign = [path for path in settings.get("LD_LIBRARY_PATH", "").split(":") if path and not _is_trusted(path)]
-    refused = [name for name in settings if name == "LD_PRELOAD" or name.startswith("NVIDIA_")]
-    refused = [name for name in refused if settings[name]] + (["LD_LIBRARY_PATH"] if foreign else [])
+    # Of two entries of one name engines keep the first and shells the last: each of them counts.
+    settings = [entry.partition("=") for entry in environment]
+    refused = {name for name, _, value in settings if value and _is_refused(name, value)}
     if refused:
         empty = " ".join(f"{name}=" for name in sorted(refused))
         raise SubmissionFault(
@@ -78,6 +83,12 @@ def _check_environment(environment: Sequence[str]) -> None:
             f"The image sets {', '.join(sorted(refused))}, which GPU container hooks obey outside the container: "
             f"end its Dockerfile with `ENV {empty}`.",
         )
+
+
+def _is_refused(name: str, value: str) -> bool:
+    if name == "LD_LIBRARY_PATH":
+        return not all(_is_trusted(path) for path in value.split(":") if path)
+    return name.startswith(_REFUSED_PREFIXES) or name in _REFUSED
 
 
 def _is_trusted(path: str) -> bool:
@@ -88,13 +99,26 @@ def _is_trusted(path: str) -> bool:
 
 def _check_volumes(volumes: Sequence[str]) -> None:
     for volume in volumes:
-        path = PurePosixPath(volume)
-        if ".." in path.parts or PurePosixPath("/tmp") not in (path, *path.parents):
+        below_tmp = posixpath.normpath(volume) == volume and volume.startswith("/tmp/")
+        if not below_tmp or len(volume) > 255 or len(volumes) > _MAX_VOLUMES:
             raise SubmissionFault(
                 Verdict.POLICY_VIOLATION,
-                f"The image declares the volume {volume!r}, which would be writable disk outside its limits: "
+                f"The image declares the volume {volume[:80]!r}, which would be writable disk outside its limits: "
                 "remove the VOLUME line, or move it below /tmp.",
             )
+
+
+def _check_start(config: Mapping[str, Any], protocol: str) -> None:
+    """What an engine would stumble over when it starts the container."""
+    folder = str(config.get("WorkingDir") or "/")
+    inside = posixpath.normpath(folder)
+    if not folder.startswith("/") or inside == "/lambench" or inside.startswith("/lambench/"):
+        raise invalid(f"The image's WORKDIR is {folder[:80]!r}: it must be an absolute path, and not below /lambench.")
+    texts = [folder, *(config.get("Env") or []), *(config.get("Entrypoint") or []), *(config.get("Cmd") or [])]
+    if any("\0" in text for text in texts):
+        raise invalid("The image's configuration holds a zero byte: build it anew from its Dockerfile.")
+    if protocol and not (config.get("Entrypoint") or config.get("Cmd")):
+        raise invalid(f"The image states {PROTOCOL_LABEL} and has no ENTRYPOINT: name its server there.")
 
 
 def _read_protocol(labels: Mapping[str, str]) -> str:

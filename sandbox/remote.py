@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from typing import NamedTuple
 
@@ -94,7 +95,7 @@ class RemoteCalculator:
         if asked is None:
             asked = self._asked[key] = self._prepare(frames, properties)
         packed, expected = asked
-        self._id += 1
+        self._id[0] = secrets.randbits(62)  # or an answer could be sent before its question
         deadline = self._next_deadline()
         self._channel.send(packed, [*[getattr(frames, name) for name in FRAME_FIELDS], self._id], deadline)
         answer = self._guard.receive(expected, "result", deadline)
@@ -115,7 +116,7 @@ class RemoteCalculator:
 
     def echo(self, nbytes: int) -> float:
         """Seconds of one round trip of `nbytes` over the wire, no calculator involved."""
-        self._id += 1
+        self._id[0] = secrets.randbits(62)  # or an answer could be sent before its question
         sent = np.zeros(nbytes, np.uint8)
         packed = pack_header([("id", self._id), ("bytes", sent)], {"op": "echo"})
         deadline = self._next_deadline()
@@ -158,11 +159,16 @@ def read_hello(said: dict[str, str]) -> Hello:
     if "energy" not in properties:
         raise WireError("the calculator must offer energy")
     return Hello(
-        calculator=said.get("calculator", "")[:200],
+        calculator=_clean(said.get("calculator", ""), 200),
         properties=properties,
         batch=said.get("batch") == "true",
         max_atoms_per_batch=budget,
         elements=elements or None,
-        device=said.get("device", "")[:100],
-        versions={str(k)[:64]: str(v)[:64] for k, v in versions.items()},
+        device=_clean(said.get("device", ""), 100),
+        versions={_clean(str(k), 64): _clean(str(v), 64) for k, v in versions.items()},
     )
+
+
+def _clean(text: str, length: int) -> str:
+    """`text` cut to `length`, without what could not be stored or would move a terminal's cursor."""
+    return "".join(c if c.isprintable() else "�" for c in text[:length])

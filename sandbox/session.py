@@ -81,7 +81,7 @@ def run_session(
             evidence = Evidence(Phase.DONE)
         except SubmissionFault as raised:
             fault = raised
-        except (WireError, StartupError, TimeoutError) as error:
+        except (WireError, StartupError) as error:
             evidence = _evidence(error, progress, begin, limits)
         finally:
             ended = running.stop(grace_s=2.0 if _ends_by_itself(evidence) else 0.0)
@@ -143,7 +143,7 @@ def _accept(listener: socket.socket, running: Running, deadline: float) -> socke
         if not running.alive() and not select.select([listener], [], [], 0)[0]:
             raise Closed("the container ended before it connected")
         if time.monotonic() > deadline:
-            raise TimeoutError
+            raise TimedOut("no connection in time")
     connection, _ = listener.accept()
     listener.close()
     for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
@@ -156,9 +156,9 @@ def _evidence(error: Exception, progress: _Progress, begin: float, limits: Limit
     match error:
         case StartupError():
             return Evidence(phase, startup_error=error.kind or "error", startup_text=error.text)
-        case TimedOut() | TimeoutError() if phase is Phase.START:
+        case TimedOut() if phase is Phase.START:
             return Evidence(phase, kill=Kill.STARTUP_TIME)
-        case TimedOut() | TimeoutError():
+        case TimedOut():
             used = time.monotonic() - begin - (progress.startup_s or 0.0)
             return Evidence(phase, kill=Kill.TASK_TIME if used >= limits.task_s else Kill.MESSAGE_TIME)
         case Closed():

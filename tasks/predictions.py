@@ -17,6 +17,10 @@ Properties = tuple[Property, ...]
 ALL_PROPERTIES: Properties = ("energy", "forces", "stress")
 
 
+# Nothing that a model answers in eV and Å is as large: such a number is as good as infinity, whose square it has.
+LARGEST = 1e15
+
+
 class Cause(IntEnum):
     """Why an item has no number: the closed list that is counted, stored and shown."""
 
@@ -109,22 +113,22 @@ class Predictions:
         stress: Float | None,
         errors: Mapping[int, FrameError],
     ) -> Predictions:
-        """Predictions in which every non-finite answer is a failure of its frame, and failed rows are NaN.
+        """Predictions in which an answer that is not finite, or absurd, fails its frame, and failed rows are NaN.
 
         The arrays have the shapes of the class and may be read-only. A frame whose stress alone is missing (all
         NaN) keeps its energy and forces: its stress is not there, which is no failure of the frame.
         """
         failure = np.zeros(len(frames), np.int8)
-        if not errors and all(a is None or np.isfinite(a).all() for a in (energy, forces, stress)):
+        if not errors and all(a is None or _is_sane(a) for a in (energy, forces, stress)):
             return cls(energy, forces, stress, failure)
-        bad = ~np.isfinite(energy)
+        bad = ~(np.abs(energy) < LARGEST)
         if forces is not None:
-            bad_atoms = ~np.isfinite(forces).all(axis=1)
+            bad_atoms = ~(np.abs(forces) < LARGEST).all(axis=1)
             if bad_atoms.any():
                 bad[frames.frame_index[bad_atoms]] = True
         if stress is not None:
-            finite = np.isfinite(stress)
-            bad |= ~finite.all(axis=1) & ~np.isnan(stress).all(axis=1)
+            sane = np.abs(stress) < LARGEST
+            bad |= ~sane.all(axis=1) & ~np.isnan(stress).all(axis=1)
         if not bad.any() and not errors:
             return cls(energy, forces, stress, failure)
         failure[bad] = Cause.NON_FINITE
@@ -137,3 +141,8 @@ class Predictions:
         if stress is not None:
             stress = np.where(failed[:, None], np.nan, stress)
         return cls(energy, forces, stress, failure, dict(errors))
+
+
+def _is_sane(values: Float) -> bool:
+    """Whether all are finite and below `LARGEST`: written so that NaN loses."""
+    return bool(np.abs(values).max(initial=0.0) < LARGEST)

@@ -36,9 +36,9 @@ BARRIERS = {
     "HT": "hydrogen transfer",
 }
 # Cubic elements whose crystal needs no magnetic order but Ni's: fcc (the seven of EMT first), diamond, bcc.
-FRAME_ELEMENTS = ("Al", "Ni", "Cu", "Ag", "Pt", "Au", "Si")
-CURVE_ELEMENTS = (*FRAME_ELEMENTS, "Pd", "Mo", "W", "Ge", "Nb")
-CRYSTAL = {"Si": "diamond", "Ge": "diamond", "Nb": "bcc", "Mo": "bcc", "W": "bcc"}
+FRAME_ELEMENTS = ("Al", "Cu", "Ag", "Au", "Si")
+CURVE_ELEMENTS = (*FRAME_ELEMENTS, "Ni", "Pd", "Pt", "Ge", "Nb")
+CRYSTAL = {"Si": "diamond", "Ge": "diamond", "Nb": "bcc"}
 # Metal, adsorbate, its height above the surface [Å], and site.
 ADSORBATES = (("Cu", "CO", 1.9, "ontop"), ("Ni", "N", 1.1, "hollow"), ("Pt", "O", 1.1, "hollow"))
 CURVE_SCALES = np.linspace(0.94, 1.06, 7)  # of the volume, as in the Delta project

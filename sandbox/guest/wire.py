@@ -36,7 +36,7 @@ FRAME_FIELDS = ("n_atoms", "numbers", "positions", "cell", "charge", "multiplici
 
 
 class WireError(Exception):
-    """The other end broke the protocol; the text says how."""
+    """The other end broke the protocol; the text says how, and holds nothing that the other end chose."""
 
 
 class TooLarge(WireError):
@@ -100,7 +100,7 @@ def _no_duplicates(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 
 
 def _refuse_constant(text: str) -> Any:
-    raise WireError("the header holds %s" % text[:16])
+    raise WireError("the header holds a number that is none")
 
 
 def parse_header(header: bytes, data_length: int) -> Header:
@@ -118,14 +118,14 @@ def parse_header(header: bytes, data_length: int) -> Header:
     metadata = stated.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
         raise WireError("the header's metadata must map strings to strings")
-    entries = {name: _parse_entry(name, entry) for name, entry in stated.items()}
+    entries = {name: _parse_entry(entry) for name, entry in stated.items()}
     position = 0
     for entry in sorted(entries.values(), key=lambda e: (e.start, e.stop)):
         if entry.start != position:
-            raise WireError("the arrays overlap or leave a gap at byte %d" % position)
+            raise WireError("the arrays overlap or leave a gap")
         position = entry.stop
     if position != data_length:
-        raise WireError("the arrays take %d bytes, the message holds %d" % (position, data_length))
+        raise WireError("the arrays do not fill the message")
     return Header(entries, metadata)
 
 
@@ -133,23 +133,22 @@ def _is_size(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 48
 
 
-def _parse_entry(name: str, entry: Any) -> Entry:
-    label = name[:64]
+def _parse_entry(entry: Any) -> Entry:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise WireError("%r must have dtype, shape and data_offsets, and nothing else" % label)
+        raise WireError("an array must have dtype, shape and data_offsets, and nothing else")
     dtype = DTYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
     if dtype is None:
-        raise WireError("%r has a dtype that this protocol does not use" % label)
+        raise WireError("an array has a dtype that this protocol does not use")
     shape, offsets = entry["shape"], entry["data_offsets"]
     if not isinstance(shape, list) or len(shape) > 3 or not all(map(_is_size, shape)):
-        raise WireError("%r has no proper shape" % label)
+        raise WireError("an array has no proper shape")
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
-        raise WireError("%r has no proper data_offsets" % label)
+        raise WireError("an array has no proper data_offsets")
     size = dtype.itemsize
     for length in shape:
         size *= length
     if offsets[1] - offsets[0] != size:
-        raise WireError("%r: offsets and shape disagree" % label)
+        raise WireError("the offsets and the shape of an array disagree")
     return Entry(dtype, tuple(shape), offsets[0], offsets[1])
 
 
@@ -214,7 +213,7 @@ class Channel:
             raise WireError("the bytes do not begin with the length of a message")
         most = 8 + max_header + max_bytes
         if length > most:
-            raise TooLarge("a message of %d bytes, where at most %d were asked for" % (length, most))
+            raise TooLarge("a message of more than the %d bytes that were asked for" % most)
         if have > 8 + length:
             raise WireError("more bytes came than the message states")
         payload = self._buffer[8 : 8 + length]
@@ -224,10 +223,10 @@ class Channel:
         if header_length > length - 8:
             raise WireError("the header is longer than its message")
         if header_length > max_header:
-            raise TooLarge("a header of %d bytes, where at most %d are allowed" % (header_length, max_header))
+            raise TooLarge("a header of more than %d bytes" % max_header)
         start = 8 + header_length
         if length - start > max_bytes:
-            raise TooLarge("%d bytes of arrays, where %d were asked for" % (length - start, max_bytes))
+            raise TooLarge("arrays of more than the %d bytes that were asked for" % max_bytes)
         return Message(bytes(payload[8:start]), payload, start)
 
     def _rest(self, begun: bytearray, length: int, deadline: float) -> bytearray:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 
+import docker.errors
 import pytest
+import requests
 
+from sandbox.docker_driver import start_fault
 from sandbox.gpu import parse_gpus, require_gpus
 from sandbox.image_check import image_from_inspection
 from sandbox.verdict import JudgeFault, SubmissionFault, Verdict
@@ -61,7 +64,18 @@ def test_libraries_of_cuda_are_allowed() -> None:
         ({"Env": ["LD_LIBRARY_PATH=/opt/x"]}, Verdict.POLICY_VIOLATION, "LD_LIBRARY_PATH"),
         ({"Env": ["LD_LIBRARY_PATH=/usr/local/cuda/../../x"]}, Verdict.POLICY_VIOLATION, "LD_LIBRARY_PATH"),
         ({"Env": ["NVIDIA_VISIBLE_DEVICES=all"]}, Verdict.POLICY_VIOLATION, "NVIDIA_VISIBLE_DEVICES="),
+        ({"Env": ["LD_PRELOAD=/x.so", "LD_PRELOAD="]}, Verdict.POLICY_VIOLATION, "LD_PRELOAD="),
+        ({"Env": ["LD_AUDIT=/x.so"]}, Verdict.POLICY_VIOLATION, "LD_AUDIT="),
+        ({"Env": ["GLIBC_TUNABLES=glibc.malloc.check=3"]}, Verdict.POLICY_VIOLATION, "GLIBC_TUNABLES="),
         ({"Volumes": {"/data": {}}}, Verdict.POLICY_VIOLATION, "/data"),
+        ({"Volumes": {"/tmp//v": {}}}, Verdict.POLICY_VIOLATION, "VOLUME"),
+        ({"Volumes": {"/tmp/v/": {}}}, Verdict.POLICY_VIOLATION, "VOLUME"),
+        ({"Volumes": {f"/tmp/{i}": {} for i in range(17)}}, Verdict.POLICY_VIOLATION, "VOLUME"),
+        ({"WorkingDir": "model"}, Verdict.IMAGE_INVALID, "WORKDIR"),
+        ({"WorkingDir": "/x/../lambench/sub"}, Verdict.IMAGE_INVALID, "WORKDIR"),
+        ({"Env": ["A=\0"]}, Verdict.IMAGE_INVALID, "zero byte"),
+        ({"Labels": {"org.lambench.protocol": "1"}}, Verdict.IMAGE_INVALID, "ENTRYPOINT"),
+        ({"Labels": {"org.lambench.calculator": "m:f\n"}}, Verdict.IMAGE_INVALID, "module:factory"),
         ({"Volumes": {"/tmp/../data": {}}}, Verdict.POLICY_VIOLATION, "VOLUME"),
     ],
 )
@@ -92,3 +106,20 @@ def test_gpus_are_named_by_uuid() -> None:
 def test_an_absent_gpu_is_the_judges_fault_and_never_the_cpu() -> None:
     with pytest.raises(JudgeFault, match="correct --gpus"):
         require_gpus(["GPU-00000000-0000-0000-0000-000000000000"])
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "fault"),
+    [
+        (400, "No command specified", SubmissionFault),
+        (500, "Cannot mkdir: /x is not a directory", SubmissionFault),
+        (500, "OCI runtime create failed: mkdir /lambench/x: read-only file system", SubmissionFault),
+        (500, "OCI runtime create failed: write /x: no space left on device", JudgeFault),
+        (500, 'could not select device driver "" with capabilities: [[gpu]]', JudgeFault),
+        (500, "something else", JudgeFault),
+    ],
+)
+def test_whose_fault_it_is_that_a_container_does_not_start(status: int, text: str, fault: type) -> None:
+    response = requests.Response()
+    response.status_code = status
+    assert isinstance(start_fault(docker.errors.APIError("x", response, text)), fault)

@@ -12,6 +12,7 @@ from importlib import resources
 
 import numpy as np
 import pytest
+from ase.build import bulk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
@@ -28,7 +29,9 @@ from sandbox.guest.wire import (
     parse_header,
     read_arrays,
 )
-from tasks.predictions import Cause
+from sandbox.remote import RemoteCalculator, read_hello
+from tasks.frames import Frames
+from tasks.predictions import Cause, Predictions
 
 
 def pair() -> tuple[Channel, Channel, socket.socket]:
@@ -241,6 +244,7 @@ def test_a_closed_connection_is_told() -> None:
     "failures",
     [
         *("[", "{}", "[[1]]", '[[0,"E","t"]]', '[[99,"E","t"]]', '[[1.0,"E","t"]]', '[[true,"E","t"]]', "[]"),
+        *('[[6,"E","t"]]', '[[7,"E","t"]]', '[[8,"E","t"]]', '[[9,"E","t"]]'),  # for the judge alone to say
         *(json.dumps([[1, "E", "t" * 3000]]), json.dumps([[1, "E", "t"]] * 17), '[[1,"E",null]]'),
     ],
 )
@@ -265,3 +269,61 @@ def test_the_guest_keeps_to_python_3_9() -> None:
     sources = [f for f in resources.files("sandbox.guest").iterdir() if f.name.endswith(".py")]
     for source in [*sources, resources.files("tasks").joinpath("ase_loop.py")]:
         ast.parse(source.read_text(), feature_version=(3, 9))
+
+
+def test_a_known_header_before_fewer_bytes_is_refused() -> None:
+    ours, theirs, sock = pair()
+    guard, expected = Guard(ours), expected_result(2, 5, ("energy", "forces", "stress"))
+    send(theirs, result_arrays(), {"op": "result"})
+    guard.receive(expected, "result", time.monotonic() + 5)
+    packed = pack_header(result_arrays(), {"op": "result"})
+    data = b"".join(array.tobytes() for _, array in result_arrays())[:-8]
+    sock.sendall(struct.pack("<Q", len(packed) - 8 + len(data)) + packed[8:] + data)
+    with pytest.raises(WireError):
+        guard.receive(expected, "result", time.monotonic() + 5)
+
+
+@pytest.mark.parametrize("header", ['{"secret":1}', '{"secret":{"dtype":"secret","shape":[0],"data_offsets":[0,0]}}'])
+def test_what_is_said_of_a_broken_message_holds_nothing_of_it(header: str) -> None:
+    with pytest.raises(WireError) as caught:
+        parse_header(header.encode(), 0)
+    assert "secret" not in str(caught.value)
+
+
+def test_questions_cannot_be_answered_before_they_are_asked() -> None:
+    ours, theirs, _ = pair()
+    remote = RemoteCalculator(ours, 5.0, time.monotonic() + 60, 1000)
+    ids = []
+    for _ in range(3):
+        thread = threading.Thread(target=remote.echo, args=(8,))
+        thread.start()
+        message = theirs.receive(4096, 4096)
+        arrays = read_arrays(message, parse_header(message.header, len(message.payload) - message.data_start))
+        send(theirs, [("id", arrays["id"]), ("bytes", arrays["bytes"])], {"op": "echo"})
+        thread.join()
+        ids.append(int(arrays["id"][0]))
+    assert len({ids[1] - ids[0], ids[2] - ids[1]}) == 2
+
+
+def test_a_hello_is_made_harmless() -> None:
+    hello = read_hello(
+        {
+            "calculator": "\x1b]0;x\x07m:f",
+            "properties": "energy",
+            "device": "\ud800",
+            "versions": '{"a\\u001b":"\\ud800"}',
+        }
+    )
+    assert hello.calculator == "�]0;x�m:f"
+    assert hello.device == "�"
+    assert hello.versions == {"a�": "�"}
+    json.dumps(hello).encode()
+
+
+def test_absurd_numbers_are_failures_and_never_reach_a_sum() -> None:
+    frames = Frames.from_atoms([bulk("Cu"), bulk("Al"), bulk("Ni")])
+    answer = Predictions.checked(
+        frames, np.array([1.0, 1e200, 2.0]), np.array([[0.0] * 3] * 2 + [[-1e16, 0, 0]]), None, {}
+    )
+    assert answer.failure.tolist() == [0, Cause.NON_FINITE, Cause.NON_FINITE]
+    assert np.isnan(answer.energy[1:]).all()
