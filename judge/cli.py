@@ -21,13 +21,13 @@ from judge.config import ConfigError, JudgeSettings, load_settings
 from judge.data_cli import app as data_app
 from judge.doctor import examine
 from judge.evaluate import Request, UsageError, choose_submissions, evaluate, in_words
-from judge.progress import Reporter
 from judge.records import Result
 from judge.results import load_held, load_results, read_submissions
 from judge.site_cli import app as site_app
 from sandbox.driver import DriverName
 from sandbox.drivers import open_driver
 from sandbox.verdict import JudgeFault
+from submissions.progress import Reporter
 from submissions.store import open_store
 from tasks.dataset import DatasetError
 from tasks.suite import SuiteError

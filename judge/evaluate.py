@@ -14,7 +14,6 @@ from judge.config import JudgeSettings
 from judge.hardware import hardware_class
 from judge.items_file import result_path
 from judge.plan import Circumstances, Planned, Step, Unit, make_plan, make_unit
-from judge.progress import Reporter
 from judge.report import Did, UnitReport
 from judge.results import read_submissions
 from judge.runner import Runner
@@ -25,6 +24,7 @@ from sandbox.drivers import open_driver
 from sandbox.gpu import Gpu, require_gpus
 from sandbox.guest_archive import guest_version
 from sandbox.verdict import Verdict
+from submissions.progress import Reporter
 from submissions.records import Record, Submission
 from submissions.store import Store, open_store
 from tasks.dataset import load_structures

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 from judge.attempts import MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
 from judge.plan import Planned, Step, Unit, next_step
-from judge.progress import Reporter
 from judge.records import End, Result
 from judge.report import Did, UnitReport, line_of
 from judge.unit import Bench, Place, fault_end, measure_unit, observe_unit
 from sandbox.driver import Driver, Image
 from sandbox.gpu import Gpu, hold_gpu
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
+from submissions.progress import Reporter
 from submissions.records import Submission
 
 WAIT_S = 0.5

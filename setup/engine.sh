@@ -10,8 +10,8 @@ no_docker() {
     exit "$NO_DOCKER"
 }
 
-answers && exit 0
 [ "${LAMBENCH_NO_DOCKER:-}" = "" ] || no_docker "LAMBENCH_NO_DOCKER is set"
+answers && exit 0
 [ "${DOCKER_HOST:-}" = "" ] || no_docker "DOCKER_HOST=$DOCKER_HOST does not answer"
 
 exec 9>"$CACHE/engine.lock"

@@ -4,5 +4,6 @@
 . "$(dirname "$0")/common.sh"
 rc=0; setup/all.sh || rc=$?
 [ "$rc" = 0 ] || [ "$rc" = "$NO_DOCKER" ] || exit "$rc"
+setup/browser.sh
 setup/lint.sh
 "$PY" -m pytest "$@"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlencode
@@ -20,6 +21,7 @@ from sandbox.gpu import hold_gpu, require_gpus
 from sandbox.verdict import JudgeFault, SubmissionFault
 from submissions.card_file import CardError, card_from_reference, first_complaint, read_card
 from submissions.preflight import Preflight, run_preflight
+from submissions.progress import Reporter
 from submissions.records import ImageRecord, ModelCard, PreflightReport, Submission, submission_id, utc_now
 from submissions.settings import Settings
 from submissions.store import Store, StoreError, open_store
@@ -57,13 +59,12 @@ def submit(
         _point_to(console, known, as_json)
         return
     question = Question(domain=next(iter(model_card.label_sets), None), device="cuda" if gpu else "cpu", gpu=gpu)
-    with console.status(f"Preflight of {escape(image)}: starting it, cut off from the network …"):
+    if gpu:
+        require_gpus([gpu])
+    with Reporter(console) as reporter, reporter.unit(f"preflight of {image}") as progress, ExitStack() as held:
         if gpu:
-            require_gpus([gpu])
-            with hold_gpu(gpu, settings.run_dir / "gpus"):
-                preflight = run_preflight(sandbox, resolved, settings.limits, question)
-        else:
-            preflight = run_preflight(sandbox, resolved, settings.limits, question)
+            held.enter_context(hold_gpu(gpu, settings.run_dir / "gpus"))
+        preflight = run_preflight(sandbox, resolved, settings.limits, question, progress)
     report = preflight.outcome.value
     if report is None:
         _refuse(console, image, preflight, as_json)

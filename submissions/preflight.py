@@ -6,6 +6,7 @@ are no gradient are legitimate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from tasks.frames import Frames
 from tasks.predictions import Cause
 
 MAX_PREFLIGHT_S = 600.0
+N_STEPS = 10  # one for each structure, two of physics, two at the end
 PHYSICS_S = 15.0  # for each structure that is examined: the whole takes about a minute
 
 _REFUSALS = {
@@ -53,6 +55,13 @@ _REFUSALS = {
 }
 
 
+Report = Callable[[int, int, str], None]
+
+
+def _silent(done: int, total: int, unit: str) -> None:
+    """Tells nobody how far the preflight is."""
+
+
 class Preflight(NamedTuple):
     """What the preflight came to: `report` is there if the verdict is OK."""
 
@@ -63,14 +72,19 @@ class Preflight(NamedTuple):
         return self.outcome.verdict is Verdict.OK
 
 
-def run_preflight(driver: Driver, image: Image, limits: Limits, question: Question) -> Preflight:
+def run_preflight(
+    driver: Driver, image: Image, limits: Limits, question: Question, report: Report = _silent
+) -> Preflight:
     """Runs `image` on public structures in the sandbox.
+
+    Args:
+        report: called with (done, total, unit) as the preflight goes on.
 
     Raises:
         JudgeFault: the judge's machine failed.
     """
     bounded = limits.model_copy(update={"task_s": min(limits.task_s, MAX_PREFLIGHT_S)})
-    outcome = run_session(driver, image, bounded, question, _measure)
+    outcome = run_session(driver, image, bounded, question, lambda remote: _measure(remote, report))
     if outcome.value is None:
         return Preflight(outcome)
     resources = Check(
@@ -79,15 +93,15 @@ def run_preflight(driver: Driver, image: Image, limits: Limits, question: Questi
         value=f"ready in {outcome.startup_s or 0:.1f} s, peak memory {memory_words(outcome.memory_bytes)}",
         gating=True,
     )
-    report = outcome.value.model_copy(update={"checks": (*outcome.value.checks, resources)})
-    return Preflight(outcome._replace(value=report))
+    complete = outcome.value.model_copy(update={"checks": (*outcome.value.checks, resources)})
+    return Preflight(outcome._replace(value=complete))
 
 
-def _measure(remote: RemoteCalculator) -> PreflightReport:
+def _measure(remote: RemoteCalculator, report: Report) -> PreflightReport:
     hello = remote.hello
     if hello is None:
         raise RuntimeError("preflight began before the hello")
-    checks = measure_model(remote)
+    checks = measure_model(remote, report)
     return PreflightReport(
         checks=(_start_check(hello), *checks),
         calculator=hello.calculator,
@@ -103,7 +117,7 @@ def _start_check(hello: Hello) -> Check:
     return Check(name="starts", passed=True, value=f"{hello.calculator}, {batching}, on {hello.device}", gating=True)
 
 
-def measure_model(model: BatchCalculator) -> tuple[Check, ...]:
+def measure_model(model: BatchCalculator, report: Report = _silent) -> tuple[Check, ...]:
     """All checks on a model that has started.
 
     Raises:
@@ -127,10 +141,15 @@ def measure_model(model: BatchCalculator) -> tuple[Check, ...]:
         gating=True,
     )
     checks = [answered, Check(name="offers", passed=None, value=", ".join(model.properties))]
-    seconds = {name: seconds_per_call(model, atoms) for name, atoms in able.items()}
+    seconds = {}
+    for done, (name, atoms) in enumerate(able.items()):
+        report(done, N_STEPS, "steps")
+        seconds[name] = seconds_per_call(model, atoms)
     chosen = _fastest_of_each_sort(seconds)
-    for name in chosen:
+    for done, name in enumerate(chosen):
+        report(N_STEPS - 4 + done, N_STEPS, "steps")
         checks += _physics(model, name, able[name], seconds[name])
+    report(N_STEPS - 2, N_STEPS, "steps")
     together = batch_difference(model, [able[name] for name in chosen])
     checks.append(Check(name="batch against single", passed=together < 1e-4, value=f"ΔE {together:.1e} eV/atom"))
     seen = charge_and_spin(model)

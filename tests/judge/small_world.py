@@ -19,13 +19,13 @@ from rich.console import Console
 
 from judge.config import JudgeSettings
 from judge.evaluate import Request, Summary, evaluate
-from judge.progress import Reporter
 from judge.records import Result
 from judge.results import load_results
 from sandbox.driver import Image
 from sandbox.limits import Limits
 from sandbox.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
+from submissions.progress import Reporter
 from submissions.records import ImageRecord, LabelSet, ModelCard, PreflightReport, Submission, submission_id, utc_now
 from submissions.store import LocalStore
 from tasks.card import Card, Table

@@ -137,13 +137,27 @@ def test_malformed_headers_are_refused(header: bytes) -> None:
         parse_header(header, 2)
 
 
-@settings(max_examples=500, deadline=None)
-@given(st.binary(max_size=300), st.integers(0, 64))
-def test_any_header_is_parsed_or_refused(header: bytes, length: int) -> None:
+def parse_or_refuse(header: bytes, length: int) -> None:
     try:
         parse_header(header, length)
     except WireError:
         return
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.binary(max_size=300), st.integers(0, 64))
+def test_any_header_is_parsed_or_refused(header: bytes, length: int) -> None:
+    parse_or_refuse(header, length)
+
+
+@pytest.mark.soak
+@settings(max_examples=100_000, deadline=None)
+@given(
+    st.binary(max_size=300) | st.text(alphabet='{}[]",:0123456789aeFINS_-', max_size=300).map(str.encode),
+    st.integers(0, 64),
+)
+def test_very_many_headers_are_parsed_or_refused(header: bytes, length: int) -> None:
+    parse_or_refuse(header, length)
 
 
 ENTRY = st.fixed_dictionaries(

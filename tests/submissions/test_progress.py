@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from judge.progress import Reporter, duration, pace
+from submissions.progress import Reporter, duration, pace
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (61, "1 min 1 s"), (7260, "2 h 1 min"), (-1, "0 s")])
