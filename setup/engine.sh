@@ -23,8 +23,15 @@ if ! command -v dockerd >/dev/null; then
     apt_install docker.io iptables || no_docker "apt-get could not install docker.io"
 fi
 [ "$(id -u)" = 0 ] || no_docker "it does not answer, and only root may start it"
+# After a machine was stopped hard a pid file may name what is another program by now: dockerd would wait for it.
+forget_stale() {
+    [ -f "$1" ] || return 0
+    [ "$(cat "/proc/$(cat "$1")/comm" 2>/dev/null)" = "$2" ] || rm -f "$1"
+}
 # One that is only just starting counts: there must never be two.
 if ! answers && ! grep -qsx dockerd /proc/[0-9]*/comm; then
+    forget_stale /var/run/docker.pid dockerd
+    forget_stale /var/run/docker/containerd/containerd.pid containerd
     say "Starting dockerd (its log: $CACHE/dockerd.log)"
     setsid dockerd >"$CACHE/dockerd.log" 2>&1 </dev/null 9>&- &
 fi
