@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -250,6 +251,23 @@ def test_a_judge_with_another_run_directory_is_left_alone(docker_driver, hostile
         return ask(remote)
 
     assert judged(docker_driver, hostile_image("honest"), body=meanwhile).value == "ok"
+
+
+def test_an_image_may_bring_its_own_server(docker_driver: DockerDriver) -> None:
+    tag = "lambench-test/own-server:latest"
+    connect_engine().images.build(path=str(Path(__file__).parent / "own_server"), tag=tag, rm=True)
+    frames = Frames.from_atoms([bulk("Cu", cubic=True), Atoms("H2", [(0, 0, 0.25), (0, 0, 1)])])
+
+    def compute(remote: RemoteCalculator) -> tuple[list[float], np.ndarray | None, float]:
+        answer = remote.compute(frames, remote.properties)
+        return answer.energy.tolist(), answer.forces, remote.echo(100)
+
+    outcome = judged(docker_driver, docker_driver.resolve(tag), body=compute)
+    assert outcome.verdict is Verdict.OK, outcome
+    energy, forces, _ = outcome.value
+    assert energy == pytest.approx([float(frames.atoms(0).positions.sum()), 1.25])
+    assert forces is not None
+    assert (forces == -1.0).all()
 
 
 def test_a_gpu_that_is_not_there_is_the_judges_fault(docker_driver: DockerDriver, hostile_image: Build) -> None:
