@@ -26,8 +26,10 @@ RUN python3 -m venv /opt/venv \
  && if ls /src/wheels/*.whl >/dev/null 2>&1; then offline="--no-index --find-links /src/wheels"; fi \
  && /opt/venv/bin/pip install --no-cache-dir $offline /src
 
-# Run it with the engine's socket and the run directory mounted, the latter at the same path as on the host:
-#   docker run -v /var/run/docker.sock:/var/run/docker.sock -v DIR:DIR -w DIR lambench/judge evaluate --all
+# Run it with the engine's socket, and with the run directory at the same path as on the host, since the engine mounts
+# parts of it into the submissions' containers:
+#   docker run --rm -v /var/run/docker.sock:/var/run/docker.sock -v /run/lambench-judge:/run/lambench-judge \
+#       -v "$PWD/var:/judge/var" -w /judge lambench/judge evaluate --all
 FROM ${BASE_IMAGE} AS judge
 COPY --from=judge-build /opt/venv /opt/venv
 ENV PATH=/opt/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

@@ -217,7 +217,9 @@ class DockerRunning:
         """Starts the container, and finds where the kernel counts its memory."""
         self._container.start()
         with engine_faults():
-            self._cgroup = Cgroup.of_process(int(self._state().get("Pid") or 0))
+            found = Cgroup.of_process(int(self._state().get("Pid") or 0))
+        # A judge that runs in a container itself sees other processes under the engine's numbers.
+        self._cgroup = found if found and self._container.id in str(found.folder) else None
 
     def _state(self) -> Mapping[str, Any]:
         state: Mapping[str, Any] = self._container.client.api.inspect_container(self._container.id)["State"]
