@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from tasks.kind import Watch
 
-# A run is given up once a tenth of its time is used and, at the pace so far, the rest would take twice what is left.
+# A run is given up once a tenth of its time is used, if even at the pace of its fastest step (the first ones may be
+# slow: models compile) the rest would take a tenth more than what is left.
 PATIENCE = 0.1
-HOPELESS = 2.0
+FIRST_STEPS = 3
+HOPELESS = 1.1
 
 
 class Pace:
@@ -21,15 +25,17 @@ class Pace:
         self._total = total
         self._begin = self._last = watch.clock()
         self._longest = 0.0
+        self._shortest = math.inf
 
     def may_go_on(self, done: int) -> bool:
         """Whether another step is worth its time, `done` of them being done. Called before each step."""
         now = self._watch.clock()
         if done:
             self._longest = max(self._longest, now - self._last)
+            self._shortest = min(self._shortest, now - self._last)
         self._last = now
         left, used = self._watch.deadline - now, now - self._begin
         if left <= self._longest:
             return False
-        waited = done > 0 and used > PATIENCE * (used + left)
-        return not (waited and used / done * (self._total - done) > HOPELESS * left)
+        waited = done >= FIRST_STEPS and used > PATIENCE * (used + left)
+        return not (waited and self._shortest * (self._total - done) > HOPELESS * left)

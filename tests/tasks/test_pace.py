@@ -13,8 +13,9 @@ from tasks.pace import Pace
     [
         (1.0, 100, 1000.0, 100),
         (1.0, 100, float("inf"), 100),
-        (1.0, 10, 9.5, 9),  # the tenth step would end after the deadline
-        (1.0, 60, 50.0, 41),  # it cannot end in time, and at last that is plain
+        (1.0, 52, 50.0, 31),  # nearly: given up when the rest is more than a tenth too long
+        (1.0, 4, 3.5, 3),  # the fourth step would end after the deadline
+        (1.0, 60, 50.0, 6),
         (1.0, 200, 50.0, 6),  # hopeless: given up after a tenth of the time
         (30.0, 200, 50.0, 1),
     ],
@@ -29,3 +30,11 @@ def test_a_run_is_ended_when_it_cannot_end_in_time(
         now[0] += seconds_a_step
         count += 1
     assert count == done
+
+
+def test_a_slow_first_step_is_forgiven() -> None:
+    now = [0.0]
+    pace = Pace(Watch(lambda: now[0], 100.0), 50)
+    for done in range(50):
+        assert pace.may_go_on(done)
+        now[0] += 40.0 if done == 0 else 1.0
