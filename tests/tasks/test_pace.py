@@ -34,7 +34,7 @@ def test_a_run_is_ended_when_it_cannot_end_in_time(
 
 def test_a_slow_first_step_is_forgiven() -> None:
     now = [0.0]
-    pace = Pace(Watch(lambda: now[0], 100.0), 50)
-    for done in range(50):
+    pace = Pace(Watch(lambda: now[0], 100.0), 40)
+    for done in range(40):
         assert pace.may_go_on(done)
         now[0] += 40.0 if done == 0 else 1.0
