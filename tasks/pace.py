@@ -24,18 +24,18 @@ class Pace:
         self._watch = watch
         self._total = total
         self._begin = self._last = watch.clock()
-        self._longest = 0.0
+        self._latest = 0.0
         self._shortest = math.inf
 
     def may_go_on(self, done: int) -> bool:
         """Whether another step is worth its time, `done` of them being done. Called before each step."""
         now = self._watch.clock()
         if done:
-            self._longest = max(self._longest, now - self._last)
-            self._shortest = min(self._shortest, now - self._last)
+            self._latest = now - self._last
+            self._shortest = min(self._shortest, self._latest)
         self._last = now
         left, used = self._watch.deadline - now, now - self._begin
-        if left <= self._longest:
+        if left <= self._latest:
             return False
         waited = done >= FIRST_STEPS and used > PATIENCE * (used + left)
         return not (waited and self._shortest * (self._total - done) > HOPELESS * left)
