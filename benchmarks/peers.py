@@ -1,6 +1,6 @@
 """The other ends that the wire is compared with, each in a process of its own: `python -m benchmarks.peers NAME …`.
 
-`echo PATH REQUEST ANSWER`: reads REQUEST bytes and answers with ANSWER bytes, over a Unix socket: the floor.
+`echo PATH REQUEST ANSWER FLAGS`: reads REQUEST bytes and answers with ANSWER bytes, over a Unix socket: the floor.
 `socketio PATH ATOMS`: ASE's own client of the i-PI protocol with the calculator that costs nothing.
 """
 
@@ -15,21 +15,28 @@ from benchmarks.frames import copper
 from benchmarks.free.calculator import Free
 
 
-def echo(path: str, request: int, answer: int) -> None:
+def receive(sock: socket.socket, buffer: bytearray, flags: int) -> bool:
+    """Fills `buffer`, asleep while it waits, or awake with MSG_DONTWAIT; False once the other end has left."""
+    view, missing = memoryview(buffer), len(buffer)
+    while missing:
+        try:
+            count = sock.recv_into(view, missing, flags)
+        except BlockingIOError:
+            continue
+        if not count:
+            return False
+        missing -= count
+        view = view[count:]
+    return True
+
+
+def echo(path: str, request: int, answer: int, flags: int) -> None:
     """Answers every `request` bytes with `answer` bytes until the other end leaves."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(path)
     reply = bytes(answer)
     buffer = bytearray(request)
-    while True:
-        view = memoryview(buffer)
-        missing = request
-        while missing:
-            count = sock.recv_into(view, missing)
-            if not count:
-                return
-            missing -= count
-            view = view[count:]
+    while receive(sock, buffer, flags):
         sock.sendall(reply)
 
 
@@ -42,6 +49,6 @@ def socketio(name: str, n_atoms: int) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "echo":
-        echo(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+        echo(sys.argv[2], *map(int, sys.argv[3:]))
     else:
         socketio(sys.argv[2], int(sys.argv[3]))
