@@ -29,6 +29,7 @@ from sandbox.drivers import open_driver
 from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
 from submissions.store import open_store
+from submissions.tables import plain_table, table_console
 from tasks.dataset import DatasetError
 from tasks.suite import SuiteError
 
@@ -120,12 +121,10 @@ def list_command(as_json: Json = False) -> None:
     if not rows:
         print("No submission yet: lambench-submit IMAGE")
         return
-    table = Table()
-    for name in rows[0]:
-        table.add_column(name, no_wrap=name == "id")
+    table = plain_table(*rows[0], numbers=("results", "ok", "held"))
     for row in rows:
         table.add_row(*(escape(str(value)) for value in row.values()))
-    Console().print(table)
+    table_console().print(table)
 
 
 @app.command("show")
@@ -143,7 +142,7 @@ def show_command(id: Annotated[str, typer.Argument(help="submission")], as_json:
         }
         print(json.dumps(said, indent=1))
         return
-    console = Console(highlight=False)
+    console = table_console()
     card = submission.card
     console.print(f"[bold]{escape(card.name)}[/] {escape(card.version)}  {submission.id}")
     console.print(escape(f"{submission.image.reference} ({submission.image.id[:19]}…)"), soft_wrap=True)
@@ -153,16 +152,15 @@ def show_command(id: Annotated[str, typer.Argument(help="submission")], as_json:
 
 
 def _results_table(results: list[Result]) -> Table:
-    table = Table()
-    for name in ("task", "verdict", "metric", "value", "baseline", "unit", "failed"):
-        table.add_column(name, no_wrap=name in ("metric", "value"))
+    numbers = ("value", "baseline", "failed")
+    table = plain_table("task", "verdict", "metric", "value", "baseline", "unit", "failed", numbers=numbers)
     for result in results:
         first: tuple[str, str] = (result.task, str(result.verdict))
         if not result.metrics:
             table.add_row(*first, escape(result.sentence), "", "", "", "")
         for name, metric in result.metrics.items():
-            numbers = ("–" if value is None else f"{value:.5g}" for value in (metric.value, metric.baseline))
-            table.add_row(*first, name, *numbers, metric.unit, f"{metric.n_failed}/{metric.n_items}")
+            shown = ("–" if value is None else f"{value:.5g}" for value in (metric.value, metric.baseline))
+            table.add_row(*first, name, *shown, metric.unit, f"{metric.n_failed}/{metric.n_items}")
             first = ("", "")
     return table
 

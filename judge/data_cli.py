@@ -9,11 +9,10 @@ from typing import Annotated, Literal
 import typer
 from ase.data import chemical_symbols
 from pydantic import ValidationError
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from judge.config import load_settings
+from submissions.tables import plain_table, table_console
 from tasks.card import Card, Domain, LabelSet, one_line
 from tasks.dataset import Dataset, DatasetError, load_dataset, read_card, save_dataset
 from tasks.importers import import_frames, summarise
@@ -91,10 +90,10 @@ def list_command(as_json: Annotated[bool, typer.Option("--json", help="say it to
     if not cards:
         print(f"No data set in {data} yet: judge data import, or judge evaluate, which builds those of quickstart")
         return
-    table = Table("data set", "domain", "label sets", "title")
+    table = plain_table("data set", "domain", "label sets", "title")
     for card in cards:
         table.add_row(card.full_name, card.domain, escape(", ".join(card.label_sets) or "–"), escape(card.title))
-    Console().print(table)
+    table_console().print(table)
 
 
 @app.command("verify")

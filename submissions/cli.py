@@ -25,6 +25,7 @@ from submissions.progress import Reporter
 from submissions.records import ImageRecord, ModelCard, PreflightReport, Submission, submission_id, utc_now
 from submissions.settings import Settings
 from submissions.store import Store, StoreError, open_store
+from submissions.tables import plain_table, table_console
 
 app = typer.Typer(add_completion=False, help="Submit a model: a container image that exposes an ASE calculator.")
 CARD_FILE = Path("lambench.toml")
@@ -47,7 +48,7 @@ def submit(
     as_json: Annotated[bool, typer.Option("--json", help="say it to a machine")] = False,
 ) -> None:
     """Checks IMAGE in the judge's own sandbox, shows what was found, and submits it."""
-    console = Console(stderr=as_json, highlight=False)
+    console = table_console(stderr=as_json)
     settings = Settings()
     model_card = _card(card, image)
     reference = _reference(image, python, calculator)
@@ -157,10 +158,9 @@ def _earlier(store: Store, image: Image) -> Submission | None:
 def _table(submission: Submission) -> Table:
     title = f"Preflight of [bold]{escape(submission.card.name)}[/]"
     caption = "Bold checks are required; the others are reported, and refuse nobody."
-    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left", title_style="")
-    table.add_column("check", no_wrap=True)
-    table.add_column("")
+    table = plain_table("check", "", title=title)
     table.add_column("found")
+    table.caption, table.caption_justify = caption, "left"
     for check in submission.preflight.checks:
         mark = {True: "[green]✓[/]", False: "[yellow]![/]", None: "[dim]·[/]"}[check.passed]
         name = escape(check.name)
