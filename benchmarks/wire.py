@@ -32,7 +32,7 @@ from tasks.frames import Frames
 from tasks.predictions import ALL_PROPERTIES
 
 T = TypeVar("T")
-ROUNDS, CALLS, WARM_UP = 20, 50, 5
+ROUNDS, CALLS, WARM_UP = 10, 300, 300  # long enough for the scheduler to part the two processes
 FREE = Path(__file__).parent / "free"
 
 

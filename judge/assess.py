@@ -35,9 +35,13 @@ def assess(n_items: int, failures: Mapping[Cause, int], failed_share: float, on_
     counted = {cause: count for cause, count in failures.items() if cause not in _RESULTS}
     failed = sum(counted.values())
     if n_items and failures.get(Cause.OVER_TIME, 0) == n_items:
-        return Assessment(Verdict.TIME_LIMIT, f"None of the {n_items} items was finished in the time of the task.")
+        return Assessment(
+            Verdict.TIME_LIMIT,
+            f"None of the {n_items} items could be finished in the time of the task; given up once that was plain.",
+        )
     if not failed:
-        return Assessment(Verdict.OK, "Completed.")
+        found = [f"{failures[cause]} of {n_items} runs: {cause.word}" for cause in _RESULTS if cause in failures]
+        return Assessment(Verdict.OK, "; ".join(["Completed", *found]) + ".")
     dominant = max(sorted(counted), key=lambda cause: counted[cause])
     if failed == n_items:
         if dominant is Cause.OUT_OF_MEMORY and on_gpu:

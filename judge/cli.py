@@ -119,7 +119,7 @@ def list_command(as_json: Json = False) -> None:
         print(json.dumps(rows, indent=1))
         return
     if not rows:
-        print("No submission yet: lambench-submit IMAGE")
+        print(f"No submission in {load_settings().store} yet: lambench-submit IMAGE")
         return
     table = plain_table(*rows[0], numbers=("results", "ok", "held"))
     for row in rows:

@@ -27,7 +27,7 @@ from sandbox.verdict import Verdict
 from submissions.progress import Reporter
 from submissions.records import Record, Submission
 from submissions.store import Store, open_store
-from tasks.dataset import load_structures
+from tasks.dataset import load_structures, read_card
 from tasks.kinds import KINDS
 from tasks.quickstart import build_quickstart
 from tasks.suite import Suite, Task, load_suite
@@ -201,6 +201,12 @@ def read_testsets(
         build_quickstart(settings.data)
     elif missing:
         raise UsageError(f"there is no data set {missing[0]} in {settings.data}: judge data import, or set data")
+    for task in tasks:
+        domain = read_card(settings.data / task.dataset).domain
+        if domain != task.domain:
+            raise UsageError(
+                f"suite {suite.name}: task {task.name}: domain: is {task.domain}, the data set's is {domain}"
+            )
     return {name: read_testset(settings.data, name) for name in names}
 
 

@@ -178,16 +178,23 @@ class _Scorer:
             return None
         return metric.charged if metric.charged is not None or metric.n_failed else metric.value
 
+    def _dynamics(self, key: str, task: str) -> Result | None:
+        """The result of a dynamics task: also one that ran out of time, whose runs are not measured."""
+        result = self.judged.get((key, task))
+        return result if result and result.verdict is Verdict.TIME_LIMIT else self._ok(key, task)
+
     def _runs(self, key: str) -> list[Run]:
         runs: list[Run] = []
         for task in self._of(DYNAMICS):
-            result = self._ok(key, task.name)
+            result = self._dynamics(key, task.name)
             if result is None:
                 n_runs = max([r.n_items for (_, name), r in self.judged.items() if name == task.name] + [1])
                 runs += [Run(f"{task.name}: run {i}", Fate.MISSING) for i in range(1, n_runs + 1)]
                 continue
             items = self.load_items(result)
-            if items is None:
+            if items is None and result.verdict is Verdict.TIME_LIMIT:
+                runs += [Run(f"{task.name}: run {i}", Fate.UNMEASURED) for i in range(1, result.n_items + 1)]
+            elif items is None:
                 self.problems.append(
                     f"results/{key}/{task.name}: the items table cannot be read: no instability from it"
                 )

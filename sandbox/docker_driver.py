@@ -88,6 +88,11 @@ class DockerDriver:
 
     def resolve(self, reference: str) -> Image:
         """The image that `reference` (a tag, a digest or an ID) points to in this engine."""
+        if reference.startswith((".", "/")):
+            raise invalid(
+                f"{reference!r} is a folder, no image: build it first with `docker build -t NAME {reference}`, "
+                "or run it without isolation with --driver process."
+            )
         try:
             with engine_faults():
                 try:

@@ -52,7 +52,10 @@ def require_gpus(uuids: list[str]) -> list[Gpu]:
     for uuid in uuids:
         if uuid not in present:
             have = ", ".join(present) or "none"
-            raise JudgeFault(FaultCause.GPU, f"GPU {uuid} is not in this machine (it has {have}): correct --gpus")
+            raise JudgeFault(
+                FaultCause.GPU,
+                f"GPU {uuid} is not in this machine (it has {have}): name another UUID, as `nvidia-smi -L` lists them",
+            )
     return [present[uuid] for uuid in uuids]
 
 

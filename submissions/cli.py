@@ -27,7 +27,11 @@ from submissions.settings import Settings
 from submissions.store import Store, StoreError, open_store
 from submissions.tables import plain_table, table_console
 
-app = typer.Typer(add_completion=False, help="Submit a model: a container image that exposes an ASE calculator.")
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Submit a model: a container image that exposes an ASE calculator.",
+)
 CARD_FILE = Path("lambench.toml")
 
 # Exit statuses: 0 submitted (or checked), 1 refused, 2 wrong usage, 3 this machine is at fault.
@@ -50,22 +54,23 @@ def submit(
     """Checks IMAGE in the judge's own sandbox, shows what was found, and submits it."""
     console = table_console(stderr=as_json)
     settings = Settings()
-    model_card = _card(card, image)
+    model_card = _card(console, card, image)
     reference = _reference(image, python, calculator)
     sandbox = open_driver(driver or settings.driver, settings.run_dir)
     resolved = sandbox.resolve(reference)
     opened = None if check_only else open_store(store or settings.store)
     known = _earlier(opened, resolved) if opened else None
     if known is not None:
-        _point_to(console, known, as_json)
+        _point_to(console, known, model_card, as_json)
         return
-    question = Question(domain=next(iter(model_card.label_sets), None), device="cuda" if gpu else "cpu", gpu=gpu)
+    domains = tuple(model_card.label_sets) or (None,)
+    questions = [Question(domain=domain, device="cuda" if gpu else "cpu", gpu=gpu) for domain in domains]
     if gpu:
         require_gpus([gpu])
     with Reporter(console) as reporter, reporter.unit(f"preflight of {image}") as progress, ExitStack() as held:
         if gpu:
             held.enter_context(hold_gpu(gpu, settings.run_dir / "gpus"))
-        preflight = run_preflight(sandbox, resolved, settings.limits, question, progress)
+        preflight = run_preflight(sandbox, resolved, settings.limits, questions, progress)
     report = preflight.outcome.value
     if report is None:
         _refuse(console, image, preflight, as_json)
@@ -73,10 +78,15 @@ def submit(
         _accept(console, opened, _submission(author, model_card, resolved, report), as_json)
 
 
-def _card(path: Path | None, reference: str) -> ModelCard:
+def _card(console: Console, path: Path | None, reference: str) -> ModelCard:
     if path is not None:
         return read_card(path)
-    return read_card(CARD_FILE) if CARD_FILE.exists() else card_from_reference(reference)
+    if CARD_FILE.exists():
+        return read_card(CARD_FILE)
+    card = card_from_reference(reference)
+    console.print(f"No model card: ./{CARD_FILE} is not here, and none was given with --card. A card is fixed once")
+    console.print(f"submitted; without one the model is called {escape(card.name)!r}, and states no level of theory.")
+    return card
 
 
 def _reference(image: str, python: str | None, calculator: str | None) -> str:
@@ -137,11 +147,15 @@ def _accept(console: Console, store: Store | None, submission: Submission, as_js
         console.print("  Next: [bold]judge evaluate --all[/]")
 
 
-def _point_to(console: Console, known: Submission, as_json: bool) -> None:
+def _point_to(console: Console, known: Submission, card: ModelCard, as_json: bool) -> None:
     if as_json:
         print(known.model_dump_json(indent=2))
     else:
         console.print(f"[bold yellow]=[/] This image is already submitted as [bold]{known.id}[/]: nothing to do.")
+    if card != known.card:
+        console.print("[bold red]✗[/] The model card differs from the one submitted and was [bold]not[/] taken: a card")
+        console.print("  is fixed for an image. To state something else, build a new image and submit that.")
+        raise typer.Exit(REFUSED)
 
 
 def _earlier(store: Store, image: Image) -> Submission | None:
@@ -157,20 +171,22 @@ def _earlier(store: Store, image: Image) -> Submission | None:
 
 def _table(submission: Submission) -> Table:
     title = f"Preflight of [bold]{escape(submission.card.name)}[/]"
-    caption = "Bold checks are required; the others are reported, and refuse nobody."
+    caption = "* required; the others are reported, and refuse nobody."
     table = plain_table("check", "", title=title)
     table.add_column("found")
     table.caption, table.caption_justify = caption, "left"
     for check in submission.preflight.checks:
         mark = {True: "[green]✓[/]", False: "[yellow]![/]", None: "[dim]·[/]"}[check.passed]
         name = escape(check.name)
-        table.add_row(f"[bold]{name}[/]" if check.gating else name, mark, escape(check.value))
+        table.add_row(f"[bold]{name}[/] *" if check.gating else name, mark, escape(check.value))
     return table
 
 
 def main() -> None:
     """Entry point of `lambench-submit`: one line for every error, and an exit status that a script can use."""
     console = Console(stderr=True, highlight=False)
+    debug = "--debug" in sys.argv
+    sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     try:
         app()
     except SubmissionFault as fault:
@@ -185,6 +201,12 @@ def main() -> None:
     except (CardError, StoreError) as error:
         console.print(f"[bold red]{escape(str(error))}[/]")
         sys.exit(USAGE)
+    except Exception as error:  # the very top: a person reads one line
+        if debug:
+            raise
+        text = " ".join(str(error).split())[:300]
+        console.print(f"[bold red]A mistake of ours:[/] {type(error).__name__}: {escape(text)}; see where with --debug")
+        sys.exit(MACHINE_FAULT)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ are no gradient are legitimate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -73,20 +73,29 @@ class Preflight(NamedTuple):
 
 
 def run_preflight(
-    driver: Driver, image: Image, limits: Limits, question: Question, report: Report = _silent
+    driver: Driver, image: Image, limits: Limits, questions: Sequence[Question], report: Report = _silent
 ) -> Preflight:
     """Runs `image` on public structures in the sandbox.
 
     Args:
+        questions: one for each domain that the model is declared for: it is measured in the first, and must start in
+            each of the others.
         report: called with (done, total, unit) as the preflight goes on.
 
     Raises:
         JudgeFault: the judge's machine failed.
     """
     bounded = limits.model_copy(update={"task_s": min(limits.task_s, MAX_PREFLIGHT_S)})
-    outcome = run_session(driver, image, bounded, question, lambda remote: _measure(remote, report))
+    outcome = run_session(driver, image, bounded, questions[0], lambda remote: _measure(remote, report))
     if outcome.value is None:
         return Preflight(outcome)
+    for question in questions[1:]:
+        started = run_session(driver, image, bounded, question, lambda remote: None)
+        if started.verdict is not Verdict.OK:
+            sentence = f"For the domain {question.domain}: {started.sentence}"
+            return Preflight(
+                outcome._replace(verdict=started.verdict, sentence=sentence, value=None, private=started.private)
+            )
     resources = Check(
         name="resources",
         passed=True,
