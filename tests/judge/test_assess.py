@@ -34,3 +34,8 @@ def test_verdict_of_ten_items(failures: dict[Cause, int], verdict: Verdict) -> N
 
 def test_memory_of_the_gpu_is_named_only_where_there_is_one() -> None:
     assert assess(3, {Cause.OUT_OF_MEMORY: 3}, 0.5, on_gpu=True).verdict is Verdict.GPU_MEMORY_LIMIT
+
+
+def test_a_run_that_exploded_is_said_to_have() -> None:
+    said = assess(3, {Cause.EXPLODED: 3}, 0.5, on_gpu=False)
+    assert said == (Verdict.OK, "Completed; 3 of 3 runs: exploded.")

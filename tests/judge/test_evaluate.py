@@ -265,6 +265,10 @@ def test_what_cannot_be_asked_for_is_named(world: World) -> None:
         world.evaluate(tasks=("tin",))
     with pytest.raises(UsageError, match="--driver process"):
         world.evaluate(ids=(submission.id,), driver="docker")
+    suite = (world.root / "small.toml").read_text()
+    (world.root / "other.toml").write_text(suite.replace("Inorganic Materials", "Molecules", 1))
+    with pytest.raises(UsageError, match="task copper: domain: is Molecules"):
+        world.evaluate(suite=str(world.root / "other.toml"))
     summary, said = world.evaluate(driver="docker")
     assert not summary.units
     assert "--driver process" in said

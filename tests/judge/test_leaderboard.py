@@ -145,3 +145,12 @@ def test_nothing_judged_yet() -> None:
         )
     )
     assert board([], []).rows == ()
+
+
+def test_dynamics_that_ran_out_of_time_are_not_measured_and_never_unstable() -> None:
+    slow = result(A, TASKS["drift"], {}, Verdict.TIME_LIMIT)
+    for items in (runs([math.nan, math.nan], [Cause.OVER_TIME, Cause.OVER_TIME]), None):
+        shown = row(board([A], replaced(good_results(A, 0.25), slow), items), A)
+        assert shown.scores.stability.value is None
+        assert shown.scores.stability.covered == 0
+        assert shown.rank is None

@@ -172,6 +172,11 @@ def test_submitting_a_folder(tmp_path: Path) -> None:
     again = submit(*arguments, cwd=tmp_path)
     assert again.returncode == 0
     assert f"already submitted as {submission.id}" in " ".join(again.stdout.split())
+    other = tmp_path / "other.toml"
+    other.write_text('name = "Another name"')
+    dropped = submit(*arguments[:-1], str(other), cwd=tmp_path)
+    assert dropped.returncode == 1
+    assert "was not taken" in " ".join(dropped.stdout.split())
 
 
 def test_a_refused_folder_is_not_submitted(tmp_path: Path) -> None:
@@ -195,6 +200,32 @@ def test_one_line_for_every_error(tmp_path: Path, arguments: list[str], status: 
     assert failed.returncode == status
     assert clue in failed.stderr
     assert "Traceback" not in failed.stderr
+
+
+def test_a_model_must_start_in_every_domain_that_its_card_declares(tmp_path: Path) -> None:
+    folder = tmp_path / "picky"
+    folder.mkdir()
+    (folder / "calculator.py").write_text(
+        "from ase.calculators.emt import EMT\n"
+        "def make_calculator(domain):\n"
+        "    return {'Inorganic Materials': EMT}[domain]()\n"
+    )
+    card = tmp_path / "card.toml"
+    card.write_text(
+        'name = "picky"\n[label_sets."Inorganic Materials"]\nname = "EMT"\n[label_sets.Molecules]\nname = "EMT"\n'
+    )
+    refused = submit(str(folder), "--driver", "process", "--card", str(card), "--json", cwd=tmp_path)
+    assert refused.returncode == 1
+    said = json.loads(refused.stdout)
+    assert said["verdict"] == "STARTUP_FAILED"
+    assert said["sentence"].startswith("For the domain Molecules")
+
+
+@pytest.mark.docker
+def test_a_folder_is_no_image(tmp_path: Path, images: None) -> None:
+    failed = submit(".", "--check-only", cwd=tmp_path)
+    assert failed.returncode == 1
+    assert "docker build -t NAME ." in " ".join(failed.stderr.split())
 
 
 @pytest.mark.docker
