@@ -104,7 +104,7 @@ def test_gpus_are_named_by_uuid() -> None:
 
 
 def test_an_absent_gpu_is_the_judges_fault_and_never_the_cpu() -> None:
-    with pytest.raises(JudgeFault, match="correct --gpus"):
+    with pytest.raises(JudgeFault, match="name another UUID"):
         require_gpus(["GPU-00000000-0000-0000-0000-000000000000"])
 
 
