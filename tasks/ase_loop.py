@@ -11,6 +11,7 @@ one's energy.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -266,8 +267,6 @@ def describe(error: BaseException) -> Failure:
 
 def release_memory() -> None:
     """Returns cached GPU memory to the driver where torch is loaded; a no-op elsewhere."""
-    import sys
-
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()
