@@ -109,7 +109,7 @@ def verify(names: Annotated[list[str] | None, typer.Argument(help="name@version;
             broken += 1
             print(f"NOT  {error}")
         else:
-            items = len(dataset.table.differences) + len(dataset.table.curves)
+            items = dataset.table.n_items
             print(f"ok   {name}: {len(dataset.frames)} structures" + (f", {items} items" if items else ""))
     if not chosen:
         print(f"There is no data set in {data}.")

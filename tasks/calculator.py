@@ -57,18 +57,30 @@ class InProcessCalculator:
         return Predictions.checked(frames, result.energy, result.forces, result.stress, errors)
 
 
+class ItemFailed(CalculatorError):
+    """An item of a task that has no number, and why."""
+
+    def __init__(self, cause: Cause) -> None:
+        super().__init__(f"the model failed on this structure: {cause.word}")
+        self.cause = cause
+
+
 class AseCalculator(Calculator):
     """An ASE `Calculator` around a `BatchCalculator`: ASE optimisers and phonopy run over a container unchanged.
 
+    Args:
+        properties: what to ask for each time; stress of fully periodic structures only.
+
     Raises:
-        CalculatorError: the model could not do the structure; the text names the cause.
+        ItemFailed: the model could not do the structure, or does not offer what ASE asks for.
     """
 
     implemented_properties: ClassVar[list[str]] = ["energy", "free_energy", "forces", "stress"]  # type: ignore[misc]
 
-    def __init__(self, model: BatchCalculator) -> None:
+    def __init__(self, model: BatchCalculator, properties: Properties = ALL_PROPERTIES) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._model = model
+        self._wanted: Properties = tuple(p for p in properties if p in model.properties)
         self._state = (0, 0)
 
     def calculate(
@@ -81,15 +93,19 @@ class AseCalculator(Calculator):
         if self.atoms is None:
             raise CalculatorError("there is no structure to calculate")
         frames = Frames.from_atoms([self.atoms])
-        wanted: Properties = ("energy", "forces", "stress") if frames.periodic[0] else ("energy", "forces")
-        answer = self._model.compute(frames, tuple(p for p in wanted if p in self._model.properties))
+        periodic = bool(frames.periodic[0])
+        answer = self._model.compute(
+            frames, self._wanted if periodic else tuple(p for p in self._wanted if p != "stress")
+        )
         if not answer.ok[0]:
-            raise CalculatorError(f"the model failed on this structure: {Cause(int(answer.failure[0])).word}")
+            raise ItemFailed(Cause(int(answer.failure[0])))
         self.results = {"energy": float(answer.energy[0]), "free_energy": float(answer.energy[0])}
         if answer.forces is not None:
             self.results["forces"] = answer.forces
         if answer.stress is not None and np.isfinite(answer.stress[0]).all():
             self.results["stress"] = answer.stress[0]
+        if any(name not in self.results for name in properties or ()):
+            raise ItemFailed(Cause.UNSUPPORTED)
 
     def check_state(self, atoms: Atoms, tol: float = 1e-15) -> list[str]:
         """What changed since the last call, charge and spin in `atoms.info` among it, which ASE itself overlooks."""
@@ -106,14 +122,32 @@ def compute_in_batches(
     frames: Frames,
     properties: Properties,
     progress: Callable[[int], None] = lambda done: None,
+    failed_share: float = 1.0,
 ) -> Predictions:
     """All answers of `model` for `frames`, asked in batches filled to its atom budget.
 
     Args:
         progress: called after each batch with how many structures are done.
+        failed_share: once more than this share of all structures has failed no more are asked: they are MISSING.
     """
-    parts = []
+    parts: list[Predictions] = []
+    failed = 0
     for start, stop in frames.batches(model.max_atoms_per_batch):
         parts.append(model.compute(frames.between(start, stop), properties))
         progress(stop)
+        failed += int((~parts[-1].ok).sum())
+        if failed > failed_share * len(frames) and stop < len(frames):
+            parts.append(_missing(frames.between(stop, len(frames)), parts[-1]))
+            break
     return Predictions.join(parts)
+
+
+def _missing(frames: Frames, like: Predictions) -> Predictions:
+    """No answer to any of `frames`, with the properties that `like` has."""
+    n, total = len(frames), len(frames.numbers)
+    return Predictions(
+        energy=np.full(n, np.nan),
+        forces=None if like.forces is None else np.full((total, 3), np.nan),
+        stress=None if like.stress is None else np.full((n, 6), np.nan),
+        failure=np.full(n, Cause.MISSING, np.int8),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
@@ -26,16 +27,36 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class D3(Entry):
+    """The DFT-D3 correction that belongs to a level of theory.
+
+    Args:
+        functional: whose parameters, as simple-dftd3 names it (`pbe`).
+        damping: `bj` (rational, Becke–Johnson) or `zero`.
+    """
+
+    functional: str = Field(min_length=1)
+    damping: Literal["bj", "zero"] = "bj"
+
+
 class LabelSet(Entry):
     """One level of theory at which the structures are labelled.
 
     Args:
         theory: in words, for readers.
         dispersion: whether the labels contain dispersion.
+        d3: what is added to a model that says it has no dispersion, where the labels have it; None: nothing can be.
     """
 
     theory: str = Field(min_length=1)
     dispersion: bool
+    d3: D3 | None = None
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.d3 is not None and not self.dispersion:
+            raise ValueError("d3 is stated for labels without dispersion")
+        return self
 
 
 class Card(Entry):
@@ -99,11 +120,19 @@ class Term(Entry):
 
 
 class Difference(Entry):
-    """An energy difference: Σ coefficient × E(structure), with its reference [eV] by label set."""
+    """An energy difference: Σ coefficient × E(structure), with its reference by label set.
+
+    Args:
+        quantity: what it is, where a dataset has several (`barrier`, `reaction energy`).
+        area: [Å²] by which the sum is divided (interfaces, surfaces); None: it is not.
+        reference: [eV], or [eV/Å²] where there is an area.
+    """
 
     id: str = Field(min_length=1)
     group: str = ""
     cluster: str = ""
+    quantity: str = ""
+    area: Positive | None = None
     terms: tuple[Term, ...] = Field(min_length=1)
     reference: dict[str, FiniteFloat]
 
@@ -132,6 +161,46 @@ class Curve(Entry):
     reference: dict[str, CurveReference]
 
 
+class Scan(Entry):
+    """An energy profile: the structures along a scan, and their energies at the reference.
+
+    Args:
+        structures: in the order of `x`.
+        x: where along the scan they lie, increasing: an angle [°], or a displacement as a share of the whole.
+        area: [Å²] by which energies are divided (stacking faults); None: they are not.
+        reference: [eV] by label set, one a structure, counted from any zero.
+    """
+
+    id: str = Field(min_length=1)
+    group: str = ""
+    cluster: str = ""
+    structures: tuple[Index, ...] = Field(min_length=3)
+    x: tuple[FiniteFloat, ...]
+    area: Positive | None = None
+    reference: dict[str, tuple[FiniteFloat, ...]]
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if len(self.x) != len(self.structures):
+            raise ValueError(f"x has {len(self.x)} entries for {len(self.structures)} structures")
+        if any(b <= a for a, b in pairwise(self.x)):
+            raise ValueError("x must increase from each structure to the next")
+        for name, energies in self.reference.items():
+            if len(energies) != len(self.structures):
+                raise ValueError(f"reference.{name} has {len(energies)} entries for {len(self.structures)} structures")
+        return self
+
+
+class Crystal(Entry):
+    """Properties of one structure, by label set and name (`k_vrh_gpa`, `volume_per_atom`): each kind says which."""
+
+    id: str = Field(min_length=1)
+    group: str = ""
+    cluster: str = ""
+    structure: Index
+    reference: dict[str, dict[str, FiniteFloat]]
+
+
 class Table(Entry):
     """What is known of the structures beside their labels. Nothing of it enters a container.
 
@@ -141,6 +210,8 @@ class Table(Entry):
         cluster: by structure: those of one cluster are correlated.
         differences: items of the kind *energy differences*.
         curves: items of the kind *equation of state*.
+        scans: items of the kind *energy profiles*.
+        crystals: items of the kinds *elasticity*, *phonons* and *compression*.
     """
 
     id: tuple[str, ...]
@@ -148,6 +219,23 @@ class Table(Entry):
     cluster: tuple[str, ...]
     differences: tuple[Difference, ...] = ()
     curves: tuple[Curve, ...] = ()
+    scans: tuple[Scan, ...] = ()
+    crystals: tuple[Crystal, ...] = ()
+
+    @property
+    def items(self) -> Mapping[str, tuple[Difference | Curve | Scan | Crystal, ...]]:
+        """The items of every sort, by the field's name."""
+        return {
+            "differences": self.differences,
+            "curves": self.curves,
+            "scans": self.scans,
+            "crystals": self.crystals,
+        }
+
+    @property
+    def n_items(self) -> int:
+        """How many items of any sort there are."""
+        return sum(len(items) for items in self.items.values())
 
 
 def one_line(error: ValidationError) -> str:
@@ -174,6 +262,8 @@ def card_toml(card: Card) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _toml(value: str | float | bool) -> str:
+def _toml(value: str | float | bool | dict[str, str]) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + " }"
     # TOML's basic strings, numbers and booleans are written as JSON writes them, but for the character DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -2,7 +2,7 @@
 
 <data root>/<name>@<version>/
   card.toml             tasks.card.Card
-  frames.safetensors    the arrays of a Frames: may enter a container
+  frames.safetensors    the arrays of a Frames: may enter a container; and conditions (pressure, supercell)
   labels.safetensors    `<label set>/energy|forces|stress`; absent where the table holds all references
   table.json            tasks.card.Table: names, groups, which structures form an item, references
 """
@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,18 @@ from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from tasks.card import Card, Curve, DatasetError, Difference, Table, card_toml, one_line
-from tasks.dataset_checks import CARD, FRAMES, LABELS, TABLE, check_labels, check_structures, check_table
+from tasks.card import Card, DatasetError, Table, card_toml, one_line
+from tasks.dataset_checks import (
+    CARD,
+    CONDITIONS,
+    FRAMES,
+    LABELS,
+    TABLE,
+    check_conditions,
+    check_labels,
+    check_structures,
+    check_table,
+)
 from tasks.frames import FRAME_DTYPES, Frames, FramesError, hash_arrays
 from tasks.predictions import ALL_PROPERTIES, Labels
 
@@ -41,15 +51,27 @@ class Structures:
 
     Args:
         name: name@version of the dataset.
+        conditions: by name, one row a structure: what it is to be put under (`tasks.dataset_checks.CONDITIONS`).
     """
 
     name: str
     frames: Frames
+    conditions: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def condition(self, name: str) -> NDArray[Any]:
+        """The condition of that name.
+
+        Raises:
+            ValueError: the dataset has none.
+        """
+        if name not in self.conditions:
+            raise ValueError(f"{self.name}/{FRAMES}: {name}: is missing: this kind of task needs it")
+        return self.conditions[name]
 
     @cached_property
     def frames_sha256(self) -> str:
         """Hash of what a model is asked."""
-        return self.frames.sha256()
+        return hash_arrays({**self.frames.arrays(), **self.conditions})
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,23 +90,24 @@ class Dataset:
     frames: Frames
     table: Table
     label_arrays: Mapping[str, Labels]
+    conditions: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_structures(self.card, self.frames)
+        check_conditions(self.conditions, len(self.frames))
         check_table(self.card, self.table, len(self.frames))
         for name, labels in self.label_arrays.items():
             if name not in self.card.label_sets:
                 raise DatasetError(f"{LABELS}: {name}: is not a label set of {CARD}: {sorted(self.card.label_sets)}")
             check_labels(name, labels, self.frames)
-        items: list[Difference | Curve] = [*self.table.differences, *self.table.curves]
         for name in self.card.label_sets:
-            if name not in self.label_arrays and not any(name in item.reference for item in items):
+            if name not in self.label_arrays and not self.table.n_items:  # every item has all label sets
                 raise DatasetError(f"{CARD}: label_sets.{name}: has neither labels nor references")
 
     @property
     def structures(self) -> Structures:
         """The structures alone."""
-        return Structures(self.card.full_name, self.frames)
+        return Structures(self.card.full_name, self.frames, self.conditions)
 
     def label_set(self, name: str | None) -> str:
         """`name`, or the default label set for None.
@@ -112,10 +135,10 @@ class Dataset:
         column = self.card.cluster_column
         return self.table.id if column is None else self.table.group if column == "group" else self.table.cluster
 
-    @cached_property
+    @property
     def frames_sha256(self) -> str:
         """Hash of what a model is asked."""
-        return self.frames.sha256()
+        return self.structures.frames_sha256
 
     @cached_property
     def table_sha256(self) -> str:
@@ -141,12 +164,13 @@ def load_structures(folder: Path) -> Structures:
         DatasetError: one line that names file and field.
     """
     card = read_card(folder)
-    frames = _read_frames(folder, card)
+    frames, conditions = _read_frames(folder, card)
     try:
         check_structures(card, frames)
+        check_conditions(conditions, len(frames))
     except DatasetError as error:
         raise DatasetError(f"{folder / str(error)}") from None
-    return Structures(card.full_name, frames)
+    return Structures(card.full_name, frames, conditions)
 
 
 def load_dataset(folder: Path) -> Dataset:
@@ -156,7 +180,7 @@ def load_dataset(folder: Path) -> Dataset:
         DatasetError: one line that names file and field.
     """
     card = read_card(folder)
-    frames = _read_frames(folder, card)
+    frames, conditions = _read_frames(folder, card)
     try:
         table = Table.model_validate_json(_read(folder, TABLE, card))
     except ValidationError as error:
@@ -169,7 +193,7 @@ def load_dataset(folder: Path) -> Dataset:
             raise DatasetError(f"{folder / LABELS}: {key}: must be <label set>/energy, forces or stress in float64")
         by_set.setdefault(label_set, {})[name] = array
     try:
-        return Dataset(card, frames, table, {name: Labels(**parts) for name, parts in by_set.items()})
+        return Dataset(card, frames, table, {name: Labels(**parts) for name, parts in by_set.items()}, conditions)
     except DatasetError as error:
         raise DatasetError(f"{folder / str(error)}") from None
 
@@ -184,7 +208,7 @@ def save_dataset(dataset: Dataset, data_root: Path) -> Path:
     if folder.exists():
         raise DatasetError(f"{folder}: version: exists already; give the changed dataset a new version")
     files = {
-        FRAMES: _pack(dataset.frames.arrays()),
+        FRAMES: _pack({**dataset.frames.arrays(), **dataset.conditions}),
         TABLE: (json.dumps(dataset.table.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode(),
     }
     labels = {f"{s}/{name}": a for s, one in dataset.label_arrays.items() for name, a in _arrays(one).items()}
@@ -249,15 +273,17 @@ def _read_arrays(folder: Path, name: str, card: Card) -> dict[str, NDArray[Any]]
         raise DatasetError(f"{folder / name}: is not a safetensors file: {error}") from None
 
 
-def _read_frames(folder: Path, card: Card) -> Frames:
+def _read_frames(folder: Path, card: Card) -> tuple[Frames, dict[str, NDArray[Any]]]:
+    """The structures, and the conditions beside them."""
     arrays = _read_arrays(folder, FRAMES, card)
     for name, dtype in FRAME_DTYPES.items():
         if name not in arrays:
             raise DatasetError(f"{folder / FRAMES}: {name}: is missing")
         if arrays[name].dtype != dtype:
             raise DatasetError(f"{folder / FRAMES}: {name}: must be {np.dtype(dtype)}, not {arrays[name].dtype}")
+    conditions = {name: array for name, array in arrays.items() if name in CONDITIONS}
     try:
-        return Frames.from_arrays(arrays)
+        return Frames.from_arrays(arrays), conditions
     except FramesError as error:
         raise DatasetError(f"{folder / FRAMES}: {error}") from None
 

@@ -17,7 +17,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 from tasks.calculator import BatchCalculator, InProcessCalculator
 from tasks.dataset import Dataset, Structures
 from tasks.frames import Float, Frames
-from tasks.kind import Observation, Parameters, Watch
+from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric
 from tasks.pace import Pace
 from tasks.predictions import ALL_PROPERTIES, Cause, Predictions, Properties
@@ -93,6 +93,10 @@ class Efficiency:
             "reference_s": np.array([before, time_reference(watch.clock)]),
         }
         return Observation(arrays, {"properties": ",".join(wanted)})
+
+    def work(self, structures: Structures, parameters: EfficiencyParameters) -> Work:
+        """Two calls a timed frame."""
+        return Work(2 * parameters.n_frames, 2 * parameters.n_frames * parameters.max_atoms)
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: EfficiencyParameters, label_set: str | None

@@ -12,7 +12,7 @@ from tasks.calculator import BatchCalculator
 from tasks.charge import charged_mean, failure_cost
 from tasks.dataset import Dataset, Structures
 from tasks.frames_observation import observe_frames, read_frames
-from tasks.kind import Observation, Parameters, Watch
+from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric
 
 
@@ -33,6 +33,10 @@ class EnergyDifferences:
     ) -> Observation:
         """The energy of each structure."""
         return observe_frames(structures.frames, ("energy",), model, watch)
+
+    def work(self, structures: Structures, parameters: EnergyDifferencesParameters) -> Work:
+        """Each structure once."""
+        return Work.of(structures.frames)
 
     def measure(
         self,

@@ -17,7 +17,7 @@ from tasks.charge import charged_mean, failure_cost
 from tasks.dataset import Dataset, Structures
 from tasks.frames import Float
 from tasks.frames_observation import observe_frames, read_frames
-from tasks.kind import Observation, Parameters, Watch
+from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric
 from tasks.predictions import Cause
 
@@ -43,6 +43,10 @@ class EquationOfStateKind:
     ) -> Observation:
         """The energy of each structure."""
         return observe_frames(structures.frames, ("energy",), model, watch)
+
+    def work(self, structures: Structures, parameters: EquationOfStateParameters) -> Work:
+        """Each structure once."""
+        return Work.of(structures.frames)
 
     def measure(
         self,

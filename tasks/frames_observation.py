@@ -20,7 +20,11 @@ def observe_frames(frames: Frames, properties: Properties, model: BatchCalculato
     wanted: Properties = tuple(
         p for p in properties if p in model.properties and (p != "stress" or bool(frames.periodic.any()))
     )
-    answer = compute_in_batches(model, frames, wanted, lambda done: watch.progress(done, len(frames), "frames"))
+
+    def progress(done: int) -> None:
+        watch.progress(done, len(frames), "frames")
+
+    answer = compute_in_batches(model, frames, wanted, progress, watch.failed_share)
     arrays: dict[str, NDArray[Any]] = {"energy": answer.energy, "failure": answer.failure}
     if answer.forces is not None and "forces" in wanted:
         arrays["forces"] = answer.forces

@@ -80,7 +80,7 @@ def summarise(dataset: Dataset, label_set: str | None = None) -> ImportSummary:
         elements=tuple(int(z) for z in np.unique(frames.numbers)),
         n_periodic=int(frames.periodic.sum()),
         n_charged=int((frames.charge != 0).sum()),
-        n_items=len(dataset.table.differences) + len(dataset.table.curves),
+        n_items=dataset.table.n_items,
         energy_per_atom=_range(None if labels.energy is None else labels.energy / frames.n_atoms),
         force=_range(None if labels.forces is None else np.linalg.norm(labels.forces, axis=1)),
         stress=_range(labels.stress),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tasks.calculator import BatchCalculator
 from tasks.dataset import Dataset, Structures
+from tasks.frames import Frames
 from tasks.measurement import Measurement
 from tasks.predictions import Cause
 
@@ -54,6 +55,22 @@ class Observation:
         return failure
 
 
+class Checkpoint(Protocol):
+    """A place on this host where a long observation keeps what it needs to go on after the judge was killed."""
+
+    def load(self) -> Mapping[str, NDArray[Any]] | None:
+        """What was saved last; None if nothing was, or what is there cannot be read."""
+        ...
+
+    def save(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Takes the place of what was saved before, whole or not at all."""
+        ...
+
+
+class HostTooNoisy(Exception):
+    """Timings that this host disturbed: no fault of the model, and not to be published. The text says how much."""
+
+
 @dataclass(frozen=True)
 class Watch:
     """What an observing task is given of the outside world: a clock, a deadline and a place to report to.
@@ -63,12 +80,33 @@ class Watch:
         deadline: on that clock: a task that can end in good order (a trajectory) stops there by itself.
         progress: called with (done, total, unit).
         echo: seconds of one round trip of `nbytes` over the wire without any calculator, or None in-process.
+        failed_share: an observation of many structures stops early once more than this share of them has failed.
+        checkpoint: None where nothing is to be kept.
     """
 
     clock: Callable[[], float]
     deadline: float = np.inf
     progress: Callable[[int, int, str], None] = lambda done, total, unit: None
     echo: Callable[[int], float] | None = None
+    failed_share: float = 1.0
+    checkpoint: Checkpoint | None = None
+
+
+class Work(NamedTuple):
+    """How much a task asks of a model: what an estimate of its time is made of.
+
+    Args:
+        frames: structures asked about, each as often as it is asked.
+        atoms: their atoms together.
+    """
+
+    frames: float
+    atoms: float
+
+    @classmethod
+    def of(cls, frames: Frames, times: float = 1.0) -> Work:
+        """Each of `frames` asked about `times` times."""
+        return cls(times * len(frames), times * len(frames.numbers))
 
 
 class Kind(Protocol):
@@ -83,6 +121,10 @@ class Kind(Protocol):
         """Asks the model. `structures` holds no label."""
         ...
 
+    def work(self, structures: Structures, parameters: Any) -> Work:
+        """How much `observe` asks; where that depends on the answers (a relaxation), what is usual."""
+        ...
+
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: Any, label_set: str | None
     ) -> Measurement:
@@ -91,4 +133,15 @@ class Kind(Protocol):
         Raises:
             ValueError: the observation does not fit the dataset.
         """
+        ...
+
+
+@runtime_checkable
+class Rechecking(Protocol):
+    """A kind that asks some of its questions again, of a fresh start of the model that has seen nothing else."""
+
+    def recheck(
+        self, observation: Observation, structures: Structures, parameters: Any, model: BatchCalculator, watch: Watch
+    ) -> Observation:
+        """`observation` with what the fresh start answered added to it."""
         ...

@@ -26,7 +26,7 @@ from tasks.composition import composition, composition_energy
 from tasks.dataset import Dataset, Structures
 from tasks.frames import Bool, Float, Frames
 from tasks.frames_observation import observe_frames, read_frames
-from tasks.kind import Observation, Parameters, Watch
+from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric
 from tasks.predictions import ALL_PROPERTIES, Labels, Predictions
 
@@ -161,6 +161,10 @@ class LabelledFrames:
     ) -> Observation:
         """Energy, forces and stress of each frame, whichever of them are labelled: labels may come later."""
         return observe_frames(structures.frames, ALL_PROPERTIES, model, watch)
+
+    def work(self, structures: Structures, parameters: LabelledFramesParameters) -> Work:
+        """Each frame once."""
+        return Work.of(structures.frames)
 
     def measure(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,10 +72,34 @@ class Items:
         return {Cause(int(code)): int(count) for code, count in zip(codes, counts, strict=True)}
 
 
+class Part(NamedTuple):
+    """A metric over a part of the items: of one element, of one group.
+
+    Args:
+        by: `element` or `group`.
+        name: which element, which group.
+        metric: name of the metric that this is a part of.
+        value: over the items that succeeded; None where none did.
+    """
+
+    by: str
+    name: str
+    metric: str
+    value: float | None
+    unit: str
+    n_items: int
+    n_failed: int = 0
+
+
 @dataclass(frozen=True)
 class Measurement:
-    """Metrics by name, and the items table they come from."""
+    """Metrics by name, and the items table they come from.
+
+    Args:
+        parts: the same metrics broken down.
+    """
 
     metrics: Mapping[str, Metric]
     items: Items
     notes: Mapping[str, str] = field(default_factory=dict)
+    parts: Sequence[Part] = ()

@@ -16,7 +16,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from tasks.calculator import BatchCalculator
 from tasks.dataset import Dataset, Structures
 from tasks.frames import Float
-from tasks.kind import Observation, Parameters, Watch
+from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.lockstep import Bounds, LockStep
 from tasks.measurement import Items, Measurement, Metric
 from tasks.pace import Pace
@@ -122,6 +122,10 @@ class Nve:
             "failure": run.failure,
         }
         return Observation(arrays)
+
+    def work(self, structures: Structures, parameters: NveParameters) -> Work:
+        """Each structure once a step."""
+        return Work.of(structures.frames, parameters.steps + 1)
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: NveParameters, label_set: str | None

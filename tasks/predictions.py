@@ -34,6 +34,8 @@ class Cause(IntEnum):
     EXPLODED = 7
     OVER_TIME = 8  # not measured: never held against the model as unstable
     MISSING = 9  # never answered
+    UNSTABLE = 10  # a crystal with imaginary phonons: found by the model, and wrong
+    INCONSISTENT = 11  # asked again, the model answered something else
 
     @property
     def word(self) -> str:
@@ -85,6 +87,16 @@ class Predictions:
     def ok(self) -> NDArray[np.bool_]:
         """(n,) true where the frame has an answer."""
         return np.asarray(self.failure == 0)
+
+    def between(self, start: int, stop: int, first_atom: int, last_atom: int) -> Predictions:
+        """The answers to frames start … stop − 1, which have the atoms first_atom … last_atom − 1."""
+        return Predictions(
+            energy=self.energy[start:stop],
+            forces=None if self.forces is None else self.forces[first_atom:last_atom],
+            stress=None if self.stress is None else self.stress[start:stop],
+            failure=self.failure[start:stop],
+            errors={i - start: error for i, error in self.errors.items() if start <= i < stop},
+        )
 
     @classmethod
     def join(cls, parts: list[Predictions]) -> Predictions:

@@ -1,0 +1,85 @@
+"""Mean absolute errors of numbers that each item has one of: moduli, frequencies, volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.card import Crystal
+from tasks.charge import charged_mean, failure_cost
+from tasks.frames import Float
+from tasks.measurement import Items, Metric
+
+
+class Property(NamedTuple):
+    """A number of an item, as in `Crystal.reference`.
+
+    Args:
+        name: with its unit in it (`k_vrh_gpa`); the metric is `<name>_mae`.
+        unit: in the field's notation.
+    """
+
+    name: str
+    unit: str
+
+
+def references(crystals: Sequence[Crystal], label_set: str, properties: Sequence[Property]) -> Float:
+    """(k, p) the reference of each of k crystals; NaN where it has none.
+
+    Raises:
+        ValueError: no crystal has a reference of some property.
+    """
+    rows = [[crystal.reference[label_set].get(p.name, np.nan) for p in properties] for crystal in crystals]
+    found = np.array(rows, np.float64).reshape(len(crystals), len(properties))
+    for column, p in zip(found.T, properties, strict=True):
+        if np.isnan(column).all():
+            raise ValueError(f"table.json: crystals.reference.{label_set}: no crystal has {p.name}")
+    return found
+
+
+def property_metrics(
+    properties: Sequence[Property],
+    predicted: Float,
+    reference: Float,
+    trivial: Float,
+    stated: Mapping[str, float],
+) -> dict[str, Metric]:
+    """The mean absolute error of each property, over the items that have a reference of it.
+
+    Args:
+        predicted: (k, p), NaN where an item failed.
+        reference: (k, p), NaN where there is none.
+        trivial: (k, p) what the trivial model answers: its error is the baseline, and W is ten times that.
+        stated: by metric, a baseline that takes its place.
+    """
+    metrics = {}
+    for column, p in enumerate(properties):
+        name = f"{p.name}_mae"
+        there = np.isfinite(reference[:, column])
+        error = np.abs(predicted - reference)[there, column]
+        baseline = stated.get(name, float(np.abs(trivial - reference)[there, column].mean()))
+        cost = failure_cost(name, baseline)
+        mean = charged_mean(error, np.ones(len(error)), cost)
+        n_failed = int(np.isnan(error).sum())
+        metrics[name] = Metric(mean.value, p.unit, len(error), n_failed, mean.charged, baseline, cost)
+    return metrics
+
+
+def property_items(
+    crystals: Sequence[Crystal],
+    cause: NDArray[np.int8],
+    properties: Sequence[Property],
+    predicted: Float,
+    reference: Float,
+) -> Items:
+    """One item a crystal: `<name>`, `<name>_reference` and `<name>_error` of each property."""
+    columns: dict[str, Float] = {}
+    for column, p in enumerate(properties):
+        columns[p.name] = predicted[:, column]
+        columns[f"{p.name}_reference"] = reference[:, column]
+        columns[f"{p.name}_error"] = (predicted - reference)[:, column]
+    names = ([c.id for c in crystals], [c.group for c in crystals], [c.cluster for c in crystals])
+    return Items(*names, cause, columns)
