@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from benchmarks.concurrency import measure_concurrency
 from benchmarks.judging import measure_judging
 from benchmarks.metrics import measure_metrics
 from benchmarks.report import report
@@ -16,7 +17,7 @@ from sandbox.rundir import RunDir, default_run_dir
 def main() -> int:
     """Measures, reports, and says whether every bound holds."""
     driver = DockerDriver(RunDir(default_run_dir()))
-    figures = [*measure_wire(driver), *measure_judging(driver), *measure_metrics()]
+    figures = [*measure_wire(driver), *measure_judging(driver), *measure_metrics(), *measure_concurrency()]
     return 0 if report(figures, Path("var/bench.json")) else 1
 
 

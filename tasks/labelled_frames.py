@@ -12,13 +12,18 @@ The errors, with n atoms in the frame and V its volume:
 `charged` clips each frame's root mean square (or mean absolute) error at W, ten times the metric's baseline, and
 charges a failed frame W. The baseline is the error of the model that knows the composition alone, by the same
 functions: the fitted constants for energy, zero forces and zero virial.
+
+Broken down (`parts`): every RMSE by the structures' group, and by element: of energy and virial over the frames that
+contain it, of forces over its atoms.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from ase.data import chemical_symbols
 
 from tasks.calculator import BatchCalculator
 from tasks.charge import ChargedMean, charged_mean, failure_cost
@@ -27,7 +32,7 @@ from tasks.dataset import Dataset, Structures
 from tasks.frames import Bool, Float, Frames
 from tasks.frames_observation import observe_frames, read_frames
 from tasks.kind import Observation, Parameters, Watch, Work
-from tasks.measurement import Items, Measurement, Metric
+from tasks.measurement import Items, Measurement, Metric, Part
 from tasks.predictions import ALL_PROPERTIES, Labels, Predictions
 
 
@@ -121,6 +126,7 @@ def composition_only(frames: Frames) -> Predictions:
     return Predictions(np.zeros(n), forces, stress, np.zeros(n, np.int8))
 
 
+MAX_GROUPS = 100
 # Stem of the property: names of its two metrics, and their unit.
 METRICS = {
     "energy": ("energy_rmse_per_atom", "energy_mae_per_atom", "eV/atom"),
@@ -192,4 +198,45 @@ class LabelledFrames:
             metrics[mae] = mean_absolute(mae, unit, errors, stated.get(mae, by_mae))
             columns |= {f"{stem}_count": errors.count, f"{stem}_abs": errors.absolute, f"{stem}_sq": errors.square}
         items = Items(dataset.table.id, dataset.table.group, dataset.clusters, answer.failure, columns)
-        return Measurement(metrics, items)
+        parts = [*parts_by_group(found, dataset.table.group), *parts_by_element(frames, counts, labels, answer, found)]
+        return Measurement(metrics, items, parts=parts)
+
+
+def parts_by_group(found: Mapping[str, Errors], groups: Sequence[str]) -> list[Part]:
+    """The RMSE of each property over the frames of each group; none where there is one group, or too many to read."""
+    names, index = np.unique(np.array(groups), return_inverse=True)
+    if not 1 < len(names) <= MAX_GROUPS:
+        return []
+    chosen = [(str(name), index == k) for k, name in enumerate(names)]
+    return [_part("group", name, stem, e, frames) for stem, e in found.items() for name, frames in chosen]
+
+
+def parts_by_element(
+    frames: Frames, counts: Float, labels: Labels, answer: Predictions, found: Mapping[str, Errors]
+) -> list[Part]:
+    """The RMSE of each property by element: of forces over its atoms, of the others over the frames that have it."""
+    elements = np.unique(frames.numbers)
+    parts = []
+    for stem, errors in found.items():
+        for z, column in zip(elements, counts.T, strict=True):
+            part = _part("element", chemical_symbols[z], stem, errors, column > 0)
+            parts.append(part)
+    if labels.forces is None:
+        return parts
+    forces = np.broadcast_to(np.nan, labels.forces.shape) if answer.forces is None else answer.forces
+    error = forces - labels.forces
+    square = np.einsum("ij,ij->i", error, error)
+    there = np.isfinite(square)
+    sums = np.bincount(frames.numbers[there], square[there], 119)
+    atoms = np.bincount(frames.numbers[there], minlength=119)
+    by_element = {chemical_symbols[z]: float(np.sqrt(sums[z] / (3 * atoms[z]))) for z in elements if atoms[z]}
+    metric = METRICS["force"][0]
+    return [p._replace(value=by_element.get(p.name)) if p.metric == metric else p for p in parts]
+
+
+def _part(by: str, name: str, stem: str, errors: Errors, chosen: Bool) -> Part:
+    rmse, _, unit = METRICS[stem]
+    labelled, failed = chosen & errors.labelled, chosen & errors.failed
+    good = labelled & ~failed
+    value = float(np.sqrt(errors.square[good].sum() / errors.count[good].sum())) if good.any() else None
+    return Part(by, name, rmse, value, unit, int(labelled.sum()), int(failed.sum()))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ase.build import bulk, molecule
 from ase.calculators.emt import EMT
 from ase.io import read
 from hypothesis import given, settings
@@ -222,3 +223,35 @@ def test_quickstart_frames_know_their_own_reference(quickstart: Path) -> None:
         "energy_rmse_per_atom", "energy_mae_per_atom", "virial_rmse_per_atom", "virial_mae_per_atom",
     }  # fmt: skip
     assert all(m.charged == pytest.approx(0.0, abs=1e-9) for m in metrics.values())
+
+
+def test_errors_are_broken_down_by_element_and_group() -> None:
+    """Water and copper: the parts are those of a plain loop over atoms and frames."""
+    rng = np.random.default_rng(3)
+    water, copper = molecule("H2O"), bulk("Cu", cubic=True)
+    frames = Frames.from_atoms([water] * 6 + [copper] * 6)
+    total = len(frames.numbers)
+    labels = Labels(energy=rng.normal(size=12), forces=rng.normal(size=(total, 3)))
+    made = make_dataset(frames, labels)
+    table = made.table.model_copy(update={"group": ("molecule",) * 6 + ("crystal",) * 6})
+    dataset = Dataset(made.card, frames, table, made.label_arrays)
+    energy, forces = rng.normal(size=12), rng.normal(size=(total, 3))
+    failure = np.zeros(12, np.int8)
+    failure[1], energy[1] = Cause.ERROR, np.nan
+    forces[frames.atom_slice(1)] = np.nan
+    measured = measure(dataset, energy=energy, forces=forces, failure=failure)
+
+    parts = {(p.by, p.name, p.metric): p for p in measured.parts}
+    for element, z in (("H", 1), ("O", 8), ("Cu", 29)):
+        atoms = (frames.numbers == z) & np.isfinite(forces[:, 0])
+        expected = np.sqrt(((forces - labels.forces)[atoms] ** 2).mean())
+        part = parts["element", element, "force_rmse"]
+        assert part.value == pytest.approx(expected, rel=1e-12)
+        assert (part.n_items, part.n_failed) == ((6, 0) if element == "Cu" else (6, 1))
+    squares = measured.items.columns["energy_sq"]
+    for group, rows in (("molecule", [0, 2, 3, 4, 5]), ("crystal", range(6, 12))):
+        part = parts["group", group, "energy_rmse_per_atom"]
+        assert part.value == pytest.approx(np.sqrt(squares[list(rows)].mean()), rel=1e-12)
+    assert (
+        parts["element", "O", "energy_rmse_per_atom"].value == parts["group", "molecule", "energy_rmse_per_atom"].value
+    )
