@@ -21,7 +21,7 @@ N_STRUCTURES, N_STEPS, CALL_S = 64, 30, 0.02
 
 
 class Wells(Calculator):
-    """Each atom of a copper cell in a well of its own: an answer that takes no time, and a relaxation that does not end."""
+    """Each atom of a copper cell in a well of its own: answers at once, and its relaxation does not end."""
 
     implemented_properties = ["energy", "forces"]  # noqa: RUF012
     bottoms = bulk("Cu", cubic=True).repeat(2).positions

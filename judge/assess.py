@@ -8,8 +8,9 @@ from typing import NamedTuple
 from sandbox.verdict import Verdict
 from tasks.predictions import Cause
 
-# A trajectory that blows up, or is not run to its end for lack of time, is a result, not a refusal to answer.
-_RESULTS = (Cause.EXPLODED, Cause.OVER_TIME)
+# A trajectory that blows up or is not run to its end for lack of time, and a crystal that the model finds unstable, are
+# results, not refusals to answer.
+_RESULTS = (Cause.EXPLODED, Cause.OVER_TIME, Cause.UNSTABLE)
 
 _ALL_FAILED = {
     Cause.UNSUPPORTED: (Verdict.UNSUPPORTED, "The model supports none of the {n} items of this task."),
@@ -25,13 +26,24 @@ class Assessment(NamedTuple):
     sentence: str
 
 
-def assess(n_items: int, failures: Mapping[Cause, int], failed_share: float, on_gpu: bool) -> Assessment:
-    """The verdict of a task that ran to its end, from how its items failed.
+def assess(
+    n_items: int, failures: Mapping[Cause, int], failed_share: float, on_gpu: bool, has_number: bool = True
+) -> Assessment:
+    """The verdict of a task that ran to its end or was stopped early, from how its items failed.
+
+    How many answers a fresh start of the model may contradict is for the kind to say, which knows how many were asked
+    again: beyond that it gives no number, and that is the reason told.
 
     Args:
-        failures: items by cause; those that succeeded are not in it.
+        failures: items by cause; those that succeeded are not in it. MISSING ones beside failures of other causes were
+            not asked any more after those.
         failed_share: if more than this share of the items failed, the verdict is TOO_MANY_FAILURES.
+        has_number: whether any metric that failures are charged to has a value.
     """
+    if failures.get(Cause.INCONSISTENT, 0) and not has_number:
+        return _inconsistent(n_items, failures[Cause.INCONSISTENT])
+    if failures.get(Cause.MISSING, 0) and len(failures) > 1:
+        return _stopped_early(n_items, failures)
     counted = {cause: count for cause, count in failures.items() if cause not in _RESULTS}
     failed = sum(counted.values())
     if n_items and failures.get(Cause.OVER_TIME, 0) == n_items:
@@ -40,7 +52,7 @@ def assess(n_items: int, failures: Mapping[Cause, int], failed_share: float, on_
             f"None of the {n_items} items could be finished in the time of the task; given up once that was plain.",
         )
     if not failed:
-        found = [f"{failures[cause]} of {n_items} runs: {cause.word}" for cause in _RESULTS if cause in failures]
+        found = [_found(cause, failures[cause], n_items) for cause in _RESULTS if cause in failures]
         return Assessment(Verdict.OK, "; ".join(["Completed", *found]) + ".")
     dominant = max(sorted(counted), key=lambda cause: counted[cause])
     if failed == n_items:
@@ -50,7 +62,33 @@ def assess(n_items: int, failures: Mapping[Cause, int], failed_share: float, on_
             verdict, sentence = _ALL_FAILED[dominant]
             return Assessment(verdict, sentence.format(n=n_items))
         return Assessment(Verdict.TOO_MANY_FAILURES, f"Every one of the {n_items} items failed, most: {dominant.word}.")
-    words = ", ".join(f"{count} {cause.word}" for cause, count in sorted(counted.items(), key=lambda c: -c[1]))
+    words = _in_words(counted)
     if failed > failed_share * n_items:
         return Assessment(Verdict.TOO_MANY_FAILURES, f"{failed} of {n_items} items failed ({words}).")
     return Assessment(Verdict.OK, f"Completed; {failed} of {n_items} items failed ({words}).")
+
+
+def _stopped_early(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
+    asked: dict[Cause, int] = {cause: count for cause, count in failures.items() if cause is not Cause.MISSING}
+    return Assessment(
+        Verdict.TOO_MANY_FAILURES,
+        f"Stopped early after {sum(asked.values())} failures of {n_items} items ({_in_words(asked)}); "
+        f"{failures[Cause.MISSING]} were not asked any more.",
+    )
+
+
+def _inconsistent(n_items: int, changed: int) -> Assessment:
+    return Assessment(
+        Verdict.TOO_MANY_FAILURES,
+        f"Asked again after a fresh start, the model answered {changed} of {n_items} items differently: "
+        "its answers must follow from the structure alone.",
+    )
+
+
+def _found(cause: Cause, count: int, n_items: int) -> str:
+    return f"{count} of {n_items} {'crystals' if cause is Cause.UNSTABLE else 'runs'}: {cause.word}"
+
+
+def _in_words(failures: Mapping[Cause, int]) -> str:
+    """How many of each cause, the most frequent first."""
+    return ", ".join(f"{count} {cause.word}" for cause, count in sorted(failures.items(), key=lambda c: (-c[1], c[0])))

@@ -1,7 +1,8 @@
 """`judge`: the maintainer's command.
 
-Exit statuses: 0 all is done (or another living judge is at it); 1 this machine kept something from being judged, or a
-check failed; 2 wrong usage, a broken setting, suite or data set; 3 this machine is at fault as a whole; 130 Ctrl-C.
+Exit statuses: 0 all is done (or another living judge is at it, or the budget is used up); 1 this machine kept something
+from being judged, or a check failed; 2 wrong usage, a broken setting, suite or data set, or a missing one; 3 this
+machine is at fault as a whole; 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from judge.config import ConfigError, JudgeSettings, load_settings
+from judge.config import ConfigError, JudgeSettings, UsageError, load_settings
 from judge.data_cli import app as data_app
 from judge.doctor import examine
-from judge.evaluate import Request, UsageError, choose_submissions, evaluate, in_words
+from judge.estimate import HOUR_S
+from judge.evaluate import evaluate, in_words
+from judge.plan_cli import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus, plan_command
 from judge.records import Result
 from judge.results import load_held, load_results, read_submissions
 from judge.site_cli import app as site_app
-from sandbox.driver import DriverName
+from judge.survey import Request, choose_submissions
 from sandbox.drivers import open_driver
 from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
@@ -40,13 +43,13 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Judge large atomistic models: run the submissions, measure, and build the leaderboard.",
-    epilog="Exit status: 0 done, 1 something was kept from being judged or a check failed, 2 wrong usage or a broken "
-    "setting, suite or data set, 3 this machine is at fault, 130 stopped.",
+    epilog="Exit status: 0 done, or the budget is used up; 1 something was kept from being judged or a check failed; 2 "
+    "wrong usage, a broken setting, suite or data set, or a missing one; 3 this machine is at fault; 130 stopped.",
 )
 app.add_typer(data_app, name="data", help="Data sets: import, list, verify.")
 app.add_typer(site_app, name="site", help="The leaderboard's pages: build, serve.")
 
-Json = Annotated[bool, typer.Option("--json", help="say it to a machine, on standard output")]
+app.command("plan")(plan_command)
 
 
 @app.callback()
@@ -58,23 +61,31 @@ def common(debug: Annotated[bool, typer.Option("--debug", help="show where an er
 def evaluate_command(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions")] = None,
     everything: Annotated[bool, typer.Option("--all", help="all submissions")] = False,
-    suite: Annotated[str | None, typer.Option(help="name, or path of a TOML file")] = None,
-    task: Annotated[list[str] | None, typer.Option(help="only this task; may be repeated")] = None,
-    gpus: Annotated[str, typer.Option(help="UUIDs, comma-separated; none means the CPU")] = "",
-    driver: Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")] = None,
+    suite: SuiteName = None,
+    task: Tasks = None,
+    gpus: Gpus = "",
+    driver: Drivers = None,
     retry_held: Annotated[bool, typer.Option("--retry-held", help="try once more what is held")] = False,
+    skip_missing: SkipMissing = False,
+    budget: Annotated[
+        float | None, typer.Option(metavar="HOURS", help="begin nothing that is expected to end later")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Judges what has no result yet. Stop it at any time; the next run goes on where it was."""
     if everything == bool(ids):
         raise UsageError("say which submissions: judge evaluate --all, or judge evaluate ID…")
+    if budget is not None and not budget > 0:
+        raise UsageError(f"--budget must be more than 0 hours, not {budget:g}")
     request = Request(
         ids=tuple(ids or ()),
         suite=suite,
         tasks=tuple(task or ()),
-        gpus=tuple(uuid.strip() for uuid in gpus.split(",") if uuid.strip()),
+        gpus=asked_gpus(gpus),
         driver=driver,
         retry_held=retry_held,
+        skip_missing=skip_missing,
+        budget_s=None if budget is None else budget * HOUR_S,
     )
     console = Console(stderr=as_json)
     settings = load_settings()

@@ -9,10 +9,15 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from submissions.settings import SETTINGS_FILE, Settings
+from tasks.complaint import one_line
 
 
 class ConfigError(ValueError):
     """A setting that cannot be; the message names the field."""
+
+
+class UsageError(ValueError):
+    """What was asked for cannot be done; one line that says what can."""
 
 
 class JudgeSettings(Settings):
@@ -23,7 +28,6 @@ class JudgeSettings(Settings):
         site_dir: where `judge site build` writes.
         suite: what is judged when nothing is said: a packaged suite's name, or a path.
         allow_process: also judge submissions of the process driver (no isolation) without being told each time.
-        failed_share: of a task's items; if more failed, the verdict is TOO_MANY_FAILURES.
         beat_s: seconds between two signs of life of an attempt.
         dead_after_s: an attempt of another host whose sign of life has not changed for so long is taken over.
     """
@@ -34,7 +38,6 @@ class JudgeSettings(Settings):
     site_dir: Path = Path("var/site")
     suite: str = "quickstart"
     allow_process: bool = False
-    failed_share: float = Field(0.5, gt=0, lt=1)
     beat_s: float = Field(5.0, gt=0)
     dead_after_s: float = Field(60.0, gt=0)
 
@@ -60,10 +63,6 @@ def load_settings() -> JudgeSettings:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{SETTINGS_FILE}: {error}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        variable = "LAMBENCH_" + field.upper().replace(".", "__")
-        message = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            message = "there is no such setting"
-        raise ConfigError(f"{SETTINGS_FILE} or {variable}: {field}: {message}") from None
+        complaint = one_line(error).replace("no such field", "no such setting")
+        variable = "LAMBENCH_" + complaint.partition(":")[0].upper().replace(".", "__")
+        raise ConfigError(f"{SETTINGS_FILE} or {variable}: {complaint}") from None

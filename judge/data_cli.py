@@ -4,79 +4,91 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
-from ase.data import chemical_symbols
-from pydantic import ValidationError
 from rich.markup import escape
 
+from judge import import_options as opt
 from judge.config import load_settings
+from judge.data_import import by_label_set, import_dataset
+from judge.data_summary import summary_lines
+from judge.data_verify import few_frames, verify_against
+from sandbox.driver import DriverName
+from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
-from tasks.card import Card, Domain, LabelSet, one_line
 from tasks.dataset import Dataset, DatasetError, load_dataset, read_card, save_dataset
-from tasks.importers import import_frames, summarise
-from tasks.reactions import import_reactions
+from tasks.import_summary import summarise
 
 app = typer.Typer(no_args_is_help=True)
 
 BROKEN = 1
 
 
-Format = Literal["extxyz", "traj", "db", "reactions"]
-
-
 @app.command("import")
 def import_command(
-    format: Annotated[Format, typer.Argument(metavar="FORMAT", help="extxyz, traj or db: labelled frames; reactions")],
-    path: Annotated[Path, typer.Argument(help="a file; for reactions a folder with reactions.json")],
-    name: Annotated[str, typer.Option(help="lower-case letters, digits and dashes")],
-    version: Annotated[str, typer.Option(help="goes up with every change")],
-    domain: Annotated[Domain, typer.Option(help="what the structures are")],
-    label_set: Annotated[str, typer.Option(help="by which name a submission declares this level of theory")],
-    theory: Annotated[str, typer.Option(help="the level of theory in words (default: the label set's name)")] = "",
-    dispersion: Annotated[bool, typer.Option("--dispersion", help="the labels contain dispersion")] = False,
-    title: Annotated[str, typer.Option(help="for readers (default: the name)")] = "",
-    citation: Annotated[str, typer.Option(help="the paper, with its DOI")] = "",
-    licence: Annotated[str, typer.Option(help="of the data")] = "",
-    public_since: Annotated[str, typer.Option(help="date; leave out if the data are not public")] = "",
+    format: opt.FormatArgument,
+    path: opt.PathArgument,
+    name: opt.Name,
+    version: opt.Version,
+    domain: opt.DomainOption,
+    label_set: opt.LabelSetName = "",
+    theory: opt.Theory = "",
+    dispersion: opt.Dispersion = False,
+    d3: opt.DFTD3 = "",
+    units: opt.Units = "",
+    fparam: opt.Fparam = "",
+    multiplicity: opt.Multiplicity = None,
+    without: opt.Without = "",
+    cluster: opt.Cluster = None,
+    also: opt.Also = None,
+    also_theory: opt.AlsoTheory = None,
+    also_dispersion: opt.AlsoDispersion = None,
+    also_d3: opt.AlsoD3 = None,
+    also_units: opt.AlsoUnits = None,
+    title: opt.Title = "",
+    citation: opt.Citation = "",
+    licence: opt.Licence = "",
+    public_since: opt.PublicSince = "",
+    trust_ranges: opt.TrustRanges = False,
 ) -> None:
     """Makes a data set of PATH, and shows what was found to look over. Nothing is ever overwritten."""
-    theories = {label_set: LabelSet(theory=theory or label_set, dispersion=dispersion)}
-    try:
-        card = Card(
-            name=name,
-            version=version,
-            title=title or name,
-            domain=domain,
-            citation=citation,
-            licence=licence,
-            public_since=public_since,
-            periodic=False,  # the importer sets it from the structures
-            default_label_set=label_set,
-            label_sets=theories,
-        )
-    except ValidationError as error:
-        raise DatasetError(f"--{one_line(error)}") from None
-    dataset = import_reactions(path, card) if format == "reactions" else import_frames(path, card)
-    folder = save_dataset(dataset, load_settings().data)
-    for line in _summary(dataset):
-        print(line)
-    print(f"Written to {folder}")
+    options = opt.Options(
+        name=name,
+        version=version,
+        domain=domain,
+        label_set=label_set,
+        theory=theory,
+        dispersion=dispersion,
+        d3=d3,
+        title=title,
+        citation=citation,
+        licence=licence,
+        public_since=public_since,
+        units=units,
+        fparam=fparam,
+        multiplicity=multiplicity,
+        without=without,
+        cluster=cluster,
+        also=by_label_set("--also", also),
+        also_theory=by_label_set("--also-theory", also_theory),
+        also_dispersion=tuple(also_dispersion or ()),
+        also_d3=by_label_set("--also-d3", also_d3),
+        also_units=by_label_set("--also-units", also_units),
+    )
+    dataset = import_dataset(format, path, options)
+    _look_over(dataset, path, trust_ranges)
+    print(f"Written to {save_dataset(dataset, load_settings().data)}")
 
 
-def _summary(dataset: Dataset) -> list[str]:
-    """What was found, for a person to look over."""
+def _look_over(dataset: Dataset, path: Path, trust_ranges: bool) -> None:
+    """Prints what was found, and refuses what is impossible unless it is trusted."""
     found = summarise(dataset)
-    items = f", {found.n_items} items" if found.n_items else ""
-    lines = [
-        f"{found.n_structures} structures of at most {found.largest} atoms, {found.n_atoms} in all{items}",
-        f"elements: {' '.join(chemical_symbols[z] for z in found.elements)}",
-        f"periodic: {found.n_periodic}; charged: {found.n_charged}",
-    ]
-    ranges = {"energy [eV/atom]": found.energy_per_atom, "|force| [eV/Å]": found.force, "stress [eV/Å³]": found.stress}
-    lines += [f"{name}: {low:.4g} to {high:.4g}" for name, span in ranges.items() if span for low, high in [span]]
-    return lines
+    for line in summary_lines(found):
+        print(line)
+    if found.impossible and not trust_ranges:
+        others = f" (and {len(found.impossible) - 1} more, above)" if len(found.impossible) > 1 else ""
+        raise DatasetError(f"{path}: {found.impossible[0]}{others} Mend it, or say --trust-ranges if it is meant")
 
 
 @app.command("list")
@@ -97,20 +109,42 @@ def list_command(as_json: Annotated[bool, typer.Option("--json", help="say it to
 
 
 @app.command("verify")
-def verify(names: Annotated[list[str] | None, typer.Argument(help="name@version; none for all")] = None) -> None:
-    """Reads data sets whole: every hash, every shape, every reference."""
-    data = load_settings().data
-    chosen = names or [path.parent.name for path in sorted(data.glob("*/card.toml"))]
-    broken = 0
-    for name in chosen:
-        try:
-            dataset = load_dataset(data / name)
-        except DatasetError as error:
-            broken += 1
-            print(f"NOT  {error}")
-        else:
-            items = dataset.table.n_items
-            print(f"ok   {name}: {len(dataset.frames)} structures" + (f", {items} items" if items else ""))
+def verify(
+    names: Annotated[list[str] | None, typer.Argument(help="name@version; none for all")] = None,
+    image: Annotated[
+        str, typer.Option("--with", metavar="IMAGE", help="compare labels with this model: image, or folder (process)")
+    ] = "",
+    driver: Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")] = None,
+    frames: Annotated[int, typer.Option(min=1, help="at most so many of each label set, chosen by --seed")] = 100,
+    seed: Annotated[int, typer.Option(help="of the choice")] = 0,
+) -> None:
+    """Reads data sets whole: every hash, shape and reference. With a model: units and signs of the labels too.
+
+    Exit status 1 if a data set is broken, or a unit, a sign or labels that have nothing to do with the model are named.
+    """
+    settings = load_settings()
+    chosen = names or [path.parent.name for path in sorted(settings.data.glob("*/card.toml"))]
+    whole = [dataset for name in chosen if (dataset := _read_whole(settings.data / name)) is not None]
+    named = 0
+    if image:
+        with Reporter(table_console(stderr=True)) as reporter:
+            for line in verify_against(image, driver, settings, whole, frames, seed, reporter):
+                named += line.is_finding
+                print(line.text)
     if not chosen:
-        print(f"There is no data set in {data}.")
-    raise typer.Exit(BROKEN if broken else 0)
+        print(f"There is no data set in {settings.data}.")
+    raise typer.Exit(BROKEN if named or len(whole) < len(chosen) else 0)
+
+
+def _read_whole(folder: Path) -> Dataset | None:
+    """The data set in `folder`; None where it is broken. Says which."""
+    try:
+        dataset = load_dataset(folder)
+    except DatasetError as error:
+        print(f"NOT  {error}")
+        return None
+    items = dataset.table.n_items
+    print(f"ok   {folder.name}: {len(dataset.frames)} structures" + (f", {items} items" if items else ""))
+    for line in few_frames(dataset):
+        print(f"     {line}")
+    return dataset

@@ -13,6 +13,8 @@ from typing import Any
 
 from sandbox.limits import Limits
 from sandbox.verdict import Verdict
+from tasks.card import D3
+from tasks.dispersion import DISPERSION_VERSION
 from tasks.kind import Parameters
 
 TIMING_KINDS = frozenset({"efficiency"})
@@ -36,12 +38,18 @@ def observation_key(
     parameters: Parameters,
     frames_sha256: str,
     limits: Limits,
+    failed_share: float,
+    dispersion: D3 | None,
     hardware: str,
 ) -> str:
     """Key of what a model answers: all that can change the answer. The hardware class counts for timings only.
 
     Args:
+        domain: what the model is told.
+        frames_sha256: of the structures and what they are put under.
         limits: of the container, the task's time limit among them.
+        failed_share: of the structures, beyond which no more are asked.
+        dispersion: what the judge adds to the answers; None: nothing.
     """
     return hash_of(
         {
@@ -55,6 +63,8 @@ def observation_key(
             "parameters": parameters.model_dump(mode="json"),
             "frames": frames_sha256,
             "limits": limits.model_dump(mode="json"),
+            "failed_share": failed_share,
+            "dispersion": {**dispersion.model_dump(), "version": DISPERSION_VERSION} if dispersion else None,
             "hardware": hardware if kind in TIMING_KINDS else "",
         }
     )

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from judge.attempts import History, unit_prefix
+from judge.correction import NOTHING_ADDED, Correction, correction_of
 from judge.items_file import result_path
 from judge.keys import observation_key, result_key, verdict_key
 from judge.records import End
@@ -43,6 +44,7 @@ class Unit:
         declared: whether the submission declared it for this domain; else it is the data set's default.
         limits: of the container.
         observation_key: of what the model is asked.
+        correction: what is added to its answers.
     """
 
     submission: Submission
@@ -54,6 +56,7 @@ class Unit:
     declared: bool
     limits: Limits
     observation_key: str
+    correction: Correction = NOTHING_ADDED
 
     @property
     def prefix(self) -> str:
@@ -100,11 +103,12 @@ class Planned(NamedTuple):
 
 def make_unit(submission: Submission, task: Task, kind: Kind, testset: TestSet, common: Circumstances) -> Unit:
     """The unit of `submission` at `task`, with its observation key."""
-    stated = submission.card.label_sets.get(task.domain)
+    stated = submission.card.label_sets.get(task.model_domain)
     # A data set without labels (dynamics, timings) fits whatever was declared: that chooses the model's head.
     declared = stated is not None and (not testset.label_sets or stated.name in testset.label_sets)
     label_set = stated.name if stated and declared else testset.default_label_set
     limits = common.limits.model_copy(update={"task_s": task.time_limit_s})
+    correction = correction_of(kind.name, testset.theories.get(label_set or ""), stated)
     return Unit(
         submission=submission,
         task=task,
@@ -118,15 +122,18 @@ def make_unit(submission: Submission, task: Task, kind: Kind, testset: TestSet, 
             image_id=submission.image.id,
             contract=submission.contract,
             guest=common.guest,
-            domain=task.domain,
+            domain=task.model_domain,
             label_set=label_set,
             kind=kind.name,
             observe_version=kind.observe_version,
             parameters=task.parameters,
             frames_sha256=testset.frames_sha256,
             limits=limits,
+            failed_share=task.failed_share,
+            dispersion=correction.d3,
             hardware=common.hardware,
         ),
+        correction=correction,
     )
 
 

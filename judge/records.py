@@ -54,6 +54,18 @@ class MetricRecord(Record):
     failure_cost: float | None = None
 
 
+class PartRecord(Record):
+    """`tasks.measurement.Part`, as stored: a metric over a part of the items."""
+
+    by: str
+    name: str
+    metric: str
+    value: float | None
+    unit: str
+    n_items: int
+    n_failed: int = 0
+
+
 class Provenance(Record):
     """Where a number comes from."""
 
@@ -73,10 +85,18 @@ class Provenance(Record):
     observe_version: int
     measure_version: int
     limits: dict[str, float]
+    dispersion: str = ""
 
 
 class Result(Record):
-    """`results/<id>/<task>/<result_key>.json`: one row of the leaderboard."""
+    """`results/<id>/<task>/<result_key>.json`: one row of the leaderboard.
+
+    Args:
+        n_items: rows of the items table; 0 where the verdict ended the attempt before there was one.
+        failures: of these items, by the name of `tasks.predictions.Cause`.
+        parts: the metrics of one element or group each.
+        notes: by subject, sentences of ours.
+    """
 
     schema_version: Literal[1] = 1
     submission: str
@@ -93,5 +113,7 @@ class Result(Record):
     metrics: dict[str, MetricRecord] = Field(default_factory=dict)
     n_items: int = 0
     failures: dict[str, int] = Field(default_factory=dict)
+    parts: tuple[PartRecord, ...] = ()
+    notes: dict[str, str] = Field(default_factory=dict)
     peaks: Peaks | None = None
     provenance: Provenance

@@ -17,6 +17,7 @@ class Did(StrEnum):
     HELD = "held"
     FAULT = "fault"
     ELSEWHERE = "elsewhere"  # another judge, alive, is at it
+    LEFT = "left"  # not begun: it would have lasted beyond the budget
 
 
 class UnitReport(Record):
@@ -32,12 +33,21 @@ class UnitReport(Record):
 
 def line_of(report: UnitReport) -> str:
     """A unit in one line."""
-    marks = {Did.OBSERVED: "✓", Did.MEASURED: "≈", Did.HELD: "‖", Did.FAULT: "!", Did.ELSEWHERE: "·", Did.NOTHING: "="}
+    marks = {
+        Did.OBSERVED: "✓",
+        Did.MEASURED: "≈",
+        Did.HELD: "‖",
+        Did.FAULT: "!",
+        Did.ELSEWHERE: "·",
+        Did.NOTHING: "=",
+        Did.LEFT: "…",
+    }
     mark = "✗" if report.verdict not in (None, Verdict.OK) else marks[report.did]
     words = {
         Did.HELD: f"held ({report.fault}): {report.sentence}",
         Did.FAULT: f"not judged ({report.fault}): {report.sentence}",
         Did.ELSEWHERE: report.sentence or "another judge is at it",
+        Did.LEFT: f"left: {report.sentence}",
     }
     text = words.get(report.did, f"{report.verdict}  {report.sentence}")
     again = " (measured without a container)" if report.did is Did.MEASURED else ""

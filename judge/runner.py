@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from judge.attempts import MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
+from judge.budget import Budget
 from judge.plan import Planned, Step, Unit, next_step
 from judge.records import End, Result
 from judge.report import Did, UnitReport, line_of
@@ -33,6 +34,7 @@ class Runner:
         open_sandbox: opens the driver; called once there is something to observe, and not before.
         hardware: class of this machine with the GPU of that number, or without one.
         stopped: why no more containers can be started in this run.
+        budget: beyond which no container is started; None: there is none.
     """
 
     place: Place
@@ -44,6 +46,7 @@ class Runner:
     watch: DeathWatch
     retry_held: bool = False
     stopped: JudgeFault | None = None
+    budget: Budget | None = None
     _driver: Driver | None = None
     _images: dict[str, Image | SubmissionFault | JudgeFault] = field(default_factory=dict)
     _turn: int = 0
@@ -114,6 +117,9 @@ class Runner:
                 life = self.watch.look(unit.prefix, history.open)
                 if life is not Life.DEAD:
                     return None if life is Life.UNKNOWN else self._report(unit, Did.ELSEWHERE)
+            over = self.budget.refuses(unit.prefix) if self.budget else None
+            if over:
+                return self._report(unit, Did.LEFT, sentence=over)
             end = self._try(unit, history)
             if end is not None and end.verdict is not None:
                 return self._measure(unit, end, Did.OBSERVED)

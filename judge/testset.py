@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from judge.keys import hash_of
+from tasks.card import LabelSet
 from tasks.dataset import read_card
 from tasks.dataset_checks import FRAMES, LABELS, TABLE
 
@@ -18,6 +20,7 @@ class TestSet:
         reference_sha256: of what the card states and metrics depend on: no citation, licence or title.
         label_sets: names of the levels of theory that it has labels of.
         default_label_set: counts where the submission declares none of these.
+        theories: the label sets, by name.
     """
 
     __test__ = False  # for pytest: not a test
@@ -29,6 +32,7 @@ class TestSet:
     reference_sha256: str
     label_sets: tuple[str, ...]
     default_label_set: str | None
+    theories: Mapping[str, LabelSet] = field(default_factory=dict)
 
 
 def read_testset(data: Path, name: str) -> TestSet:
@@ -46,4 +50,5 @@ def read_testset(data: Path, name: str) -> TestSet:
         reference_sha256=hash_of({"baselines": card.baselines, "cluster_column": card.cluster_column}),
         label_sets=tuple(sorted(card.label_sets)),
         default_label_set=card.default_label_set,
+        theories=dict(card.label_sets),
     )

@@ -6,124 +6,26 @@ crash at any point, what exists says what is still to be done.
 
 from __future__ import annotations
 
-import platform
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import metadata
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from judge.assess import Assessment, assess
-from judge.attempts import ClaimedAttempt
 from judge.items_file import items_path, pack_items, result_path
-from judge.observation_file import read_observation, store_observation
+from judge.observation_file import read_observation
+from judge.observe import Bench, Place, Progress, fault_end, kind_at_fault, observe_unit
 from judge.plan import Unit
-from judge.records import End, MetricRecord, Peaks, Provenance, Result
-from sandbox.driver import Driver, Image, Question
-from sandbox.guest_archive import guest_version
-from sandbox.remote import RemoteCalculator
-from sandbox.session import Outcome, run_session
-from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
+from judge.provenance import judge_version, provenance
+from judge.records import End, MetricRecord, PartRecord, Result
+from sandbox.verdict import Verdict
 from submissions.records import utc_now
-from submissions.store import Store
-from tasks.dataset import load_dataset, load_structures
-from tasks.kind import Observation, Watch
-from tasks.measurement import Measurement, Metric
+from tasks.dataset import load_dataset
+from tasks.kind import Observation
+from tasks.measurement import Measurement, Metric, Part
 from tasks.predictions import Cause
 
-Progress = Callable[[int, int, str], None]
+__all__ = ["Bench", "Place", "Progress", "fault_end", "judge_version", "measure_unit", "observe_unit"]
 
-
-@dataclass(frozen=True)
-class Bench:
-    """Where a unit is run.
-
-    Args:
-        image: to run, or why it cannot be.
-        hardware: class of this machine, with the GPU if one is given.
-        gpu: UUID; None for the CPU.
-    """
-
-    driver: Driver
-    image: Image | SubmissionFault
-    hardware: str
-    gpu: str | None
-
-    @property
-    def device(self) -> str:
-        """What the calculator is asked to run on."""
-        return "cuda" if self.gpu else "cpu"
-
-
-class Place(NamedTuple):
-    """Where things lie, and how strict the judge is."""
-
-    store: Store
-    data: Path
-    failed_share: float
-
-
-def observe_unit(unit: Unit, bench: Bench, place: Place, attempt: ClaimedAttempt, progress: Progress) -> End:
-    """Asks the model, stores its answers and then the end of the attempt, and returns that end.
-
-    Raises:
-        JudgeFault: of this machine; the end is not written.
-    """
-    # From here to the end of the session nothing of the data set but its structures is read.
-    with _kind_at_fault(unit):
-        structures = load_structures(place.data / unit.task.dataset)
-
-    def body(remote: RemoteCalculator) -> Observation:
-        watch = Watch(time.monotonic, _deadline(unit.limits.task_s), progress, remote.echo)
-        with _kind_at_fault(unit):
-            return unit.kind.observe(structures, unit.parameters, remote, watch)
-
-    if isinstance(bench.image, SubmissionFault):
-        refused = bench.image
-        end = _end(attempt, bench, refused.verdict, refused.sentence)
-    else:
-        question = Question(unit.task.domain, unit.label_set, bench.device, bench.gpu)
-        outcome = run_session(bench.driver, bench.image, unit.limits, question, body)
-        digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
-        end = _end(attempt, bench, outcome.verdict, outcome.sentence, digest, _peaks(outcome))
-    attempt.write_end(end)
-    return end
-
-
-def _deadline(task_s: float) -> float:
-    """When a task that can end in good order should: a little before the session would be cut off."""
-    return time.monotonic() + task_s - min(30.0, 0.05 * task_s)
-
-
-def _peaks(outcome: Outcome[Observation]) -> Peaks:
-    return Peaks(wall_s=outcome.wall_s, startup_s=outcome.startup_s, memory_bytes=outcome.memory_bytes)
-
-
-def _end(
-    attempt: ClaimedAttempt,
-    bench: Bench,
-    verdict: Verdict,
-    sentence: str,
-    observation: str | None = None,
-    peaks: Peaks | None = None,
-) -> End:
-    return End(
-        owner=attempt.owner,
-        ended=utc_now(),
-        verdict=verdict,
-        sentence=sentence,
-        observation=observation,
-        peaks=peaks,
-        hardware=bench.hardware,
-        device=bench.device,
-    )
-
-
-def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, hardware: str) -> End:
-    """The end of an attempt that this machine spoilt."""
-    return End(owner=attempt.owner, ended=utc_now(), fault=fault.cause, sentence=fault.mend, hardware=hardware)
+MAX_PARTS = 2000  # of a result: all elements and a good many groups; what is beyond is in the items table
 
 
 def measure_unit(unit: Unit, end: End, place: Place) -> Result:
@@ -138,7 +40,10 @@ def measure_unit(unit: Unit, end: End, place: Place) -> Result:
     else:
         measurement = _measure(unit, read_observation(place.store, end.observation), place.data)
         failures = measurement.items.failures()
-        assessment = assess(len(measurement.items), failures, place.failed_share, end.device == "cuda")
+        on_gpu = end.device == "cuda"
+        assessment = assess(
+            len(measurement.items), failures, unit.task.failed_share, on_gpu, _has_number(measurement.metrics)
+        )
         result = _result(unit, end, key, assessment, measurement)
         items = items_path(unit.submission.id, unit.task.name, key)
         place.store.put(items, pack_items(measurement.items))
@@ -148,19 +53,8 @@ def measure_unit(unit: Unit, end: End, place: Place) -> Result:
     return Result.model_validate_json(place.store.get(path))  # another judge measured the same at the same time
 
 
-@contextmanager
-def _kind_at_fault(unit: Unit) -> Iterator[None]:
-    """An error of our own code in a task kind is this judge's fault, and ends this unit only."""
-    try:
-        yield
-    except (ValueError, TypeError, AttributeError, ArithmeticError, LookupError, RuntimeError) as error:
-        text = " ".join(str(error).split())
-        name = f"{unit.submission.id} {unit.task.name}"
-        raise JudgeFault(FaultCause.MEASURE, f"{name}: {type(error).__name__}: {text}: see it with --debug") from error
-
-
 def _measure(unit: Unit, observation: Observation, data: Path) -> Measurement:
-    with _kind_at_fault(unit):
+    with kind_at_fault(unit):
         dataset = load_dataset(data / unit.task.dataset)
         return unit.kind.measure(observation, dataset, unit.parameters, unit.measured_label_set)
 
@@ -182,45 +76,46 @@ def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement:
         metrics={name: _metric(metric) for name, metric in measurement.metrics.items()} if measurement else {},
         n_items=len(measurement.items) if measurement else 0,
         failures={Cause(cause).name: count for cause, count in failures.items()},
+        parts=tuple(_part(part) for part in measurement.parts[:MAX_PARTS]) if measurement else (),
+        notes=_notes(unit, measurement),
         peaks=end.peaks,
-        provenance=_provenance(unit, end),
+        provenance=provenance(unit, end),
     )
+
+
+def _has_number(metrics: Mapping[str, Metric]) -> bool:
+    """Whether any of the metrics that failures are charged to has a value; true where failures cost nothing."""
+    charged = [metric for metric in metrics.values() if metric.charged is not None]
+    return any(_finite(metric.value) is not None for metric in charged) or not charged
 
 
 def _metric(metric: Metric) -> MetricRecord:
-    """The metric as stored. JSON has no NaN: a number that is none is absent."""
-    record = MetricRecord(value=None, unit=metric.unit, n_items=metric.n_items, n_failed=metric.n_failed)
-    numbers = {name: getattr(metric, name) for name in ("value", "charged", "baseline", "failure_cost")}
-    finite = {
-        name: float(number) if number is not None and abs(number) < float("inf") else None
-        for name, number in numbers.items()
-    }
-    return record.model_copy(update=finite)
-
-
-def judge_version() -> str:
-    """The version of this judge."""
-    try:
-        return metadata.version("lambench-judge")
-    except metadata.PackageNotFoundError:
-        return "unknown"
-
-
-def _provenance(unit: Unit, end: End) -> Provenance:
-    return Provenance(
-        image_id=unit.submission.image.id,
-        contract=unit.submission.contract,
-        guest=guest_version(),
-        judge_version=judge_version(),
-        driver=unit.submission.image.driver,
-        host=platform.node(),
-        hardware=end.hardware,
-        device=end.device,
-        dataset=unit.task.dataset,
-        frames_sha256=unit.testset.frames_sha256,
-        labels_sha256=unit.testset.labels_sha256,
-        observation=end.observation,
-        observe_version=unit.kind.observe_version,
-        measure_version=unit.kind.measure_version,
-        limits={name: float(value) for name, value in unit.limits.model_dump().items()},
+    """The metric as stored."""
+    return MetricRecord(
+        value=_finite(metric.value),
+        unit=metric.unit,
+        n_items=metric.n_items,
+        n_failed=metric.n_failed,
+        charged=_finite(metric.charged),
+        baseline=_finite(metric.baseline),
+        failure_cost=_finite(metric.failure_cost),
     )
+
+
+def _part(part: Part) -> PartRecord:
+    return PartRecord(**{**part._asdict(), "value": _finite(part.value)})
+
+
+def _finite(number: float | None) -> float | None:
+    """JSON has no NaN: a number that is none is absent."""
+    return float(number) if number is not None and abs(number) < float("inf") else None
+
+
+def _notes(unit: Unit, measurement: Measurement | None) -> dict[str, str]:
+    """What the kind says of its numbers, what was added to the model's answers, and what was left out here."""
+    notes = dict(measurement.notes) if measurement else {}
+    if unit.correction.note:
+        notes["dispersion"] = unit.correction.note
+    if measurement and len(measurement.parts) > MAX_PARTS:
+        notes["parts"] = f"The first {MAX_PARTS} of {len(measurement.parts)}; the items table has what all are made of."
+    return notes

@@ -28,13 +28,14 @@ from submissions.probes import (
     public_structures,
     seconds_per_call,
 )
-from submissions.records import Check, PreflightReport
+from submissions.records import Check, PreflightReport, Timing
 from tasks.calculator import BatchCalculator
 from tasks.frames import Frames
 from tasks.predictions import Cause
 
 MAX_PREFLIGHT_S = 600.0
 N_STEPS = 10  # one for each structure, two of physics, two at the end
+LARGER_S = 5.0  # that one call on a larger cell may be expected to take
 PHYSICS_S = 15.0  # for each structure that is examined: the whole takes about a minute
 
 _REFUSALS = {
@@ -102,7 +103,8 @@ def run_preflight(
         value=f"ready in {outcome.startup_s or 0:.1f} s, peak memory {memory_words(outcome.memory_bytes)}",
         gating=True,
     )
-    complete = outcome.value.model_copy(update={"checks": (*outcome.value.checks, resources)})
+    checks = (*outcome.value.checks, resources)
+    complete = outcome.value.model_copy(update={"checks": checks, "startup_s": outcome.startup_s})
     return Preflight(outcome._replace(value=complete))
 
 
@@ -110,14 +112,15 @@ def _measure(remote: RemoteCalculator, report: Report) -> PreflightReport:
     hello = remote.hello
     if hello is None:
         raise RuntimeError("preflight began before the hello")
-    checks = measure_model(remote, report)
+    measured = measure_model(remote, report)
     return PreflightReport(
-        checks=(_start_check(hello), *checks),
+        checks=(_start_check(hello), *measured.checks),
         calculator=hello.calculator,
         properties=hello.properties,
         batch=hello.batch,
         device=hello.device,
         versions=hello.versions,
+        timings=measured.timings,
     )
 
 
@@ -126,8 +129,15 @@ def _start_check(hello: Hello) -> Check:
     return Check(name="starts", passed=True, value=f"{hello.calculator}, {batching}, on {hello.device}", gating=True)
 
 
-def measure_model(model: BatchCalculator, report: Report = _silent) -> tuple[Check, ...]:
-    """All checks on a model that has started.
+class Measured(NamedTuple):
+    """What was found on a model that has started."""
+
+    checks: tuple[Check, ...]
+    timings: tuple[Timing, ...]
+
+
+def measure_model(model: BatchCalculator, report: Report = _silent) -> Measured:
+    """All checks on a model that has started, and how long it takes for a structure.
 
     Raises:
         SubmissionFault: no public structure got a finite answer of the right shape.
@@ -154,7 +164,9 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> tuple[Che
     for done, (name, atoms) in enumerate(able.items()):
         report(done, N_STEPS, "steps")
         seconds[name] = seconds_per_call(model, atoms)
+    timings = [Timing(n_atoms=len(able[name]), seconds=taken) for name, taken in seconds.items()]
     chosen = _fastest_of_each_sort(seconds)
+    timings += time_larger(model, able[chosen[0]], seconds[chosen[0]])
     for done, name in enumerate(chosen):
         report(N_STEPS - 4 + done, N_STEPS, "steps")
         checks += _physics(model, name, able[name], seconds[name])
@@ -165,7 +177,27 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> tuple[Che
     checks += [Check(name=f"{what} awareness", passed=None, value=words) for what, words in seen.items()]
     speeds = ", ".join(f"{seconds[name] / len(able[name]) * 1e6:,.0f} µs/atom on {name}" for name in chosen)
     checks.append(Check(name="speed", passed=None, value=speeds))
-    return tuple(checks)
+    return Measured(tuple(checks), tuple(timings))
+
+
+def time_larger(model: BatchCalculator, atoms: Atoms, seconds: float) -> list[Timing]:
+    """Times of cells of 8 and of 27 times `atoms`, from which the cost of an atom can be told from that of a call.
+
+    Fewer where there is no cell, the model cannot do them, or one would take long if time went as the square of size.
+
+    Args:
+        seconds: that `atoms` itself takes.
+    """
+    timings = [Timing(n_atoms=len(atoms), seconds=seconds)]
+    for times in (2, 3) if atoms.pbc.all() else ():
+        cell = atoms.repeat(times)
+        growth = len(cell) / timings[-1].n_atoms
+        if growth**2 * timings[-1].seconds > LARGER_S:
+            break
+        if not model.compute(Frames.from_atoms([cell]), model.properties).ok[0]:
+            break
+        timings.append(Timing(n_atoms=len(cell), seconds=seconds_per_call(model, cell)))
+    return timings[1:]
 
 
 def _fastest_of_each_sort(seconds: dict[str, float]) -> list[str]:

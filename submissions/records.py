@@ -24,10 +24,14 @@ class Record(BaseModel):
 
 
 class LabelSet(Record):
-    """The level of theory that a model's energies belong to, in one domain."""
+    """The level of theory that a model's energies belong to, in one domain.
+
+    Args:
+        dispersion: whether they contain it; None: not said, and then none is ever added.
+    """
 
     name: str = Field(min_length=1, max_length=64)
-    dispersion: bool = False
+    dispersion: bool | None = None
 
 
 class ModelCard(Record):
@@ -73,8 +77,20 @@ class Check(Record):
     gating: bool = False
 
 
+class Timing(Record):
+    """How long one structure took: energy, forces and stress, in a message of its own."""
+
+    n_atoms: int
+    seconds: float
+
+
 class PreflightReport(Record):
-    """What was measured on public structures before the submission was taken."""
+    """What was measured on public structures before the submission was taken.
+
+    Args:
+        timings: of the public structures, and of a larger cell made of one of them; what hours are estimated from.
+        startup_s: from the start of the container to the loaded model.
+    """
 
     checks: tuple[Check, ...]
     calculator: str = ""
@@ -82,6 +98,8 @@ class PreflightReport(Record):
     batch: bool = False
     device: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
+    timings: tuple[Timing, ...] = ()
+    startup_s: float | None = None
 
 
 class Submission(Record):

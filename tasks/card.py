@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+
+from tasks.complaint import one_line as one_line
 
 Domain = Literal["Inorganic Materials", "Molecules", "Catalysis"]
 UNITS: Mapping[str, str] = {"energy": "eV", "length": "Å", "forces": "eV/Å", "stress": "eV/Å³", "charge": "e"}
@@ -236,14 +238,6 @@ class Table(Entry):
     def n_items(self) -> int:
         """How many items of any sort there are."""
         return sum(len(items) for items in self.items.values())
-
-
-def one_line(error: ValidationError) -> str:
-    """The first problem of a record as `field: what is wrong`."""
-    problem = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in problem["loc"])
-    text = problem["msg"].removeprefix("Value error, ")
-    return f"{field}: {text}" if field else text
 
 
 def card_toml(card: Card) -> str:

@@ -15,7 +15,7 @@ from tasks.predictions import Labels
 # What a structure is to be put under: arrays beside those of the frames, by name: dtype, and shape of one row.
 CONDITIONS: Mapping[str, tuple[Any, tuple[int, ...]]] = {
     "pressure_gpa": (np.float64, ()),
-    "supercell": (np.int64, (3, 3)),  # rows: its vectors in those of the cell, as phonopy has it
+    "supercell": (np.int64, (3, 3)),  # columns: its vectors in those of the cell, as phonopy has it
     "primitive": (np.float64, (3, 3)),  # columns: the primitive vectors in those of the cell, as phonopy has it
 }
 CARD, FRAMES, LABELS, TABLE = "card.toml", "frames.safetensors", "labels.safetensors", "table.json"

@@ -1,61 +1,58 @@
 """Efficiency: microseconds per atom for energy, forces and stress of one frame a message, on the judge's clock.
 
-Each timed frame follows an untimed one of the same shape, and all are rattled after replication, so that none repeats
-and no cache helps. The cost of the wire is measured and shown, never subtracted. A reference calculator in this
-process is timed before and after, so that a noisy host can be told from a slow model; nothing is done about it here.
+Structures are replicated to 800 to 1000 atoms, the shortest axes most often, then rattled, so that no frame repeats
+and no cache helps; each timed frame follows an untimed one of its shape. Where a frame does not fit into memory, the
+largest compact size of its structure that does is found by bisection and timed in its place: its time per atom counts,
+its true size is shown, and `n_reduced` says of how many frames this is true. A model without stress is timed on energy
+and forces, and `n_with_stress` says so; one without forces is unsupported. Batches filled to the model's atom budget
+come after the single frames: `batched_time`.
+
+The cost of the wire is measured last, since an echo tells a model that it is being timed, and shown, never subtracted.
+If the host was too noisy (`tasks.timing`) there is no observation: the timing is run again.
+
+A share of the timed frames is asked about again of a fresh start (`tasks.asked_again`). A frame on which the model
+disagrees with itself fails as INCONSISTENT; where more than a tenth of those asked about disagree, or could not be
+decided, no time of the model counts.
+
+**What a failure costs.** A time has no trivial model, so W is declared: one second per atom, ten thousand times the
+100 µs/atom at which LAMBench's efficiency is 1 (arXiv:2504.19578), and longer than any frame that a task's time allows.
+`charged` is the same statistic with every failed frame, also of the warm-up, at W: not even leaving out the slowest
+frames makes a model look faster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from ase.build import bulk
-from ase.calculators.emt import EMT
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
+from numpy.typing import NDArray
 
-from tasks.calculator import BatchCalculator, InProcessCalculator
+from tasks.asked_again import Answer, ask_again, pack_answers
+from tasks.batched_frames import time_batches
+from tasks.calculator import BatchCalculator
 from tasks.dataset import Dataset, Structures
-from tasks.frames import Float, Frames
+from tasks.efficiency_metrics import measure_times
 from tasks.kind import Observation, Parameters, Watch, Work
-from tasks.measurement import Items, Measurement, Metric
-from tasks.pace import Pace
-from tasks.predictions import ALL_PROPERTIES, Cause, Predictions, Properties
-from tasks.replicate import rattled, replicated
+from tasks.measurement import Measurement
+from tasks.predictions import Cause
+from tasks.replicate import Counts
+from tasks.single_frames import Single, SingleFrames
+from tasks.timing import Host, time_wire
+from tasks.timing_plan import EfficiencyParameters, Plan
 
-N_REFERENCE = 5
-N_ECHO = 20
-MICROSECOND = 1e-6
+__all__ = ["Efficiency", "EfficiencyParameters"]
 
-
-class EfficiencyParameters(Parameters):
-    """What is timed.
-
-    Args:
-        n_frames: timed frames, made of the dataset's cells in turn.
-        max_atoms: a cell is replicated to at most so many.
-        rattle: standard deviation of the displacements [Å].
-        warm_up_fraction: of the timed frames, left out of the means at the beginning; one at least.
-    """
-
-    n_frames: PositiveInt = 20
-    max_atoms: PositiveInt = 128
-    rattle: PositiveFloat = 0.05
-    seed: NonNegativeInt = 0
-    warm_up_fraction: float = Field(0.1, ge=0, lt=1)
-
-    @property
-    def n_warm_up(self) -> int:
-        """Timed frames that do not count."""
-        return max(1, round(self.warm_up_fraction * self.n_frames))
+# What a batch is taken to hold when time is estimated before there is a model to ask.
+USUAL_BATCH_ATOMS = 20_000
 
 
 class Efficiency:
     """Time per atom."""
 
     name: str = "efficiency"
-    observe_version: int = 1
-    measure_version: int = 1
+    observe_version: int = 2
+    measure_version: int = 2
     parameters: type[Parameters] = EfficiencyParameters
 
     def observe(
@@ -63,107 +60,88 @@ class Efficiency:
     ) -> Observation:
         """Times the model.
 
-        Arrays: seconds, n_atoms, failure (n_frames,) of each timed frame, NaN where it failed; cold_s (1,) of the very
-        first call, of the first frame's shape; wire_s (k,) of echoes as large as a frame, empty where there is no wire;
-        reference_s (2,) before and after.
+        Arrays, of the n timed frames: seconds, NaN where it failed; source, its structure; counts (n, 3), how often
+        that was repeated; n_atoms; reduced and with_stress, 0 or 1; failure. kept (r,): those that may be asked about
+        again, with their answers kept_energy, kept_forces and kept_stress. cold (2,): seconds and atoms of the
+        first call that was answered. batch_s, batch_atoms, batch_frames: see `time_batches`. wire_s (k,) of echoes
+        as large as a frame, empty where there is no wire. reference_s (l, 2) of each look at the
+        host: the shortest call and the upper quartile.
+
+        Raises:
+            HostTooNoisy: the host disturbed the timing.
         """
-        rng = np.random.default_rng(parameters.seed)
-        cells = [replicated(structures.frames, i, parameters.max_atoms) for i in range(len(structures.frames))]
-        chosen = [cells[i % len(cells)] for i in range(parameters.n_frames)]
-        wanted = asked_for(model, all(bool(cell.periodic.all()) for cell in cells))
-        n = parameters.n_frames
-        seconds, failure = np.full(n, np.nan), np.full(n, Cause.OVER_TIME, np.int8)
-        before = time_reference(watch.clock)
-        cold, pace = np.nan, Pace(watch, n)
-        for i, cell in enumerate(chosen):
-            if not pace.may_go_on(i):
-                break
-            first, _ = _timed(model, rattled(cell, parameters.rattle, rng), wanted, watch.clock)
-            cold = first if i == 0 else cold
-            elapsed, answer = _timed(model, rattled(cell, parameters.rattle, rng), wanted, watch.clock)
-            failure[i] = answer.failure[0]
-            seconds[i] = elapsed if failure[i] == 0 else np.nan
-            watch.progress(i + 1, n, "frames")
-        arrays = {
-            "seconds": seconds,
-            "n_atoms": np.array([len(cell.numbers) for cell in chosen], np.int64),
-            "failure": failure,
-            "cold_s": np.array([cold]),
-            "wire_s": time_wire(watch, chosen[0]),  # last: an echo tells the model that it is being timed
-            "reference_s": np.array([before, time_reference(watch.clock)]),
-        }
-        return Observation(arrays, {"properties": ",".join(wanted)})
+        plan = Plan(structures, parameters)
+        host, frames = Host(watch.clock, parameters.max_noise), SingleFrames(plan, model, watch)
+        host.look()
+        singles = frames.run(host)
+        arrays = _timed(plan, singles) | _kept(plan, singles) | {"cold": frames.cold}
+        fitted = {s: x.counts for s, x in _with_sources(plan, singles) if x.cause is Cause.NONE}
+        per_atom = (arrays["seconds"] / arrays["n_atoms"])[arrays["failure"] == 0]
+        pace = float(np.median(per_atom)) if per_atom.size else np.inf
+        arrays |= time_batches(plan, fitted, pace, model, watch)
+        arrays["wire_s"] = time_wire(watch, plan.pair(0, singles[0].counts).timed)
+        host.look()
+        arrays["reference_s"] = host.looks
+        return Observation(arrays, {"properties": ",".join(model.properties)})
 
     def work(self, structures: Structures, parameters: EfficiencyParameters) -> Work:
-        """Two calls a timed frame."""
-        return Work(2 * parameters.n_frames, 2 * parameters.n_frames * parameters.max_atoms)
+        """Two calls a timed frame, the batches, and three calls for each that is asked about again."""
+        plan = Plan(structures, parameters)
+        source_atoms = {int(s): float(np.prod(plan.counts(int(s)))) for s in np.unique(plan.sources)}
+        atoms = [source_atoms[int(s)] * float(structures.frames.n_atoms[s]) for s in plan.sources]
+        calls = 2 * parameters.n_frames + 3 * parameters.n_rechecked
+        mean = sum(atoms) / len(atoms)
+        in_batches = (parameters.n_batches + 1) * USUAL_BATCH_ATOMS if parameters.n_batches else 0
+        return Work(calls + in_batches / mean, calls * mean + in_batches)
+
+    def recheck(
+        self,
+        observation: Observation,
+        structures: Structures,
+        parameters: EfficiencyParameters,
+        model: BatchCalculator,
+        watch: Watch,
+    ) -> Observation:
+        """`observation` with what a fresh start answers about the frames in `kept`: see `ask_again`."""
+        counts = observation.array("counts", (parameters.n_frames, 3), np.int64)
+        kept = observation.arrays["kept"]
+        sizes: list[Counts] = [(int(a), int(b), int(c)) for a, b, c in counts[kept]]
+        answers = ask_again(Plan(structures, parameters), kept, sizes, model, watch)
+        return replace(observation, arrays={**observation.arrays, **answers})
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: EfficiencyParameters, label_set: str | None
     ) -> Measurement:
         """Times per atom over the frames after the warm-up; one item a timed frame."""
-        n = parameters.n_frames
-        seconds, cause = observation.array("seconds", (n,)), observation.causes(n)
-        n_atoms = observation.array("n_atoms", (n,), np.int64).astype(np.float64)
-        time = seconds / n_atoms / MICROSECOND
-        warm = np.arange(n) >= parameters.n_warm_up
-        counted = time[warm & (cause == 0)]
-        failed = int((cause != 0).sum())
-
-        def metric(value: float, unit: str = "µs/atom") -> Metric:
-            return Metric(value if np.isfinite(value) else None, unit, n, failed)
-
-        statistics = (counted.mean(), np.median(counted), np.percentile(counted, 95)) if counted.size else (np.nan,) * 3
-        names = ("time_mean", "time_median", "time_p95")
-        metrics = {name: metric(float(value)) for name, value in zip(names, statistics, strict=True)}
-        metrics["time_cold"] = metric(float(observation.array("cold_s", (1,))[0] / n_atoms[0] / MICROSECOND))
-        wire = observation.arrays.get("wire_s", np.zeros(0))
-        if wire.size:
-            metrics["wire_cost"] = metric(float(np.median(wire)) / MICROSECOND, "µs")
-        columns = {"seconds": seconds, "n_atoms": n_atoms, "time": time, "warm_up": np.where(warm, 0.0, 1.0)}
-        source = [i % len(dataset.frames) for i in range(n)]
-        items = Items(
-            [f"{dataset.table.id[s]} {i + 1}" for i, s in enumerate(source)],
-            [dataset.table.group[s] for s in source],
-            [dataset.table.id[s] for s in source],
-            cause,
-            columns,
-        )
-        return Measurement(metrics, items, _notes(observation))
+        return measure_times(observation, dataset, parameters)
 
 
-def asked_for(model: BatchCalculator, periodic: bool) -> Properties:
-    """Energy, forces and stress, of these what the model offers; stress of periodic structures only."""
-    return tuple(p for p in ALL_PROPERTIES if p in model.properties and (p != "stress" or periodic))
+def _with_sources(plan: Plan, singles: list[Single]) -> list[tuple[int, Single]]:
+    return list(zip(plan.sources.tolist(), singles, strict=True))
 
 
-def time_reference(clock: Callable[[], float]) -> float:
-    """Median seconds of EMT in this process on a fixed copper cell of 32 atoms."""
-    atoms = bulk("Cu", cubic=True).repeat(2)
-    atoms.rattle(0.05, seed=0)
-    model, frames = InProcessCalculator(EMT()), Frames.from_atoms([atoms])
-    return float(np.median([_timed(model, frames, ("energy", "forces"), clock)[0] for _ in range(N_REFERENCE)]))
+def _timed(plan: Plan, singles: list[Single]) -> dict[str, NDArray[Any]]:
+    """The arrays of one row a timed frame."""
+    n_atoms = plan.structures.frames.n_atoms
+    return {
+        "seconds": np.array([x.seconds for x in singles]),
+        "source": plan.sources,
+        "counts": np.array([x.counts for x in singles], np.int64),
+        "n_atoms": np.array([n_atoms[s] * np.prod(x.counts) for s, x in _with_sources(plan, singles)], np.int64),
+        "reduced": np.array([x.counts != plan.counts(s) for s, x in _with_sources(plan, singles)], np.int8),
+        "with_stress": np.array([x.with_stress for x in singles], np.int8),
+        "failure": np.array([x.cause for x in singles], np.int8),
+    }
 
 
-def time_wire(watch: Watch, frames: Frames) -> Float:
-    """(k,) seconds of round trips of as many bytes as `frames` has; (0,) where there is no wire."""
-    if watch.echo is None:
-        return np.zeros(0)
-    nbytes = sum(array.nbytes for array in frames.arrays().values())
-    return np.array([watch.echo(nbytes) for _ in range(N_ECHO)])
-
-
-def _timed(
-    model: BatchCalculator, frames: Frames, wanted: Properties, clock: Callable[[], float]
-) -> tuple[float, Predictions]:
-    begin = clock()
-    answer = model.compute(frames, wanted)
-    return clock() - begin, answer
-
-
-def _notes(observation: Observation) -> dict[str, str]:
-    properties = observation.notes.get("properties", "")
-    before, after = observation.array("reference_s", (2,))
-    reference = f"{1e3 * before:.2f} ms before, {1e3 * after:.2f} ms after"
-    stress = {} if "stress" in properties.split(",") else {"stress": "not offered: energy and forces alone were timed"}
-    return {"timed": properties, "reference calculator": reference} | stress
+def _kept(plan: Plan, singles: list[Single]) -> dict[str, NDArray[Any]]:
+    """What is kept to be compared: the answers of those preferred among the frames that were answered."""
+    kept: list[int] = []
+    answers: list[Answer] = []
+    for index in plan.preference().tolist():
+        answer = singles[index].answer
+        if len(kept) < plan.parameters.n_rechecked and answer is not None and answer.forces is not None:
+            kept.append(index)
+            stress = np.full(6, np.nan) if answer.stress is None else answer.stress[0]
+            answers.append(Answer(float(answer.energy[0]), answer.forces, stress))
+    return {"kept": np.array(kept, np.int64), **pack_answers("kept", answers)}

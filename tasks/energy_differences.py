@@ -1,31 +1,95 @@
-"""Energy differences: Σ coefficient × E(structure) against a reference, item by item.
+"""Energy differences: Σ coefficient × E(structure), over an area if there is one, against a reference, item by item.
 
-Barriers, binding, conformers, tautomers: whatever is a sum of energies. A structure that fails fails every item that
-uses it. The baseline is the model that answers zero to everything; W is ten times the baseline of the metric.
+Whatever is a sum of energies of the dataset's structures is a row of `table.json` (`tasks.card.Difference`):
+
+| item | terms (coefficient × structure) | area | quantity | group, cluster |
+| --- | --- | --- | --- | --- |
+| vacancy of n O (doi:10.1021/acs.chemmater.3c02251) | 1 defect, n/2 O2, −1 pristine | | | , pristine |
+| binding (doi:10.1021/acs.jcim.9b01171) | 1 complex, −1 pocket, −1 ligand | | | , protein |
+| interface of m1 A and m2 B | 1 AB, −m1 A, −m2 B | 2 A: a cell has two interfaces | | , A or B |
+| cleavage (doi:10.1088/3050-287X/ae1408) | 1 slab, −n bulk; n = atoms(slab)/atoms(bulk) | 2 A | | , bulk |
+| conformer (doi:10.1021/acs.jctc.5c00015) | 1 conformer, −1 the molecule's own reference conformer | | | , molecule |
+| reaction barrier | 1 transition state, −1 each reactant | | | reaction type, reaction |
+| NEB single points (arXiv:2405.02078) | 1 highest image, −1 initial | | barrier | reaction type, path |
+| | 1 final, −1 initial | | reaction energy | reaction type, path |
+
+O2 (a triplet) is a structure like any other, and its energy the model's own. The highest image is the reference's.
+
+Metrics are in the parameter `unit`: `mae` and `rmse`, or `<quantity>_mae` and `<quantity>_rmse` where the dataset has
+several quantities; MAE by group as parts. With a `tolerance`, `<quantity>_off_percent` is the share of items that are
+off by more, over all and by group (`<quantity>_off_percent:<group>`): 0 % where none is.
+
+A structure that fails fails every item that uses it, and no item is left out. A failed item is charged W, ten times the
+metric's baseline, at which errors are clipped; in a share it counts as off. The baseline is the model that answers zero
+to everything; a share of which that is 0 % has none.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Self
+
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
 
 from tasks.calculator import BatchCalculator
+from tasks.card import Difference, Positive
 from tasks.charge import charged_mean, failure_cost
 from tasks.dataset import Dataset, Structures
+from tasks.energy_units import Unit, unit_size
+from tasks.frames import Bool, Float
 from tasks.frames_observation import observe_frames, read_frames
 from tasks.kind import Observation, Parameters, Watch, Work
-from tasks.measurement import Items, Measurement, Metric
+from tasks.measurement import Items, Measurement, Metric, Part
+from tasks.predictions import Cause, Predictions
+
+PERCENT = 100.0
 
 
 class EnergyDifferencesParameters(Parameters):
-    """There is nothing to choose."""
+    """In what differences are shown, and how much is too much.
+
+    Args:
+        unit: of metrics and items, of the tolerance, and of baselines that the card states.
+        tolerance: the share of items that are off by more is a metric; None: it is not.
+        tolerance_quantity: of which quantity; may be left out where the dataset has one.
+    """
+
+    unit: Unit = "eV"
+    tolerance: Positive | None = None
+    tolerance_quantity: str = ""
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.tolerance_quantity and self.tolerance is None:
+            raise ValueError("tolerance_quantity is stated without a tolerance")
+        return self
+
+
+class Sums(NamedTuple):
+    """(k,) by item: what was predicted (NaN where it failed), the reference, in one unit, and codes of `Cause`."""
+
+    predicted: Float
+    reference: Float
+    cause: NDArray[np.int8]
+
+    @property
+    def error(self) -> Float:
+        return self.predicted - self.reference
+
+    def of(self, chosen: Bool) -> Sums:
+        """The items where `chosen` (k,) is true."""
+        return Sums(self.predicted[chosen], self.reference[chosen], self.cause[chosen])
 
 
 class EnergyDifferences:
-    """Errors of energy differences [eV]."""
+    """Errors of energy differences."""
 
     name: str = "energy_differences"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2
     parameters: type[Parameters] = EnergyDifferencesParameters
 
     def observe(
@@ -45,37 +109,137 @@ class EnergyDifferences:
         parameters: EnergyDifferencesParameters,
         label_set: str | None,
     ) -> Measurement:
-        """MAE and RMSE; one item a difference, with `predicted`, `reference` and `error` [eV].
-
-        The cause of a failed item is that of one of its failed structures, the one with the highest code.
-        """
+        """Errors of each quantity; one item a difference, with `predicted`, `reference` and `error` in `unit`."""
         rows, chosen = dataset.table.differences, dataset.label_set(label_set)
+        where = f"{dataset.card.full_name}: table.json: differences"
         if not rows:
-            raise ValueError(f"{dataset.card.full_name}: table.json: differences: there are none")
-        answer = read_frames(observation, dataset.frames)
-        reference = np.array([row.reference[chosen] for row in rows])
-        item = np.array([i for i, row in enumerate(rows) for _ in row.terms])
-        structure = np.array([term.structure for row in rows for term in row.terms])
-        coefficient = np.array([term.coefficient for row in rows for term in row.terms])
-        # A failed structure's energy is NaN, and so is every sum that it enters.
-        predicted = np.bincount(item, coefficient * answer.energy[structure], len(rows))
-        cause = np.zeros(len(rows), np.int8)
-        np.maximum.at(cause, item, answer.failure[structure])
-        predicted[cause != 0] = np.nan
-        error = predicted - reference
-        columns = {"predicted": predicted, "reference": reference, "error": error}
-        items = Items(
-            [row.id for row in rows], [row.group for row in rows], [row.cluster for row in rows], cause, columns
-        )
-        ones, failed, stated = np.ones(len(rows)), int((cause != 0).sum()), dataset.baselines(chosen)
-        base_mae = stated.get("mae", float(np.abs(reference).mean()))
-        base_rmse = stated.get("rmse", float(np.sqrt((reference**2).mean())))
-        cost_mae, cost_rmse = failure_cost("mae", base_mae), failure_cost("rmse", base_rmse)
-        mae = charged_mean(np.abs(error), ones, cost_mae)
-        mse = charged_mean(error**2, ones, cost_rmse**2)
-        rmse = None if mse.value is None else mse.value**0.5
-        metrics = {
-            "mae": Metric(mae.value, "eV", len(rows), failed, mae.charged, base_mae, cost_mae),
-            "rmse": Metric(rmse, "eV", len(rows), failed, mse.charged**0.5, base_rmse, cost_rmse),
-        }
-        return Measurement(metrics, items)
+            raise ValueError(f"{where}: there are none")
+        try:
+            size = unit_size(parameters.unit, rows[0].area is not None)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+        sums = summed(rows, read_frames(observation, dataset.frames), chosen, size)
+        groups, quantities = np.array([row.group for row in rows]), np.array([row.quantity for row in rows])
+        metrics: dict[str, Metric] = {}
+        parts: list[Part] = []
+        stated, counted = dataset.baselines(chosen), tolerance_quantity(parameters, quantities, where)
+        for quantity, prefix in prefixes(quantities, where).items():
+            own = quantities == quantity
+            metrics |= mean_errors(prefix, sums.of(own), parameters.unit, stated)
+            absolute = np.abs(sums.error[own])
+            parts += parts_by_group(f"{prefix}mae", parameters.unit, absolute, np.ones(len(absolute)), groups[own])
+            if quantity == counted and parameters.tolerance is not None:
+                name = f"{prefix}off_percent"
+                slugs = {"": name} | slugged(groups[own], f"{name}:", f"{where}.group")
+                for group, metric in slugs.items():
+                    some = own & (groups == group) if group else own
+                    metrics[metric] = share_off(sums.of(some), parameters.tolerance, stated.get(metric))
+        columns = {"predicted": sums.predicted, "reference": sums.reference, "error": sums.error}
+        names = ([row.id for row in rows], [row.group for row in rows], [row.cluster for row in rows])
+        return Measurement(metrics, Items(*names, sums.cause, columns), {"unit": parameters.unit}, parts)
+
+
+def summed(rows: Sequence[Difference], answer: Predictions, label_set: str, size: float) -> Sums:
+    """The sums over the terms of `rows` and over the area, in a unit of `size` eV or eV/Å².
+
+    The cause of a failed item is that of one of its failed structures, the one with the highest code.
+    """
+    item = np.array([i for i, row in enumerate(rows) for _ in row.terms])
+    structure = np.array([term.structure for row in rows for term in row.terms])
+    coefficient = np.array([term.coefficient for row in rows for term in row.terms])
+    # A failed structure's energy is NaN, and so is every sum that it enters.
+    energy = np.bincount(item, coefficient * answer.energy[structure], len(rows))
+    predicted = energy / np.array([row.area or 1.0 for row in rows]) / size
+    cause = np.zeros(len(rows), np.int8)
+    np.maximum.at(cause, item, answer.failure[structure])
+    cause[(cause == 0) & ~np.isfinite(predicted)] = Cause.NON_FINITE
+    predicted[cause != 0] = np.nan
+    return Sums(predicted, np.array([row.reference[label_set] for row in rows]) / size, cause)
+
+
+def prefixes(quantities: NDArray[np.str_], where: str) -> dict[str, str]:
+    """By quantity what its metrics' names begin with: nothing where there is one quantity only.
+
+    Raises:
+        ValueError: some items have a quantity and some have none, or two would have the same metrics.
+    """
+    distinct = list(dict.fromkeys(quantities.tolist()))
+    if len(distinct) == 1:
+        return {distinct[0]: ""}
+    if "" in distinct:
+        raise ValueError(f"{where}.quantity: some items have one and some have none: state it for all")
+    return {quantity: f"{slug}_" for quantity, slug in slugged(quantities, "", f"{where}.quantity").items()}
+
+
+def slugged(names: NDArray[np.str_], before: str, where: str) -> dict[str, str]:
+    """By name (those that are empty apart) its metric: `before`, then lower case with _ for all but letters and digits.
+
+    Raises:
+        ValueError: nothing is left of a name, or two names become one.
+    """
+    slugs: dict[str, str] = {}
+    for name in filter(None, dict.fromkeys(names.tolist())):
+        slug = re.sub(r"[\W_]+", "_", name.casefold()).strip("_")
+        if not slug or before + slug in slugs.values():
+            raise ValueError(f"{where}: {name!r} and another name, or nothing, would be called {slug!r}: rename it")
+        slugs[name] = before + slug
+    return slugs
+
+
+def tolerance_quantity(parameters: EnergyDifferencesParameters, quantities: NDArray[np.str_], where: str) -> str:
+    """The quantity that the tolerance is meant for.
+
+    Raises:
+        ValueError: there is no such quantity, or there are several and none is named.
+    """
+    distinct: list[str] = np.unique(quantities).tolist()
+    named = parameters.tolerance_quantity
+    if parameters.tolerance is None or named in distinct:
+        return named
+    if named or len(distinct) > 1:
+        raise ValueError(f"{where}: tolerance_quantity: there is no {named!r}: take one of {', '.join(distinct)}")
+    return distinct[0]
+
+
+def mean_errors(prefix: str, sums: Sums, unit: str, stated: Mapping[str, float]) -> dict[str, Metric]:
+    """MAE and RMSE of one quantity."""
+    n, failed, error = len(sums.cause), int((sums.cause != 0).sum()), sums.error
+    mae, rmse = f"{prefix}mae", f"{prefix}rmse"
+    base_mae = stated.get(mae, float(np.abs(sums.reference).mean()))
+    base_rmse = stated.get(rmse, float(np.sqrt((sums.reference**2).mean())))
+    cost_mae, cost_rmse = failure_cost(mae, base_mae), failure_cost(rmse, base_rmse)
+    absolute = charged_mean(np.abs(error), np.ones(n), cost_mae)
+    square = charged_mean(error**2, np.ones(n), cost_rmse**2)
+    root = None if square.value is None else square.value**0.5
+    return {
+        mae: Metric(absolute.value, unit, n, failed, absolute.charged, base_mae, cost_mae),
+        rmse: Metric(root, unit, n, failed, square.charged**0.5, base_rmse, cost_rmse),
+    }
+
+
+def share_off(sums: Sums, tolerance: float, stated: float | None) -> Metric:
+    """The share [%] of items that are off by more than `tolerance`; failed ones are charged as off."""
+    good = sums.cause == 0
+    off = ~(np.abs(sums.error) <= tolerance)  # NaN is off
+    value = PERCENT * float(off[good].mean()) if good.any() else None
+    trivial = PERCENT * float((np.abs(sums.reference) > tolerance).mean())
+    baseline = stated if stated is not None else trivial or None
+    return Metric(value, "%", len(off), int((~good).sum()), PERCENT * float(off.mean()), baseline, PERCENT)
+
+
+def parts_by_group(metric: str, unit: str, sums: Float, counts: Float, groups: NDArray[np.str_]) -> list[Part]:
+    """The mean of each group; none where there is one group only.
+
+    Args:
+        sums: (k,) by item the sum over its components; NaN where it failed.
+        counts: (k,) by item its components.
+    """
+    names = np.unique(groups)
+    if len(names) < 2:
+        return []
+    parts = []
+    for name in names:
+        own, good = groups == name, (groups == name) & np.isfinite(sums)
+        value = float(sums[good].sum() / counts[good].sum()) if good.any() else None
+        parts.append(Part("group", str(name), metric, value, unit, int(own.sum()), int(own.sum() - good.sum())))
+    return parts

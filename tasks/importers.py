@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from ase import Atoms
@@ -14,10 +14,14 @@ from ase.io import read
 from ase.io.formats import UnknownFileTypeError
 from ase.stress import full_3x3_to_voigt_6_stress
 
-from tasks.card import Card, DatasetError, Difference, Table
+from tasks.card import Card, DatasetError
 from tasks.dataset import Dataset
 from tasks.frames import FRAME_DTYPES, Float, Frames, FramesError
+from tasks.label_units import ASE_UNITS, LabelUnits
+from tasks.labelled_import import Imported, labelled_dataset, with_periodicity
 from tasks.predictions import Labels
+
+__all__ = ["Imported", "import_frames", "read_structures", "with_periodicity"]
 
 MAX_FRAMES_LOOKED_AT = 1_000
 # ASE's readers raise whatever they stumble over.
@@ -35,79 +39,21 @@ READER_ERRORS = (
 )
 
 
-class Imported(NamedTuple):
-    """What a file holds: structures with names and groups, and the labels found with them."""
-
-    frames: Frames
-    labels: Labels
-    id: tuple[str, ...]
-    group: tuple[str, ...]
-
-    def table(self, differences: Sequence[Difference] = ()) -> Table:
-        """The names and groups; each structure is its own cluster."""
-        return Table(id=self.id, group=self.group, cluster=self.id, differences=tuple(differences))
-
-
-class ImportSummary(NamedTuple):
-    """What was imported, for a person to look over before trusting it.
-
-    Args:
-        elements: atomic numbers that occur.
-        energy_per_atom, force, stress: smallest and largest energy per atom [eV/atom], |force| on an atom [eV/Å] and
-            stress component [eV/Å³]; None where there are no such labels.
-    """
-
-    n_structures: int
-    n_atoms: int
-    largest: int
-    elements: tuple[int, ...]
-    n_periodic: int
-    n_charged: int
-    n_items: int
-    energy_per_atom: tuple[float, float] | None
-    force: tuple[float, float] | None
-    stress: tuple[float, float] | None
-
-
-def summarise(dataset: Dataset, label_set: str | None = None) -> ImportSummary:
-    """Sizes, elements and ranges of `dataset`."""
-    frames = dataset.frames
-    labels = dataset.labels(label_set) if dataset.card.label_sets else Labels()
-    return ImportSummary(
-        n_structures=len(frames),
-        n_atoms=len(frames.numbers),
-        largest=int(frames.n_atoms.max()),
-        elements=tuple(int(z) for z in np.unique(frames.numbers)),
-        n_periodic=int(frames.periodic.sum()),
-        n_charged=int((frames.charge != 0).sum()),
-        n_items=dataset.table.n_items,
-        energy_per_atom=_range(None if labels.energy is None else labels.energy / frames.n_atoms),
-        force=_range(None if labels.forces is None else np.linalg.norm(labels.forces, axis=1)),
-        stress=_range(labels.stress),
-    )
-
-
-def _range(values: Float | None) -> tuple[float, float] | None:
-    return None if values is None else (float(np.nanmin(values)), float(np.nanmax(values)))
-
-
-def import_frames(path: Path, card: Card) -> Dataset:
+def import_frames(path: Path, card: Card, units: LabelUnits = ASE_UNITS, format: str | None = None) -> Dataset:
     """A dataset of labelled frames from extended XYZ, an ASE trajectory or an ASE database.
 
     Args:
         card: the labels go to its default label set; `periodic` is set from the structures.
+        units: of the file.
+        format: as ASE names it; None: ASE tells by the file's name and content.
 
     Raises:
         DatasetError: the file cannot be read, or a frame is at fault; the line names file, frame and field.
     """
-    found = read_structures(path)
-    labels = found.labels
-    if card.default_label_set is None or all(x is None for x in (labels.energy, labels.forces, labels.stress)):
-        raise DatasetError(f"{path}: energy, forces, stress: no frame has any, or the card names no label set for them")
-    return Dataset(with_periodicity(card, found.frames), found.frames, found.table(), {card.default_label_set: labels})
+    return labelled_dataset(card, path, read_structures(path, units, format))
 
 
-def read_structures(path: Path) -> Imported:
+def read_structures(path: Path, units: LabelUnits = ASE_UNITS, format: str | None = None) -> Imported:
     """Structures and labels of a file that ASE can read.
 
     Energies, forces and stresses are those of the calculator that ASE attaches, else `info` and `arrays`. Charge and
@@ -116,45 +62,49 @@ def read_structures(path: Path) -> Imported:
     Raises:
         DatasetError: as in `import_frames`.
     """
-    structures = _read(path)
+    structures = _read(path, format)
     names = tuple(str(atoms.info.get("name", f"frame {i}")) for i, atoms in enumerate(structures))
     if len(set(names)) < len(names):
         names = tuple(f"{name} #{i}" for i, name in enumerate(names))
     groups = tuple(str(atoms.info.get("group", "")) for atoms in structures)
-    parts = [_frame(atoms, f"{path}: frame {i}") for i, atoms in enumerate(structures)]
-    frames = Frames.concatenate(parts)
+    length = units.factor("length", str(path))
+    frames = Frames.concatenate([_frame(atoms, length, f"{path}: frame {i}") for i, atoms in enumerate(structures)])
     columns = [[_label(a, name, f"{path}: frame {i}") for i, a in enumerate(structures)] for name in _ROWS]
-    energy, forces, stress = (_column(column, frames, name) for column, name in zip(columns, _ROWS, strict=True))
-    labels = Labels(None if energy is None else energy[:, 0], forces, stress)
-    return Imported(frames, labels, names, groups)
+    found = [_column(column, frames, name) for column, name in zip(columns, _ROWS, strict=True)]
+    energy, forces, stress = (
+        None if array is None else array * units.factor(name, str(path))
+        for array, name in zip(found, _ROWS, strict=True)
+    )
+    return Imported(frames, Labels(None if energy is None else energy[:, 0], forces, stress), names, groups)
 
 
-def _read(path: Path) -> list[Atoms]:
+def _read(path: Path, format: str | None) -> list[Atoms]:
     try:
-        found = read(path, index=":")
+        found = read(path, index=":", format=format)
     except FileNotFoundError:
         raise DatasetError(f"{path}: is not there") from None
     except READER_ERRORS as error:
         text = " ".join(str(error).split()) or type(error).__name__
-        raise DatasetError(f"{path}: {_first_bad(path)}cannot be read by ASE: {text}") from None
+        kind = f" as {format}" if format else ""
+        raise DatasetError(f"{path}: {_first_bad(path, format)}cannot be read by ASE{kind}: {text}") from None
     structures = found if isinstance(found, list) else [found]
     if not structures:
         raise DatasetError(f"{path}: has no structures")
     return structures
 
 
-def _first_bad(path: Path) -> str:
+def _first_bad(path: Path, format: str | None) -> str:
     """The first frame that ASE cannot read, as `frame 3: `; empty where it cannot be told."""
     for index in range(MAX_FRAMES_LOOKED_AT):
         try:
-            read(path, index=index)
+            read(path, index=index, format=format)
         except READER_ERRORS:
             return f"frame {index}: " if index else ""
     return ""
 
 
-def _frame(atoms: Atoms, where: str) -> Frames:
-    """One structure, with charge and multiplicity from `info`."""
+def _frame(atoms: Atoms, length: float, where: str) -> Frames:
+    """One structure, its lengths in units of `length` [Å], with charge and multiplicity from `info`."""
     spin = atoms.info.get("multiplicity", atoms.info.get("spin", 0))
     values = {"charge": atoms.info.get("charge", 0), "multiplicity": spin}
     for name, value in values.items():
@@ -163,8 +113,8 @@ def _frame(atoms: Atoms, where: str) -> Frames:
     arrays: dict[str, Any] = {
         "n_atoms": [len(atoms)],
         "numbers": atoms.numbers,
-        "positions": atoms.positions,
-        "cell": [atoms.cell.array],
+        "positions": atoms.positions * length,
+        "cell": [atoms.cell.array * length],
         "pbc": [atoms.pbc],
         **{name: [round(float(value))] for name, value in values.items()},
     }
@@ -212,8 +162,3 @@ def _column(rows: Sequence[Float | None], frames: Frames, name: str) -> Float | 
     sizes = frames.n_atoms if name == "forces" else np.ones(len(frames), np.int64)
     filled = [np.full((int(k), _ROWS[name]), np.nan) if r is None else r for r, k in zip(rows, sizes, strict=True)]
     return np.concatenate(filled)
-
-
-def with_periodicity(card: Card, frames: Frames) -> Card:
-    """`card` with `periodic` as the structures have it."""
-    return card.model_copy(update={"periodic": bool(frames.periodic.all())})

@@ -2,16 +2,33 @@
 
 All structures of a dataset run in lock-step from thermal momenta (`tasks.velocities`). Per trajectory the total energy
 is fitted by a straight line after its first fifth: the slope [eV/atom/ps] is a model's drift, with its standard error.
-A trajectory that blows up is a result, not a refusal. One that cannot be finished in the time of the task is stopped in
-good order (`tasks.pace`) and counted as not measured.
+The defaults are LAMBench's (arXiv:2504.19578; nve_md.py of release 1.0): 10 ps in steps of 1 fs from 300 K, one energy
+every 100 steps. Its published slopes are per 1000 ASE time units; these are per ps.
+
+A trajectory ends early in one of three ways that are told apart. It *fails*: the model raised, or answered what is not
+finite. It *explodes*: total energy or temperature leave stated bounds, a result and not a refusal. Or it is *over its
+time*: at its pace it could not be finished (`tasks.pace`), and is not measured, which is never held against the model
+as unstable.
+
+**What a failure costs.** There is no trivial model, so W is declared: 4.9 eV/atom/ps, five decades above the drift of
+4.9e-5 eV/atom/ps that counts as none (LAMBench's 5e-4 per 1000 ASE time units), where the instability score has its
+worst (`scoring.instability`). In `slope_geomean.charged` no slope counts for more, and every trajectory without one
+counts W: also those over their time, since `charged` is what is true at worst, and being slow must not look stable.
+Which they were is in `n_unstable` and `n_not_measured`.
+
+With each energy a run keeps its state in the watch's checkpoint, if half a minute has passed. One that is broken off
+goes on from there, bit by bit as if it had not been, and the time used before counts.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from pydantic import Field, PositiveFloat, PositiveInt
+from numpy.typing import NDArray
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from tasks.calculator import BatchCalculator
 from tasks.dataset import Dataset, Structures
@@ -21,39 +38,58 @@ from tasks.lockstep import Bounds, LockStep
 from tasks.measurement import Items, Measurement, Metric
 from tasks.pace import Pace
 from tasks.predictions import Cause
+from tasks.resuming import Logbook
 from tasks.velocities import thermal_momenta
 
 # Drifts below this are rounding: it stands in for them in the geometric mean.
 SMALLEST_SLOPE = 1e-12
+FAILURE_COST = 4.9  # eV/atom/ps, see above
 
 
 class NveParameters(Parameters):
     """How the trajectories are run and read.
 
     Args:
-        sample_every: energies are kept of the start and of every so many steps.
+        seed: of each structure's initial momenta.
+        sample_every: energies are kept of the start and of every so many steps; None: a hundredth of the run.
         discard_fraction: of a trajectory's time, left out of the fit at its beginning.
         explode_energy_ev_per_atom, explode_temperature_k: see `tasks.lockstep.Bounds`.
     """
 
-    steps: PositiveInt = 200
+    steps: PositiveInt = 10_000
     timestep_fs: PositiveFloat = 1.0
     temperature_k: PositiveFloat = 300.0
     seed: int = Field(0, ge=0)
-    sample_every: PositiveInt = 1
+    sample_every: PositiveInt | None = None
     discard_fraction: float = Field(0.2, ge=0, lt=1)
     explode_energy_ev_per_atom: PositiveFloat = 10.0
     explode_temperature_k: PositiveFloat = 1e5
 
+    @model_validator(mode="after")
+    def _can_be_fitted(self) -> Self:
+        if self.n_samples - self.first_fitted < 3:
+            raise ValueError("steps: too few energies are left to fit: take more steps, or sample_every smaller")
+        return self
+
+    @property
+    def stride(self) -> int:
+        """Steps from one energy that is kept to the next."""
+        return self.sample_every or max(1, self.steps // 100)
+
     @property
     def n_samples(self) -> int:
         """How many energies are kept of a finished trajectory."""
-        return self.steps // self.sample_every + 1
+        return self.steps // self.stride + 1
+
+    @property
+    def first_fitted(self) -> int:
+        """Index of the first energy that the fit sees."""
+        return math.ceil(self.discard_fraction * (self.n_samples - 1) - 1e-9)
 
     @property
     def times_ps(self) -> Float:
         """(n_samples,) when [ps]."""
-        return np.arange(self.n_samples, dtype=np.float64) * (self.sample_every * self.timestep_fs / 1000.0)
+        return np.arange(self.n_samples, dtype=np.float64) * (self.stride * self.timestep_fs / 1000.0)
 
 
 class Slopes(NamedTuple):
@@ -77,45 +113,68 @@ def fit_slopes(x: Float, y: Float) -> Slopes:
     return Slopes(slope, np.sqrt(variance / spread))
 
 
+class _Energies:
+    """Of n trajectories potential and kinetic energy (n, n_samples) [eV] so far, NaN where not reached."""
+
+    def __init__(self, n: int, parameters: NveParameters, found: Mapping[str, NDArray[Any]] | None) -> None:
+        self._stride = parameters.stride
+        nothing = np.full((n, parameters.n_samples), np.nan)
+        found = found or {"sampled_potential": nothing, "sampled_kinetic": nothing, "step": np.zeros(1, np.int64)}
+        self.potential, self.kinetic = np.array(found["sampled_potential"]), np.array(found["sampled_kinetic"])
+        self.step = int(found["step"][0])
+
+    def record(self, step: int, run: LockStep) -> None:
+        """Takes down what those that are alive have after `step`."""
+        self.step = step
+        self.potential[run.alive, step // self._stride] = run.potential[run.alive]
+        self.kinetic[run.alive, step // self._stride] = run.kinetic[run.alive]
+
+    @property
+    def state(self) -> dict[str, NDArray[Any]]:
+        step = np.array([self.step])
+        return {"sampled_potential": self.potential, "sampled_kinetic": self.kinetic, "step": step}
+
+
 class Nve:
     """Energy drift of constant-energy dynamics."""
 
     name: str = "nve"
-    observe_version: int = 1
-    measure_version: int = 1
+    observe_version: int = 2
+    measure_version: int = 2
     parameters: type[Parameters] = NveParameters
 
     def observe(
         self, structures: Structures, parameters: NveParameters, model: BatchCalculator, watch: Watch
     ) -> Observation:
-        """Runs all trajectories.
+        """Runs all trajectories, from the watch's checkpoint if there is one of this run.
 
         Arrays: total_energy, potential, kinetic (n, n_samples) [eV], NaN where not reached; completed_steps (n,);
         final_positions, final_momenta (N, 3) [Å; ASE units] at the last good step; failure (n,).
         """
         frames = structures.frames
-        momenta = thermal_momenta(frames, parameters.temperature_k, np.random.default_rng(parameters.seed))
+        logbook = Logbook(watch, f"nve {self.observe_version}", structures.frames_sha256, parameters)
+        pace = Pace(watch, parameters.steps, logbook.used_s)
+        momenta = thermal_momenta(frames, parameters.temperature_k, parameters.seed)
         bounds = Bounds(parameters.explode_energy_ev_per_atom, parameters.explode_temperature_k)
-        run = LockStep(frames, momenta, parameters.timestep_fs, model, bounds)
-        potential = np.full((len(frames), parameters.n_samples), np.nan)
-        kinetic = potential.copy()
-        potential[:, 0], kinetic[:, 0] = run.potential, run.kinetic
-        pace = Pace(watch, parameters.steps)
-        for step in range(1, parameters.steps + 1):
+        run = LockStep(frames, momenta, parameters.timestep_fs, model, bounds, logbook.found)
+        energies = _Energies(len(frames), parameters, logbook.found)
+        if logbook.found is None:
+            energies.record(0, run)
+        for step in range(energies.step + 1, parameters.steps + 1):
             if not pace.may_go_on(step - 1):
                 run.stop(Cause.OVER_TIME)
             if not run.alive.size:
                 break
             run.step()
-            if step % parameters.sample_every == 0:
-                sample = step // parameters.sample_every
-                potential[run.alive, sample] = run.potential[run.alive]
-                kinetic[run.alive, sample] = run.kinetic[run.alive]
+            if step % parameters.stride == 0:
+                energies.record(step, run)
+                run.refresh()
+                logbook.keep({**run.state, **energies.state})
             watch.progress(step, parameters.steps, "steps")
         arrays = {
-            "total_energy": potential + kinetic,
-            "potential": potential,
-            "kinetic": kinetic,
+            "total_energy": energies.potential + energies.kinetic,
+            "potential": energies.potential,
+            "kinetic": energies.kinetic,
             "completed_steps": run.completed,
             "final_positions": run.positions,
             "final_momenta": run.momenta,
@@ -124,20 +183,19 @@ class Nve:
         return Observation(arrays)
 
     def work(self, structures: Structures, parameters: NveParameters) -> Work:
-        """Each structure once a step."""
+        """Each structure once a step, and at the start."""
         return Work.of(structures.frames, parameters.steps + 1)
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: NveParameters, label_set: str | None
     ) -> Measurement:
-        """The geometric mean of |slope| over the trajectories that were completed, and their number."""
+        """The geometric mean of |slope| over the trajectories that were completed, and what became of the others."""
         n, n_atoms = len(dataset.frames), dataset.frames.n_atoms.astype(np.float64)
         total = observation.array("total_energy", (n, parameters.n_samples))
         completed = observation.array("completed_steps", (n,), np.int64).astype(np.float64)
         cause = observation.causes(n)
-        times = parameters.times_ps
-        kept = times >= parameters.discard_fraction * times[-1]
-        slopes = fit_slopes(times[kept], total[:, kept] / n_atoms[:, None])
+        kept = slice(parameters.first_fitted, None)
+        slopes = fit_slopes(parameters.times_ps[kept], total[:, kept] / n_atoms[:, None])
         done = cause == 0
         if not np.isfinite(slopes.slope[done]).all():
             raise ValueError("observation: total_energy of a completed trajectory has gaps, or too few samples to fit")
@@ -145,10 +203,22 @@ class Nve:
         stderr = np.where(done, slopes.stderr, np.nan)
         columns = {"slope": slope, "slope_stderr": stderr, "completed_steps": completed, "n_atoms": n_atoms}
         items = Items(dataset.table.id, dataset.table.group, dataset.clusters, cause, columns)
-        failed = int((~done).sum())
-        mean = float(np.exp(np.log(np.maximum(slope[done], SMALLEST_SLOPE)).mean())) if done.any() else None
-        metrics = {
-            "slope_geomean": Metric(mean, "eV/atom/ps", n, failed),
-            "n_completed": Metric(float(n - failed), "", n, failed),
-        }
-        return Measurement(metrics, items)
+        return Measurement(drift_metrics(slope, cause), items)
+
+
+def drift_metrics(slope: Float, cause: NDArray[np.int8]) -> dict[str, Metric]:
+    """The metrics of n trajectories, from (n,) |slope| [eV/atom/ps], NaN where not completed, and codes of `Cause`."""
+    n, done, late = len(slope), cause == 0, cause == Cause.OVER_TIME
+    failed = int((~done).sum())
+    value = _geometric_mean(slope[done]) if done.any() else None
+    charged = _geometric_mean(np.fmin(slope, FAILURE_COST))  # fmin takes W where there is no slope: NaN loses
+    return {
+        "slope_geomean": Metric(value, "eV/atom/ps", n, failed, charged, failure_cost=FAILURE_COST),
+        "n_completed": Metric(float(n - failed), "", n, failed),
+        "n_unstable": Metric(float((~done & ~late).sum()), "", n, failed),
+        "n_not_measured": Metric(float(late.sum()), "", n, failed),
+    }
+
+
+def _geometric_mean(slopes: Float) -> float:
+    return float(np.exp(np.log(np.maximum(slopes, SMALLEST_SLOPE)).mean()))

@@ -30,13 +30,13 @@ def references(crystals: Sequence[Crystal], label_set: str, properties: Sequence
     """(k, p) the reference of each of k crystals; NaN where it has none.
 
     Raises:
-        ValueError: no crystal has a reference of some property.
+        ValueError: no crystal has a reference of any of the properties.
     """
     rows = [[crystal.reference[label_set].get(p.name, np.nan) for p in properties] for crystal in crystals]
     found = np.array(rows, np.float64).reshape(len(crystals), len(properties))
-    for column, p in zip(found.T, properties, strict=True):
-        if np.isnan(column).all():
-            raise ValueError(f"table.json: crystals.reference.{label_set}: no crystal has {p.name}")
+    if np.isnan(found).all():
+        names = ", ".join(p.name for p in properties)
+        raise ValueError(f"table.json: crystals.reference.{label_set}: no crystal has any of {names}")
     return found
 
 
@@ -47,7 +47,7 @@ def property_metrics(
     trivial: Float,
     stated: Mapping[str, float],
 ) -> dict[str, Metric]:
-    """The mean absolute error of each property, over the items that have a reference of it.
+    """The mean absolute error of each property that any item has a reference of, over the items that have one.
 
     Args:
         predicted: (k, p), NaN where an item failed.
@@ -59,11 +59,13 @@ def property_metrics(
     for column, p in enumerate(properties):
         name = f"{p.name}_mae"
         there = np.isfinite(reference[:, column])
+        if not there.any():
+            continue
         error = np.abs(predicted - reference)[there, column]
         baseline = stated.get(name, float(np.abs(trivial - reference)[there, column].mean()))
         cost = failure_cost(name, baseline)
         mean = charged_mean(error, np.ones(len(error)), cost)
-        n_failed = int(np.isnan(error).sum())
+        n_failed = int((~np.isfinite(error)).sum())
         metrics[name] = Metric(mean.value, p.unit, len(error), n_failed, mean.charged, baseline, cost)
     return metrics
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tasks.dataset import Dataset, save_dataset
+from tasks.physicality_structures import build_physicality
 from tasks.quickstart_crystals import (
     build_entropies,
     build_wien2k_compression,
@@ -44,4 +45,5 @@ BUILDERS: dict[str, Callable[[], Dataset]] = {
     "nve-molecules": build_molecules,
     "nve-slabs": build_slabs,
     "efficiency": build_efficiency,
+    "physicality": build_physicality,
 }

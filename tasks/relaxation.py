@@ -1,20 +1,25 @@
-"""Relaxation of a structure by an unmodified ASE optimiser over a `BatchCalculator`."""
+"""Relaxation of structures, one or many at once, by an unmodified ASE optimiser over a `BatchCalculator`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
+import numpy as np
 from ase import Atoms
 from ase.constraints import FixSymmetry
 from ase.filters import FrechetCellFilter
 from ase.optimize import BFGS, FIRE, LBFGS
 from ase.optimize.optimize import Optimizer
 from ase.units import GPa
+from numpy.typing import NDArray
 from pydantic import PositiveFloat, PositiveInt
 
 from tasks.calculator import AseCalculator, BatchCalculator, ItemFailed
-from tasks.kind import Parameters
-from tasks.predictions import Cause
+from tasks.concurrent import Done, Job, run_concurrently
+from tasks.frames import Float, Frames
+from tasks.kind import Parameters, Watch
+from tasks.predictions import ALL_PROPERTIES, Cause
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"BFGS": BFGS, "FIRE": FIRE, "LBFGS": LBFGS}
 # A cell whose volume leaves these bounds, as shares of its first one, has fallen apart or in on itself; the latter
@@ -71,3 +76,46 @@ def relaxed(
     mobile.calc = None
     mobile.set_constraint()
     return mobile
+
+
+def relax_cells(
+    frames: Frames, model: BatchCalculator, settings: Relaxation, watch: Watch, pressure_gpa: Float | None = None
+) -> list[Done[Atoms]]:
+    """Each of `frames` relaxed with its cell, all concurrently; UNSUPPORTED, and not asked, of a model without stress.
+
+    Args:
+        pressure_gpa: (n,) under which each is relaxed; None: none.
+    """
+    if not set(ALL_PROPERTIES) <= set(model.properties):
+        return [Done(None, Cause.UNSUPPORTED)] * len(frames)
+    pressures = np.zeros(len(frames)) if pressure_gpa is None else pressure_gpa
+    jobs = [_cell_job(frames.atoms(i), settings, float(p)) for i, p in enumerate(pressures)]
+    return run_concurrently(jobs, model, watch, "relaxations")
+
+
+def _cell_job(atoms: Atoms, settings: Relaxation, pressure_gpa: float) -> Job[Atoms]:
+    def run(model: BatchCalculator) -> Atoms:
+        return relaxed(atoms, model, settings, pressure_gpa=pressure_gpa)
+
+    return Job(len(atoms), run)
+
+
+def relaxed_arrays(frames: Frames, ends: Sequence[Done[Atoms]]) -> dict[str, NDArray[Any]]:
+    """What `relax_cells` came to, to be stored: cell (n, 3, 3) and positions (N, 3) [Å], NaN where failed; failure."""
+    cell, positions = np.full((len(frames), 3, 3), np.nan), np.full((len(frames.numbers), 3), np.nan)
+    for index, end in enumerate(ends):
+        if end.value is not None:
+            cell[index] = end.value.cell.array
+            positions[frames.atom_slice(index)] = end.value.positions
+    return {"cell": cell, "positions": positions, "failure": np.array([end.cause for end in ends], np.int8)}
+
+
+def require_periodic(name: str, frames: Frames) -> None:
+    """Every structure has a cell that can be relaxed.
+
+    Raises:
+        ValueError: one is not periodic in all directions; the line names the dataset and the structure.
+    """
+    if not frames.periodic.all():
+        index = int(np.flatnonzero(~frames.periodic)[0])
+        raise ValueError(f"{name}/frames.safetensors: pbc: structure {index} is no crystal; leave it out")

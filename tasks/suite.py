@@ -1,21 +1,32 @@
-"""Suites: which tasks are judged together. TOML, packaged in `tasks/suites/` or anywhere on disk."""
+"""Suites: which tasks are judged together. TOML, packaged in `tasks/suites/` or anywhere on disk.
+
+docs/suites.md describes the file, field by field.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, ValidationError
 
-from tasks.card import Domain, one_line
+from tasks.card import Domain
+from tasks.complaint import one_line
 from tasks.kind import Parameters
 from tasks.kinds import KINDS
 
 NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
 DATASET = r"^[a-z0-9][a-z0-9-]{0,62}@[A-Za-z0-9][A-Za-z0-9.-]*$"
+OWN_DOMAINS: Mapping[str, Domain] = {
+    "Inorganic Materials": "Inorganic Materials",
+    "Molecules": "Molecules",
+    "Catalysis": "Catalysis",
+}
+FAILED_SHARE = 0.5
 
 
 class SuiteError(ValueError):
@@ -29,15 +40,28 @@ class Task:
     Args:
         kind: a key of `tasks.kinds.KINDS`.
         dataset: name@version.
+        domain: of the suite: under what the task is reported and averaged.
         time_limit_s: of the whole task.
+        model_domain: what the model is told: one of the container contract's, and the dataset's own.
+        failed_share: if more than this share of the items fails, the task stops with TOO_MANY_FAILURES.
+        release_name: what the task is called in the published tables of the release.
+        release_baselines: by column of those tables and in their units: what the release divides errors by.
+        source: where the dataset can be had, in a line.
+        import_lines: the commands that import it.
     """
 
     name: str
     kind: str
     dataset: str
-    domain: Domain
+    domain: str
     parameters: Parameters
     time_limit_s: float
+    model_domain: Domain
+    failed_share: float = FAILED_SHARE
+    release_name: str = ""
+    release_baselines: Mapping[str, float] = field(default_factory=dict)
+    source: str = ""
+    import_lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,6 +74,14 @@ class Suite:
     tasks: tuple[Task, ...]
 
 
+def _as_lines(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Share = Annotated[float, Field(gt=0, le=1)]
+Lines = Annotated[tuple[str, ...], BeforeValidator(_as_lines)]
+
+
 class _Stated(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,15 +90,22 @@ class _StatedTask(_Stated):
     name: str = Field(pattern=NAME)
     kind: str
     dataset: str = Field(pattern=DATASET)
-    domain: Domain
+    domain: str
     time_limit_s: PositiveFloat
     parameters: dict[str, Any] = Field(default_factory=dict)
+    failed_share: Share | None = None
+    release_name: str = ""
+    release_baselines: dict[str, PositiveFloat] = Field(default_factory=dict)
+    source: str = ""
+    import_lines: Lines = Field((), alias="import")
 
 
 class _StatedSuite(_Stated):
     name: str = Field(pattern=NAME)
     version: str = Field(min_length=1)
     title: str = Field(min_length=1)
+    failed_share: Share = FAILED_SHARE
+    domains: Annotated[dict[str, Domain], Field(min_length=1)] = Field(default_factory=lambda: dict(OWN_DOMAINS))
     tasks: Annotated[tuple[_StatedTask, ...], Field(min_length=1)]
 
 
@@ -112,16 +151,31 @@ def read_suite(text: str, source: str) -> Suite:
     for index, name in enumerate(names):
         if name in names[:index]:
             raise SuiteError(f"{source}: tasks.{index}.name: {name} is there twice")
-    tasks = tuple(_task(task, f"{source}: tasks.{i} ({task.name})") for i, task in enumerate(stated.tasks))
+    tasks = tuple(_task(task, stated, f"{source}: tasks.{i} ({task.name})") for i, task in enumerate(stated.tasks))
     return Suite(stated.name, stated.version, stated.title, tasks)
 
 
-def _task(stated: _StatedTask, where: str) -> Task:
-    kind = KINDS.get(stated.kind)
+def _task(task: _StatedTask, suite: _StatedSuite, where: str) -> Task:
+    kind = KINDS.get(task.kind)
     if kind is None:
-        raise SuiteError(f"{where}: kind: there is no {stated.kind!r}, but {', '.join(KINDS)}")
+        raise SuiteError(f"{where}: kind: there is no {task.kind!r}, but {', '.join(KINDS)}")
+    if task.domain not in suite.domains:
+        raise SuiteError(f"{where}: domain: must be {', '.join(map(repr, suite.domains))}, not {task.domain!r}")
     try:
-        parameters = kind.parameters.model_validate(stated.parameters)
+        parameters = kind.parameters.model_validate(task.parameters)
     except ValidationError as error:
         raise SuiteError(f"{where}: parameters.{one_line(error)}") from None
-    return Task(stated.name, stated.kind, stated.dataset, stated.domain, parameters, stated.time_limit_s)
+    return Task(
+        name=task.name,
+        kind=task.kind,
+        dataset=task.dataset,
+        domain=task.domain,
+        parameters=parameters,
+        time_limit_s=task.time_limit_s,
+        model_domain=suite.domains[task.domain],
+        failed_share=suite.failed_share if task.failed_share is None else task.failed_share,
+        release_name=task.release_name,
+        release_baselines=task.release_baselines,
+        source=task.source,
+        import_lines=task.import_lines,
+    )

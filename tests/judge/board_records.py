@@ -27,7 +27,15 @@ def digest(text: str) -> str:
 
 
 def task(name: str, kind: str, domain: str) -> Task:
-    return Task(name=name, kind=kind, dataset=f"{name}@1", domain=domain, parameters={}, time_limit_s=600.0)
+    return Task(
+        name=name,
+        kind=kind,
+        dataset=f"{name}@1",
+        domain=domain,
+        model_domain=domain,
+        parameters={},
+        time_limit_s=600.0,
+    )
 
 
 SUITE = Suite(

@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from ase import Atoms
@@ -17,11 +18,18 @@ from ase.build import bulk
 from ase.calculators.emt import EMT
 from rich.console import Console
 
+from judge.attempts import DeathWatch, read_history
 from judge.config import JudgeSettings
 from judge.evaluate import Request, Summary, evaluate
+from judge.plan import Circumstances, Unit, make_plan, make_unit
 from judge.records import Result
+from judge.report import UnitReport
 from judge.results import load_results
+from judge.runner import Runner
+from judge.testset import read_testset
+from judge.unit import Place
 from sandbox.driver import Image
+from sandbox.guest_archive import guest_version
 from sandbox.limits import Limits
 from sandbox.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
@@ -32,7 +40,9 @@ from tasks.card import Card, Table
 from tasks.card import LabelSet as Theory
 from tasks.dataset import Dataset, save_dataset
 from tasks.frames import Frames
+from tasks.kind import Kind, Parameters
 from tasks.predictions import Labels
+from tasks.suite import Task
 
 ROOT = Path(__file__).parents[2]
 EMT_FOLDER = ROOT / "submissions" / "examples" / "emt"
@@ -185,6 +195,39 @@ class World:
         said = StringIO()
         reporter = Reporter(Console(file=said, width=200))
         return evaluate(self.settings, Request(**request), reporter), said.getvalue()  # type: ignore[arg-type]
+
+    def unit(self, submission: Submission, kind: Kind, limits: Limits | None = None, **task: Any) -> Unit:
+        """`submission` at a task of `kind`, any kind, on the copper."""
+        parameters: Parameters = task.pop("parameters", None) or kind.parameters()
+        stated: dict[str, Any] = {
+            "name": kind.name.replace("_", "-"),
+            "kind": kind.name,
+            "dataset": "copper@1",
+            "domain": "Inorganic Materials",
+            "model_domain": "Inorganic Materials",
+            "time_limit_s": 60.0,
+            **task,
+        }
+        chosen = Task(parameters=parameters, **stated)
+        testset = read_testset(self.settings.data, chosen.dataset)
+        common = Circumstances(guest_version(), limits or self.settings.limits, "this machine")
+        return make_unit(submission, chosen, kind, testset, common)
+
+    def run_unit(self, unit: Unit, retry_held: bool = False) -> UnitReport:
+        """Observes and measures `unit` as `judge evaluate` does, in this process."""
+        runner = Runner(
+            place=Place(self.store, self.settings.data),
+            open_sandbox=lambda: ProcessDriver(RunDir(self.settings.run_dir)),
+            hardware=lambda gpu: "this machine",
+            gpus=(),
+            reporter=Reporter(Console(file=StringIO())),
+            beat_s=0.2,
+            watch=DeathWatch(self.store, 2.0),
+            retry_held=retry_held,
+        )
+        history = read_history(self.store, unit.prefix)
+        (report,) = runner.run(make_plan([unit], {unit.prefix: history}, self.store.exists, retry_held))
+        return report
 
     def results(self) -> list[Result]:
         """The results that count."""

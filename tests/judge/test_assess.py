@@ -24,6 +24,15 @@ from tasks.predictions import Cause
         ({Cause.OVER_TIME: 9}, Verdict.OK),
         ({Cause.OVER_TIME: 10}, Verdict.TIME_LIMIT),
         ({Cause.OUT_OF_MEMORY: 10}, Verdict.TOO_MANY_FAILURES),
+        ({Cause.UNSTABLE: 10}, Verdict.OK),
+        ({Cause.UNSTABLE: 9, Cause.NOT_CONVERGED: 1}, Verdict.OK),
+        ({Cause.UNSTABLE: 4, Cause.NOT_CONVERGED: 6}, Verdict.TOO_MANY_FAILURES),
+        ({Cause.INCONSISTENT: 1}, Verdict.OK),
+        ({Cause.INCONSISTENT: 6}, Verdict.TOO_MANY_FAILURES),
+        ({Cause.ERROR: 2, Cause.MISSING: 1}, Verdict.TOO_MANY_FAILURES),
+        ({Cause.UNSUPPORTED: 6, Cause.MISSING: 4}, Verdict.TOO_MANY_FAILURES),
+        ({Cause.MISSING: 5}, Verdict.OK),
+        ({Cause.MISSING: 6}, Verdict.TOO_MANY_FAILURES),
     ],
 )
 def test_verdict_of_ten_items(failures: dict[Cause, int], verdict: Verdict) -> None:
@@ -39,3 +48,31 @@ def test_memory_of_the_gpu_is_named_only_where_there_is_one() -> None:
 def test_a_run_that_exploded_is_said_to_have() -> None:
     said = assess(3, {Cause.EXPLODED: 3}, 0.5, on_gpu=False)
     assert said == (Verdict.OK, "Completed; 3 of 3 runs: exploded.")
+
+
+def test_a_crystal_found_unstable_is_said_to_be() -> None:
+    said = assess(4, {Cause.UNSTABLE: 2}, 0.5, on_gpu=False)
+    assert said == (Verdict.OK, "Completed; 2 of 4 crystals: unstable.")
+
+
+def test_what_was_stopped_early_says_after_what() -> None:
+    said = assess(10, {Cause.UNSUPPORTED: 4, Cause.ERROR: 2, Cause.MISSING: 3}, 0.5, on_gpu=False)
+    assert said.sentence == (
+        "Stopped early after 6 failures of 10 items (4 unsupported, 2 error); 3 were not asked any more."
+    )
+
+
+def test_answers_that_a_fresh_start_contradicts_are_told_before_all_else_where_they_leave_no_number() -> None:
+    failures = {Cause.INCONSISTENT: 2, Cause.ERROR: 3}
+    said = assess(100, failures, 0.5, on_gpu=False, has_number=False)
+    assert said.verdict is Verdict.TOO_MANY_FAILURES
+    assert "2 of 100 items differently" in said.sentence
+    said = assess(100, failures, 0.5, on_gpu=False)
+    assert said == (Verdict.OK, "Completed; 5 of 100 items failed (3 error, 2 inconsistent).")
+
+
+def test_the_share_is_the_tasks() -> None:
+    failures = {Cause.ERROR: 3}
+    assert assess(10, failures, 0.3, on_gpu=False).verdict is Verdict.OK
+    assert assess(10, failures, 0.29, on_gpu=False).verdict is Verdict.TOO_MANY_FAILURES
+    assert assess(10, {Cause.ERROR: 9}, 1.0, on_gpu=False).verdict is Verdict.OK

@@ -64,6 +64,10 @@ def test_a_person_is_told_what_was_done_and_what_is_next(world: World) -> None:
         (("evaluate", "nobody"), 2, "no submission 'nobody'"),
         (("evaluate", "--all", "--suite", "missing.toml"), 2, "missing.toml"),
         (("evaluate", "--all", "--gpus", "GPU-0"), 3, "GPU-0 is not in this machine"),
+        (("evaluate", "--all", "--budget", "nan"), 2, "--budget must be more than 0 hours, not nan"),
+        (("plan", "nobody"), 2, "no submission 'nobody'"),
+        (("plan", "--suite", "missing.toml"), 2, "missing.toml"),
+        (("plan", "--task", "tin"), 2, "has no task 'tin': it has copper, nickel"),
         (("show", "nobody"), 2, "no submission 'nobody'"),
         (("site", "serve"), 2, "judge site build"),
     ],
@@ -141,12 +145,13 @@ def test_two_judges_at_once_share_the_work_and_double_nothing(world: World) -> N
 
 def test_data_are_imported_listed_and_verified(world: World) -> None:
     world.write_settings()
-    write(world.root / "platinum.extxyz", labelled("Pt", 3), format="extxyz")
+    write(world.root / "platinum.extxyz", labelled("Pt", 10), format="extxyz")
     options = ("--name", "platinum", "--version", "1", "--domain", "Inorganic Materials", "--label-set", "EMT")
+    options += ("--units", "ase")
     status, out, err = world.run("data", "import", "extxyz", "platinum.extxyz", *options)
     assert status == 0, err
-    assert "3 structures of at most 8 atoms, 24 in all" in out
-    assert "elements: Pt" in out
+    assert "10 structures of 8 atoms, 80 in all" in out
+    assert "elements (in structures): Pt 10" in out
     status, _, err = world.run("data", "import", "extxyz", "platinum.extxyz", *options)
     assert status == 2
     assert "exists already" in err

@@ -34,9 +34,11 @@ def test_the_environment_overrides_the_file(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('driver = "podman"', "driver"),
-        ("[limits]\npids = 1", r"limits\.pids"),
+        ('driver = "podman"', r"driver: must be 'docker' or 'process', not 'podman'"),
+        ("[limits]\npids = 1", r"LAMBENCH_LIMITS__PIDS: limits\.pids: must be at least 16, not 1"),
         ('colour = "red"', "colour: there is no such setting"),
+        ("failed_share = 0.4", "failed_share: there is no such setting"),  # a task's, not the judge's
+        ("beat_s = 0", "beat_s: must be greater than 0, not 0"),
         ("driver =", "judge.toml"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 
 from judge.items_file import pack_items, unpack_items
 from judge.observation_file import observation_path, read_observation, store_observation
+from judge.provenance import judge_commit
 from submissions.store import LocalStore, StoreError
 from tasks.kind import Observation
 from tasks.measurement import Items
@@ -70,3 +71,23 @@ def test_other_bytes_are_no_items() -> None:
     for data in (b"", b"\xff" * 64, pack_items(Items([], [], [], np.zeros(0, np.int8), {}))[:-1]):
         with pytest.raises(ValueError, match="not a file"):
             unpack_items(data)
+
+
+@pytest.mark.parametrize(
+    ("files", "commit"),
+    [
+        ({"HEAD": "ref: refs/heads/main\n", "refs/heads/main": "a" * 40 + "\n"}, "a" * 40),
+        ({"HEAD": "ref: refs/heads/x\n", "packed-refs": f"# pack-refs\n{'b' * 40} refs/heads/x\n"}, "b" * 40),
+        ({"HEAD": "c" * 40 + "\n"}, "c" * 40),
+        ({"HEAD": "ref: refs/heads/gone\n"}, ""),
+        ({"HEAD": "ref: refs/heads/gone\n", "packed-refs": f"{'b' * 40} refs/heads/x\n"}, ""),
+        ({"HEAD": "nonsense\n"}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_commit_that_is_checked_out(tmp_path: Path, files: dict[str, str], commit: str) -> None:
+    for name, text in files.items():
+        path = tmp_path / ".git" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert judge_commit(tmp_path) == commit

@@ -9,6 +9,7 @@ import pytest
 from judge.keys import hash_of, observation_key, result_key, verdict_key
 from sandbox.limits import Limits
 from sandbox.verdict import Verdict
+from tasks.card import D3
 from tasks.kind import Parameters
 
 
@@ -27,6 +28,8 @@ OBSERVED: dict[str, Any] = {
     "parameters": Steps(),
     "frames_sha256": "f",
     "limits": Limits(cpus=2),
+    "failed_share": 0.5,
+    "dispersion": None,
     "hardware": "this",
 }
 MEASURED: dict[str, Any] = {
@@ -62,10 +65,17 @@ def test_keys_are_32_hexadecimal_digits_and_always_the_same() -> None:
         {"frames_sha256": "g"},
         {"limits": Limits(cpus=2, task_s=1)},
         {"limits": Limits(cpus=1)},
+        {"failed_share": 0.25},
+        {"dispersion": D3(functional="pbe")},
     ],
 )
 def test_each_part_of_the_question_changes_the_observation_key(change: dict[str, Any]) -> None:
     assert observation_key(**{**OBSERVED, **change}) != observation_key(**OBSERVED)
+
+
+def test_each_way_of_adding_dispersion_has_its_key() -> None:
+    stated = [None, D3(functional="pbe"), D3(functional="pbe", damping="zero"), D3(functional="r2scan")]
+    assert len({observation_key(**{**OBSERVED, "dispersion": d3}) for d3 in stated}) == 4
 
 
 def test_hardware_counts_for_timings_only() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from judge.attempts import Attempt, History
+from judge.correction import UNLABELLED_KINDS, correction_of
 from judge.items_file import result_path
 from judge.plan import Circumstances, Planned, Step, Unit, make_plan, make_unit
 from judge.records import Claim, End
@@ -14,14 +15,25 @@ from judge.testset import TestSet
 from sandbox.limits import Limits
 from sandbox.verdict import FaultCause, Verdict
 from submissions.records import ImageRecord, LabelSet, ModelCard, PreflightReport, Submission, utc_now
+from tasks.card import D3
+from tasks.card import LabelSet as Theory
 from tasks.kinds import KINDS
 from tasks.suite import Task
 
 COMMON = Circumstances("guest", Limits(cpus=1), "this machine")
 
 
-def a_unit(declared: str | None = None, label_sets: tuple[str, ...] = ("PBE", "r2SCAN"), **testset: Any) -> Unit:
-    labels = {"Molecules": LabelSet(name=declared)} if declared else {}
+def a_unit(
+    declared: str | None = None,
+    label_sets: tuple[str, ...] = ("PBE", "r2SCAN"),
+    *,
+    dispersion: bool = False,
+    kind: str = "labelled_frames",
+    task: dict[str, Any] | None = None,
+    **testset: Any,
+) -> Unit:
+    """A unit of a submission that declares `declared` for molecules, at a data set with these `label_sets`."""
+    labels = {"Molecules": LabelSet(name=declared, dispersion=dispersion)} if declared else {}
     submission = Submission(
         id="m-0123456789ab",
         created=utc_now(),
@@ -29,13 +41,20 @@ def a_unit(declared: str | None = None, label_sets: tuple[str, ...] = ("PBE", "r
         image=ImageRecord(reference="m", id="sha256:0"),
         preflight=PreflightReport(checks=()),
     )
-    kind = KINDS["labelled_frames"]
-    task = Task("t", kind.name, "d@1", "Molecules", kind.parameters(), 12.0)
+    stated: dict[str, Any] = {
+        "name": "t",
+        "kind": kind,
+        "dataset": "d@1",
+        "domain": "Molecules",
+        "model_domain": "Molecules",
+        "parameters": KINDS[kind].parameters(),
+        "time_limit_s": 12.0,
+        **(task or {}),
+    }
     facts = {"frames_sha256": "f", "labels_sha256": "l", "table_sha256": "t", "reference_sha256": "r", **testset}
     default = label_sets[0] if label_sets else None
-    return make_unit(
-        submission, task, kind, TestSet("d@1", label_sets=label_sets, default_label_set=default, **facts), COMMON
-    )
+    known = TestSet("d@1", label_sets=label_sets, default_label_set=default, **facts)
+    return make_unit(submission, Task(**stated), KINDS[kind], known, COMMON)
 
 
 def attempt(n: int, verdict: Verdict | None = None, fault: FaultCause | None = None) -> Attempt:
@@ -112,3 +131,81 @@ def test_without_labels_the_declared_set_still_chooses_the_head() -> None:
 
 def test_the_tasks_time_limit_is_the_containers() -> None:
     assert a_unit().limits == Limits(cpus=1, task_s=12.0)
+
+
+def test_the_model_is_asked_as_its_own_domain_whatever_the_suite_calls_it() -> None:
+    """A suite's own name of a domain is for the reader: another one asks the model nothing else."""
+    five = a_unit("r2SCAN", task={"domain": "Small molecules"})
+    assert (five.label_set, five.declared) == ("r2SCAN", True)
+    assert five.prefix == a_unit("r2SCAN").prefix
+    other = a_unit("r2SCAN", task={"model_domain": "Catalysis"})
+    assert (other.label_set, other.declared) == ("PBE", False)
+    assert other.prefix != a_unit().prefix
+
+
+def test_another_share_of_failures_is_another_observation() -> None:
+    assert a_unit(task={"failed_share": 0.25}).prefix != a_unit(task={"failed_share": 0.5}).prefix == a_unit().prefix
+
+
+D3_OF_PBE = D3(functional="pbe")
+DISPERSED = Theory(theory="PBE with D3", dispersion=True, d3=D3_OF_PBE)
+DISPERSED_SOMEHOW = Theory(theory="PBE with something", dispersion=True)
+BARE = Theory(theory="PBE", dispersion=False)
+
+
+@pytest.mark.parametrize("kind", ["labelled_frames", "energy_differences"])
+@pytest.mark.parametrize(
+    ("theory", "dispersion", "added", "said"),
+    [
+        (DISPERSED, False, D3_OF_PBE, "DFT-D3(pbe, bj) was added"),
+        (DISPERSED, True, None, ""),
+        (DISPERSED, None, None, "does not say"),
+        (DISPERSED_SOMEHOW, False, None, "states no D3"),
+        (DISPERSED_SOMEHOW, True, None, ""),
+        (DISPERSED_SOMEHOW, None, None, "does not say"),
+        (BARE, False, None, ""),
+        (BARE, True, None, "the labels have none"),
+        (BARE, None, None, ""),
+        (None, False, None, ""),
+        (None, True, None, ""),
+        (None, None, None, ""),
+    ],
+)
+def test_dispersion_is_added_in_one_case_only(
+    kind: str, theory: Theory | None, dispersion: bool | None, added: D3 | None, said: str
+) -> None:
+    """Labels: with D3 stated, with dispersion of another sort, without. Model: without, with, silent."""
+    unit = a_unit(
+        None if dispersion is None else "PBE",
+        () if theory is None else ("PBE",),
+        dispersion=bool(dispersion),
+        kind=kind,
+        theories={} if theory is None else {"PBE": theory},
+    )
+    assert unit.correction.d3 == added
+    assert said in unit.correction.note
+    assert bool(said) is bool(unit.correction.note)
+
+
+def test_dispersion_is_never_added_where_nothing_is_held_against_a_label() -> None:
+    declared = LabelSet(name="PBE", dispersion=False)
+    assert {"nve", "efficiency", "physicality"} == UNLABELLED_KINDS
+    for kind in UNLABELLED_KINDS:
+        assert correction_of(kind, DISPERSED, declared) == (None, "")
+    for kind in ("nve", "efficiency"):
+        unit = a_unit("PBE", dispersion=False, kind=kind, theories={"PBE": DISPERSED})
+        assert unit.correction == (None, "")
+
+
+def test_what_the_labels_say_of_dispersion_changes_the_key_only_where_it_is_added() -> None:
+    plain = a_unit("PBE").prefix
+    for theory in (BARE, DISPERSED_SOMEHOW):
+        assert a_unit("PBE", theories={"PBE": theory}).prefix == plain
+    added = a_unit("PBE", theories={"PBE": DISPERSED}).prefix
+    assert added != plain
+    assert a_unit("PBE", dispersion=True, theories={"PBE": DISPERSED}).prefix == plain
+    of_another = a_unit("r2SCAN", theories={"PBE": DISPERSED, "r2SCAN": BARE})
+    assert of_another.correction.d3 is None
+    zero = Theory(theory="PBE with D3", dispersion=True, d3=D3(functional="pbe", damping="zero"))
+    assert a_unit("PBE", theories={"PBE": zero}).prefix not in (plain, added)
+    assert a_unit("HF", theories={"PBE": DISPERSED}).correction.d3 == D3_OF_PBE  # held against the default labels

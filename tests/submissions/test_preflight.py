@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ase.calculators.emt import EMT
 
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.card_file import CardError, read_card
-from submissions.preflight import measure_model
+from submissions.preflight import measure_model, time_larger
 from submissions.probes import (
     ForceConsistency,
     batch_difference,
@@ -25,7 +26,7 @@ from submissions.probes import (
     invariances,
     public_structures,
 )
-from submissions.records import Submission, submission_id
+from submissions.records import PreflightReport, Submission, submission_id
 from submissions.store import LocalStore
 from tasks.calculator import InProcessCalculator
 
@@ -99,9 +100,37 @@ def test_charge_and_spin() -> None:
 
 
 def test_a_direct_force_model_is_reported_and_not_refused() -> None:
-    checks = {check.name: check for check in measure_model(model(Twisted()))}
+    checks = {check.name: check for check in measure_model(model(Twisted())).checks}
     assert checks["forces = −∇E, copper crystal"].passed is False
     assert not checks["forces = −∇E, copper crystal"].gating
+
+
+class PerAtom(EMT):
+    """Four milliseconds a call, and one more an atom."""
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        time.sleep(4e-3 + 1e-3 * len(atoms))
+        super().calculate(atoms, list(properties), list(system_changes))
+
+
+def test_what_each_structure_takes_is_recorded_and_larger_cells_are_timed_too() -> None:
+    timings = measure_model(model(PerAtom())).timings
+    public = public_structures()
+    known = [len(public[name]) for name in ("copper crystal", "water", "ethanol", "platinum slab")]
+    assert [timing.n_atoms for timing in timings] == [*known, 32, 108]
+    for timing in timings:
+        assert timing.seconds >= 4e-3 + 1e-3 * timing.n_atoms
+        assert timing.seconds < 0.05 + 2e-3 * timing.n_atoms
+
+
+def test_no_larger_cell_is_timed_where_that_would_take_long_or_there_is_none() -> None:
+    assert time_larger(model(), copper(), 0.1) == []
+    assert time_larger(model(), public_structures()["water"], 1e-4) == []
+    assert [t.n_atoms for t in time_larger(model(), copper(), 1e-4)] == [32, 108]
+
+
+def test_a_report_from_before_there_were_timings_is_read() -> None:
+    assert PreflightReport.model_validate_json('{"checks": [], "batch": true}').timings == ()
 
 
 class Nan(Charged):
@@ -167,6 +196,9 @@ def test_submitting_a_folder(tmp_path: Path) -> None:
     first = submit(*arguments, "--json", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     submission = Submission.model_validate_json(first.stdout)
+    assert max(timing.n_atoms for timing in submission.preflight.timings) == 108
+    assert submission.preflight.startup_s
+    assert submission.preflight.startup_s > 0
     stored = LocalStore(tmp_path / "var/store").get(f"submissions/{submission.id}/submission.json")
     assert Submission.model_validate_json(stored) == submission
     again = submit(*arguments, cwd=tmp_path)

@@ -1,146 +1,515 @@
-"""Timing: what is asked, what is counted, and what a slow, failing or stressless model leaves."""
+"""Timing: what is asked, what is counted, and what a slow, failing, cheating or memory-hungry model leaves."""
 
 from __future__ import annotations
 
 import itertools
-import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from ase import Atoms
 from ase.build import bulk, molecule
+from ase.calculators.calculator import all_changes
 from ase.calculators.emt import EMT
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks import timing
 from tasks.calculator import InProcessCalculator
 from tasks.dataset import Dataset, load_dataset
-from tasks.efficiency import Efficiency, EfficiencyParameters, time_reference
+from tasks.efficiency import Efficiency, EfficiencyParameters
+from tasks.efficiency_metrics import FAILURE_COST, time_metrics
 from tasks.frames import Frames
-from tasks.kind import Observation, Watch
+from tasks.kind import HostTooNoisy, Observation, Rechecking, Watch
+from tasks.measurement import Measurement
 from tasks.predictions import Cause, Predictions, Properties
-from tasks.replicate import repeats, replicated
+from tasks.replicate import Counts, largest_that_fits, part_of, repeats, replicated, smaller_repeats, spread_over
+from tasks.timing import Host
 from tests.tasks.made_up import make_dataset
 
 KIND = Efficiency()
 
 
-class Records(InProcessCalculator):
-    """EMT that remembers what it was asked, and fails at some calls."""
+@pytest.fixture(autouse=True)
+def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clocks here are even: a look at the host need not be long."""
+    monkeypatch.setattr(timing, "N_REFERENCE", 3)
 
-    def __init__(self, fails_at: tuple[int, ...] = (), stress: bool = True) -> None:
-        super().__init__(EMT())
+
+class Clock:
+    """A clock that advances 1 ms at each look, and by what a model takes."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1e-3
+        return self.now
+
+
+class Records(InProcessCalculator):
+    """A model that remembers what it was asked, fails at some calls, and takes its time on `clock`."""
+
+    def __init__(
+        self,
+        calculator: Any = None,
+        fails_at: tuple[int, ...] = (),
+        offers: Properties = ("energy", "forces", "stress"),
+        max_atoms_per_batch: int = 64,
+        takes: Callable[[int, int], float] = lambda call, atoms: 0.0,
+    ) -> None:
+        super().__init__(calculator or EMT(), max_atoms_per_batch)
+        self.clock = Clock()
         self.asked: list[tuple[Frames, Properties]] = []
-        self._fails_at, self._stress = fails_at, stress
+        self._fails_at, self._offers, self._takes = fails_at, offers, takes
 
     @property
     def properties(self) -> Properties:
-        return ("energy", "forces", "stress") if self._stress else ("energy", "forces")
+        return self._offers
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
+        self.clock.now += self._takes(len(self.asked), len(frames.numbers))
         self.asked.append((frames, properties))
         answer = super().compute(frames, properties)
         if len(self.asked) - 1 in self._fails_at:
-            failure = np.full(len(frames), Cause.OUT_OF_MEMORY, np.int8)
+            failure = np.full(len(frames), Cause.ERROR, np.int8)
             return Predictions(answer.energy * np.nan, answer.forces, answer.stress, failure)
         return answer
+
+    def watch(self, deadline: float = np.inf, echo: Callable[[int], float] | None = None) -> Watch:
+        return Watch(self.clock, deadline, echo=echo)
 
 
 def cells() -> Dataset:
     return make_dataset(Frames.from_atoms([bulk("Cu", cubic=True), bulk("Al", cubic=True)]), None)
 
 
-def observe(model: Records, parameters: EfficiencyParameters, watch: Watch, data: Dataset | None = None) -> Observation:
-    return KIND.observe((data or cells()).structures, parameters, model, watch)
+def small(**stated: Any) -> EfficiencyParameters:
+    return EfficiencyParameters(**{"n_frames": 6, "max_atoms": 40, "n_batches": 0, **stated})
 
 
-def test_every_frame_is_new_and_follows_one_of_its_shape(watch: Watch) -> None:
-    model, parameters = Records(), EfficiencyParameters(n_frames=6, max_atoms=40)
-    seen = observe(model, parameters, watch)
+def observe(
+    model: Records, parameters: EfficiencyParameters, data: Dataset | None = None, watch: Watch | None = None
+) -> Observation:
+    return KIND.observe((data or cells()).structures, parameters, model, watch or model.watch())
+
+
+def measure(seen: Observation, parameters: EfficiencyParameters, data: Dataset | None = None) -> Measurement:
+    return KIND.measure(seen, data or cells(), parameters, None)
+
+
+def value(measured: Measurement, name: str) -> float:
+    found = measured.metrics[name].value
+    assert found is not None
+    return found
+
+
+# What is asked.
+
+
+def test_the_defaults_are_a_thousand_frames_of_800_to_1000_atoms() -> None:
+    stated = EfficiencyParameters()
+    assert (stated.n_frames, stated.smallest, stated.max_atoms) == (1000, 800, 1000)
+    assert (stated.n_warm_up, stated.n_rechecked) == (100, 50)
+    with pytest.raises(ValueError, match="min_atoms"):
+        EfficiencyParameters(min_atoms=200, max_atoms=100)
+
+
+def test_every_frame_is_new_and_follows_one_of_its_shape() -> None:
+    model, parameters = Records(), small()
+    seen = observe(model, parameters)
     assert len(model.asked) == 12
     assert all(len(frames) == 1 and asked == ("energy", "forces", "stress") for frames, asked in model.asked)
     for first, second in pairs(model.asked):
         np.testing.assert_array_equal(first[0].numbers, second[0].numbers)
         np.testing.assert_array_equal(first[0].cell, second[0].cell)
     assert len({frames.sha256() for frames, _ in model.asked}) == 12
-    assert seen.arrays["n_atoms"].max() <= 40
+    assert {int(f.numbers[0]) for f, _ in model.asked[:4]} == {13, 29}  # all structures in turn
+    assert (seen.arrays["n_atoms"] == 32).all()
     again = Records()
-    observe(again, parameters, watch)
+    observe(again, parameters)
     assert [f.sha256() for f, _ in again.asked] == [f.sha256() for f, _ in model.asked]
 
 
-def pairs(asked: list[tuple[Frames, Properties]]) -> list[tuple[tuple[Frames, Properties], ...]]:
-    return [tuple(asked[i : i + 2]) for i in range(0, len(asked), 2)]
+def pairs(asked: list[tuple[Frames, Properties]]) -> Iterator[tuple[tuple[Frames, Properties], ...]]:
+    return (tuple(asked[i : i + 2]) for i in range(0, len(asked), 2))
 
 
-def test_times_are_those_of_the_clock() -> None:
-    """A clock that advances 1 ms at each look: every call takes 1 ms."""
-    ticks = itertools.count()
-    data, parameters = cells(), EfficiencyParameters(n_frames=20, max_atoms=32)
-    watch = Watch(lambda: next(ticks) * 1e-3, echo=lambda nbytes: 50e-6)
-    measured = KIND.measure(observe(Records(), parameters, watch), data, parameters, None)
-    values = {name: metric.value for name, metric in measured.metrics.items()}
-    for name in ("time_mean", "time_median", "time_p95", "time_cold"):
-        assert values[name] == pytest.approx(1000.0 / 32)
-    assert values["wire_cost"] == pytest.approx(50.0)
-    assert measured.metrics["wire_cost"].unit == "µs"
-    assert measured.items.columns["warm_up"].sum() == 2
-
-
-def test_a_failed_frame_is_counted(watch: Watch) -> None:
-    parameters = EfficiencyParameters(n_frames=5, max_atoms=8)
-    seen = observe(Records(fails_at=(5,)), parameters, watch)
-    assert seen.arrays["failure"].tolist() == [0, 0, Cause.OUT_OF_MEMORY, 0, 0]
-    measured = KIND.measure(seen, cells(), parameters, None)
-    assert measured.metrics["time_mean"].n_failed == 1
-    assert measured.metrics["time_mean"].n_items == 5
-    assert "wire_cost" not in measured.metrics
-
-
-def test_what_is_not_reached_is_over_time() -> None:
-    ticks = itertools.count()
-    parameters = EfficiencyParameters(n_frames=5, max_atoms=8)
-    # Ten looks for the reference, then about five for each frame: there is time for two or three.
-    hurried = Watch(lambda: float(next(ticks)), deadline=26.0)
-    model = Records()
-    seen = observe(model, parameters, hurried)
-    done = len(model.asked) // 2
-    assert 0 < done < 5
-    assert seen.arrays["failure"].tolist() == [0] * done + [Cause.OVER_TIME] * (5 - done)
-    assert np.isnan(seen.arrays["seconds"][done:]).all()
-
-
-def test_without_stress_energy_and_forces_are_timed_and_it_says_so(watch: Watch) -> None:
-    model, parameters = Records(stress=False), EfficiencyParameters(n_frames=2, max_atoms=8)
-    seen = observe(model, parameters, watch)
+def test_without_stress_energy_and_forces_are_timed_and_it_says_so() -> None:
+    model, parameters = Records(offers=("energy", "forces")), small()
+    measured = measure(observe(model, parameters), parameters)
     assert {asked for _, asked in model.asked} == {("energy", "forces")}
-    assert "not offered" in KIND.measure(seen, cells(), parameters, None).notes["stress"]
+    assert "not offered" in measured.notes["stress"]
+    assert value(measured, "n_with_stress") == 0
+    parameters = small(n_frames=2)
+    assert value(measure(observe(Records(), parameters), parameters), "n_with_stress") == 2
 
 
-@given(edges=st.tuples(*[st.floats(2.0, 12.0)] * 3), n_atoms=st.integers(1, 20), max_atoms=st.integers(20, 1000))
-def test_cells_grow_to_the_budget_and_stay_compact(
-    edges: tuple[float, float, float], n_atoms: int, max_atoms: int
+def test_without_forces_nothing_is_timed() -> None:
+    model, parameters = Records(offers=("energy",)), small()
+    assert observe(model, parameters).arrays["failure"].tolist() == [Cause.UNSUPPORTED] * 6
+    assert not model.asked
+
+
+def test_the_estimate_counts_what_is_asked() -> None:
+    model, parameters = Records(max_atoms_per_batch=20_000), small(n_frames=10)
+    seen = observe(model, parameters)
+    KIND.recheck(seen, cells().structures, parameters, model, model.watch())
+    work = KIND.work(cells().structures, parameters)
+    assert work.frames == len(model.asked)
+    # The parts that are asked about are smaller than the whole that the estimate takes them for.
+    assert 0.8 * work.atoms < sum(len(frames.numbers) for frames, _ in model.asked) <= work.atoms
+
+
+# Sizes.
+
+
+@settings(max_examples=60)
+@given(
+    edges=st.tuples(*[st.floats(2.0, 30.0)] * 3),
+    pbc=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    n_atoms=st.integers(2, 60),
+)
+def test_cells_are_replicated_into_the_range_shortest_axes_most(
+    edges: tuple[float, float, float], pbc: tuple[bool, bool, bool], n_atoms: int
 ) -> None:
-    counts = repeats(np.diag(edges), (True, True, True), n_atoms, max_atoms)
-    atoms = n_atoms * int(np.prod(counts))
-    assert atoms <= max_atoms
-    lengths = np.array(counts) * edges
-    shortest = int(np.argmin(lengths))
-    assert atoms // counts[shortest] * (counts[shortest] + 1) > max_atoms
+    """Against every product of three counts."""
+    lengths = np.array(edges)
+    counts = repeats(np.diag(lengths), pbc, n_atoms, 80, 100)
+    axes = [axis for axis in range(3) if pbc[axis]]
+    most = [100 // n_atoms if periodic else 1 for periodic in pbc]
+    possible = [
+        (a, b, c)
+        for a in range(1, most[0] + 1)
+        for b in range(1, min(most[1], 100 // (n_atoms * a)) + 1)
+        for c in range(1, min(most[2], 100 // (n_atoms * a * b)) + 1)
+    ]
+    atoms = {(a, b, c): a * b * c * n_atoms for a, b, c in possible}
+    in_range = [c for c in possible if atoms[c] >= 80]
+    assert counts in possible
+    if not axes:
+        return
+    edges_of = {c: [c[axis] * edges[axis] for axis in axes] for c in possible}
+    elongation = {c: max(each) / min(each) for c, each in edges_of.items()}
+    if in_range:
+        assert counts in in_range
+        assert elongation[counts] <= min(elongation[c] for c in in_range) + 1e-5
+    else:
+        assert atoms[counts] == max(atoms.values())
+    for one, other in itertools.permutations(axes, 2):
+        assert not (lengths[one] < lengths[other] and counts[one] < counts[other])
+
+
+def test_a_cubic_cell_of_four_atoms_has_864() -> None:
+    assert repeats(np.eye(3) * 4.0, (True, True, True), 4, 800, 1000) == (6, 6, 6)
+    assert repeats(np.diag([4.0, 4.0, 100.0]), (True, True, False), 4, 800, 1000) == (15, 15, 1)
+    assert repeats(np.diag([4.0, 4.0, 24.0]), (True, True, True), 24, 800, 1000) == (6, 6, 1)
+
+
+@given(limit=st.integers(0, 20), n=st.integers(1, 20))
+def test_bisection_finds_the_largest_that_fits_and_asks_few(limit: int, n: int) -> None:
+    sizes: list[Counts] = [(k, 1, 1) for k in range(1, n + 1)]
+    tried: list[int] = []
+
+    def fits(counts: Counts) -> bool:
+        tried.append(counts[0])
+        return counts[0] <= limit
+
+    found = largest_that_fits(sizes, fits)
+    assert found == ((min(limit, n), 1, 1) if limit else None)
+    assert len(tried) <= n.bit_length()
+
+
+class HasLittleMemory(EMT):
+    """EMT that raises what an allocator raises, beyond a number of atoms."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+        self.tried: list[int] = []
+
+    def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
+        self.tried.append(len(atoms))
+        if len(atoms) > self.most:
+            raise MemoryError("no more")
+        super().calculate(atoms, properties, system_changes)
+
+
+@pytest.mark.parametrize("most", [4, 60, 71, 72, 107, 500])
+def test_what_does_not_fit_is_timed_at_the_largest_size_that_does(most: int) -> None:
+    data, parameters = cells(), small(max_atoms=256, n_frames=4)
+    calculator = HasLittleMemory(most)
+    seen = observe(Records(calculator), parameters, data)
+    compact = smaller_repeats(np.eye(3), (True, True, True), (4, 4, 4))
+    assert {8, 12, 18, 27} <= {int(np.prod(counts)) for counts in compact}
+    sizes = [4 * int(np.prod(counts)) for counts in compact] + [256]
+    largest = max(size for size in sizes if size <= most)
+    assert seen.arrays["n_atoms"].tolist() == [largest] * 4
+    assert seen.arrays["failure"].tolist() == [0] * 4
+    # One search for each of the two structures, not for each of the four frames.
+    assert len(calculator.tried) <= 8 + 2 * (1 + len(sizes).bit_length())
+    measured = measure(seen, parameters, data)
+    assert value(measured, "n_reduced") == (0 if largest == 256 else 4)
+    assert value(measured, "atoms_max") == value(measured, "atoms_mean") == largest
+    assert ("sizes" in measured.notes) == (largest < 256)
+
+
+def test_what_fits_in_no_size_has_failed_for_want_of_memory() -> None:
+    parameters = small(max_atoms=256, n_frames=4)
+    seen = observe(Records(HasLittleMemory(3)), parameters)
+    assert seen.arrays["failure"].tolist() == [Cause.OUT_OF_MEMORY] * 4
+    assert np.isnan(seen.arrays["seconds"]).all()
+    assert measure(seen, parameters).metrics["time_cold"].value is None
 
 
 def test_molecules_are_not_replicated() -> None:
     charged = molecule("OH")
     charged.info |= {"charge": -1, "spin": 1}
     frames = Frames.from_atoms([charged])
-    assert replicated(frames, 0, 100).sha256() == frames.sha256()
+    assert repeats(frames.cell[0], (False, False, False), 2, 80, 100) == (1, 1, 1)
+    assert replicated(frames, 0, (1, 1, 1)).sha256() == frames.sha256()
 
 
 def test_quickstart_cells_stay_within_128_atoms(quickstart: Path) -> None:
-    frames = load_dataset(quickstart / "efficiency@1").frames
-    for i in range(len(frames)):
-        assert 64 <= len(replicated(frames, i, 128).numbers) <= 128
+    data = load_dataset(quickstart / "efficiency@1")
+    parameters = EfficiencyParameters(n_frames=len(data.frames), max_atoms=128, n_batches=0, max_noise=1e3)
+    assert set(observe(Records(), parameters, data).arrays["n_atoms"].tolist()) == {108}
 
 
-def test_the_reference_calculator_takes_time() -> None:
-    assert 1e-5 < time_reference(time.perf_counter) < 1.0
+# What is counted.
+
+
+def test_times_are_those_of_the_clock() -> None:
+    """Calls of 9 ms and 31 ms in turn, on a clock that adds 1 ms: of 32 atoms, the later is timed."""
+    model, parameters = Records(takes=lambda call, atoms: 0.030 if call % 2 else 0.008), small(n_frames=20)
+    seen = observe(model, parameters, watch=model.watch(echo=lambda nbytes: 50e-6))
+    measured = measure(seen, parameters)
+    for name in ("time_mean", "time_median", "time_p95"):
+        assert value(measured, name) == pytest.approx(31_000 / 32)
+        assert measured.metrics[name].charged == pytest.approx(31_000 / 32)
+    assert value(measured, "time_cold") == pytest.approx(9_000 / 32)
+    assert value(measured, "time_spread") == pytest.approx(0.0, abs=1e-9)
+    assert value(measured, "wire_cost") == pytest.approx(50.0)
+    assert measured.metrics["wire_cost"].unit == "µs"
+    assert measured.items.columns["warm_up"].tolist() == [1, 1] + [0] * 18
+    assert value(measured, "reference_noise") == pytest.approx(1.0)
+
+
+def test_statistics_by_hand() -> None:
+    time = np.array([500.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    warm_up = np.arange(6) < 1
+    metrics = time_metrics(time, warm_up)
+    assert [metrics[name].value for name in ("time_mean", "time_median")] == [3.0, 3.0]
+    assert metrics["time_p95"].value == pytest.approx(4.8)
+    assert metrics["time_spread"].value == pytest.approx((4.0 - 2.0) / 3.0)
+    for failed in range(6):  # the law: leaving out even the slowest frame, or one of the warm-up, never pays
+        worse = time_metrics(np.where(np.arange(6) == failed, np.nan, time), warm_up)
+        for name in ("time_mean", "time_median", "time_p95"):
+            before, after = metrics[name].charged, worse[name].charged
+            assert before is not None
+            assert after is not None
+            assert after >= before
+        assert worse["time_mean"].n_failed == 1
+    assert time_metrics(time * np.nan, warm_up)["time_mean"].charged == FAILURE_COST
+    assert time_metrics(time * np.nan, warm_up)["time_mean"].value is None
+
+
+def test_a_failed_frame_is_counted() -> None:
+    parameters = small(n_frames=5)
+    seen = observe(Records(fails_at=(5,)), parameters)
+    assert seen.arrays["failure"].tolist() == [0, 0, Cause.ERROR, 0, 0]
+    mean = measure(seen, parameters).metrics["time_mean"]
+    assert (mean.n_items, mean.n_failed) == (5, 1)
+    assert mean.charged is not None
+    assert mean.charged > FAILURE_COST / 4
+    assert "wire_cost" not in measure(seen, parameters).metrics
+
+
+def test_what_is_not_reached_is_over_time() -> None:
+    """Two calls of a second a frame, and 5 s."""
+    model, parameters = Records(takes=lambda call, atoms: 1.0), small(n_frames=5)
+    seen = observe(model, parameters, watch=model.watch(5.5))
+    assert seen.arrays["failure"].tolist() == [0, 0] + [Cause.OVER_TIME] * 3
+    assert len(model.asked) == 4
+    assert np.isnan(seen.arrays["seconds"][2:]).all()
+
+
+def test_batches_cost_less_an_atom_where_a_call_costs_something() -> None:
+    """10 ms a call and 1 ms an atom: 42 ms for 32 atoms, 74 ms for two of them at once; 1 ms each of the clock."""
+    model = Records(max_atoms_per_batch=70, takes=lambda call, atoms: 0.010 + 0.001 * atoms)
+    parameters = small(n_batches=3)
+    measured = measure(observe(model, parameters), parameters)
+    assert value(measured, "time_mean") == pytest.approx(43_000 / 32)
+    assert value(measured, "batched_time") == pytest.approx(75_000 / 64)
+    assert value(measured, "batched_time") < value(measured, "time_mean")
+    batches = [frames for frames, _ in model.asked if len(frames) > 1]
+    assert [len(frames) for frames in batches] == [2] * 4  # the first is not timed
+    assert len({frames.sha256() for frames in batches}) == 4
+    assert measured.metrics["batched_time"].n_items == 3
+    # No time for four batches: it says that they were not measured, and charges them.
+    hurried = Records(max_atoms_per_batch=70, takes=lambda call, atoms: 0.010 + 0.001 * atoms)
+    seen = observe(hurried, parameters, watch=hurried.watch(1.2))
+    none = measure(seen, parameters).metrics["batched_time"]
+    assert (none.value, none.n_failed, none.charged) == (None, 3, FAILURE_COST)
+    assert seen.arrays["failure"].tolist() == [0] * 6
+
+
+# The host.
+
+
+def test_a_noisy_host_is_told_before_anything_is_published() -> None:
+    """A clock that runs at a third of its pace from some moment on: the model is not to be blamed, nor believed."""
+    model, parameters = Records(takes=lambda call, atoms: 0.01), small()
+    steady = model.clock
+
+    def uneven() -> float:
+        now = steady()
+        return now if len(model.asked) < 7 else 3.0 * now
+
+    with pytest.raises(HostTooNoisy, match=r"3\.00 times as long as it can .* max_noise = 1\.2\): end what else runs"):
+        KIND.observe(cells().structures, parameters, model, Watch(uneven))
+    assert 7 <= len(model.asked) < 12  # it was found between, not after
+
+
+@pytest.mark.parametrize(("share", "is_noisy"), [(0.1, False), (0.5, True)])
+def test_a_host_that_is_shared_from_beginning_to_end_is_noisy(
+    share: float, is_noisy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So many of the calls are interrupted for 4 ms, in each look alike; one in ten is no more than a kernel does."""
+    monkeypatch.setattr(timing, "N_REFERENCE", 20)
+    looks = itertools.count(1)
+    now = [0.0]
+
+    def clock() -> float:
+        ends = next(looks) % 2 == 0
+        now[0] += 5e-3 if ends and (next(calls) * share) % 1.0 < share - 1e-9 else 1e-3
+        return now[0]
+
+    calls = itertools.count()
+    host = Host(clock, 1.2)
+    if is_noisy:
+        with pytest.raises(HostTooNoisy, match=r"5\.00 times as long as it can \(5 ms, not 1;"):
+            host.look()
+    else:
+        host.look()
+        host.look()
+        np.testing.assert_allclose(host.looks, 1e-3)
+
+
+# Asked again.
+
+
+def rechecked(
+    timed: Records, fresh: Records, parameters: EfficiencyParameters, data: Dataset | None = None
+) -> tuple[Observation, Measurement]:
+    seen = observe(timed, parameters, data)
+    assert isinstance(KIND, Rechecking)
+    again = KIND.recheck(seen, (data or cells()).structures, parameters, fresh, fresh.watch())
+    return again, measure(again, parameters, data)
+
+
+def test_an_honest_model_agrees_with_itself_to_rounding() -> None:
+    slab = bulk("Pt", cubic=True).repeat((1, 1, 2))
+    slab.center(vacuum=5.0, axis=2)
+    slab.pbc = (True, True, False)
+    data = make_dataset(Frames.from_atoms([bulk("Cu", cubic=True), slab, molecule("C2H6")]), None)
+    fresh, parameters = Records(), small(n_frames=9, recheck_fraction=1.0)
+    again, measured = rechecked(Records(), fresh, parameters, data)
+    assert measured.items.failures() == {}
+    assert (value(measured, "n_rechecked"), value(measured, "n_inconsistent")) == (9, 0)
+    assert value(measured, "time_mean") > 0
+    for name, tolerance in (("energy", 1e-8), ("forces", 1e-9), ("stress", 1e-10)):
+        for one, other in (("kept", "again"), ("whole", "part")):
+            difference = again.arrays[f"{one}_{name}"] - again.arrays[f"{other}_{name}"]
+            assert np.nanmax(np.abs(difference)) < tolerance
+    # The fresh start sees what the timed one saw: a frame, then another of its shape; the parts come last.
+    for (first, _), (second, _) in pairs(fresh.asked[:18]):
+        np.testing.assert_array_equal(first.numbers, second.numbers)
+    assert all(len(frames.numbers) <= 20 for frames, _ in fresh.asked[18:])
+    assert len({frames.sha256() for frames, _ in fresh.asked}) == len(fresh.asked)
+
+
+class Answers(EMT):
+    """EMT that answers `rubbish` of more than 20 atoms."""
+
+    def __init__(self, rubbish: Callable[[Atoms, dict[str, Any]], dict[str, Any]]) -> None:
+        super().__init__()
+        self.rubbish = rubbish
+
+    def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
+        super().calculate(atoms, properties, system_changes)
+        if len(atoms) > 20:
+            self.results = self.rubbish(atoms, self.results)
+
+
+def zeros(atoms: Atoms, true: dict[str, Any]) -> dict[str, Any]:
+    return {"energy": 0.0, "forces": np.zeros((len(atoms), 3)), "stress": np.zeros(6)}
+
+
+def numbers_at_random(atoms: Atoms, true: dict[str, Any]) -> dict[str, Any]:
+    noise = np.random.default_rng(abs(hash(atoms.positions.tobytes())))
+    return {**true, "forces": noise.normal(0.0, 0.5, (len(atoms), 3))}
+
+
+def no_stress(atoms: Atoms, true: dict[str, Any]) -> dict[str, Any]:
+    return {**true, "stress": 0.3 * true["stress"]}
+
+
+@pytest.mark.parametrize("rubbish", [zeros, numbers_at_random, no_stress])
+def test_rubbish_of_the_timed_sizes_is_caught(rubbish: Any) -> None:
+    """Fast, and worthless: no time counts, also where the fresh start answers the same rubbish."""
+    parameters = small(n_batches=2)
+    _, measured = rechecked(Records(Answers(rubbish)), Records(Answers(rubbish)), parameters)
+    assert measured.items.failures() == {Cause.INCONSISTENT: 3}
+    assert value(measured, "n_inconsistent") == 3
+    for name in ("time_mean", "time_median", "time_p95", "time_cold", "batched_time"):
+        assert measured.metrics[name].value is None
+        assert measured.metrics[name].charged == FAILURE_COST
+    assert "no time counts" in measured.notes["asked again"]
+
+
+def test_a_model_that_answers_rubbish_only_while_it_is_timed_is_caught() -> None:
+    _, measured = rechecked(Records(Answers(zeros)), Records(), small())
+    assert measured.items.failures() == {Cause.INCONSISTENT: 3}
+
+
+def test_a_model_that_is_a_little_off_when_turned_is_not_blamed() -> None:
+    """As models are that are not equivariant: 3 meV/atom and 3 % of the forces, which depend on the orientation."""
+
+    def turned(atoms: Atoms, true: dict[str, Any]) -> dict[str, Any]:
+        lean = np.sin(atoms.cell[0, 1])
+        return {
+            **true,
+            "energy": true["energy"] + 0.003 * lean * len(atoms),
+            "forces": true["forces"] * (1 + 0.03 * lean),
+        }
+
+    _, measured = rechecked(Records(Answers(turned)), Records(Answers(turned)), small())
+    assert measured.items.failures() == {}
+
+
+def test_what_could_not_be_asked_again_confirms_nothing() -> None:
+    parameters, fresh = small(), Records()
+    seen = observe(Records(), parameters)
+    assert measure(seen, parameters).notes["asked again"] == "no frame: no fresh start was asked"
+    late = KIND.recheck(seen, cells().structures, parameters, fresh, fresh.watch(deadline=0.0))
+    measured = measure(late, parameters)
+    assert measured.items.failures() == {}
+    assert measured.metrics["time_mean"].value is None
+    assert (measured.metrics["n_rechecked"].value, measured.metrics["n_rechecked"].n_failed) == (0, 3)
+
+
+def test_a_part_makes_up_the_whole() -> None:
+    assert [part_of(c) for c in ((6, 6, 6), (7, 6, 5), (9, 5, 5), (5, 5, 5), (1, 1, 1), (2, 1, 1))] == [
+        (3, 3, 3), (7, 3, 5), (3, 5, 5), (1, 5, 5), (1, 1, 1), (1, 1, 1)
+    ]  # fmt: skip
+    frames = Frames.from_atoms([Atoms("NaCl", [(0, 0, 0), (2, 2, 2)], cell=np.diag([4.0, 5.0, 6.0]), pbc=True)])
+    part, whole = replicated(frames, 0, (1, 3, 2)), replicated(frames, 0, (2, 3, 4))
+    moves = np.random.default_rng(0).normal(size=(12, 3))
+    by_ase = part.moved(part.positions + moves).atoms(0).repeat((2, 1, 2))
+    ours = whole.moved(whole.positions + spread_over(moves, (1, 3, 2), (2, 3, 4))).atoms(0)
+    key = [np.lexsort(np.round(a.positions, 6).T) for a in (by_ase, ours)]
+    np.testing.assert_allclose(by_ase.positions[key[0]], ours.positions[key[1]], atol=1e-12)
+    assert by_ase.numbers[key[0]].tolist() == ours.numbers[key[1]].tolist()

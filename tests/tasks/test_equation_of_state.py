@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ase import units
+from ase import Atoms, units
 from ase.build import bulk
 from ase.calculators.emt import EMT
 from ase.collections import dcdft
@@ -15,8 +15,10 @@ from ase.eos import EquationOfState as AseEquationOfState
 
 from tasks.birch_murnaghan import EquationOfState, energy, fit, pressure
 from tasks.calculator import InProcessCalculator
-from tasks.dataset import load_dataset
+from tasks.card import Card, Curve, CurveReference, LabelSet, Table
+from tasks.dataset import Dataset, load_dataset
 from tasks.equation_of_state import BASELINES, EquationOfStateKind, EquationOfStateParameters
+from tasks.frames import Float, Frames
 from tasks.predictions import Cause
 from tests.tasks.made_up import observed
 
@@ -57,6 +59,53 @@ def test_the_fit_agrees_with_ase(element: str) -> None:
     assert ours.v0 == pytest.approx(v0, rel=1e-4)
     assert ours.e0 == pytest.approx(e0, abs=1e-4)
     assert ours.b0_gpa == pytest.approx(b0 / units.GPa, rel=1e-2)
+
+
+def copper_curve(points: int) -> tuple[list[Atoms], Float, Float]:
+    """EMT copper at volumes of 0.94 to 1.06 of its own: structures, volumes [Å³] and energies [eV]."""
+    structures = []
+    for share in np.linspace(0.94, 1.06, points):
+        atoms = bulk("Cu", a=3.59)
+        atoms.set_cell(atoms.cell * np.cbrt(share), scale_atoms=True)
+        atoms.calc = EMT()
+        structures.append(atoms)
+    energies = np.array([a.get_potential_energy() for a in structures])
+    return structures, np.array([a.get_volume() for a in structures]), energies
+
+
+def test_copper_through_the_whole_task_is_that_of_ase_and_of_the_energys_curvature(run: Any) -> None:
+    structures, volumes, energies = copper_curve(9)
+    ase = AseEquationOfState(volumes, energies, eos="birchmurnaghan")
+    v0, _, b0 = ase.fit()
+    b0_gpa, b0_prime = b0 / units.GPa, float(ase.eos_parameters[2])
+    reference = CurveReference(v0_per_atom=v0, b0_gpa=b0_gpa, b0_prime=b0_prime)
+    names = tuple(f"v{i}" for i in range(len(structures)))
+    curve = Curve(id="Cu", structures=tuple(range(len(structures))), reference={"ASE": reference})
+    card = Card(
+        name="copper",
+        version="1",
+        title="EMT copper",
+        domain="Inorganic Materials",
+        periodic=True,
+        label_sets={"ASE": LabelSet(theory="fit of ASE", dispersion=False)},
+        default_label_set="ASE",
+    )
+    table = Table(id=names, group=("",) * len(names), cluster=names, curves=(curve,))
+    measured = run(KIND, Dataset(card, Frames.from_atoms(structures), table, {}), InProcessCalculator(EMT()))
+    # Both minimise the same squares over the same curves, we in one step and ASE by iteration.
+    for metric, tolerance in (("v0_mae_percent", 1e-7), ("b0_mae_percent", 1e-6), ("b0_prime_mae", 1e-6)):
+        assert measured.metrics[metric].value == pytest.approx(0.0, abs=tolerance)
+    # Without any fit: V d²E/dV² at the minimum, by differences over 0.2 % of the volume.
+    energy_at = {}
+    h = 0.002 * v0
+    for k in (-1, 0, 1):
+        atoms = bulk("Cu", a=np.cbrt(4 * (v0 + k * h)))
+        atoms.calc = EMT()
+        energy_at[k] = atoms.get_potential_energy()
+    curvature = v0 * (energy_at[1] - 2 * energy_at[0] + energy_at[-1]) / h**2 / units.GPa
+    assert measured.items.columns["b0_gpa"][0] == pytest.approx(curvature, rel=0.01)
+    slope = (energy_at[1] - energy_at[-1]) / (2 * h) / units.GPa
+    assert abs(slope) / curvature < 2e-3  # how far the fitted volume is from the lowest energy, as a share
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,15 @@ import pytest
 from ase import Atoms, units
 from ase.build import bulk, molecule
 from ase.calculators.emt import EMT
+from ase.calculators.singlepoint import SinglePointCalculator
 from ase.db import connect
 from ase.io import write
 
 from tasks.card import Card, DatasetError, LabelSet
-from tasks.importers import import_frames, read_structures, summarise
+from tasks.import_summary import summarise
+from tasks.importers import import_frames, read_structures
+from tasks.label_units import ASE_UNITS, parse_units
+from tasks.labelled_import import Source, labelled_dataset
 from tasks.reactions import import_reactions
 
 CARD = Card(
@@ -24,45 +28,108 @@ CARD = Card(
 )  # fmt: skip
 
 
-def structures() -> list[Atoms]:
-    crystal = bulk("Cu", cubic=True)
-    crystal.rattle(0.1, seed=1)
-    made = [crystal, molecule("CO")]
-    for atoms in made:
+def structures(n: int = 40) -> list[Atoms]:
+    """Crystals of copper, and molecules with 2S+1 stated, labelled by EMT."""
+    made = []
+    for i in range(n):
+        atoms = bulk("Cu", cubic=True) if i % 2 == 0 else molecule("CO")
+        atoms.rattle(0.05 + 0.002 * i, seed=i)
         atoms.calc = EMT()
         atoms.get_forces()
-    crystal.get_stress()
-    made[1].info |= {"charge": 1, "multiplicity": 2, "group": "small"}
+        if i % 2 == 0:
+            atoms.get_stress()
+        else:
+            atoms.info |= {"charge": 1, "multiplicity": 2, "group": "small"}
+        made.append(atoms)
     return made
 
 
-@pytest.mark.parametrize("suffix", ["extxyz", "traj"])
-def test_labels_of_a_calculator_survive(suffix: str, tmp_path: Path) -> None:
-    path, made = tmp_path / f"mine.{suffix}", structures()
-    write(path, made)
-    dataset = import_frames(path, CARD)
-    labels = dataset.labels()
+@pytest.mark.parametrize("format", ["extxyz", "traj", "db"])
+def test_labels_of_a_calculator_survive(format: str, tmp_path: Path) -> None:
+    path, made = tmp_path / f"mine.{format}", structures()
+    if format == "db":
+        with connect(path) as database:
+            for atoms in made:
+                database.write(atoms)
+    else:
+        write(path, made, format=format)
+    found = read_structures(path, ASE_UNITS, format)
+    labels = found.labels
+    assert labels.energy is not None
+    assert labels.forces is not None
+    assert labels.stress is not None
     np.testing.assert_allclose(labels.energy, [a.get_potential_energy() for a in made], atol=1e-7)
     np.testing.assert_allclose(labels.forces, np.concatenate([a.get_forces() for a in made]), atol=1e-7)
-    np.testing.assert_allclose(labels.stress[0], made[0].get_stress(), atol=1e-7)
-    assert np.isnan(labels.stress[1]).all()
-    assert not dataset.card.periodic
-    if suffix == "extxyz":  # a trajectory keeps info too, but that is ASE's business
+    np.testing.assert_allclose(labels.stress[::2], [a.get_stress() for a in made[::2]], atol=1e-7)
+    assert np.isnan(labels.stress[1::2]).all()
+    if format == "extxyz":  # a trajectory keeps info too, but that is ASE's business
+        dataset = import_frames(path, CARD)
+        assert not dataset.card.periodic
         assert (dataset.frames.charge[1], dataset.frames.multiplicity[1]) == (1, 2)
-        assert dataset.table.group == ("", "small")
-    summary = summarise(dataset)
-    assert (summary.n_structures, summary.n_atoms, summary.largest, summary.elements) == (2, 6, 4, (6, 8, 29))
-    assert summary.force is not None
-    assert summary.force[1] == pytest.approx(np.linalg.norm(labels.forces, axis=1).max())
+        assert dataset.table.group[:2] == ("", "small")
 
 
-def test_a_database_is_read(tmp_path: Path) -> None:
-    path, made = tmp_path / "mine.db", structures()
-    with connect(path) as database:
-        for atoms in made:
-            database.write(atoms)
-    labels = import_frames(path, CARD).labels()
-    np.testing.assert_allclose(labels.energy, [a.get_potential_energy() for a in made], atol=1e-9)
+def test_the_format_that_is_stated_is_read_whatever_the_name_says(tmp_path: Path) -> None:
+    path = tmp_path / "labels.dat"
+    write(path, structures(4), format="extxyz")
+    assert len(read_structures(path, ASE_UNITS, "extxyz").frames) == 4
+    with pytest.raises(DatasetError, match="cannot be read by ASE as traj"):
+        read_structures(path, ASE_UNITS, "traj")
+
+
+def test_units_are_turned_into_ours(tmp_path: Path) -> None:
+    """A frame of which every number is one: the constants are CODATA's, typed here."""
+    text = (
+        '1\nLattice="10 0 0 0 10 0 0 0 10" Properties=species:S:1:pos:R:3:forces:R:3 pbc="T T T" energy=1.0 '
+        'stress="1 0 0 0 2 0 0 0 3"\nH 1 1 1 1 1 1\n'
+    )
+    path = tmp_path / "one.extxyz"
+    path.write_text(text)
+    units = parse_units("energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar")
+    found = read_structures(path, units)
+    np.testing.assert_allclose(found.frames.positions, 0.529177, rtol=1e-6)
+    np.testing.assert_allclose(np.diag(found.frames.cell[0]), 5.29177, rtol=1e-6)
+    np.testing.assert_allclose(found.labels.energy, 27.21138, rtol=1e-6)
+    np.testing.assert_allclose(found.labels.forces, 51.42206, rtol=1e-6)
+    np.testing.assert_allclose(found.labels.stress[0, :3], [-6.241509e-4, -12.483018e-4, -18.724527e-4], rtol=1e-6)
+    with pytest.raises(DatasetError, match=r"one\.extxyz: forces: its unit is not stated; add forces=… to --units"):
+        read_structures(path, parse_units("energy=eV,length=angstrom"))
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity", "value"),
+    [
+        ("length=angstrom,energy=kcal/mol", "energy", 0.0433641),
+        ("length=Å,energy=kJ/mol", "energy", 0.01036427),
+        ("length=nm", "length", 10.0),
+        ("length=angstrom,forces=kcal/mol/angstrom", "forces", 0.0433641),
+        ("length=angstrom,forces=Ry/bohr", "forces", 25.71103),
+        ("length=angstrom,stress=GPa", "stress", 0.006241509),
+        ("length=angstrom,stress=-eV/Å³", "stress", -1.0),
+        ("length=bohr,stress=hartree/bohr^3", "stress", 183.6315),
+        ("ase", "stress", 1.0),
+    ],
+)
+def test_a_unit_is_as_large_as_the_books_say(text: str, quantity: str, value: float) -> None:
+    assert getattr(parse_units(text), quantity) == pytest.approx(value, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", r"--units: '' is not one of energy, length, forces, stress"),
+        ("SI", r"--units: 'SI' is not one of"),
+        ("length=furlong", r"--units: length: 'furlong' is no unit of it that is known; say ase, or"),
+        ("length=bohr,forces=eV", r"--units: forces: 'eV' is no unit of it"),
+        ("length=bohr,stress=GPa/bohr", r"--units: stress: 'GPa/bohr' is no unit of it"),
+        ("length=bohr,energy=-eV", r"--units: energy: '-eV' is no unit of it"),
+        ("length=bohr,length=bohr", r"--units: length is stated twice"),
+        ("energy=eV", r"--units: length is not stated: add length=angstrom"),
+    ],
+)
+def test_units_that_are_none_are_refused(text: str, says: str) -> None:
+    with pytest.raises(DatasetError, match=says):
+        parse_units(text)
 
 
 @pytest.mark.data
@@ -77,6 +144,149 @@ def test_mlearn_is_read_as_it_was_written(reference_data: Path) -> None:
         [-0.0185336035, -0.0249131150, -0.0211687191, -0.0002030198, -0.0002684901, 0.0001707081],
         atol=1e-9,
     )
+
+
+TWO = CARD.model_copy(
+    update={"label_sets": {name: LabelSet(theory=name, dispersion=False) for name in ("EMT", "twice")}}
+)
+
+
+def read(path: Path, made: list[Atoms]) -> Source:
+    write(path, made, format="extxyz")
+    return Source(path, read_structures(path))
+
+
+def copies(scale: float = 1.0) -> list[Atoms]:
+    """The structures, their labels `scale` times as large."""
+    made = []
+    for atoms in structures():
+        copy = atoms.copy()
+        results = {name: scale * np.asarray(value) for name, value in atoms.calc.results.items() if name in KEPT}
+        copy.calc = SinglePointCalculator(copy, **results)
+        made.append(copy)
+    return made
+
+
+KEPT = ("energy", "forces", "stress")
+
+
+def test_two_label_sets_of_the_same_structures(tmp_path: Path) -> None:
+    main, other = read(tmp_path / "one.xyz", copies()), read(tmp_path / "two.xyz", copies(2.0))
+    dataset = labelled_dataset(TWO, *main, also={"twice": other}, without=("stress",))
+    one, two = dataset.labels("EMT"), dataset.labels("twice")
+    np.testing.assert_allclose(two.energy, 2 * one.energy, rtol=1e-6)
+    np.testing.assert_allclose(two.forces, 2 * one.forces, atol=1e-6)
+    assert one.stress is two.stress is None
+
+
+def moved(made: list[Atoms]) -> None:
+    made[3].positions[1, 2] += 2e-6
+
+
+def swapped(made: list[Atoms]) -> None:
+    made[4], made[6] = made[6], made[4]
+
+
+def renamed(made: list[Atoms]) -> None:
+    made[3].numbers[0] = 7
+
+
+def strained(made: list[Atoms]) -> None:
+    made[2].cell[1, 1] += 1e-5
+
+
+def charged(made: list[Atoms]) -> None:
+    made[5].info["charge"] = -1
+
+
+def shortened(made: list[Atoms]) -> None:
+    made.pop()
+
+
+def exchanged(made: list[Atoms]) -> None:
+    made[0], made[1] = made[1], made[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (moved, "frame 3: positions: differs; bring the frames into the same order"),
+        (swapped, "frame 4: positions: differs"),
+        (renamed, "frame 3: numbers: differs"),
+        (strained, "frame 2: cell: differs"),
+        (charged, "frame 5: charge: differs"),
+        (shortened, "it has 39 frames, not 40"),
+        (exchanged, "frame 0: n_atoms: differs"),
+    ],
+)
+def test_other_structures_are_no_other_label_set(change: Any, says: str, tmp_path: Path) -> None:
+    other = copies()
+    change(other)
+    main = read(tmp_path / "one.xyz", copies())
+    with pytest.raises(DatasetError) as refused:
+        labelled_dataset(TWO, *main, also={"twice": read(tmp_path / "two.xyz", other)})
+    assert str(refused.value).startswith(f"{tmp_path / 'two.xyz'}: is not of the structures of {tmp_path / 'one.xyz'}")
+    assert says in str(refused.value)
+
+
+def test_few_frames_are_refused_for_energy_alone(tmp_path: Path) -> None:
+    """Three elements: thirty frames are enough, twenty-nine are not."""
+    path = tmp_path / "few.extxyz"
+    write(path, structures(30))
+    assert import_frames(path, CARD).labels().energy is not None
+    write(path, structures(29))
+    said = r"few\.extxyz: energy: 29 frames .* 3 fitted elements are fewer than 10 each; .* --without energy"
+    with pytest.raises(DatasetError, match=said):
+        import_frames(path, CARD)
+    found = read_structures(path)
+    labels = labelled_dataset(CARD, path, found, without=("energy",)).labels()
+    assert labels.energy is None
+    assert labels.forces is not None
+    with pytest.raises(DatasetError, match="--without energy, forces, stress: no label is left"):
+        labelled_dataset(CARD, path, found, without=("energy", "forces", "stress"))
+
+
+def test_a_molecule_without_multiplicity_is_refused_and_can_be_given_one(tmp_path: Path) -> None:
+    path, made = tmp_path / "silent.extxyz", structures()
+    for atoms in made:
+        atoms.info = {"charge": 1, "name": "CO+"} if "charge" in atoms.info else {}
+    write(path, made)
+    found = read_structures(path)
+    with pytest.raises(DatasetError, match=r"silent\.extxyz: CO\+ #1: multiplicity: .* not stated; write mult"):
+        labelled_dataset(CARD, path, found)
+    dataset = labelled_dataset(CARD, path, found, multiplicity=2)
+    assert dataset.frames.multiplicity.tolist() == [0, 2] * 20  # of a crystal nothing is said
+
+
+def test_clusters_are_compositions_groups_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "mine.extxyz"
+    write(path, structures())
+    found = read_structures(path)
+    assert labelled_dataset(CARD, path, found, cluster="composition").clusters[:3] == ("Cu4", "CO", "Cu4")
+    assert labelled_dataset(CARD, path, found, cluster="group").clusters[:3] == ("", "small", "")
+    assert len(set(labelled_dataset(CARD, path, found).clusters)) == 40
+
+
+def test_the_summary_is_that_of_plain_numpy(tmp_path: Path) -> None:
+    path, made = tmp_path / "mine.extxyz", structures()
+    write(path, made)
+    dataset = import_frames(path, CARD)
+    found = summarise(dataset)
+    labels = found.labels["EMT"]
+    assert (found.n_structures, found.n_atoms, found.atoms) == (40, 120, (2, 3, 4))
+    assert found.elements == {"C": 20, "O": 20, "Cu": 20}
+    assert (found.n_periodic, found.n_molecules, found.n_groups) == (20, 20, 2)
+    assert (found.charges, found.multiplicities) == ({0: 20, 1: 20}, {0: 20, 2: 20})
+    force = np.concatenate([np.linalg.norm(a.get_forces(), axis=1) for a in made])
+    energy = np.array([a.get_potential_energy() / len(a) for a in made])
+    stress = np.array([a.get_stress() for a in made[::2]])
+    for span, values in ((labels.force, force), (labels.energy_per_atom, energy), (labels.stress, stress)):
+        np.testing.assert_allclose(span, [values.min(), np.median(values), values.max()], atol=1e-7)
+    np.testing.assert_allclose(found.volume_per_atom, 3.61**3 / 4, rtol=1e-12)
+    shortest = [a.get_all_distances(mic=True)[np.triu_indices(len(a), 1)].min() for a in made]
+    np.testing.assert_allclose(found.distance, [min(shortest), np.median(shortest), max(shortest)], atol=1e-6)
+    assert not found.impossible
+    assert (labels.n_energy, labels.n_forces, labels.n_stress) == (40, 40, 20)
 
 
 ONE = '1\nProperties=species:S:1:pos:R:3{more} pbc="{pbc}" {info}\nH 0 0 {z}{values}\n'
@@ -112,7 +322,8 @@ def test_bad_frames_are_refused_with_file_and_frame(text: str, says: str, tmp_pa
 
 def reactions(folder: Path, **change: Any) -> Path:
     a, b = molecule("H2"), molecule("H")
-    a.info["name"], b.info["name"] = "H2", "H"
+    a.info |= {"name": "H2", "multiplicity": 1}
+    b.info |= {"name": "H", "multiplicity": 2}
     write(folder / "structures.extxyz", [a, b])
     terms = [{"coefficient": -1.0, "structure": "H2"}, {"coefficient": 2.0, "structure": "H"}]
     reaction = {"id": "split", "terms": terms, "reference_kcal_per_mol": 109.5} | change

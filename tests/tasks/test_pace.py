@@ -38,3 +38,20 @@ def test_a_slow_first_step_is_forgiven() -> None:
     for done in range(40):
         assert pace.may_go_on(done)
         now[0] += 40.0 if done == 0 else 1.0
+
+
+def test_time_used_before_counts_against_the_deadline_and_the_patience() -> None:
+    """Sixty steps of 1 s; ten done in 30 s before; of 100 s from a fresh start 70 are left for the fifty."""
+    now = [0.0]
+    pace = Pace(Watch(lambda: now[0], 100.0), 60, used_s=30.0)
+    for done in range(10, 60):
+        assert pace.may_go_on(done)
+        now[0] += 1.0
+    now = [0.0]
+    # Twice as slow: as soon as there is a pace to go by, since a tenth of the time is used already.
+    slow, done = Pace(Watch(lambda: now[0], 100.0), 60, used_s=30.0), 10
+    while slow.may_go_on(done):
+        now[0] += 2.0
+        done += 1
+    assert done == 13
+    assert not Pace(Watch(lambda: 0.0, 100.0), 60, used_s=100.0).may_go_on(10)

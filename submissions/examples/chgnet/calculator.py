@@ -29,12 +29,14 @@ warnings.filterwarnings("ignore", message="Converting a tensor with requires_gra
 
 VACUUM = 12.0  # Å; the graph reaches 6 Å
 GRAPHS_AT_ONCE = 16
+ATOMS_AT_ONCE = 500  # of a dense liquid they take about 1.5 GiB
 
 
 class CHGNetInBoxes(Calculator):
     """The pretrained CHGNet for crystals, slabs and molecules, with a `compute_batch`."""
 
     implemented_properties: ClassVar[list[str]] = ["energy", "forces", "stress", "magmoms"]
+    max_atoms_per_batch: ClassVar[int] = ATOMS_AT_ONCE  # the judge's guest hands over no more at a time
 
     def __init__(self, device: str) -> None:
         super().__init__()

@@ -1,0 +1,216 @@
+"""Observing one unit: the model is asked in a container, its answers are stored, and then the end of the attempt.
+
+No label is opened here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from judge.attempts import ClaimedAttempt
+from judge.checkpoint_file import CheckpointFile, checkpoint_of
+from judge.observation_file import store_observation
+from judge.plan import Unit
+from judge.records import End, Peaks
+from sandbox.driver import Driver, Image, Question
+from sandbox.remote import RemoteCalculator
+from sandbox.session import Outcome, run_session
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
+from submissions.records import utc_now
+from submissions.store import Store
+from tasks.calculator import BatchCalculator
+from tasks.dataset import Structures, load_structures
+from tasks.dispersion import DispersionCorrected, check_elements, d3_in_words, d3_parameters
+from tasks.kind import HostTooNoisy, Observation, Rechecking, Watch
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where a unit is run.
+
+    Args:
+        image: to run, or why it cannot be.
+        hardware: class of this machine, with the GPU if one is given.
+        gpu: UUID; None for the CPU.
+    """
+
+    driver: Driver
+    image: Image | SubmissionFault
+    hardware: str
+    gpu: str | None
+
+    @property
+    def device(self) -> str:
+        """What the calculator is asked to run on."""
+        return "cuda" if self.gpu else "cpu"
+
+
+class Place(NamedTuple):
+    """Where things lie."""
+
+    store: Store
+    data: Path
+
+
+def observe_unit(unit: Unit, bench: Bench, place: Place, attempt: ClaimedAttempt, progress: Progress) -> End:
+    """Asks the model, stores its answers and then the end of the attempt, and returns that end.
+
+    Raises:
+        JudgeFault: of this machine; the end is not written.
+    """
+    if isinstance(bench.image, SubmissionFault):
+        refused = bench.image
+        end = _end(attempt, bench, refused.verdict, refused.sentence)
+        attempt.write_end(end)
+        return end
+    # From here to the end of the session nothing of the data set but its structures is read.
+    with kind_at_fault(unit):
+        structures = load_structures(place.data / unit.task.dataset)
+        _check_correction(unit, structures)
+    prefix, run_dir = unit.prefix, bench.driver.run_dir.root
+    checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, bench.hardware)
+    outcome = _Asking(unit, bench, bench.image, structures, progress, checkpoint).outcome()
+    digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
+    peaks = Peaks(wall_s=outcome.wall_s, startup_s=outcome.startup_s, memory_bytes=outcome.memory_bytes)
+    end = _end(attempt, bench, outcome.verdict, outcome.sentence, digest, peaks)
+    attempt.write_end(end)
+    checkpoint.remove()
+    return end
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """One attempt's questions to a model: all of them, and of some kinds a few again."""
+
+    unit: Unit
+    bench: Bench
+    image: Image
+    structures: Structures
+    progress: Progress
+    checkpoint: CheckpointFile
+
+    def outcome(self) -> Outcome[Observation]:
+        """What the first start came to; of a kind that rechecks, what it and a second, fresh start came to."""
+        first = self._session(self._observe)
+        kind = self.unit.kind
+        if first.value is None or not isinstance(kind, Rechecking):
+            return first
+        before = first.value
+
+        def recheck(remote: RemoteCalculator) -> Observation:
+            watch = self._watch(remote)
+            return kind.recheck(before, self.structures, self.unit.parameters, self._model(remote), watch)
+
+        second = self._session(recheck)
+        if second.verdict is not Verdict.OK:
+            second = second._replace(sentence=f"Started anew, to be asked some questions again: {second.sentence}")
+        memory = [peak for peak in (first.memory_bytes, second.memory_bytes) if peak is not None]
+        return second._replace(
+            wall_s=first.wall_s + second.wall_s,
+            startup_s=first.startup_s,
+            memory_bytes=max(memory, default=None),
+        )
+
+    def _session(self, body: Callable[[RemoteCalculator], Observation]) -> Outcome[Observation]:
+        """`body` with a fresh start of the model, which is given the whole time of the task."""
+
+        def guarded(remote: RemoteCalculator) -> Observation:
+            with kind_at_fault(self.unit):
+                return body(remote)
+
+        question = Question(self.unit.task.model_domain, self.unit.label_set, self.bench.device, self.bench.gpu)
+        return run_session(self.bench.driver, self.image, self.unit.limits, question, guarded)
+
+    def _observe(self, remote: RemoteCalculator) -> Observation:
+        unit = self.unit
+        watch = replace(self._watch(remote), checkpoint=self.checkpoint)
+        try:
+            observation = unit.kind.observe(self.structures, unit.parameters, self._model(remote), watch)
+        except _OUR_OWN:
+            self.checkpoint.remove()  # it may be what our code failed over: the next try begins afresh
+            raise
+        d3 = unit.correction.d3
+        if d3 is None:
+            return observation
+        return replace(observation, notes={**observation.notes, "dispersion": d3_in_words(d3.functional, d3.damping)})
+
+    def _model(self, remote: RemoteCalculator) -> BatchCalculator:
+        d3 = self.unit.correction.d3
+        return DispersionCorrected(remote, d3.functional, d3.damping) if d3 else remote
+
+    def _watch(self, remote: RemoteCalculator) -> Watch:
+        return Watch(
+            clock=time.monotonic,
+            deadline=_deadline(self.unit.limits.task_s),
+            progress=self.progress,
+            echo=remote.echo,
+            failed_share=self.unit.task.failed_share,
+        )
+
+
+def _check_correction(unit: Unit, structures: Structures) -> None:
+    """Told before anything is started.
+
+    Raises:
+        ValueError: the correction that the data set states cannot be made for its structures.
+    """
+    if unit.correction.d3 is not None:
+        d3_parameters(unit.correction.d3.functional, unit.correction.d3.damping)
+        check_elements(structures.frames)
+
+
+def _deadline(task_s: float) -> float:
+    """When a task that can end in good order should: a little before the session would be cut off."""
+    return time.monotonic() + task_s - min(30.0, 0.05 * task_s)
+
+
+def _end(
+    attempt: ClaimedAttempt,
+    bench: Bench,
+    verdict: Verdict,
+    sentence: str,
+    observation: str | None = None,
+    peaks: Peaks | None = None,
+) -> End:
+    return End(
+        owner=attempt.owner,
+        ended=utc_now(),
+        verdict=verdict,
+        sentence=sentence,
+        observation=observation,
+        peaks=peaks,
+        hardware=bench.hardware,
+        device=bench.device,
+    )
+
+
+def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, hardware: str) -> End:
+    """The end of an attempt that this machine spoilt."""
+    return End(owner=attempt.owner, ended=utc_now(), fault=fault.cause, sentence=fault.mend, hardware=hardware)
+
+
+_OUR_OWN = (ValueError, TypeError, AttributeError, ArithmeticError, LookupError, RuntimeError)
+
+
+@contextmanager
+def kind_at_fault(unit: Unit) -> Iterator[None]:
+    """An error of our own code in a task kind, or a host that disturbs its timings, is this judge's fault.
+
+    It ends this unit only.
+    """
+    name = f"{unit.submission.id} {unit.task.name}"
+    try:
+        yield
+    except HostTooNoisy as noisy:
+        mend = f"{name}: this host disturbs timings ({noisy}): let nothing else run on it meanwhile"
+        raise JudgeFault(FaultCause.NOISY_HOST, mend) from noisy
+    except _OUR_OWN as error:
+        text = " ".join(str(error).split())
+        raise JudgeFault(FaultCause.MEASURE, f"{name}: {type(error).__name__}: {text}: see it with --debug") from error

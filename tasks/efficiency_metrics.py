@@ -1,0 +1,158 @@
+"""Statistics of times per atom: what `tasks.efficiency` measures of what it observed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.asked_again import Verdicts, compare
+from tasks.dataset import Dataset
+from tasks.frames import Float
+from tasks.kind import Observation
+from tasks.measurement import Items, Measurement, Metric
+from tasks.predictions import Cause
+from tasks.timing import noise_of
+from tasks.timing_plan import EfficiencyParameters
+
+MICROSECOND = 1e-6
+FAILURE_COST = 1e6  # µs/atom, see tasks.efficiency
+
+STATISTICS: dict[str, Callable[[Float], float]] = {
+    "time_mean": lambda times: float(times.mean()),
+    "time_median": lambda times: float(np.median(times)),
+    "time_p95": lambda times: float(np.percentile(times, 95)),
+}
+
+
+def measure_times(observation: Observation, dataset: Dataset, parameters: EfficiencyParameters) -> Measurement:
+    """Metrics over the frames after the warm-up, and one item a timed frame.
+
+    Metrics: time_mean, time_median, time_p95, time_cold, batched_time [µs/atom]; time_spread, the range of the middle
+    half of the times over their median; atoms_min, atoms_mean, atoms_max of the frames that were timed;
+    n_reduced, n_with_stress, n_rechecked, n_inconsistent; reference_noise of the host (`tasks.timing`); wire_cost [µs].
+
+    Raises:
+        ValueError: the observation does not fit dataset or parameters.
+    """
+    n = parameters.n_frames
+    seconds, cause = observation.array("seconds", (n,)), observation.causes(n).copy()
+    n_atoms = observation.array("n_atoms", (n,), np.int64)
+    source = observation.array("source", (n,), np.int64)
+    if n and not (source.min() >= 0 and source.max() < len(dataset.frames)):
+        raise ValueError("observation: source names structures that the dataset has not")
+    density = dataset.frames.volumes / dataset.frames.n_atoms
+    verdicts = compare(observation, n_atoms, dict(enumerate(density[source].tolist())))
+    if verdicts is not None:
+        cause[verdicts.inconsistent & (cause == 0)] = Cause.INCONSISTENT
+    void = verdicts is not None and verdicts.void
+    time = np.where(cause == 0, seconds / n_atoms / MICROSECOND, np.nan)
+    warm_up = np.arange(n) < parameters.n_warm_up
+    columns = {
+        "seconds": np.where(cause == 0, seconds, np.nan),
+        "n_atoms": n_atoms.astype(np.float64),
+        "time": time,
+        "warm_up": warm_up.astype(np.float64),
+        "reduced": observation.array("reduced", (n,), np.int8).astype(np.float64),
+        "with_stress": observation.array("with_stress", (n,), np.int8).astype(np.float64),
+        "rechecked": np.zeros(n) if verdicts is None else verdicts.asked.astype(np.float64),
+    }
+    metrics = time_metrics(np.full(n, np.nan) if void else time, warm_up)
+    metrics |= _once(observation, parameters, void)
+    metrics |= _counts(columns, time, verdicts)
+    metrics |= _host(observation)
+    ids = dataset.table.id
+    items = Items(
+        [f"{ids[s]} {i + 1}" for i, s in enumerate(source)],
+        [dataset.table.group[s] for s in source],
+        [ids[s] for s in source],
+        cause,
+        columns,
+    )
+    return Measurement(metrics, items, _notes(columns, verdicts))
+
+
+def time_metrics(time: Float, warm_up: NDArray[np.bool_]) -> dict[str, Metric]:
+    """The statistics of `time` (n,) [µs/atom], NaN where a frame failed."""
+    failed = ~np.isfinite(time)
+    counted = time[~warm_up & ~failed]
+    # Also a warm-up frame that failed is charged: to fail is never better than not to.
+    charged = np.fmin(time, FAILURE_COST)[~warm_up | failed]
+    n, n_failed = len(time), int(failed.sum())
+    metrics = {
+        name: Metric(
+            statistic(counted) if counted.size else None,
+            "µs/atom",
+            n,
+            n_failed,
+            statistic(charged) if charged.size else FAILURE_COST,
+            failure_cost=FAILURE_COST,
+        )
+        for name, statistic in STATISTICS.items()
+    }
+    lower, middle, upper = np.percentile(counted, [25, 50, 75]) if counted.size else (np.nan,) * 3
+    spread = float((upper - lower) / middle) if counted.size and middle > 0 else None
+    return metrics | {"time_spread": Metric(spread, "", n, n_failed)}
+
+
+def _once(observation: Observation, parameters: EfficiencyParameters, void: bool) -> dict[str, Metric]:
+    """The cold time, and that of batches; `void`: none of them counts."""
+    cold_s, cold_atoms = observation.array("cold", (2,))
+    batch_s = observation.array("batch_s", (parameters.n_batches,))
+    batch_atoms = observation.array("batch_atoms", (1,))
+    counts = np.nan if void else 1.0
+    metrics = {"time_cold": _mean_time(counts * np.array([cold_s / cold_atoms / MICROSECOND]))}
+    if parameters.n_batches:
+        metrics["batched_time"] = _mean_time(counts * batch_s / np.maximum(batch_atoms, 1.0) / MICROSECOND)
+    return metrics
+
+
+def _mean_time(time: Float) -> Metric:
+    done = np.isfinite(time)
+    charged = float(np.fmin(time, FAILURE_COST).mean())
+    value = float(time[done].mean()) if done.any() else None
+    return Metric(value, "µs/atom", len(time), int((~done).sum()), charged, failure_cost=FAILURE_COST)
+
+
+def _counts(columns: dict[str, Float], time: Float, verdicts: Verdicts | None) -> dict[str, Metric]:
+    timed = np.isfinite(time)
+    atoms, n, failed = columns["n_atoms"][timed], len(time), int((~timed).sum())
+    sizes: list[float] | list[None] = (
+        [float(atoms.min()), float(atoms.mean()), float(atoms.max())] if atoms.size else [None] * 3
+    )
+    counts = {f"n_{name}": float(columns[name].sum()) for name in ("reduced", "with_stress")}
+    names = ("atoms_min", "atoms_mean", "atoms_max")
+    metrics = {name: Metric(size, "atoms", n, failed) for name, size in zip(names, sizes, strict=True)}
+    metrics |= {name: Metric(count, "", n, failed) for name, count in counts.items()}
+    if verdicts is not None:
+        asked = int(verdicts.asked.sum())
+        undecided = int(verdicts.undecided.sum())
+        metrics["n_rechecked"] = Metric(float(asked - undecided), "", asked, undecided)
+        metrics["n_inconsistent"] = Metric(float(verdicts.inconsistent.sum()), "", asked, undecided)
+    return metrics
+
+
+def _host(observation: Observation) -> dict[str, Metric]:
+    """The wire's cost and the host's noise."""
+    looks, wire = observation.arrays["reference_s"], observation.arrays["wire_s"]
+    noise = noise_of(observation.array("reference_s", (len(looks), 2)))
+    metrics = {"reference_noise": Metric(noise, "", len(looks))}
+    if wire.size:
+        metrics["wire_cost"] = Metric(float(np.median(wire)) / MICROSECOND, "µs", len(wire))
+    return metrics
+
+
+def _notes(columns: dict[str, Float], verdicts: Verdicts | None) -> dict[str, str]:
+    notes = {}
+    if not columns["with_stress"].any():
+        notes["stress"] = "not offered: energy and forces alone were timed"
+    if columns["reduced"].any():
+        notes["sizes"] = f"{int(columns['reduced'].sum())} frames did not fit into memory and were timed smaller"
+    if verdicts is None:
+        notes["asked again"] = "no frame: no fresh start was asked"
+    else:
+        asked, wrong, open_ = (int(v.sum()) for v in verdicts)
+        said = f"{asked} frames of a fresh start: {wrong} disagreed, {open_} could not be decided"
+        notes["asked again"] = said + ("; so no time counts" if verdicts.void else "")
+    return notes
