@@ -139,12 +139,20 @@ def list_command(as_json: Json = False) -> None:
 
 
 @app.command("show")
-def show_command(id: Annotated[str, typer.Argument(help="submission")], as_json: Json = False) -> None:
+def show_command(
+    id: Annotated[str, typer.Argument(help="submission")],
+    task: Annotated[
+        str | None, typer.Option(help="this task alone, with what failures cost and errors by part")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """One submission: what it is, its verdicts, its metrics, and what is held."""
     store = open_store(load_settings().store)
     submission = choose_submissions(read_submissions(store), [id])[0]
-    results = load_results(store, [submission.id])
-    held = load_held(store, [submission.id])
+    results = [r for r in load_results(store, [submission.id]) if task in (None, r.task)]
+    held = [unit for unit in load_held(store, [submission.id]) if task in (None, unit.task)]
+    if task and not results and not held:
+        raise UsageError(f"{submission.id} has no result at {task!r}: see what it has with judge show {submission.id}")
     if as_json:
         said = {
             "submission": submission.model_dump(mode="json"),
@@ -158,8 +166,32 @@ def show_command(id: Annotated[str, typer.Argument(help="submission")], as_json:
     console.print(f"[bold]{escape(card.name)}[/] {escape(card.version)}  {submission.id}")
     console.print(escape(f"{submission.image.reference} ({submission.image.id[:19]}…)"), soft_wrap=True)
     console.print(_results_table(results) if results else "Not judged yet: judge evaluate " + submission.id)
+    for result in results if task else ():
+        show_closely(result, console)
     for unit in held:
         console.print(escape(f"held: {unit.task} ({unit.end.fault}): {unit.end.sentence}"), soft_wrap=True)
+
+
+def show_closely(result: Result, console: Console) -> None:
+    """What a failed item was charged, what failed and why, notes, and the metrics by part."""
+    numbers = ("charged", "a failure costs")
+    costs = plain_table("metric", *numbers, "unit", numbers=numbers)
+    for name, metric in result.metrics.items():
+        if metric.charged is not None:
+            costs.add_row(name, *map(_shown, (metric.charged, metric.failure_cost)), metric.unit)
+    console.print(costs)
+    for line in (result.sentence, *(f"{name}: {note}" for name, note in result.notes.items())):
+        console.print(escape(line), soft_wrap=True)
+    if result.parts:
+        parts = plain_table("by", "which", "metric", "value", "unit", "failed", numbers=("value", "failed"))
+        for part in result.parts:
+            failed = f"{part.n_failed}/{part.n_items}"
+            parts.add_row(part.by, escape(part.name), part.metric, _shown(part.value), part.unit, failed)
+        console.print(parts)
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.5g}"
 
 
 def _results_table(results: list[Result]) -> Table:
@@ -170,7 +202,7 @@ def _results_table(results: list[Result]) -> Table:
         if not result.metrics:
             table.add_row(*first, escape(result.sentence), "", "", "", "")
         for name, metric in result.metrics.items():
-            shown = ("–" if value is None else f"{value:.5g}" for value in (metric.value, metric.baseline))
+            shown = map(_shown, (metric.value, metric.baseline))
             table.add_row(*first, name, *shown, metric.unit, f"{metric.n_failed}/{metric.n_items}")
             first = ("", "")
     return table

@@ -4,6 +4,9 @@ The baselines say on which scale an error counts. No trivial model has an equati
 PBE reference itself lies from experiment: the median deviation over the 58 elemental crystals for which ASE's
 `ase.collections.dcdft` holds both (WIEN2k: K. Lejaeghere et al., Crit. Rev. Solid State Mater. Sci. 39, 1 (2014),
 doi:10.1080/10408436.2013.772503). A model farther than this from PBE says less about a crystal than PBE does.
+
+What a failure costs: a curve of which any point failed has that point's cause, one without a minimum within its volumes
+is NOT_CONVERGED. Each is charged ten times the baseline of the metric, at which every error is clipped.
 """
 
 from __future__ import annotations
