@@ -103,8 +103,10 @@ def is_web_address(text: str) -> bool:
 
 
 def metric_label(name: str) -> str:
-    """The name of a metric in words; of an unknown one its own name, spaced."""
-    return METRICS.get(name, name.replace("_", " "))
+    """The name of a metric in words; of an unknown one its own name, spaced. What comes after a colon is a group."""
+    metric, colon, group = name.partition(":")
+    words = metric.replace("_", " ")
+    return METRICS.get(metric, words[:1].upper() + words[1:]) + (f": {group}" if colon else "")
 
 
 def kind_words(kind: str) -> Words:

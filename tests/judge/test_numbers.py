@@ -22,6 +22,7 @@ from sandbox.remote import RemoteCalculator
 from sandbox.rundir import RunDir
 from sandbox.session import run_session
 from sandbox.verdict import Verdict
+from tasks.calculator import InProcessCalculator
 from tasks.card import Card, LabelSet
 from tasks.dataset import Dataset, load_dataset
 from tasks.importers import import_frames
@@ -30,6 +31,7 @@ from tasks.kinds import KINDS
 from tasks.measurement import Measurement
 from tasks.quickstart import build_quickstart
 from tasks.reactions import import_reactions
+from tasks.suite import load_suite
 
 pytestmark = pytest.mark.docker
 LIMITS = Limits(startup_s=60)
@@ -139,6 +141,27 @@ def test_v0_and_b0_of_the_emt_image_are_those_of_emt_in_this_process(driver: Doc
         assert items.columns["b0_gpa"][row] == pytest.approx(b0, rel=1e-6)
         compared += 1
     assert compared == 7
+
+
+@pytest.mark.parametrize(
+    "name", ["rotors", "wien2k-elasticity", "wien2k-compression", "entropies", "physicality", "nve-crystals"]
+)
+def test_what_a_container_answers_is_what_the_same_kind_gets_in_this_process(
+    driver: DockerDriver, quickstart: Path, name: str
+) -> None:
+    task = next(task for task in load_suite("quickstart").tasks if task.name == name)
+    dataset, kind = load_dataset(quickstart / task.dataset), KINDS[task.kind]
+    watch = Watch(clock=lambda: 0.0)
+
+    def body(remote: RemoteCalculator) -> Observation:
+        return kind.observe(dataset.structures, task.parameters, remote, watch)
+
+    outcome = run_session(driver, example(driver, "emt"), LIMITS, Question(task.model_domain), body)
+    assert outcome.verdict is Verdict.OK, outcome
+    here = kind.observe(dataset.structures, task.parameters, InProcessCalculator(EMT()), watch)
+    assert outcome.value.arrays.keys() == here.arrays.keys()
+    for key, array in here.arrays.items():
+        np.testing.assert_allclose(outcome.value.arrays[key], array, rtol=1e-9, atol=1e-8, err_msg=key)
 
 
 def card(name: str, theory: str, domain: str = "Molecules") -> Card:
