@@ -123,31 +123,35 @@ def compute_in_batches(
     properties: Properties,
     progress: Callable[[int], None] = lambda done: None,
     failed_share: float = 1.0,
+    in_time: Callable[[], bool] = lambda: True,
 ) -> Predictions:
     """All answers of `model` for `frames`, asked in batches filled to its atom budget.
 
     Args:
         progress: called after each batch with how many structures are done.
         failed_share: once more than this share of all structures has failed no more are asked: they are MISSING.
+        in_time: looked at before each batch but the first: once false no more are asked, they are OVER_TIME.
     """
     parts: list[Predictions] = []
     failed = 0
     for start, stop in frames.batches(model.max_atoms_per_batch):
+        late = bool(parts) and not in_time()
+        if late or failed > failed_share * len(frames):
+            cause = Cause.OVER_TIME if late else Cause.MISSING
+            parts.append(_unanswered(frames.between(start, len(frames)), parts[-1], cause))
+            break
         parts.append(model.compute(frames.between(start, stop), properties))
         progress(stop)
         failed += int((~parts[-1].ok).sum())
-        if failed > failed_share * len(frames) and stop < len(frames):
-            parts.append(_missing(frames.between(stop, len(frames)), parts[-1]))
-            break
     return Predictions.join(parts)
 
 
-def _missing(frames: Frames, like: Predictions) -> Predictions:
+def _unanswered(frames: Frames, like: Predictions, cause: Cause) -> Predictions:
     """No answer to any of `frames`, with the properties that `like` has."""
     n, total = len(frames), len(frames.numbers)
     return Predictions(
         energy=np.full(n, np.nan),
         forces=None if like.forces is None else np.full((total, 3), np.nan),
         stress=None if like.stress is None else np.full((n, 6), np.nan),
-        failure=np.full(n, Cause.MISSING, np.int8),
+        failure=np.full(n, cause, np.int8),
     )

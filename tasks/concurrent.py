@@ -121,6 +121,16 @@ class _Lane(Generic[T]):
         else:
             self._wake.release()
 
+    def stop(self) -> None:
+        """Ends the job, whatever it is at: it may wait, be about to, or run. `join` waits for it."""
+        self.stopped = True
+        self._wake.release()
+
+    def join(self) -> None:
+        """Until the job has ended, if it was ever started."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
     def _main(self) -> None:
         try:
             self.done = Done(self.job.run(self), Cause.NONE)
@@ -160,7 +170,7 @@ def _run(jobs: Sequence[Job[T]], model: BatchCalculator, watch: Watch, unit: str
     left = Cause.MISSING
     try:
         while len(lanes) < len(jobs) or living:
-            _answer(living, model)
+            _answer(living, model, watch)
             fresh = [_Lane(job, model, gate) for job in _admitted(jobs[len(lanes) :], living, model)]
             lanes += fresh
             living += fresh
@@ -176,10 +186,11 @@ def _run(jobs: Sequence[Job[T]], model: BatchCalculator, watch: Watch, unit: str
             if sum(lane.done.cause != 0 for lane in lanes if lane.done) > watch.failed_share * len(jobs):
                 break
     finally:
-        stopped = [lane for lane in living if lane.error is None]
-        for lane in stopped:
-            lane.stopped = True
-        _let_go_on(stopped, gate)
+        # Not by way of the gate: Ctrl-C comes at any moment, also while some lanes still run.
+        for lane in lanes:
+            lane.stop()
+        for lane in lanes:
+            lane.join()
     ended = [lane.done or Done(None, left) for lane in lanes]
     return ended + [Done(None, left)] * (len(jobs) - len(lanes))
 
@@ -203,15 +214,19 @@ def _hessian_bytes(job: Job[T]) -> int:
     return 8 * (3 * job.n_atoms) ** 2
 
 
-def _answer(living: Sequence[_Lane[T]], model: BatchCalculator) -> None:
-    """Asks the model all that the living wait for: what is asked for the same properties, together."""
+def _answer(living: Sequence[_Lane[T]], model: BatchCalculator, watch: Watch) -> None:
+    """Asks the model all that the living wait for: what is asked for the same properties, together.
+
+    What cannot be asked before the watch's deadline is OVER_TIME.
+    """
     asked: dict[Properties, list[tuple[_Lane[T], Frames]]] = {}
     for lane in living:
         if lane.question is not None:
             frames, properties = lane.question
             asked.setdefault(properties, []).append((lane, frames))
     for properties, questions in asked.items():
-        answer = compute_in_batches(model, Frames.concatenate([frames for _, frames in questions]), properties)
+        together = Frames.concatenate([frames for _, frames in questions])
+        answer = compute_in_batches(model, together, properties, in_time=watch.in_time)
         frame = atom = 0
         for lane, frames in questions:
             lane.answer = answer.between(frame, frame + len(frames), atom, atom + len(frames.numbers))

@@ -15,7 +15,7 @@ from tasks.concurrent import Done
 from tasks.frames import Float, Frames, Int
 from tasks.kind import Observation
 from tasks.predictions import Cause
-from tasks.vibrations import crystal, displace
+from tasks.vibrations import crystal, displace, panics_held
 
 
 class Supercells(NamedTuple):
@@ -65,7 +65,8 @@ def ask_supercells(phonon: Phonopy, atoms: Atoms, distance: float, model: BatchC
         ItemFailed: the model failed on one of them, with the first one's cause; or has no forces.
     """
     # Along the cell's vectors only, as in LAMBench, not along their sums.
-    phonon.generate_displacements(distance=distance, is_diagonal=False)
+    with panics_held():
+        phonon.generate_displacements(distance=distance, is_diagonal=False)
     dataset, displaced = cast(Any, phonon.dataset), cast(Any, phonon.supercells_with_displacements)
     moved, cells = dataset["first_atoms"], [phonon.supercell, *displaced]
     asked = [Atoms(numbers=c.numbers, positions=c.positions, cell=c.cell, pbc=True) for c in cells]

@@ -24,7 +24,7 @@ def observe_frames(frames: Frames, properties: Properties, model: BatchCalculato
     def progress(done: int) -> None:
         watch.progress(done, len(frames), "frames")
 
-    answer = compute_in_batches(model, frames, wanted, progress, watch.failed_share)
+    answer = compute_in_batches(model, frames, wanted, progress, watch.failed_share, watch.in_time)
     arrays: dict[str, NDArray[Any]] = {"energy": answer.energy, "failure": answer.failure}
     if answer.forces is not None and "forces" in wanted:
         arrays["forces"] = answer.forces

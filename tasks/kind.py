@@ -91,6 +91,10 @@ class Watch:
     failed_share: float = 1.0
     checkpoint: Checkpoint | None = None
 
+    def in_time(self) -> bool:
+        """Whether the deadline is yet to come."""
+        return self.clock() <= self.deadline
+
 
 class Work(NamedTuple):
     """How much a task asks of a model: what an estimate of its time is made of.

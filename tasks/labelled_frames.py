@@ -199,7 +199,17 @@ class LabelledFrames:
             columns |= {f"{stem}_count": errors.count, f"{stem}_abs": errors.absolute, f"{stem}_sq": errors.square}
         items = Items(dataset.table.id, dataset.table.group, dataset.clusters, answer.failure, columns)
         parts = [*parts_by_group(found, dataset.table.group), *parts_by_element(frames, counts, labels, answer, found)]
-        return Measurement(metrics, items, parts=parts)
+        return Measurement(metrics, items, _silences(found, answer), parts)
+
+
+def _silences(found: Mapping[str, Errors], answer: Predictions) -> dict[str, str]:
+    """By property, how many frames that were answered have no answer of it: each is charged, none fails as a whole."""
+    notes = {}
+    for stem, errors in found.items():
+        silent = int((errors.failed & answer.ok).sum())
+        if silent:
+            notes[stem] = f"not answered for {silent} of {int(errors.labelled.sum())} labelled frames: charged"
+    return notes
 
 
 def parts_by_group(found: Mapping[str, Errors], groups: Sequence[str]) -> list[Part]:

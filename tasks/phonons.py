@@ -35,7 +35,7 @@ from tasks.measurement import Measurement
 from tasks.predictions import Cause
 from tasks.property_errors import Property, property_items, property_metrics, references
 from tasks.relaxation import Relaxation, relaxed
-from tasks.vibrations import Vibrations, VibrationSettings, crystal, vibrations
+from tasks.vibrations import PhonopyPanicked, Vibrations, VibrationSettings, crystal, vibrations
 
 PROPERTIES = (
     Property("max_frequency_k", "K"),
@@ -118,8 +118,12 @@ class Phonons:
         supercell, primitive = matrices(dataset.structures)
         for index, answered in read_supercells(observation, dataset.frames, supercell):
             numbers = dataset.frames.numbers[dataset.frames.atom_slice(index)]
-            phonon = answered.force_constants(numbers, supercell[index], primitive[index])
-            answer = vibrations(phonon, parameters)
+            try:
+                phonon = answered.force_constants(numbers, supercell[index], primitive[index])
+                answer = vibrations(phonon, parameters)
+            except PhonopyPanicked:
+                cause[index] = Cause.UNSTABLE
+                continue
             if answer.is_stable(parameters.imaginary_tolerance_thz):
                 found[index] = values(answer)
             else:

@@ -22,9 +22,9 @@ from tasks.kind import Parameters, Watch
 from tasks.predictions import ALL_PROPERTIES, Cause
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"BFGS": BFGS, "FIRE": FIRE, "LBFGS": LBFGS}
-# A cell whose volume leaves these bounds, as shares of its first one, has fallen apart or in on itself; the latter
-# would have a model build neighbour lists without end.
-SMALLEST_SHARE, LARGEST_SHARE = 0.1, 10.0
+# A cell that is stretched beyond these bounds in any direction, as shares of its first length there, has fallen apart
+# or in on itself; the latter would have a model build neighbour lists without end.
+SHORTEST_SHARE, LONGEST_SHARE = 1 / 3, 3.0
 SYMPREC = 1e-3  # Å
 
 
@@ -54,7 +54,7 @@ def relaxed(
     """`atoms` where `model` has no force on it, and with `cell`, no stress but `pressure_gpa`. No calculator attached.
 
     Raises:
-        ItemFailed: the model failed on a structure on the way; NOT_CONVERGED within the steps; EXPLODED, the volume
+        ItemFailed: the model failed on a structure on the way; NOT_CONVERGED within the steps; EXPLODED, the cell
             left its bounds.
     """
     mobile: Atoms = atoms.copy()
@@ -64,10 +64,11 @@ def relaxed(
     target: Any = FrechetCellFilter(mobile, scalar_pressure=pressure_gpa * GPa) if cell else mobile
     optimizer = OPTIMIZERS[settings.optimizer](target, logfile=None)
     if cell:
-        first = mobile.get_volume()
+        back = np.linalg.inv(mobile.cell.array)
 
         def check() -> None:
-            if not SMALLEST_SHARE < mobile.get_volume() / first < LARGEST_SHARE:
+            stretches = np.linalg.svd(back @ mobile.cell.array, compute_uv=False)
+            if not (stretches.min() > SHORTEST_SHARE and stretches.max() < LONGEST_SHARE):
                 raise ItemFailed(Cause.EXPLODED)
 
         optimizer.attach(check)

@@ -14,6 +14,8 @@ non-analytical correction at Γ: a potential has no Born charges, so references 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +71,25 @@ class Vibrations(NamedTuple):
         return self.lowest_frequency_thz >= -tolerance_thz
 
 
+class PhonopyPanicked(FloatingPointError, ValueError):
+    """Numbers that phonopy's compiled part cannot bear."""
+
+
+@contextmanager
+def panics_held() -> Iterator[None]:
+    """What is raised inside is an `Exception`: phonopy's Rust code panics with one that is none, over denormal numbers.
+
+    Raises:
+        PhonopyPanicked: in its place.
+    """
+    try:
+        yield
+    except (Exception, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic has no class that could be imported
+        raise PhonopyPanicked(str(error).partition("\n")[0]) from None
+
+
 def crystal(atoms: Atoms | PhonopyAtoms, supercell: Int, primitive: Float) -> Phonopy:
     """`atoms` with supercell and primitive cell, ready to be displaced; masses are the elements' standard ones.
 
@@ -86,7 +107,8 @@ def crystal(atoms: Atoms | PhonopyAtoms, supercell: Int, primitive: Float) -> Ph
         magnetic_moments=atoms.magnetic_moments if isinstance(atoms, PhonopyAtoms) else None,
     )
     try:
-        return Phonopy(cell, supercell_matrix=supercell, primitive_matrix=primitive)
+        with panics_held():
+            return Phonopy(cell, supercell_matrix=supercell, primitive_matrix=primitive)
     except (RuntimeError, ValueError, SpglibError) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"supercell and primitive: do not fit the structure: {reason}") from None
@@ -109,9 +131,10 @@ def displace(phonon: Phonopy, atom: Int, displacement: Float, forces: Float) -> 
         {"number": int(a), "displacement": u, "forces": f} for a, u, f in zip(atom, displacement, forces, strict=True)
     ]
     phonon.dataset = {"natom": len(phonon.supercell), "first_atoms": first_atoms}
-    # Compact: only the rows of the primitive cell's atoms.
-    phonon.produce_force_constants(calculate_full_force_constants=False, show_drift=False)
-    phonon.symmetrize_force_constants(show_drift=False)
+    with panics_held():
+        # Compact: only the rows of the primitive cell's atoms.
+        phonon.produce_force_constants(calculate_full_force_constants=False, show_drift=False)
+        phonon.symmetrize_force_constants(show_drift=False)
 
 
 def _determine(phonon: Phonopy, atom: Int, displacement: Float) -> bool:
@@ -127,9 +150,14 @@ def _determine(phonon: Phonopy, atom: Int, displacement: Float) -> bool:
 
 
 def vibrations(phonon: Phonopy, settings: VibrationSettings) -> Vibrations:
-    """What the force constants of `phonon` come to."""
-    commensurate = commensurate_frequencies(phonon)
-    phonon.run_mesh(settings.mesh, is_gamma_center=True)
+    """What the force constants of `phonon` come to.
+
+    Raises:
+        PhonopyPanicked: they are no numbers that it can work with.
+    """
+    with panics_held():
+        commensurate = commensurate_frequencies(phonon)
+        phonon.run_mesh(settings.mesh, is_gamma_center=True)
     mesh: Any = phonon.mesh
     frequencies = _without_acoustic(mesh.qpoints, mesh.frequencies)
     weights = mesh.weights / mesh.weights.sum()

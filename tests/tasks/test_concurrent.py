@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from typing import Any
@@ -190,4 +192,48 @@ def test_code_that_swallows_every_exception_is_ended_all_the_same() -> None:
     model = Counting()
     done = run_concurrently([Job(4, stubborn)], model, watch(clock=lambda: model.now, deadline=3.0))
     assert done == [Done(None, Cause.OVER_TIME)]
+    assert threading.active_count() == 1
+
+
+def test_the_deadline_holds_within_a_round_of_many_batches() -> None:
+    model = Counting(max_atoms_per_batch=16)
+
+    def ask(atoms: Atoms) -> Job[float]:
+        def run(model: BatchCalculator) -> float:
+            answer = model.compute(Frames.from_atoms([atoms] * 4), ("energy",))
+            if not answer.ok.all():
+                raise ItemFailed(Cause(int(answer.failure.max())))
+            return float(answer.energy[0])
+
+        return Job(len(atoms), run)
+
+    done = run_concurrently([ask(a) for a in crystals(4)], model, watch(clock=lambda: model.now, deadline=1.5))
+    assert [d.cause for d in done] == [Cause.NONE, Cause.NONE, Cause.OVER_TIME, Cause.OVER_TIME]
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize("after_s", [0.05, 0.2])
+def test_ctrl_c_ends_every_job_whatever_it_is_at(after_s: float) -> None:
+    """Sent while some lanes have ended, some compute by themselves and some wait."""
+
+    def busy(seconds: float) -> Job[int]:
+        def run(model: BatchCalculator) -> int:
+            frames = Frames.from_atoms(crystals(1))
+            for _ in range(1000):
+                end = time.monotonic() + seconds
+                while time.monotonic() < end:
+                    pass
+                model.compute(frames, ("energy",))
+            return 0
+
+        return Job(4, run)
+
+    def nothing(model: BatchCalculator) -> int:
+        return 0
+
+    killer = threading.Timer(after_s, lambda: os.kill(os.getpid(), signal.SIGINT))
+    killer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_concurrently([busy(0.02), Job(1, nothing), busy(0.001)], Counting(), watch())
+    killer.join()
     assert threading.active_count() == 1

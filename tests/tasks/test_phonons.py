@@ -338,6 +338,16 @@ class Biased(EMT):
             self.results["forces"] = self.results["forces"] + bias
 
 
+def test_forces_at_the_edge_of_what_a_number_can_be_are_unstable_and_no_panic(metals: Observation) -> None:
+    """Over denormal numbers phonopy's compiled part panics, with an exception that no `except Exception` holds."""
+    rng, shape = np.random.default_rng(0), metals.arrays["forces"].shape
+    still = np.zeros_like(metals.arrays["residual_forces"])
+    tiny = Observation({**metals.arrays, "forces": 1e-310 * rng.normal(size=shape), "residual_forces": still})
+    measured = measure(tiny, METALS)
+    assert set(measured.items.cause.tolist()) == {int(Cause.UNSTABLE)}
+    assert all(metric.charged == metric.failure_cost for metric in measured.metrics.values())
+
+
 def test_forces_that_no_displacement_has_made_are_no_response(metals: Observation) -> None:
     cases = METALS[:2]
     plain, biased = measure(metals, METALS), measure(observe(Biased(), cases), cases)

@@ -156,6 +156,22 @@ def test_whatever_a_model_answers_a_relaxation_ends_with_a_cause(optimizer: Any)
             assert end.cause in (Cause.NONE, Cause.NON_FINITE, Cause.NOT_CONVERGED, Cause.EXPLODED), name
 
 
+class Flattening(Calculator):
+    """Pulls along a and b and pushes along c, at no change of volume, ever less: the cell becomes a sheet."""
+
+    implemented_properties = ["energy", "forces", "stress"]  # noqa: RUF012
+
+    def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
+        stress = np.array([-0.05, -0.05, 0.1, 0.0, 0.0, 0.0])
+        self.results = {"energy": 0.0, "forces": np.zeros((len(atoms), 3)), "stress": stress}
+
+
+def test_a_cell_that_is_flattened_at_constant_volume_has_exploded() -> None:
+    with pytest.raises(ItemFailed) as failed:
+        relaxed(bulk("Ar", "hcp", a=3.7, c=6.0), InProcessCalculator(Flattening()), Relaxation())
+    assert failed.value.cause is Cause.EXPLODED
+
+
 def test_arrays_hold_what_there_is_and_nan_for_the_rest(watch: Watch) -> None:
     frames = Frames.from_atoms([bulk("Cu", cubic=True), bulk("U", "fcc", a=4.5), bulk("Al")])
     ends = relax_cells(frames, InProcessCalculator(EMT()), TIGHT, watch)
