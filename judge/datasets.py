@@ -15,9 +15,11 @@ from judge.config import UsageError
 from judge.testset import TestSet, read_testset
 from submissions.progress import Reporter
 from tasks.card import Card
-from tasks.dataset import Dataset, read_card, save_dataset
+from tasks.dataset import Dataset, DatasetError, load_dataset, read_card, save_dataset
 from tasks.dataset_checks import CARD, LABELS, TABLE
+from tasks.kinds import KINDS
 from tasks.quickstart import BUILDERS
+from tasks.rehearsal import rehearse
 from tasks.suite import Suite, Task
 
 # The data sets that come with the judge.
@@ -141,7 +143,7 @@ def check_domain(suite: Suite, task: Task, card: Card) -> None:
 
 
 def check_kind(data: Path, suite: Suite, task: Task) -> None:
-    """The data set has what the task's kind measures, as far as its card and its table say.
+    """The data set has what the task's kind measures: told by its card, its table, and a rehearsal without a model.
 
     Raises:
         UsageError: it has not; the line says what it has.
@@ -156,6 +158,13 @@ def check_kind(data: Path, suite: Suite, task: Task) -> None:
     if needed and found is not None and not found.get(needed):
         has = ", ".join(f"{count} {name}" for name, count in found.items() if count) or "no items at all"
         raise UsageError(f"{where} needs {needed}, and {task.dataset}/{TABLE} has {has}")
+    if needed and found is not None:
+        try:
+            rehearse(KINDS[task.kind], load_dataset(folder), task.parameters)
+        except DatasetError:
+            raise
+        except ValueError as error:
+            raise UsageError(f"{where}: does not fit {task.dataset}: {error}") from None
 
 
 def count_items(path: Path) -> dict[str, int] | None:

@@ -72,6 +72,7 @@ class Card(Entry):
         public_since: the date since which the structures and labels are public, or empty if they are not.
         cluster_column: which column of `table.json` groups frames that are correlated; None: each stands for itself.
         baselines: by label set and metric, in the metric's unit: takes the place of the baseline that is computed.
+        settings: by name, parameters of the kind that the references were made with: a task must have the same.
         sha256: of every other file of the dataset.
     """
 
@@ -89,6 +90,7 @@ class Card(Entry):
     units: dict[str, str] = Field(default_factory=lambda: dict(UNITS))
     label_sets: dict[str, LabelSet] = Field(default_factory=dict)
     baselines: dict[str, dict[str, Positive]] = Field(default_factory=dict)
+    settings: dict[str, FiniteFloat] = Field(default_factory=dict)
     sha256: dict[str, Sha256] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -244,7 +246,7 @@ def card_toml(card: Card) -> str:
     """`card` as TOML."""
     values = card.model_dump(mode="json", exclude_none=True)
     lines = [f"{name} = {_toml(value)}" for name, value in values.items() if not isinstance(value, dict)]
-    for name in ("units", "label_sets", "baselines", "sha256"):
+    for name in ("units", "label_sets", "baselines", "settings", "sha256"):
         table = values[name]
         if not table:
             continue

@@ -4,7 +4,8 @@ A crystal is relaxed, cell and atoms, with its symmetry kept; one atom at a time
 supercell that the dataset states; `tasks.vibrations` says what the forces come to. The quantities are LAMBench's
 (doi:10.48550/arXiv.2504.19578) and A. Loew et al.'s, npj Comput. Mater. 11, 178 (2025),
 doi:10.1038/s41524-025-01650-1, for crystals of the MDR phonon database: the highest frequency as hν/k_B [K], the others
-per mole of *primitive* cells. References must be of the temperature and mesh that the task has.
+per mole of *primitive* cells. References must be of the temperature and mesh that the task has: an imported set states
+its own, and a task of others is refused.
 
 The forces on the supercell in which no atom is moved are asked too, and subtracted. A relaxation ends at a small force,
 not at none, and a model need not obey the crystal's symmetry, by which phonopy makes the forces of one displacement
@@ -113,6 +114,12 @@ class Phonons:
         crystals, chosen = dataset.table.crystals, dataset.label_set(label_set)
         if not crystals:
             raise ValueError(f"{dataset.card.full_name}: table.json: crystals: there are none")
+        for name, value in dataset.card.settings.items():
+            if getattr(parameters, name, value) != value:
+                mine = getattr(parameters, name)
+                raise ValueError(
+                    f"{dataset.card.full_name}: references are of {name} = {value:g}, the task is of {mine}"
+                )
         cause = observation.causes(len(dataset.frames)).copy()
         found = np.full((len(cause), len(PROPERTIES)), np.nan)
         supercell, primitive = matrices(dataset.structures)

@@ -67,7 +67,7 @@ def import_phonopy(folder: Path, card: Card, settings: VibrationSettings = Vibra
 
     Args:
         card: the references go to its default label set.
-        settings: those that the task will have.
+        settings: those that the task will have; its temperature and mesh are kept on the card.
 
     Raises:
         DatasetError: there is no file, two have one name, or one is at fault; the line names file and field.
@@ -94,7 +94,11 @@ def import_phonopy(folder: Path, card: Card, settings: VibrationSettings = Vibra
         "supercell": np.array([f.supercell for f in found], np.int64),
         "primitive": np.array([f.primitive for f in found], np.float64),
     }
-    return Dataset(card.model_copy(update={"periodic": True}), frames, _table(found, card), {}, conditions)
+    kept = {"temperature_k": settings.temperature_k}
+    if isinstance(settings.mesh, float):
+        kept["mesh"] = settings.mesh
+    filled = card.model_copy(update={"periodic": True, "settings": kept})
+    return Dataset(filled, frames, _table(found, card), {}, conditions)
 
 
 def read_phonopy(path: Path, settings: VibrationSettings) -> PhonopyFile:
