@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections import Counter
 from types import FrameType
 from typing import Annotated, Literal
 
@@ -110,7 +111,7 @@ def list_command(as_json: Json = False) -> None:
     store = open_store(load_settings().store)
     submissions = read_submissions(store)
     ids = [submission.id for submission in submissions]
-    results = load_results(store, ids)
+    results = load_results(store, ids, of_all_suites=True)
     held = load_held(store, ids)
     rows = []
     for submission in submissions:
@@ -149,7 +150,7 @@ def show_command(
     """One submission: what it is, its verdicts, its metrics, and what is held."""
     store = open_store(load_settings().store)
     submission = choose_submissions(read_submissions(store), [id])[0]
-    results = [r for r in load_results(store, [submission.id]) if task in (None, r.task)]
+    results = [r for r in load_results(store, [submission.id], of_all_suites=True) if task in (None, r.task)]
     held = [unit for unit in load_held(store, [submission.id]) if task in (None, unit.task)]
     if task and not results and not held:
         raise UsageError(f"{submission.id} has no result at {task!r}: see what it has with judge show {submission.id}")
@@ -197,8 +198,10 @@ def _shown(value: float | None) -> str:
 def _results_table(results: list[Result]) -> Table:
     numbers = ("value", "baseline", "failed")
     table = plain_table("task", "verdict", "metric", "value", "baseline", "unit", "failed", numbers=numbers)
+    names = Counter(result.task for result in results)
     for result in results:
-        first: tuple[str, str] = (result.task, str(result.verdict))
+        name = result.task if names[result.task] == 1 else f"{result.task} ({result.provenance.dataset})"
+        first: tuple[str, str] = (name, str(result.verdict))
         if not result.metrics:
             table.add_row(*first, escape(result.sentence), "", "", "", "")
         for name, metric in result.metrics.items():

@@ -45,7 +45,9 @@ def read_submissions(store: Store) -> list[Submission]:
     return sorted((read_record(store, key, Submission) for key in keys), key=lambda s: (s.created, s.id))
 
 
-def load_results(store: Store, submissions: Sequence[str], current: Collection[str] | None = None) -> list[Result]:
+def load_results(
+    store: Store, submissions: Sequence[str], current: Collection[str] | None = None, *, of_all_suites: bool = False
+) -> list[Result]:
     """Of each submission and task the one result that counts, by submission and task.
 
     A result counts only if its observation is the one that the last attempt of its unit ended with. Among those (other
@@ -53,9 +55,10 @@ def load_results(store: Store, submissions: Sequence[str], current: Collection[s
 
     Args:
         current: keys in the store of the results that fit the present data sets and versions; None: not known.
+        of_all_suites: of each data set that a task of that name has, since two suites may have tasks of one name.
     """
     histories = read_histories(store, submissions)
-    best: dict[tuple[str, str], tuple[tuple[bool, float, str], Result]] = {}
+    best: dict[tuple[str, str, str], tuple[tuple[bool, float, str], Result]] = {}
     for submission in submissions:
         for key in store.list(f"results/{submission}/"):
             if not key.endswith(".json"):
@@ -64,7 +67,7 @@ def load_results(store: Store, submissions: Sequence[str], current: Collection[s
             if not _counts(result, histories):
                 continue
             rank = (current is not None and key in current, result.measured.timestamp(), result.result_key)
-            place = (result.submission, result.task)
+            place = (result.submission, result.task, result.provenance.dataset if of_all_suites else "")
             if place not in best or rank > best[place][0]:
                 best[place] = (rank, result)
     return [best[place][1] for place in sorted(best)]

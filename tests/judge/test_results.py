@@ -72,3 +72,22 @@ def test_a_result_reads_back_as_it_was_written(world: World) -> None:
     world.evaluate(tasks=("copper",))
     (result,) = world.results()
     assert Result.model_validate_json(result.model_dump_json()) == result
+
+
+def test_two_suites_with_a_task_of_one_name_are_shown_apart(world: World) -> None:
+    world.write_settings()
+    submission = world.submit("emt")
+    world.evaluate()
+    other = world.root / "other.toml"
+    other.write_text((world.root / "small.toml").read_text().replace('dataset = "copper@1"', 'dataset = "nickel@1"', 1))
+    world.evaluate(suite=str(other), tasks=("copper",))
+    status, shown, _ = world.run("show", submission.id)
+    assert status == 0
+    assert "copper (copper@1)" in shown
+    assert "copper (nickel@1)" in shown
+    assert world.run_json("list")[1][0]["results"] == 3
+    status, close, _ = world.run("show", submission.id, "--task", "nickel")
+    assert status == 0
+    assert "a failure costs" in close
+    assert "copper" not in close.replace(submission.id, "")
+    assert world.run("show", submission.id, "--task", "tin")[0] == 2
