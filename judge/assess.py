@@ -8,9 +8,9 @@ from typing import NamedTuple
 from sandbox.verdict import Verdict
 from tasks.predictions import Cause
 
-# A trajectory that blows up or is not run to its end for lack of time, and a crystal that the model finds unstable, are
-# results, not refusals to answer.
-_RESULTS = (Cause.EXPLODED, Cause.OVER_TIME, Cause.UNSTABLE)
+# A trajectory that blows up, and a crystal that the model finds unstable, are results, not refusals to answer. What was
+# not finished in the time of the task is none.
+_RESULTS = (Cause.EXPLODED, Cause.UNSTABLE)
 
 _ALL_FAILED = {
     Cause.UNSUPPORTED: (Verdict.UNSUPPORTED, "The model supports none of the {n} items of this task."),
@@ -34,6 +34,9 @@ def assess(
     How many answers a fresh start of the model may contradict is for the kind to say, which knows how many were asked
     again: beyond that it gives no number, and that is the reason told.
 
+    Items that were not finished in the time of the task count as failed; where they are what most failed of, or where
+    all the rest blew up, so that nothing was completed, the verdict is TIME_LIMIT.
+
     Args:
         failures: items by cause; those that succeeded are not in it. MISSING ones beside failures of other causes were
             not asked any more after those.
@@ -46,15 +49,16 @@ def assess(
         return _stopped_early(n_items, failures)
     counted = {cause: count for cause, count in failures.items() if cause not in _RESULTS}
     failed = sum(counted.values())
-    if n_items and failures.get(Cause.OVER_TIME, 0) == n_items:
-        return Assessment(
-            Verdict.TIME_LIMIT,
-            f"None of the {n_items} items could be finished in the time of the task; given up once that was plain.",
-        )
     if not failed:
         found = [_found(cause, failures[cause], n_items) for cause in _RESULTS if cause in failures]
         return Assessment(Verdict.OK, "; ".join(["Completed", *found]) + ".")
     dominant = max(sorted(counted), key=lambda cause: counted[cause])
+    too_many = failed > failed_share * n_items
+    if Cause.OVER_TIME in counted:
+        # A trajectory that exploded was not finished either; a crystal that was found unstable was.
+        none_finished = failed + failures.get(Cause.EXPLODED, 0) == n_items
+        if dominant is Cause.OVER_TIME if too_many or failed == n_items else none_finished:
+            return _over_time(n_items, failures)
     if failed == n_items:
         if dominant is Cause.OUT_OF_MEMORY and on_gpu:
             return Assessment(Verdict.GPU_MEMORY_LIMIT, f"Not one of the {n_items} items fits into the GPU's memory.")
@@ -63,9 +67,18 @@ def assess(
             return Assessment(verdict, sentence.format(n=n_items))
         return Assessment(Verdict.TOO_MANY_FAILURES, f"Every one of the {n_items} items failed, most: {dominant.word}.")
     words = _in_words(counted)
-    if failed > failed_share * n_items:
+    if too_many:
         return Assessment(Verdict.TOO_MANY_FAILURES, f"{failed} of {n_items} items failed ({words}).")
     return Assessment(Verdict.OK, f"Completed; {failed} of {n_items} items failed ({words}).")
+
+
+def _over_time(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
+    late, when = failures[Cause.OVER_TIME], "be finished in the time of the task"
+    if late == n_items:
+        return Assessment(
+            Verdict.TIME_LIMIT, f"None of the {n_items} items could {when}; given up once that was plain."
+        )
+    return Assessment(Verdict.TIME_LIMIT, f"{late} of {n_items} items could not {when} ({_in_words(failures)}).")
 
 
 def _stopped_early(n_items: int, failures: Mapping[Cause, int]) -> Assessment:

@@ -7,10 +7,11 @@ finished, and what is left is told, which is no fault.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 
-from judge.attempts import DeathWatch
+from judge.attempts import DeathWatch, read_histories
 from judge.budget import Budget
 from judge.config import JudgeSettings
 from judge.config import UsageError as UsageError
@@ -18,12 +19,13 @@ from judge.datasets import is_there
 from judge.estimate import total_of
 from judge.hardware import hardware_class
 from judge.items_file import result_path
-from judge.plan import Circumstances, Step
+from judge.keys import TIMING_KINDS
+from judge.plan import Circumstances, Step, make_plan
 from judge.report import Did, UnitReport
 from judge.results import read_submissions
 from judge.runner import Runner
 from judge.survey import Request as Request
-from judge.survey import Survey, make_units, plan_from_store, survey
+from judge.survey import Survey, make_units, survey
 from judge.testset import read_testset
 from judge.unit import Place
 from sandbox.driver import Driver, DriverName
@@ -45,6 +47,7 @@ class Summary(Record):
         skipped_tasks: names of the tasks that were left out, since their data sets are missing.
         left_s: what the units that no longer fitted into the budget are expected to take [s]; None where that of any
             is not known.
+        suite_option: what a command must add to be about the same suite.
     """
 
     suite: str
@@ -53,6 +56,7 @@ class Summary(Record):
     skipped: tuple[str, ...] = ()
     skipped_tasks: tuple[str, ...] = ()
     left_s: float | None = None
+    suite_option: str = ""
 
     @property
     def counts(self) -> Counter[Did]:
@@ -91,6 +95,7 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         watch=DeathWatch(found.store, settings.dead_after_s),
         retry_held=request.retry_held,
         budget=None if request.budget_s is None else Budget(request.budget_s, costs),
+        suite_option=suite_option(request),
     )
     with reporter:
         reporter.expect(sum(planned.step is not Step.DONE for planned in found.plan))
@@ -102,7 +107,13 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         skipped=found.skipped,
         skipped_tasks=found.skipped_tasks,
         left_s=_left_s(found, reports),
+        suite_option=suite_option(request),
     )
+
+
+def suite_option(request: Request) -> str:
+    """What a command must add to be about the same suite; empty for that of the settings."""
+    return f" --suite {shlex.quote(request.suite)}" if request.suite else ""
 
 
 def _left_s(found: Survey, reports: Sequence[UnitReport]) -> float | None:
@@ -113,19 +124,26 @@ def _left_s(found: Survey, reports: Sequence[UnitReport]) -> float | None:
 
 
 def current_results(settings: JudgeSettings, suite: Suite) -> frozenset[str]:
-    """Keys of the results in the store that fit the present data sets, versions and limits on this machine.
+    """Keys of the results in the store that fit the present data sets, versions and limits.
 
     For `load_results`: without it the newest counts, which after a label was changed and changed back is not the one.
-    Tasks whose data sets are missing have none.
+    Timings fit whichever machine they were taken on; of those on several, the newest counts. Tasks whose data sets are
+    missing have none.
 
     Raises:
         DatasetError: one line that names file and field.
     """
     store = open_store(settings.store)
-    common = Circumstances(guest_version(), settings.limits, hardware_class(settings.limits.cpus, None))
     tasks = [task for task in suite.tasks if is_there(settings.data, task.dataset)]
     testsets = {task.dataset: read_testset(settings.data, task.dataset) for task in tasks}
-    plan = plan_from_store(store, make_units(read_submissions(store), tasks, testsets, common))
+    submissions = read_submissions(store)
+    histories = read_histories(store, [submission.id for submission in submissions])
+    guest, this = guest_version(), hardware_class(settings.limits.cpus, None)
+    units = make_units(submissions, tasks, testsets, Circumstances(guest, settings.limits, this))
+    timings = [task for task in tasks if task.kind in TIMING_KINDS]
+    for machine in sorted({h.end.hardware for h in histories.values() if h.end} - {this}):
+        units += make_units(submissions, timings, testsets, Circumstances(guest, settings.limits, machine))
+    plan = make_plan(units, histories, frozenset(store.list("results/")).__contains__)
     return frozenset(
         result_path(unit.submission.id, unit.task.name, unit.result_key(history.end))
         for unit, history, step in plan
@@ -159,12 +177,12 @@ def in_words(summary: Summary) -> list[str]:
         lines.append("Not OK: " + ", ".join(f"{count} × {verdict}" for verdict, count in refused.items()) + ".")
     lines += _left_out(summary)
     if summary.exit_status:
-        lines.append("Mend what is named above, then: judge evaluate --all")
+        lines.append(f"Mend what is named above, then: judge evaluate --all{summary.suite_option}")
     elif counts[Did.LEFT]:
         expected = "" if summary.left_s is None else f" (about {duration(summary.left_s)})"
         lines.append(f"To go on with what is left{expected}, run it again: what is finished is not done twice.")
     else:
-        lines.append("Next: judge site build")
+        lines.append(f"Next: judge site build{summary.suite_option}")
     return lines
 
 

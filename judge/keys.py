@@ -79,12 +79,15 @@ def result_key(
     label_set: str | None,
     measure_version: int,
     parameters: Parameters,
+    failed_share: float,
 ) -> str:
-    """Key of what is made of an observation.
+    """Key of what is made of an observation: metrics and the verdict over them.
 
     Args:
         observation: sha256 of the stored observation.
         reference_sha256: of what the card says that metrics depend on (baselines, groups), not its citation.
+        failed_share: of the items, beyond which the verdict is not OK. Two observations of one content may have been
+            made for different shares, so that of the observation's own key does not stand for it.
     """
     return hash_of(
         {
@@ -95,6 +98,7 @@ def result_key(
             "label_set": label_set,
             "version": measure_version,
             "parameters": parameters.model_dump(mode="json"),
+            "failed_share": failed_share,
         }
     )
 

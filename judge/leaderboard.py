@@ -99,7 +99,7 @@ def _is_usable(baseline: float | None) -> bool:
 
 @dataclass(frozen=True)
 class _Scorer:
-    """Scores of any submission: what the suite asks for is read off the results of all of them."""
+    """Scores of any submission: what a task asks for is read off the results of all that have its label set."""
 
     suite: Suite
     release: Release
@@ -111,7 +111,7 @@ class _Scorer:
         """The scores of submission `key`."""
         rules = self.release
         runs = self._runs(key)
-        asked_ff, asked_pc = self._asked_force_field(), self._asked_property()
+        asked_ff, asked_pc = self._asked_force_field(key), self._asked_property(key)
         return Scores(
             force_field_error(asked_ff, self._answers(key, asked_ff, rules.force_field.columns), rules.force_field),
             property_error(asked_pc, self._answers(key, asked_pc, {}), rules.property_error),
@@ -129,29 +129,47 @@ class _Scorer:
         result = self.judged.get((key, task))
         return result if result is not None and result.verdict is Verdict.OK else None
 
-    def _with_baseline(self, task: str) -> set[str]:
-        """Metrics of a task that any submission's result has a baseline for: the task has such labels."""
-        results = (r for (_, name), r in self.judged.items() if name == task)
-        return {name for r in results for name, m in r.metrics.items() if _is_usable(m.baseline)}
+    def _metrics(self, key: str, task: str) -> dict[str, bool]:
+        """Metrics of a task, and whether any result has a baseline for them: then there are such labels.
 
-    def _asked_force_field(self) -> list[Asked]:
+        Results that were measured with the label set of submission `key` tell: another may have labels that this one
+        was never held against. All tell where those have no metrics: to be refused must not mean to be asked less.
+        """
+        own = self.judged.get((key, task))
+        measured = [result for (_, name), result in self.judged.items() if name == task and result.metrics]
+        alike = [result for result in measured if own is not None and result.label_set == own.label_set]
+        found: dict[str, bool] = {}
+        for result in alike or measured:
+            for metric, record in result.metrics.items():
+                found[metric] = found.get(metric, False) or _is_usable(record.baseline)
+        return found
+
+    def _asked_force_field(self, key: str) -> list[Asked]:
         columns = self.release.force_field.columns
         asked = []
         for task in self._of(FORCE_FIELD):
-            known = self._with_baseline(task.name)
-            present = tuple(label for label, metric in columns.items() if metric in known)
+            known = self._metrics(key, task.name)
+            present = tuple(label for label, metric in columns.items() if known.get(metric))
             # Before anyone was judged nothing is known of the labels, and nothing depends on them.
             asked.append(Asked(task.name, task.domain, present or ("energy", "force")))
         return asked
 
-    def _asked_property(self) -> list[Asked]:
-        columns = self.release.property_error.columns
-        tasks = [task for task in self.suite.tasks if task.kind in columns]
+    def _asked_property(self, key: str) -> list[Asked]:
+        rule = self.release.property_error
         asked = []
-        for task in tasks:
-            known = self._with_baseline(task.name)
-            present = tuple(metric for metric in columns[task.kind] if metric in known)
-            asked.append(Asked(task.name, task.domain, present or columns[task.kind]))
+        for task in self.suite.tasks:
+            if task.kind not in rule.columns:
+                continue
+            known = self._metrics(key, task.name)
+            there = rule.scored(task.kind, known)
+            present = tuple(metric for metric in there if known[metric])
+            patterns = rule.columns[task.kind]
+            # Where nobody has a metric yet, what is asked has no answer under any name, and each name has its weight.
+            named = tuple(name for name in patterns if "*" not in name) or patterns
+            asked.append(Asked(task.name, task.domain, present or there or named))
+            if not there and self._ok(key, task.name):
+                said = f"metrics: none is scored: none is called {' or '.join(patterns)}"
+                self.problems.append(f"results/{key}/{task.name}: {said}")
         return asked
 
     def _answers(self, key: str, asked: Sequence[Asked], metric_of: Mapping[str, str]) -> Answers:
@@ -178,30 +196,28 @@ class _Scorer:
             return None
         return metric.charged if metric.charged is not None or metric.n_failed else metric.value
 
-    def _dynamics(self, key: str, task: str) -> Result | None:
-        """The result of a dynamics task: also one that ran out of time, whose runs are not measured."""
-        result = self.judged.get((key, task))
-        return result if result and result.verdict is Verdict.TIME_LIMIT else self._ok(key, task)
-
     def _runs(self, key: str) -> list[Run]:
+        """Every run of every dynamics task. What became of each is in the items, whatever the verdict over them."""
         runs: list[Run] = []
         for task in self._of(DYNAMICS):
-            result = self._dynamics(key, task.name)
-            if result is None:
-                n_runs = max([r.n_items for (_, name), r in self.judged.items() if name == task.name] + [1])
-                runs += [Run(f"{task.name}: run {i}", Fate.MISSING) for i in range(1, n_runs + 1)]
-                continue
-            items = self.load_items(result)
-            if items is None and result.verdict is Verdict.TIME_LIMIT:
-                runs += [Run(f"{task.name}: run {i}", Fate.UNMEASURED) for i in range(1, result.n_items + 1)]
-            elif items is None:
-                self.problems.append(
-                    f"results/{key}/{task.name}: the items table cannot be read: no instability from it"
-                )
-                runs += [Run(f"{task.name}: run {i}", Fate.UNMEASURED) for i in range(1, result.n_items + 1)]
-            else:
+            result = self.judged.get((key, task.name))
+            items = None if result is None else self.load_items(result)
+            if items is not None:
                 runs += _runs_of(task.name, items)
+                continue
+            fate = Fate.MISSING
+            if result is not None and result.provenance.observation is not None:
+                lost = "the items table cannot be read: no instability from it"
+                self.problems.append(f"results/{key}/{task.name}: {lost}")
+                fate = Fate.UNMEASURED
+            elif result is not None and result.verdict is Verdict.TIME_LIMIT:
+                fate = Fate.UNMEASURED
+            runs += [Run(f"{task.name}: run {i}", fate) for i in range(1, self._n_runs(task.name) + 1)]
         return runs
+
+    def _n_runs(self, task: str) -> int:
+        """How many runs a task has, from all its results: one that ended before there were items may not know."""
+        return max([result.n_items for (_, name), result in self.judged.items() if name == task] + [1])
 
 
 def _runs_of(task: str, items: Items) -> list[Run]:
@@ -219,7 +235,7 @@ def _fate(cause: Cause) -> Fate:
             return Fate.COMPLETED
         case Cause.OVER_TIME:
             return Fate.UNMEASURED
-        case Cause.MISSING:
+        case Cause.MISSING | Cause.UNSUPPORTED:
             return Fate.MISSING
         case _:
             return Fate.FAILED

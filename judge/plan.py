@@ -19,6 +19,8 @@ from submissions.records import Submission
 from tasks.kind import Kind, Parameters
 from tasks.suite import Task
 
+DYNAMICS = "nve"
+
 
 @dataclass(frozen=True)
 class Circumstances:
@@ -68,6 +70,14 @@ class Unit:
         """The label set to measure with; None where the data set has none."""
         return self.label_set if self.label_set in self.testset.label_sets else None
 
+    @property
+    def n_unanswered(self) -> int:
+        """How many items a result without an observation leaves out; 0 where only the table could tell.
+
+        Dynamics run each structure once, and a run that was broken off must not be lost from the number of runs.
+        """
+        return self.testset.n_structures if self.kind.name == DYNAMICS else 0
+
     def result_key(self, end: End) -> str:
         """Key of the result that follows from `end`."""
         if end.observation is None:
@@ -80,6 +90,7 @@ class Unit:
             label_set=self.measured_label_set,
             measure_version=self.kind.measure_version,
             parameters=self.parameters,
+            failed_share=self.task.failed_share,
         )
 
 

@@ -92,7 +92,7 @@ class Result(Record):
     """`results/<id>/<task>/<result_key>.json`: one row of the leaderboard.
 
     Args:
-        n_items: rows of the items table; 0 where the verdict ended the attempt before there was one.
+        n_items: rows of the items table; where the verdict ended the attempt before there was one, what the plan knows.
         failures: of these items, by the name of `tasks.predictions.Cause`.
         parts: the metrics of one element or group each.
         notes: by subject, sentences of ours.

@@ -35,6 +35,7 @@ class Runner:
         hardware: class of this machine with the GPU of that number, or without one.
         stopped: why no more containers can be started in this run.
         budget: beyond which no container is started; None: there is none.
+        suite_option: what a command must add to be about the same suite.
     """
 
     place: Place
@@ -47,6 +48,7 @@ class Runner:
     retry_held: bool = False
     stopped: JudgeFault | None = None
     budget: Budget | None = None
+    suite_option: str = ""
     _driver: Driver | None = None
     _images: dict[str, Image | SubmissionFault | JudgeFault] = field(default_factory=dict)
     _turn: int = 0
@@ -197,7 +199,8 @@ class Runner:
         return self._report(unit, did, result)
 
     def _held(self, unit: Unit, end: End) -> UnitReport:
-        sentence = f"{end.sentence}; then: judge evaluate {unit.submission.id} --task {unit.task.name} --retry-held"
+        again = f"judge evaluate {unit.submission.id} --task {unit.task.name}{self.suite_option} --retry-held"
+        sentence = f"{end.sentence}; then: {again}"
         return self._report(unit, Did.HELD, fault=end.fault, sentence=sentence)
 
     def _report(

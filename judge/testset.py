@@ -1,10 +1,15 @@
-"""What the plan must know of a data set: hashes and label sets, read from its card. No structure or label is opened."""
+"""What the plan must know of a data set: hashes and label sets, from its card, and how many structures it has.
+
+No label is opened, and of the structures the header alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
 
 from judge.keys import hash_of
 from tasks.card import LabelSet
@@ -21,6 +26,7 @@ class TestSet:
         label_sets: names of the levels of theory that it has labels of.
         default_label_set: counts where the submission declares none of these.
         theories: the label sets, by name.
+        n_structures: 0 where it is not known: the file is missing or broken, which whoever needs it will say.
     """
 
     __test__ = False  # for pytest: not a test
@@ -33,6 +39,7 @@ class TestSet:
     label_sets: tuple[str, ...]
     default_label_set: str | None
     theories: Mapping[str, LabelSet] = field(default_factory=dict)
+    n_structures: int = 0
 
 
 def read_testset(data: Path, name: str) -> TestSet:
@@ -51,4 +58,13 @@ def read_testset(data: Path, name: str) -> TestSet:
         label_sets=tuple(sorted(card.label_sets)),
         default_label_set=card.default_label_set,
         theories=dict(card.label_sets),
+        n_structures=_n_structures(data / name / FRAMES),
     )
+
+
+def _n_structures(path: Path) -> int:
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return int(file.get_slice("n_atoms").get_shape()[0])
+    except (OSError, SafetensorError, IndexError):
+        return 0

@@ -74,7 +74,7 @@ def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement:
         label_set=unit.label_set or "",
         label_set_declared=unit.declared,
         metrics={name: _metric(metric) for name, metric in measurement.metrics.items()} if measurement else {},
-        n_items=len(measurement.items) if measurement else 0,
+        n_items=len(measurement.items) if measurement else unit.n_unanswered,
         failures={Cause(cause).name: count for cause, count in failures.items()},
         parts=tuple(_part(part) for part in measurement.parts[:MAX_PARTS]) if measurement else (),
         notes=_notes(unit, measurement),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from importlib import resources
 from typing import Annotated, Self
 
@@ -47,10 +49,24 @@ class ForceFieldRule(_Facts):
 
 
 class PropertyRule(_Facts):
-    """How domain-specific errors become one: `columns` names, by task kind, the metrics that count."""
+    """How domain-specific errors become one.
+
+    Args:
+        cap: the worst a normalised error counts.
+        columns: by task kind, patterns of the metrics that count: names in which * stands for any text, as in a shell
+            (`mae`, `*_mae`). So the quantities of a data set are scored whatever it calls them. A metric of one group
+            (`off_percent:<group>`) is a part of another and matches none.
+    """
 
     cap: Positive
-    columns: dict[str, tuple[str, ...]]
+    columns: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]]
+
+    def scored(self, kind: str, metrics: Iterable[str]) -> tuple[str, ...]:
+        """Those of `metrics` that count for a task of `kind`: by the first pattern that each matches, then by name."""
+        patterns = self.columns.get(kind, ())
+        whole = {name for name in metrics if ":" not in name}
+        first = {name: next((i for i, p in enumerate(patterns) if fnmatchcase(name, p)), None) for name in whole}
+        return tuple(name for _, name in sorted((i, name) for name, i in first.items() if i is not None))
 
 
 class EfficiencyRule(_Facts):

@@ -139,6 +139,12 @@ def result(
     return Result.model_validate({**fields, **more})
 
 
+def refused(of: Submission, in_task: Task, verdict: Verdict, **more: Any) -> Result:
+    """A result without an observation: the session was ended before there was one."""
+    whole = result(of, in_task, {}, verdict, **{"n_items": 0, **more})
+    return whole.model_copy(update={"provenance": whole.provenance.model_copy(update={"observation": None})})
+
+
 def good_results(of: Submission, relative: float, driver: str = "docker") -> list[Result]:
     metrics = good_metrics(relative)
     return [result(of, each, metrics[each.name], driver=driver) for each in SUITE.tasks]

@@ -21,7 +21,16 @@ from tasks.predictions import Cause
         ({Cause.WRONG_SHAPE: 10}, Verdict.WRONG_SHAPE),
         ({Cause.ERROR: 10}, Verdict.TOO_MANY_FAILURES),
         ({Cause.EXPLODED: 10}, Verdict.OK),
-        ({Cause.OVER_TIME: 9}, Verdict.OK),
+        ({Cause.OVER_TIME: 5}, Verdict.OK),
+        ({Cause.OVER_TIME: 6}, Verdict.TIME_LIMIT),
+        ({Cause.OVER_TIME: 1, Cause.EXPLODED: 9}, Verdict.TIME_LIMIT),
+        ({Cause.OVER_TIME: 9, Cause.EXPLODED: 1}, Verdict.TIME_LIMIT),
+        ({Cause.OVER_TIME: 2, Cause.EXPLODED: 5, Cause.ERROR: 3}, Verdict.TIME_LIMIT),
+        ({Cause.OVER_TIME: 1, Cause.EXPLODED: 8}, Verdict.OK),
+        ({Cause.OVER_TIME: 1, Cause.UNSTABLE: 9}, Verdict.OK),
+        ({Cause.OVER_TIME: 6, Cause.ERROR: 4}, Verdict.TIME_LIMIT),
+        ({Cause.OVER_TIME: 1, Cause.ERROR: 9}, Verdict.TOO_MANY_FAILURES),
+        ({Cause.OVER_TIME: 3, Cause.ERROR: 4}, Verdict.TOO_MANY_FAILURES),
         ({Cause.OVER_TIME: 10}, Verdict.TIME_LIMIT),
         ({Cause.OUT_OF_MEMORY: 10}, Verdict.TOO_MANY_FAILURES),
         ({Cause.UNSTABLE: 10}, Verdict.OK),
@@ -48,6 +57,17 @@ def test_memory_of_the_gpu_is_named_only_where_there_is_one() -> None:
 def test_a_run_that_exploded_is_said_to_have() -> None:
     said = assess(3, {Cause.EXPLODED: 3}, 0.5, on_gpu=False)
     assert said == (Verdict.OK, "Completed; 3 of 3 runs: exploded.")
+
+
+def test_runs_that_exploded_do_not_make_up_for_those_that_were_never_finished() -> None:
+    said = assess(4, {Cause.EXPLODED: 1, Cause.OVER_TIME: 3}, 0.5, on_gpu=False)
+    assert said.verdict is Verdict.TIME_LIMIT
+    assert said.sentence == ("3 of 4 items could not be finished in the time of the task (3 over time, 1 exploded).")
+
+
+def test_items_over_their_time_are_told_where_most_were_finished() -> None:
+    said = assess(10, {Cause.OVER_TIME: 2}, 0.5, on_gpu=False)
+    assert said == (Verdict.OK, "Completed; 2 of 10 items failed (2 over time).")
 
 
 def test_a_crystal_found_unstable_is_said_to_be() -> None:

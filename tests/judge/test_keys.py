@@ -40,6 +40,7 @@ MEASURED: dict[str, Any] = {
     "label_set": "PBE",
     "measure_version": 1,
     "parameters": Steps(),
+    "failed_share": 0.5,
 }
 
 
@@ -86,7 +87,7 @@ def test_hardware_counts_for_timings_only() -> None:
 
 @pytest.mark.parametrize("name", sorted(MEASURED))
 def test_each_part_of_the_measurement_changes_the_result_key(name: str) -> None:
-    other: dict[str, Any] = {"parameters": Steps(steps=1), "measure_version": 2}
+    other: dict[str, Any] = {"parameters": Steps(steps=1), "measure_version": 2, "failed_share": 0.25}
     assert result_key(**{**MEASURED, name: other.get(name, "other")}) != result_key(**MEASURED)
 
 

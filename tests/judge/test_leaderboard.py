@@ -11,10 +11,24 @@ from judge.board import Leaderboard, Row
 from judge.leaderboard import build_leaderboard
 from judge.records import MetricRecord, Result
 from sandbox.verdict import Verdict
+from scoring import Term
 from submissions.records import Submission
 from tasks.measurement import Items
 from tasks.predictions import Cause
-from tests.judge.board_records import SUITE, error, frames_metrics, good_metrics, good_results, result, runs, submission
+from tasks.suite import Suite, load_suite
+from tests.judge.board_records import (
+    SUITE,
+    error,
+    frames_metrics,
+    good_metrics,
+    good_results,
+    refused,
+    result,
+    runs,
+    submission,
+    task,
+)
+from tests.judge.small_world import World
 
 TASKS = {task.name: task for task in SUITE.tasks}
 QUIET = runs([1e-9, 1e-9])
@@ -77,6 +91,32 @@ def test_a_model_without_stress_is_charged_where_the_task_has_virials() -> None:
     said = result(A, TASKS["crystals"], {**frames_metrics(0.5), "virial_rmse_per_atom": error(None)})
     alone = row(board([A], replaced(results, said)), A).scores.force_field.part("Inorganic Materials")
     assert alone == domain
+
+
+WITHOUT_STRESS = """
+from ase.calculators.emt import EMT
+
+class WithoutStress(EMT):
+    implemented_properties = ["energy", "forces"]
+    def calculate(self, *args):
+        super().calculate(*args)
+        self.results.pop("stress", None)
+
+def make_calculator():
+    return WithoutStress()
+"""
+
+
+def test_the_only_model_judged_is_charged_for_the_stress_that_it_lacks(world: World) -> None:
+    """Judged for real on labels that have virials: energy and forces are exact, and so at the floor."""
+    model = world.submit("emt", WITHOUT_STRESS)
+    world.evaluate(tasks=("copper",))
+    shown = build_leaderboard(load_suite(world.settings.suite), [model], world.results(), lambda _: None)
+    domain = row(shown, model).scores.force_field.part("Inorganic Materials")
+    assert domain is not None
+    virial = domain.part("virial")
+    assert virial is not None
+    assert (virial.weight, virial.value) == (pytest.approx(0.1), 1.0)
 
 
 @pytest.mark.parametrize("charged", [math.nan, math.inf, None])
@@ -145,6 +185,116 @@ def test_nothing_judged_yet() -> None:
         )
     )
     assert board([], []).rows == ()
+
+
+DRIFTS = Suite("drifts", "1", "Two drifts", tuple(task(n, "nve", "Inorganic Materials") for n in ("one", "two")))
+ONE, TWO = DRIFTS.tasks
+
+
+def stability(*of_a: Result, others: Sequence[Result] = (), **items: Items) -> Term:
+    """The instability of A over the two drifts, `items` by task."""
+    shown = build_leaderboard(DRIFTS, [A, B], [*of_a, *others], lambda r: items.get(r.task))
+    return row(shown, A).scores.stability
+
+
+def test_hanging_does_not_erase_unstable_runs() -> None:
+    """As it is when a limit ends the session: no observation, no items, and not even their number."""
+    blown = runs([math.nan] * 2, [Cause.EXPLODED] * 2)
+    honest = stability(result(A, ONE, {}), result(A, TWO, {}), one=blown, two=QUIET)
+    assert (honest.value, honest.covered, honest.total) == (2.5, 4, 4)
+    hanging = refused(A, ONE, Verdict.TIME_LIMIT)
+    alone = stability(hanging, result(A, TWO, {}), two=QUIET)
+    assert (alone.value, alone.at_worst) == (0.0, pytest.approx(5 / 3))
+    assert (alone.covered, alone.total) == (2, 3)
+    known = stability(hanging, result(A, TWO, {}), others=[result(B, ONE, {})], two=QUIET)
+    assert (known.value, known.at_worst, known.covered, known.total) == (0.0, 2.5, 2, 4)
+    told = stability(refused(A, ONE, Verdict.TIME_LIMIT, n_items=6), result(A, TWO, {}), two=QUIET)
+    assert (told.at_worst, told.total) == (5 * 6 / 8, 8)
+
+
+def test_a_crash_in_dynamics_is_worst_in_every_run() -> None:
+    crashed = refused(A, ONE, Verdict.CRASHED, n_items=2)
+    term = stability(crashed, result(A, TWO, {}), two=QUIET)
+    assert (term.value, term.at_worst, term.covered, term.total) == (2.5, None, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("cause", "verdict", "value", "covered"),
+    [
+        (Cause.NON_FINITE, Verdict.NON_FINITE, 5.0, 2),
+        (Cause.ERROR, Verdict.TOO_MANY_FAILURES, 5.0, 2),
+        (Cause.UNSUPPORTED, Verdict.UNSUPPORTED, None, 0),
+    ],
+)
+def test_runs_that_all_failed_are_worst_and_elements_nobody_knows_are_missing(
+    cause: Cause, verdict: Verdict, value: float | None, covered: int
+) -> None:
+    suite = Suite("drift", "1", "One drift", (ONE,))
+    shown = build_leaderboard(suite, [A], [result(A, ONE, {}, verdict)], lambda _: runs([math.nan] * 2, [cause] * 2))
+    term = shown.rows[0].scores.stability
+    assert (term.value, term.covered, term.total) == (value, covered, 2)
+    assert shown.problems == ()
+
+
+def test_a_model_is_asked_only_for_labels_of_its_own_label_set() -> None:
+    """PBE has virials and ωB97M-V has none: who is held against the latter owes none, whoever else is judged."""
+    own = [result(B, TASKS["crystals"], frames_metrics(0.1), label_set="wB97M-V")]
+    with_virial = [result(A, TASKS["crystals"], frames_metrics(0.1, virial=True), label_set="PBE")]
+    alone = row(board([B], own), B).scores.force_field.part("Inorganic Materials")
+    beside = row(board([A, B], own + with_virial), B).scores.force_field.part("Inorganic Materials")
+    assert alone is not None
+    assert alone.value == pytest.approx(0.1)
+    assert beside == alone
+
+
+def test_quantities_are_those_of_a_models_own_label_set() -> None:
+    own = [result(B, TASKS["barriers"], {"mae": error(0.1)}, label_set="wB97M-V")]
+    both = [result(A, TASKS["barriers"], {"mae": error(0.1), "off_percent": error(0.1)}, label_set="PBE")]
+    assert row(board([A, B], own + both), B).scores.property_error.value == pytest.approx(0.1)
+
+
+def test_to_be_refused_is_never_to_be_asked_less() -> None:
+    """Of a label set that nobody else has, what others are asked; of a kind that nobody has metrics of, all it has."""
+    metrics = {name: error(0.2) for name in ("k_vrh_gpa_mae", "g_vrh_gpa_mae")}
+    suite = Suite("two", "1", "Two", (TASKS["barriers"], task("moduli", "elasticity", "Molecules")))
+    barriers, moduli = suite.tasks
+    judged = result(A, barriers, {"mae": error(0.1)})
+    alone = [judged, refused(A, moduli, Verdict.TIME_LIMIT, label_set="PBE")]
+    beside = [*alone, result(B, moduli, metrics, label_set="r2SCAN")]
+    for results in (alone, beside):
+        shown = row(build_leaderboard(suite, [A, B], results, lambda _: None), A)
+        assert shown.scores.property_error.value == pytest.approx((0.1 + 1 + 1) / 3)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        ({"binding_mae": 0.1, "strain_mae": 0.3, "binding_rmse": 0.9, "strain_rmse": 0.9}, 0.2),
+        ({"mae": 0.1, "rmse": 0.9, "off_percent": 0.5, "off_percent:ring_mae": 0.9}, 0.3),
+        ({"barrier_mae": 0.1, "reaction_energy_mae": 0.2, "barrier_off_percent": 0.6}, 0.3),
+        ({"barrier_height_mae": 0.1, "reaction_energy_mae": 0.3}, 0.2),
+    ],
+)
+def test_every_quantity_is_scored_whatever_it_is_called(metrics: dict[str, float], expected: float) -> None:
+    found = result(A, TASKS["barriers"], {name: error(value) for name, value in metrics.items()})
+    shown = board([A], replaced(good_results(A, 0.5), found))
+    assert row(shown, A).scores.property_error.value == pytest.approx(expected)
+    assert shown.problems == ()
+
+
+def test_a_share_without_a_baseline_is_no_column() -> None:
+    """Zero is within the tolerance everywhere: there is nothing to compare the share with."""
+    found = result(A, TASKS["barriers"], {"mae": error(0.25), "off_percent": error(0.0, "%", baseline=None)})
+    shown = board([A], replaced(good_results(A, 0.5), found))
+    assert row(shown, A).scores.property_error.value == pytest.approx(0.25)
+
+
+def test_a_task_of_which_no_metric_is_scored_is_named() -> None:
+    shown = board([A], replaced(good_results(A, 0.5), result(A, TASKS["barriers"], {"rmse": error(0.1)})))
+    assert row(shown, A).scores.property_error.value is None
+    assert shown.problems == (
+        f"results/{A.id}/barriers: metrics: none is scored: none is called mae or *_mae or *off_percent",
+    )
 
 
 def test_dynamics_that_ran_out_of_time_are_not_measured_and_never_unstable() -> None:

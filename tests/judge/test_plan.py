@@ -147,6 +147,18 @@ def test_another_share_of_failures_is_another_observation() -> None:
     assert a_unit(task={"failed_share": 0.25}).prefix != a_unit(task={"failed_share": 0.5}).prefix == a_unit().prefix
 
 
+def test_one_observation_under_another_share_of_failures_has_another_verdict_and_so_another_result() -> None:
+    end = attempt(1, Verdict.OK).end
+    assert end is not None
+    keys = {a_unit(task={"failed_share": share}).result_key(end) for share in (0.25, 0.5)}
+    assert len(keys) == 2
+
+
+def test_dynamics_know_their_runs_before_there_is_an_observation() -> None:
+    assert a_unit(None, (), kind="nve", n_structures=3).n_unanswered == 3
+    assert a_unit(n_structures=3).n_unanswered == 0
+
+
 D3_OF_PBE = D3(functional="pbe")
 DISPERSED = Theory(theory="PBE with D3", dispersion=True, d3=D3_OF_PBE)
 DISPERSED_SOMEHOW = Theory(theory="PBE with something", dispersion=True)
