@@ -24,6 +24,9 @@ class ChargedMean(NamedTuple):
 def failure_cost(metric: str, baseline: float) -> float:
     """W: what one failed item of `metric` is charged, and at which every error is clipped.
 
+    The baseline is the trivial model's error over all items, not over the one that failed: of an item on which the
+    trivial model happens to be right it is zero, and to fail there would cost nothing.
+
     Raises:
         ValueError: the baseline is zero or not finite, so that nothing can be held against it.
     """
