@@ -189,7 +189,7 @@ class _Scorer:
         return answers
 
     def _time(self, key: str, task: Task) -> float | None:
-        """Mean time [µs/atom]; None where any frame failed, so that leaving slow ones out never looks fast."""
+        """Mean time [µs/atom] as charged: failed frames at W, smaller ones as if they were as large as planned."""
         result = self._ok(key, task.name)
         metric = None if result is None else result.metrics.get("time_mean")
         if metric is None:

@@ -24,12 +24,13 @@ from ase.stress import full_3x3_to_voigt_6_stress, voigt_6_to_full_3x3_stress
 from numpy.typing import NDArray
 
 from tasks.calculator import BatchCalculator
-from tasks.frames import Float, Frames
+from tasks.frames import Float
 from tasks.kind import Observation, Watch
 from tasks.predictions import Cause
 from tasks.replicate import Counts, spread_over
+from tasks.single_frames import causes_of
 from tasks.timing import asked_for
-from tasks.timing_plan import Again, Plan
+from tasks.timing_plan import Plan, Turned
 
 ENERGY_TOLERANCE = 0.010  # eV/atom
 FORCE_TOLERANCE = 0.001  # eV/Å
@@ -105,7 +106,7 @@ def ask_again(
     for row, (index, counts) in enumerate(zip(kept, sizes, strict=True)):
         asked = plan.again(int(index), counts)
         for name, frames in (("whole", asked.whole), ("again", asked.frame)):
-            answer, cause = _answer(frames, asked, model, watch)
+            answer, cause = answer_alone(Turned(frames, asked.rotation), model, watch)
             answers[name].append(answer)
             failure[row] = failure[row] or cause
         watch.progress(row + 1, 2 * len(kept), "frames asked again")
@@ -113,7 +114,7 @@ def ask_again(
         asked = plan.again(int(index), counts)
         answer, cause = answers["whole"][row], Cause.NONE
         if asked.part_counts != counts:
-            answer, cause = _answer(asked.part, asked, model, watch)
+            answer, cause = answer_alone(Turned(asked.part, asked.rotation), model, watch)
         folds = int(np.prod(counts)) // int(np.prod(asked.part_counts))
         forces = spread_over(answer.forces, asked.part_counts, counts)
         answers["part"].append(Answer(folds * answer.energy, forces, answer.stress))
@@ -125,19 +126,22 @@ def ask_again(
     return packed
 
 
-def _answer(frames: Frames, asked: Again, model: BatchCalculator, watch: Watch) -> tuple[Answer, Cause]:
-    """The answer about `frames`, turned back; NaN and the cause where there is none."""
+def answer_alone(asked: Turned, model: BatchCalculator, watch: Watch) -> tuple[Answer, Cause]:
+    """The answer about one frame, turned back; NaN and the cause where there is none."""
+    frames, rotation = asked
     nothing = Answer(np.nan, np.full((len(frames.numbers), 3), np.nan), np.full(6, np.nan))
     if watch.clock() > watch.deadline:
         return nothing, Cause.OVER_TIME
-    answer = model.compute(frames, asked_for(model, frames))
-    if not answer.ok[0] or answer.forces is None:
-        return nothing, Cause(int(answer.failure[0])) or Cause.UNSUPPORTED
+    wanted = asked_for(model, frames)
+    answer = model.compute(frames, wanted)
+    cause = Cause(int(causes_of(answer, frames, wanted)[0]))
+    if cause or answer.forces is None:
+        return nothing, cause or Cause.UNSUPPORTED
     stress = np.full(6, np.nan)
     if answer.stress is not None:
         turned = voigt_6_to_full_3x3_stress(answer.stress[0])
-        stress = full_3x3_to_voigt_6_stress(asked.rotation.T @ turned @ asked.rotation)
-    return Answer(float(answer.energy[0]), answer.forces @ asked.rotation, stress), Cause.NONE
+        stress = full_3x3_to_voigt_6_stress(rotation.T @ turned @ rotation)
+    return Answer(float(answer.energy[0]), answer.forces @ rotation, stress), Cause.NONE
 
 
 class Verdicts(NamedTuple):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.asked_again import Verdicts, compare
+from tasks.batched_frames import BatchVerdicts, batched_times, compare_batches
 from tasks.dataset import Dataset
 from tasks.frames import Float
 from tasks.kind import Observation
@@ -31,14 +32,15 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
 
     Metrics: time_mean, time_median, time_p95, time_cold, batched_time [µs/atom]; time_spread, the range of the middle
     half of the times over their median; atoms_min, atoms_mean, atoms_max of the frames that were timed;
-    n_reduced, n_with_stress, n_rechecked, n_inconsistent; reference_noise of the host (`tasks.timing`); wire_cost [µs].
+    n_reduced, n_with_stress, n_rechecked, n_inconsistent, n_batched_inconsistent; reference_noise of the host
+    (`tasks.timing`); wire_cost [µs].
 
     Raises:
         ValueError: the observation does not fit dataset or parameters.
     """
     n = parameters.n_frames
     seconds, cause = observation.array("seconds", (n,)), observation.causes(n).copy()
-    n_atoms = observation.array("n_atoms", (n,), np.int64)
+    n_atoms, planned = (observation.array(name, (n,), np.int64) for name in ("n_atoms", "planned_atoms"))
     source = observation.array("source", (n,), np.int64)
     if n and not (source.min() >= 0 and source.max() < len(dataset.frames)):
         raise ValueError("observation: source names structures that the dataset has not")
@@ -47,20 +49,22 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
     if verdicts is not None:
         cause[verdicts.inconsistent & (cause == 0)] = Cause.INCONSISTENT
     void = verdicts is not None and verdicts.void
+    batches = compare_batches(observation, density.tolist())
     time = np.where(cause == 0, seconds / n_atoms / MICROSECOND, np.nan)
     warm_up = np.arange(n) < parameters.n_warm_up
     columns = {
         "seconds": np.where(cause == 0, seconds, np.nan),
         "n_atoms": n_atoms.astype(np.float64),
+        "planned_atoms": planned.astype(np.float64),
         "time": time,
         "warm_up": warm_up.astype(np.float64),
         "reduced": observation.array("reduced", (n,), np.int8).astype(np.float64),
         "with_stress": observation.array("with_stress", (n,), np.int8).astype(np.float64),
         "rechecked": np.zeros(n) if verdicts is None else verdicts.asked.astype(np.float64),
     }
-    metrics = time_metrics(np.full(n, np.nan) if void else time, warm_up)
-    metrics |= _once(observation, parameters, void)
-    metrics |= _counts(columns, time, verdicts)
+    metrics = time_metrics(np.full(n, np.nan) if void else time, warm_up, planned / n_atoms)
+    metrics |= _once(observation, parameters, void, batches)
+    metrics |= _counts(columns, time, verdicts, batches)
     metrics |= _host(observation)
     ids = dataset.table.id
     items = Items(
@@ -70,15 +74,19 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
         cause,
         columns,
     )
-    return Measurement(metrics, items, _notes(columns, verdicts))
+    return Measurement(metrics, items, _notes(columns, dataset, observation, verdicts, batches))
 
 
-def time_metrics(time: Float, warm_up: NDArray[np.bool_]) -> dict[str, Metric]:
-    """The statistics of `time` (n,) [µs/atom], NaN where a frame failed."""
+def time_metrics(time: Float, warm_up: NDArray[np.bool_], reduction: Float | float = 1.0) -> dict[str, Metric]:
+    """The statistics of `time` (n,) [µs/atom], NaN where a frame failed.
+
+    Args:
+        reduction: (n,) planned atoms over those that a frame had: so many times its time is charged.
+    """
     failed = ~np.isfinite(time)
     counted = time[~warm_up & ~failed]
     # Also a warm-up frame that failed is charged: to fail is never better than not to.
-    charged = np.fmin(time, FAILURE_COST)[~warm_up | failed]
+    charged = np.fmin(time * reduction, FAILURE_COST)[~warm_up | failed]
     n, n_failed = len(time), int(failed.sum())
     metrics = {
         name: Metric(
@@ -96,26 +104,31 @@ def time_metrics(time: Float, warm_up: NDArray[np.bool_]) -> dict[str, Metric]:
     return metrics | {"time_spread": Metric(spread, "", n, n_failed)}
 
 
-def _once(observation: Observation, parameters: EfficiencyParameters, void: bool) -> dict[str, Metric]:
+def _once(
+    observation: Observation, parameters: EfficiencyParameters, void: bool, batches: BatchVerdicts | None
+) -> dict[str, Metric]:
     """The cold time, and that of batches; `void`: none of them counts."""
     cold_s, cold_atoms = observation.array("cold", (2,))
-    batch_s = observation.array("batch_s", (parameters.n_batches,))
-    batch_atoms = observation.array("batch_atoms", (1,))
-    counts = np.nan if void else 1.0
-    metrics = {"time_cold": _mean_time(counts * np.array([cold_s / cold_atoms / MICROSECOND]))}
+    unit = np.nan if void else 1.0 / MICROSECOND
+    cold = unit * np.array([cold_s / cold_atoms])
+    metrics = {"time_cold": _mean_time(cold, cold)}
     if parameters.n_batches:
-        metrics["batched_time"] = _mean_time(counts * batch_s / np.maximum(batch_atoms, 1.0) / MICROSECOND)
+        unit = np.nan if batches is not None and batches.void else unit
+        time, charged = batched_times(observation, parameters.n_batches)
+        metrics["batched_time"] = _mean_time(unit * time, unit * charged)
     return metrics
 
 
-def _mean_time(time: Float) -> Metric:
+def _mean_time(time: Float, to_charge: Float) -> Metric:
     done = np.isfinite(time)
-    charged = float(np.fmin(time, FAILURE_COST).mean())
+    charged = float(np.fmin(to_charge, FAILURE_COST).mean())
     value = float(time[done].mean()) if done.any() else None
     return Metric(value, "µs/atom", len(time), int((~done).sum()), charged, failure_cost=FAILURE_COST)
 
 
-def _counts(columns: dict[str, Float], time: Float, verdicts: Verdicts | None) -> dict[str, Metric]:
+def _counts(
+    columns: dict[str, Float], time: Float, verdicts: Verdicts | None, batches: BatchVerdicts | None
+) -> dict[str, Metric]:
     timed = np.isfinite(time)
     atoms, n, failed = columns["n_atoms"][timed], len(time), int((~timed).sum())
     sizes: list[float] | list[None] = (
@@ -130,6 +143,9 @@ def _counts(columns: dict[str, Float], time: Float, verdicts: Verdicts | None) -
         undecided = int(verdicts.undecided.sum())
         metrics["n_rechecked"] = Metric(float(asked - undecided), "", asked, undecided)
         metrics["n_inconsistent"] = Metric(float(verdicts.inconsistent.sum()), "", asked, undecided)
+    if batches is not None and batches.asked:
+        wrong = float(batches.inconsistent)
+        metrics["n_batched_inconsistent"] = Metric(wrong, "", batches.asked, batches.undecided)
     return metrics
 
 
@@ -143,16 +159,34 @@ def _host(observation: Observation) -> dict[str, Metric]:
     return metrics
 
 
-def _notes(columns: dict[str, Float], verdicts: Verdicts | None) -> dict[str, str]:
+def _notes(
+    columns: dict[str, Float],
+    dataset: Dataset,
+    observation: Observation,
+    verdicts: Verdicts | None,
+    batches: BatchVerdicts | None,
+) -> dict[str, str]:
     notes = {}
-    if not columns["with_stress"].any():
+    if "stress" not in observation.notes.get("properties", "").split(","):
         notes["stress"] = "not offered: energy and forces alone were timed"
+    elif not dataset.frames.periodic.any():
+        notes["stress"] = "not asked for: no structure is periodic"
     if columns["reduced"].any():
-        notes["sizes"] = f"{int(columns['reduced'].sum())} frames did not fit into memory and were timed smaller"
+        notes["sizes"] = (
+            f"{int(columns['reduced'].sum())} frames did not fit into memory and were timed smaller; charged is their "
+            "time per atom times planned atoms over those they had"
+        )
     if verdicts is None:
         notes["asked again"] = "no frame: no fresh start was asked"
     else:
         asked, wrong, open_ = (int(v.sum()) for v in verdicts)
-        said = f"{asked} frames of a fresh start: {wrong} disagreed, {open_} could not be decided"
-        notes["asked again"] = said + ("; so no time counts" if verdicts.void else "")
+        notes["asked again"] = _of_a_fresh_start("frames", asked, wrong, open_, "no time" if verdicts.void else "")
+    if batches is not None and batches.asked:
+        void = "no time of batches" if batches.void else ""
+        notes["batches asked again"] = _of_a_fresh_start("frames of batches", *batches, void)
     return notes
+
+
+def _of_a_fresh_start(what: str, asked: int, wrong: int, undecided: int, void: str) -> str:
+    said = f"{asked} {what} of a fresh start: {wrong} disagreed, {undecided} could not be decided"
+    return said + (f"; so {void} counts" if void else "")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasks.calculator import BatchCalculator
-from tasks.frames import Float
+from tasks.frames import Float, Frames
 from tasks.kind import Watch
 from tasks.pace import Pace
-from tasks.predictions import Cause, Predictions
+from tasks.predictions import Cause, Predictions, Properties
 from tasks.replicate import Counts, largest_that_fits, smaller_repeats
 from tasks.timing import Host, asked_for, timed
 from tasks.timing_plan import Plan
@@ -19,13 +20,26 @@ from tasks.timing_plan import Plan
 LOOKS_BETWEEN = 3
 
 
+def causes_of(answer: Predictions, frames: Frames, wanted: Properties) -> NDArray[np.int8]:
+    """(n,) codes of `Cause`: UNSUPPORTED also where something that was `wanted` of a frame is not in its answer.
+
+    Else a model would be timed on less than it offers by leaving it out.
+    """
+    missing = np.full(len(frames), "forces" in wanted and answer.forces is None)
+    if "stress" in wanted:
+        stress = np.full((len(frames), 6), np.nan) if answer.stress is None else answer.stress
+        missing |= frames.periodic & ~np.isfinite(stress).all(axis=1)
+    return np.where((answer.failure == 0) & missing, Cause.UNSUPPORTED, answer.failure).astype(np.int8)
+
+
 @dataclass
 class Single:
     """What came of one frame.
 
     Args:
         counts: how often its structure was repeated.
-        seconds: NaN where it failed.
+        seconds: NaN where it failed; with those of its timed calls that ran out of memory before one did not, or
+            claiming to would be a way to have a slow call measured again.
     """
 
     counts: Counts
@@ -46,7 +60,8 @@ class SingleFrames:
 
     Attributes:
         sizes: by structure, how often it is repeated: as planned, or what fitted.
-        cold: (2,) seconds and atoms of the first call that was answered; NaN before.
+        cold: (2,) seconds and atoms of the first call; NaN seconds where it was not answered, all NaN before it.
+            Not those of the first that was: failing the first call would hide what a start costs.
     """
 
     plan: Plan
@@ -78,30 +93,33 @@ class SingleFrames:
         return found
 
     def _single(self, index: int) -> Single:
-        source = int(self.plan.sources[index])
+        source, lost = int(self.plan.sources[index]), 0.0
         while True:
             single = self._at(index, self.sizes[source])
             if single.cause is not Cause.OUT_OF_MEMORY:
-                return single
+                return replace(single, seconds=single.seconds + lost)
+            lost += single.seconds
             smaller = self._smaller(index, single.counts)
             if smaller is None:
-                return single
+                return Single(single.counts, single.cause)
             self.sizes[source] = smaller
             if self.watch.clock() > self.watch.deadline:
                 return Single(smaller)
 
     def _at(self, index: int, counts: Counts) -> Single:
-        """Frame `index` at that size, after one of its shape."""
+        """Frame `index` at that size, after one of its shape. Where it is out of memory, with the seconds that took."""
         pair = self.plan.pair(index, counts)
         wanted = asked_for(self.model, pair.timed)
         first = timed(self.model, pair.untimed, wanted, self.watch.clock)
-        if first.answer.ok[0] and np.isnan(self.cold[0]):
-            self.cold = np.array([first.seconds, len(pair.untimed.numbers)])
+        if np.isnan(self.cold[1]):
+            answered = not causes_of(first.answer, pair.untimed, wanted)[0]
+            self.cold = np.array([first.seconds if answered else np.nan, len(pair.untimed.numbers)])
         if first.answer.failure[0] == Cause.OUT_OF_MEMORY:
-            return Single(counts, Cause.OUT_OF_MEMORY)
+            return Single(counts, Cause.OUT_OF_MEMORY, 0.0)
         second = timed(self.model, pair.timed, wanted, self.watch.clock)
-        if not second.answer.ok[0]:
-            return Single(counts, Cause(int(second.answer.failure[0])))
+        cause = Cause(int(causes_of(second.answer, pair.timed, wanted)[0]))
+        if cause:
+            return Single(counts, cause, second.seconds if cause is Cause.OUT_OF_MEMORY else np.nan)
         return Single(counts, Cause.NONE, second.seconds, second.answer)
 
     def _smaller(self, index: int, counts: Counts) -> Counts | None:

@@ -22,6 +22,8 @@ from tasks.replicate import Counts, displacements, part_of, rattled, repeats, re
 # Where `min_atoms` is not stated: this share of `max_atoms`.
 SMALLEST_SHARE = 0.8
 FEWEST_RECHECKED = 3
+# So many frames of the timed batches are asked about again by themselves.
+CHECKED_IN_BATCHES = 3
 
 
 class EfficiencyParameters(Parameters):
@@ -81,6 +83,8 @@ class _For(IntEnum):
     BATCH = 3
     CHOICE = 4
     AGAIN = 5
+    CHECKED = 6
+    ALONE = 7
 
 
 class Pair(NamedTuple):
@@ -88,6 +92,13 @@ class Pair(NamedTuple):
 
     untimed: Frames
     timed: Frames
+
+
+class Turned(NamedTuple):
+    """One frame that is turned by a rotation (3, 3), x → x Rᵀ."""
+
+    frame: Frames
+    rotation: Float
 
 
 class Again(NamedTuple):
@@ -128,6 +139,15 @@ class Plan:
             frames.cell[source], frames.pbc[source].tolist(), int(frames.n_atoms[source]), p.smallest, p.max_atoms
         )
 
+    @cached_property
+    def planned_atoms(self) -> dict[int, int]:
+        """By structure that is timed, the atoms of a frame of it, where memory does not forbid it."""
+        return {s: self.atoms(s, self.counts(s)) for s in np.unique(self.sources).tolist()}
+
+    def atoms(self, source: int, counts: Counts) -> int:
+        """How many atoms a structure has that is repeated so often."""
+        return int(self.structures.frames.n_atoms[source]) * int(np.prod(counts))
+
     def pair(self, index: int, counts: Counts) -> Pair:
         """Frame `index` at that size."""
         rng = self._rng(_For.TIMED, index)
@@ -144,6 +164,20 @@ class Plan:
         rng = self._rng(_For.BATCH, index)
         cells = [replicated(self.structures.frames, source, counts) for source, counts in members]
         return rattled(Frames.concatenate(cells), self.parameters.rattle, rng)
+
+    def checked(self, n_members: int) -> list[tuple[int, int]]:
+        """(batch, member) of the frames in timed batches that are asked about again, spread over the batches."""
+        rng, n = self._rng(_For.CHECKED), self.parameters.n_batches
+        batches = rng.permutation(n)[:CHECKED_IN_BATCHES].tolist()
+        members = [rng.permutation(n_members) for _ in batches]
+        turns = min(CHECKED_IN_BATCHES, n * n_members)
+        return [(batches[k % n], int(members[k % n][k // n])) for k in range(turns)]
+
+    def alone(self, index: int, members: list[tuple[int, Counts]], member: int) -> Turned:
+        """That member of batch `index`, turned."""
+        rotation = _random_rotation(self._rng(_For.ALONE, index, member))
+        frame = self.batch(index, members).take([member])
+        return Turned(frame.moved(frame.positions @ rotation.T, frame.cell @ rotation.T), rotation)
 
     def preference(self) -> Int:
         """(n_frames,) all frames, those to be asked about again before others."""
