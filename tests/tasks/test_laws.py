@@ -175,13 +175,23 @@ REFITTED = ("energy_rmse_per_atom", "energy_mae_per_atom")
 
 
 class Failing(InProcessCalculator):
-    """EMT that fails at chosen frames, counted in the order they are asked."""
+    """EMT that fails at chosen frames, counted in the order they are asked, and takes its time on its own clock.
+
+    The first call takes a second, and a frame 0.1 ms times its atoms squared times its atomic number: what is left out
+    or made smaller is not as fast as the rest.
+    """
 
     def __init__(self, fails: frozenset[int], cause: Cause) -> None:
         super().__init__(EMT(), max_atoms_per_batch=100)
-        self._fails, self._cause, self.asked = fails, cause, 0
+        self._fails, self._cause, self.asked, self._now = fails, cause, 0, 0.0
+
+    def clock(self) -> float:
+        self._now += 1e-3
+        return self._now
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
+        self._now += float((1e-4 * frames.n_atoms**2 * frames.numbers[frames.offsets[:-1]]).sum())
+        self._now += 0.0 if self.asked else 1.0
         answer = super().compute(frames, properties)
         errors = dict(answer.errors)
         for i in range(len(frames)):
@@ -193,8 +203,8 @@ class Failing(InProcessCalculator):
 
 def observed(world: World, fails: frozenset[int], cause: Cause = Cause.ERROR) -> tuple[Measurement, int]:
     """The measurement, and how many frames the model was asked."""
-    model, now = Failing(fails, cause), iter(range(10**9))
-    watch = Watch(clock=lambda: 1e-3 * next(now))
+    model = Failing(fails, cause)
+    watch = Watch(clock=model.clock)
     observation: Observation = world.kind.observe(world.dataset.structures, world.parameters, model, watch)
     label_set = PBE if world.dataset.card.label_sets else None
     return world.kind.measure(observation, world.dataset, world.parameters, label_set), model.asked
@@ -210,15 +220,17 @@ def test_replacing_any_prediction_by_a_failure_never_improves_a_metric(name: str
     whole, asked = observed(world, frozenset())
     assert not whole.items.failures() or name == "physicality", whole.items.failures()
     rng = np.random.default_rng(7)
-    for cause in (Cause.ERROR, Cause.NON_FINITE):
+    for cause in (Cause.ERROR, Cause.NON_FINITE, Cause.OUT_OF_MEMORY):
         fails = frozenset({int(rng.integers(asked))})
         better, _ = observed(world, fails, cause)
         worse, _ = observed(world, fails | {int(k) for k in rng.integers(asked, size=3)}, cause)
+        first, _ = observed(world, frozenset({0}), cause)
         for metric, record in whole.metrics.items():
             if record.charged is None or metric in REFITTED:
                 continue
             charges = [m.metrics[metric].charged for m in (whole, better, worse)]
             assert charges == sorted(charges), (metric, charges)
+            assert record.charged <= (first.metrics[metric].charged or 0.0), (metric, "the first call")
 
 
 @pytest.mark.parametrize("name", list(WORLDS))
