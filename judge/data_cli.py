@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from judge import import_options as opt
 from judge.config import load_settings
-from judge.data_import import by_label_set, import_dataset
+from judge.data_import import Made, by_label_set, import_dataset
 from judge.data_summary import summary_lines
 from judge.data_verify import few_frames, verify_against
 from sandbox.driver import DriverName
@@ -76,15 +76,15 @@ def import_command(
         also_d3=by_label_set("--also-d3", also_d3),
         also_units=by_label_set("--also-units", also_units),
     )
-    dataset = import_dataset(format, path, options)
-    _look_over(dataset, path, trust_ranges)
-    print(f"Written to {save_dataset(dataset, load_settings().data)}")
+    made = import_dataset(format, path, options)
+    _look_over(made, path, trust_ranges)
+    print(f"Written to {save_dataset(made.dataset, load_settings().data)}")
 
 
-def _look_over(dataset: Dataset, path: Path, trust_ranges: bool) -> None:
+def _look_over(made: Made, path: Path, trust_ranges: bool) -> None:
     """Prints what was found, and refuses what is impossible unless it is trusted."""
-    found = summarise(dataset)
-    for line in summary_lines(found):
+    found = summarise(made.dataset)
+    for line in summary_lines(found, made.unused):
         print(line)
     if found.impossible and not trust_ranges:
         others = f" (and {len(found.impossible) - 1} more, above)" if len(found.impossible) > 1 else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -23,13 +24,25 @@ from tasks.scans import import_scans
 COLUMNS: Mapping[str, Column] = {"charge": "charge", "multiplicity": "multiplicity", "other": "other"}
 
 
-def import_dataset(format: Format, path: Path, options: Options) -> Dataset:
+class Made(NamedTuple):
+    """A data set, and the numeric fields of its file that were not read: by name, how many frames have them."""
+
+    dataset: Dataset
+    unused: Mapping[str, int]
+
+
+def import_dataset(format: Format, path: Path, options: Options) -> Made:
     """The data set that `path` holds.
 
     Raises:
         DatasetError: one line that names the option, or file and field.
     """
     read, takes = FORMATS[format]
+    if options.also and format in TABLES:
+        raise DatasetError(
+            f"--also: is not for {format}: state both levels as `references` in {TABLES[format]}, and name the other "
+            'with --also-theory "LABELSET=WORDS"'
+        )
     for name in ("units", "fparam", "multiplicity", "without", "cluster", "also", "also_units"):
         if name not in takes and getattr(options, name) not in ("", None, (), {}):
             why = "which states its units" if name.endswith("units") else "which has no use for it"
@@ -37,6 +50,8 @@ def import_dataset(format: Format, path: Path, options: Options) -> Dataset:
     if (format == "structures") == bool(options.label_set):
         why = "structures alone have none; leave it out" if options.label_set else "is missing: name the labels' level"
         raise DatasetError(f"--label-set: {why}")
+    if format in FOLDERS and not path.is_dir():
+        raise DatasetError(f"{path}: is {f'a file: {format} is a folder' if path.exists() else 'not there'}")
     return read(format, path, card_of(options), options)
 
 
@@ -86,7 +101,7 @@ def _label_set(theory: str, dispersion: bool, d3: str, option: str) -> LabelSet:
     return LabelSet(theory=theory, dispersion=True, d3=D3(functional=functional, damping=damping))
 
 
-def _import_ase(format: Format, path: Path, card: Card, options: Options) -> Dataset:
+def _import_ase(format: Format, path: Path, card: Card, options: Options) -> Made:
     """Labelled frames of a file that ASE reads."""
     if not options.units:
         raise DatasetError(f"--units: is missing: {format} does not state its units; say {EXAMPLE}")
@@ -97,7 +112,7 @@ def _import_ase(format: Format, path: Path, card: Card, options: Options) -> Dat
     return _labelled(path, card, options, read)
 
 
-def _import_deepmd(format: Format, path: Path, card: Card, options: Options) -> Dataset:
+def _import_deepmd(format: Format, path: Path, card: Card, options: Options) -> Made:
     """Labelled frames of DeePMD systems, whose format states its units."""
     columns = _words(options.fparam)
     for column in columns:
@@ -112,7 +127,7 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _labelled(path: Path, card: Card, options: Options, read: Callable[[Path, str], Imported]) -> Dataset:
+def _labelled(path: Path, card: Card, options: Options, read: Callable[[Path, str], Imported]) -> Made:
     for name in card.label_sets:
         if name != options.label_set and name not in options.also:
             raise DatasetError(f'--also: says nothing of {name}; say --also "{name}=PATH" with its labels')
@@ -120,45 +135,50 @@ def _labelled(path: Path, card: Card, options: Options, read: Callable[[Path, st
     if unknown:
         raise DatasetError(f"--without: {unknown[0]!r} is no label: say {', '.join(ALL_PROPERTIES)}")
     also = {name: Source(Path(place), read(Path(place), name)) for name, place in options.also.items()}
-    return labelled_dataset(
+    found = read(path, options.label_set)
+    dataset = labelled_dataset(
         card,
         path,
-        read(path, options.label_set),
+        found,
         also=also,
         without=tuple(name for name in ALL_PROPERTIES if name in _words(options.without)),
         multiplicity=options.multiplicity,
         cluster=options.cluster or "none",
     )
+    return Made(dataset, found.unused)
 
 
-def _import_reactions(format: Format, path: Path, card: Card, options: Options) -> Dataset:
+def _import_reactions(format: Format, path: Path, card: Card, options: Options) -> Made:
     """Energy differences: `structures.extxyz` and `reactions.json`."""
-    return import_reactions(path, card, options.multiplicity)
+    return Made(import_reactions(path, card, options.multiplicity), {})
 
 
-def _import_scans(format: Format, path: Path, card: Card, options: Options) -> Dataset:
+def _import_scans(format: Format, path: Path, card: Card, options: Options) -> Made:
     """Energy profiles: a file for each scan."""
-    return import_scans(path, card, options.multiplicity)
+    return Made(import_scans(path, card, options.multiplicity), {})
 
 
-def _import_crystals(format: Format, path: Path, card: Card, options: Options) -> Dataset:
+def _import_crystals(format: Format, path: Path, card: Card, options: Options) -> Made:
     """Elasticity and compression: `structures.extxyz` and `crystals.json`."""
-    return import_crystals(path, card)
+    return Made(import_crystals(path, card), {})
 
 
-def _import_structures(format: Format, path: Path, card: Card, options: Options) -> Dataset:
+def _import_structures(format: Format, path: Path, card: Card, options: Options) -> Made:
     """Structures alone, of a file that ASE reads."""
-    return import_structures(path, card, options.multiplicity)
+    return Made(import_structures(path, card, options.multiplicity), {})
 
 
-def _import_phonopy(format: Format, path: Path, card: Card, options: Options) -> Dataset:
+def _import_phonopy(format: Format, path: Path, card: Card, options: Options) -> Made:
     """Phonons: a phonopy file for each crystal."""
-    return import_phonopy(path, card)
+    return Made(import_phonopy(path, card), {})
 
 
+FOLDERS = frozenset({"deepmd", "reactions", "scans", "crystals", "phonopy"})
+# By format, the file in which every level has its references.
+TABLES: Mapping[Format, str] = {"reactions": "reactions.json", "scans": "scans.json", "crystals": "crystals.json"}
 _OF_FRAMES = frozenset({"multiplicity", "without", "cluster", "also"})
 # By format: how it is read, and which of the options above it takes.
-FORMATS: Mapping[Format, tuple[Callable[[Format, Path, Card, Options], Dataset], frozenset[str]]] = {
+FORMATS: Mapping[Format, tuple[Callable[[Format, Path, Card, Options], Made], frozenset[str]]] = {
     "extxyz": (_import_ase, _OF_FRAMES | {"units", "also_units"}),
     "traj": (_import_ase, _OF_FRAMES | {"units", "also_units"}),
     "db": (_import_ase, _OF_FRAMES | {"units", "also_units"}),

@@ -9,8 +9,12 @@ from ase.units import GPa
 from tasks.import_summary import ImportSummary, LabelSummary, Span
 
 
-def summary_lines(found: ImportSummary) -> list[str]:
-    """Sizes, elements, states, ranges, and then what is impossible or doubtful."""
+def summary_lines(found: ImportSummary, unused: Mapping[str, int]) -> list[str]:
+    """Sizes, elements, states, ranges, fields that were not read, and then what is impossible or doubtful.
+
+    Args:
+        unused: numeric fields by name, and how many frames have them.
+    """
     items = f", {found.n_items} items" if found.n_items else ""
     groups = f", {found.n_groups} groups" if found.n_groups > 1 else ""
     lines = [
@@ -26,6 +30,8 @@ def summary_lines(found: ImportSummary) -> list[str]:
     for name, labels in found.labels.items():
         lines += [f"label set {name}", *(f"  {line}" for line in _label_lines(labels))]
     lines += [f"reference of {what}: {_span(span)}" for what, span in found.references.items()]
+    if unused:
+        lines.append("not used: " + ", ".join(f"{name} ({n} frames)" for name, n in unused.items()))
     lines += [f"IMPOSSIBLE  {line}" for line in found.impossible]
     return lines + [f"DOUBTFUL  {line}" for line in found.doubtful]
 

@@ -17,11 +17,14 @@ from sandbox.session import run_session
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.progress import Report, Reporter
 from tasks.calculator import compute_in_batches
+from tasks.card import Table
 from tasks.comparison import Comparison, compare
 from tasks.dataset import Dataset
 from tasks.frames import Float, Frames, Int
 from tasks.import_checks import too_few_for_energy
+from tasks.item_comparison import NOT_COMPARED, UNBALANCED, compare_items, compared_items, structures_of
 from tasks.predictions import ALL_PROPERTIES, Labels, Predictions, Properties
+from tasks.reactions import imbalance
 
 
 class Line(NamedTuple):
@@ -50,7 +53,10 @@ def verify_against(
     seed: int,
     reporter: Reporter,
 ) -> Iterator[Line]:
-    """For each label set of `datasets`: how the labels of at most `n_frames` frames compare with the model's answers.
+    """For each label set of `datasets`: how labels and references compare with the model's answers, or why they do not.
+
+    Args:
+        n_frames: of each label set, and of the structures of its items, at most so many are asked.
 
     Raises:
         UsageError: there is no such image, or it cannot be run.
@@ -62,35 +68,85 @@ def verify_against(
     except SubmissionFault as fault:
         raise UsageError(f"--with {image}: {fault.sentence}") from None
     for dataset in datasets:
-        for name, labels in dataset.label_arrays.items():
-            where = f"{dataset.card.full_name} [{name}]"
-            chosen = choose(dataset.frames, labels, n_frames, seed)
-            frames, part = dataset.frames.take(chosen), part_of(labels, dataset.frames, chosen)
-            question = Question(domain=dataset.card.domain, label_set=name)
-            with reporter.unit(where) as progress:
-                answer = _answer(driver, resolved, settings, question, frames, progress)
-            if isinstance(answer, str):
-                yield Line(f"{where}: {image}: {answer}", True)
-                continue
-            for comparison in compare(part, answer, frames):
-                yield from _lines(where, comparison)
+        part = compared_items(dataset.table, dataset.frames, n_frames, seed)
+        asking = _Asking(driver, resolved, image, settings, reporter, dataset)
+        for name in dataset.card.label_sets:
+            if name in dataset.label_arrays:
+                yield from _labels_against(asking, name, choose(dataset.frames, dataset.labels(name), n_frames, seed))
+            if part.differences or part.scans:
+                yield from _items_against(asking, name, part)
+        yield from (Line(f"{dataset.card.full_name} {line}", False) for line in not_compared(dataset, part))
 
 
-def _answer(
-    driver: Driver, image: Image, settings: JudgeSettings, question: Question, frames: Frames, report: Report
-) -> Predictions | str:
-    """What the model answers to `frames`, or why it did not."""
-    outcome = run_session(driver, image, settings.limits, question, partial(_ask, frames, report))
-    if outcome.verdict is Verdict.OK and outcome.value is not None:
-        return outcome.value
-    return f"{outcome.verdict}: {outcome.sentence}"
+class _Asking(NamedTuple):
+    """Who is asked about which data set."""
+
+    driver: Driver
+    image: Image
+    name: str
+    settings: JudgeSettings
+    reporter: Reporter
+    dataset: Dataset
+
+    def where(self, label_set: str) -> str:
+        return f"{self.dataset.card.full_name} [{label_set}]"
+
+    def answer(self, label_set: str, frames: Frames, wanted: Properties) -> Predictions | str:
+        """What the model answers to `frames`, or why it did not."""
+        question = Question(domain=self.dataset.card.domain, label_set=label_set)
+        with self.reporter.unit(self.where(label_set)) as report:
+            ask = partial(_ask, frames, wanted, report)
+            outcome = run_session(self.driver, self.image, self.settings.limits, question, ask)
+        if outcome.verdict is Verdict.OK and outcome.value is not None:
+            return outcome.value
+        return f"{outcome.verdict}: {outcome.sentence}"
 
 
-def _ask(frames: Frames, report: Report, model: RemoteCalculator) -> Predictions:
-    wanted: Properties = tuple(
-        p for p in ALL_PROPERTIES if p in model.properties and (p != "stress" or bool(frames.periodic.any()))
+def _ask(frames: Frames, wanted: Properties, report: Report, model: RemoteCalculator) -> Predictions:
+    given: Properties = tuple(
+        p for p in wanted if p in model.properties and (p != "stress" or bool(frames.periodic.any()))
     )
-    return compute_in_batches(model, frames, wanted, lambda done: report(done, len(frames), "frames"))
+    return compute_in_batches(model, frames, given, lambda done: report(done, len(frames), "frames"))
+
+
+def _labels_against(asking: _Asking, label_set: str, chosen: Int) -> Iterator[Line]:
+    """The labels of the structures at `chosen`."""
+    dataset = asking.dataset
+    frames, part = dataset.frames.take(chosen), part_of(dataset.labels(label_set), dataset.frames, chosen)
+    answer = asking.answer(label_set, frames, ALL_PROPERTIES)
+    if isinstance(answer, str):
+        yield Line(f"{asking.where(label_set)}: {asking.name}: {answer}", True)
+        return
+    for comparison in compare(part, answer, frames):
+        yield from _lines(asking.where(label_set), comparison, "frames")
+
+
+def _items_against(asking: _Asking, label_set: str, part: Table) -> Iterator[Line]:
+    """The references of the items of `part`."""
+    chosen = structures_of(part)
+    answer = asking.answer(label_set, asking.dataset.frames.take(chosen), ("energy",))
+    if isinstance(answer, str):
+        yield Line(f"{asking.where(label_set)}: {asking.name}: {answer}", True)
+        return
+    if answer.energy is None:
+        yield Line(f"{asking.where(label_set)}: not compared: the model gives no energy", False)
+        return
+    energy = np.full(len(asking.dataset.frames), np.nan)
+    energy[chosen] = answer.energy
+    for comparison in compare_items(part, label_set, energy):
+        yield from _lines(asking.where(label_set), comparison, "items")
+
+
+def not_compared(dataset: Dataset, part: Table) -> list[str]:
+    """A line for each sort of items, and for structures alone, that no energy of `part` is compared for, and why."""
+    table, lines = dataset.table, []
+    unbalanced = sum(imbalance(item, dataset.frames) is not None for item in table.differences)
+    if unbalanced:
+        lines.append(f"differences: not compared: {unbalanced} of {len(table.differences)}: {UNBALANCED}")
+    lines += [f"{sort}: not compared: {why}" for sort, why in NOT_COMPARED.items() if table.items[sort]]
+    if not dataset.card.label_sets:
+        lines.append("structures: not compared: they have neither labels nor references")
+    return lines
 
 
 def choose(frames: Frames, labels: Labels, n_frames: int, seed: int) -> Int:
@@ -115,9 +171,9 @@ def part_of(labels: Labels, frames: Frames, chosen: Int) -> Labels:
     return replace(labels, **{name: None if a is None else a[rows[name]] for name, a in arrays.items()})
 
 
-def _lines(where: str, found: Comparison) -> Iterator[Line]:
+def _lines(where: str, found: Comparison, counted_in: str) -> Iterator[Line]:
     begin = f"{where} {found.property}"
-    counted = f"{found.n_frames} of {found.n_labelled} frames"
+    counted = f"{found.n_frames} of {found.n_labelled} {counted_in}"
     if np.isfinite(found.correlation):
         yield Line(f"{begin}: correlation {found.correlation:.4f}, slope {found.slope:.4g} ({counted})", False)
     elif not found.findings:

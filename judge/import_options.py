@@ -52,7 +52,7 @@ _UNITS = (
     "energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar (minus: positive in compression)"
 )
 _CLUSTER = "frames that are correlated: those of one composition, of one group (deepmd: of one system), or none"
-_ALSO_THEORY = "--theory of another level; for reactions and scans, whose files hold it, this alone"
+_ALSO_THEORY = "--theory of another level; for reactions, scans and crystals, whose files hold it, this alone"
 
 FormatArgument = Annotated[Format, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 PathArgument = Annotated[Path, typer.Argument(help="a file (extxyz, traj, db, structures) or a folder (others)")]

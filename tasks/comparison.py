@@ -33,15 +33,34 @@ TOO_WEAK = 0.3
 NOTHING = 1e-8
 
 _EV_A3_PER_ATOMIC = units.Hartree / units.Bohr**3
-# By property: what is taken for what, and by which factor the numbers are then too large; either may be the file's.
-MISTAKES: Mapping[Property, Mapping[tuple[str, str], float]] = {
-    "energy": {
-        ("eV", "hartree"): units.Hartree,
-        ("eV", "rydberg"): units.Rydberg,
-        ("kcal/mol", "eV"): units.mol / units.kcal,
-        ("kJ/mol", "eV"): units.mol / units.kJ,
-        ("meV", "eV"): 1000.0,
-    },
+# By what is compared: what is taken for what, and by which factor the numbers are then too large; either may be the
+# file's.
+_OF_ENERGIES = {
+    ("eV", "hartree"): units.Hartree,
+    ("eV", "rydberg"): units.Rydberg,
+    ("kcal/mol", "eV"): units.mol / units.kcal,
+    ("kJ/mol", "eV"): units.mol / units.kJ,
+    ("meV", "eV"): 1000.0,
+}
+_OF_SUMS = _OF_ENERGIES | {
+    ("kcal/mol", "hartree"): units.Hartree * units.mol / units.kcal,
+    ("kJ/mol", "kcal/mol"): units.kcal / units.kJ,
+    ("meV", "kcal/mol"): 1000.0 * units.kcal / units.mol,
+    ("meV", "hartree"): 1000.0 * units.Hartree,
+}
+_PER_AREA = {
+    ("mJ/m²", "J/m²"): 1000.0,
+    ("meV/Å²", "eV/Å²"): 1000.0,
+    ("J/m²", "eV/Å²"): units.m**2 / units.J,
+    ("mJ/m²", "meV/Å²"): units.m**2 / units.J,
+    ("the area of one surface", "that of both"): 2.0,
+}
+MISTAKES: Mapping[str, Mapping[tuple[str, str], float]] = {
+    "energy": _OF_ENERGIES,
+    "differences": _OF_SUMS,
+    "scans": _OF_SUMS,
+    "differences per area": _PER_AREA,
+    "scans per area": _PER_AREA,
     "forces": {
         ("eV/Å", "hartree/bohr"): units.Hartree / units.Bohr,
         ("eV/Å", "rydberg/bohr"): units.Rydberg / units.Bohr,
@@ -60,17 +79,28 @@ MISTAKES: Mapping[Property, Mapping[tuple[str, str], float]] = {
     },
 }
 
+_TURNED = {
+    "energy": "a sign in the file",
+    "forces": "gradients taken for forces, or a sign in the file",
+    "stress": "import again with the other sign of stress in --units",
+    "scans": "mend the references",
+    "scans per area": "mend the references",
+}
+_CONFUSED: Mapping[str, str] = dict.fromkeys(ALL_PROPERTIES, "another order of atoms")
+_ITEMS = "references of other items"
+
 
 class Comparison(NamedTuple):
-    """Labels of one property against a model's.
+    """Labels of one property, or references of one sort of items, against a model's.
 
     Args:
-        n_frames, n_labelled: frames that were compared, and those that have the label.
+        property: a property of `tasks.predictions`, or a sort of items of `tasks.item_comparison`.
+        n_frames, n_labelled: frames (or items) that were compared, and those that have the label.
         correlation, slope, ratio: as above; NaN where there is nothing to compare.
         findings: a line each for what is wrong; empty where the labels agree in unit and sign.
     """
 
-    property: Property
+    property: str
     n_frames: int
     n_labelled: int
     correlation: float
@@ -102,13 +132,24 @@ def _compare(name: Property, labels: Float, predicted: Float | None, frames: Fra
         return nothing._replace(findings=("the model answered none of these frames",))
     if name == "energy":
         labels, predicted = (energy_spread(frames, np.where(both, e, np.nan)) for e in (labels, predicted))
-    ll, lp, pp = (float((a[both] * b[both]).sum()) for a, b in _pairs(labels, predicted))
-    if not (ll > NOTHING**2 * n_frames and pp > NOTHING**2 * n_frames):
+    beyond = " beyond what the composition explains: take more frames" if name == "energy" else ""
+    return about_zero(nothing, labels[both].ravel(), predicted[both].ravel(), beyond)
+
+
+def about_zero(counted: Comparison, labels: Float, predicted: Float, beyond: str = "") -> Comparison:
+    """`counted` with correlation, slope and ratio about zero of `labels` and `predicted`, and what they give away.
+
+    Args:
+        beyond: said of numbers that are all zero.
+    """
+    ll, lp, pp = float(labels @ labels), float(labels @ predicted), float(predicted @ predicted)
+    if not (ll > NOTHING**2 * counted.n_frames and pp > NOTHING**2 * counted.n_frames):
         side = "labels" if pp > ll else "predictions"
-        beyond = " beyond what the composition explains: take more frames" if name == "energy" else ""
-        return nothing._replace(findings=(f"the {side} are zero everywhere{beyond}",))
+        return counted._replace(findings=(f"the {side} are zero everywhere{beyond}",))
     correlation, ratio = lp / math.sqrt(ll * pp), math.sqrt(ll / pp)
-    return Comparison(name, n_frames, n_labelled, correlation, lp / pp, ratio, findings(name, correlation, ratio))
+    return counted._replace(
+        correlation=correlation, slope=lp / pp, ratio=ratio, findings=findings(counted.property, correlation, ratio)
+    )
 
 
 def _finite(values: Float) -> Bool:
@@ -116,11 +157,7 @@ def _finite(values: Float) -> Bool:
     return np.asarray(np.isfinite(values.reshape(len(values), -1)).all(axis=1))
 
 
-def _pairs(a: Float, b: Float) -> tuple[tuple[Float, Float], ...]:
-    return (a, a), (a, b), (b, b)
-
-
-def findings(name: Property, correlation: float, ratio: float) -> tuple[str, ...]:
+def findings(name: str, correlation: float, ratio: float) -> tuple[str, ...]:
     """What a correlation and a ratio give away: a sign, a unit, or labels that have nothing to do with the model.
 
     Args:
@@ -128,18 +165,18 @@ def findings(name: Property, correlation: float, ratio: float) -> tuple[str, ...
     """
     if not abs(correlation) >= TOO_WEAK:
         return (
-            f"correlation {correlation:.2f}: labels and model have nothing in common: another order of atoms, "
+            f"correlation {correlation:.2f}: labels and model have nothing in common: {_CONFUSED.get(name, _ITEMS)}, "
             "or a reference model that does not fit",
         )
     found = []
     if correlation < 0:
-        mend = "state stress=-… in --units" if name == "stress" else "gradients taken for forces, or a sign in the file"
-        found.append(f"negative correlation: the sign is turned; {mend}")
+        opposite = "negative correlation: their sign is the opposite of the model's"
+        found.append(f"{opposite}: {_TURNED.get(name, 'turn the coefficients or the references')}")
     unit = unit_mistake(name, ratio)
     return (*found, unit) if unit else tuple(found)
 
 
-def unit_mistake(name: Property, ratio: float) -> str | None:
+def unit_mistake(name: str, ratio: float) -> str | None:
     """The mistakes of unit that explain labels `ratio` times as large as the model's, the likeliest first.
 
     None where the two are of one size, or of sizes that models differ by.

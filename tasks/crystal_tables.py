@@ -27,7 +27,7 @@ from tasks.card import Card, Crystal, DatasetError, Table
 from tasks.complaint import one_line
 from tasks.dataset import Dataset
 from tasks.dataset_checks import CONDITIONS
-from tasks.import_checks import check_multiplicity
+from tasks.import_checks import check_multiplicity, check_names
 from tasks.importers import read_structures, with_periodicity
 from tasks.labelled_import import with_multiplicity
 
@@ -41,6 +41,8 @@ PROPERTIES = (
     "free_energy_kj_per_mol",
     "heat_capacity_j_per_mol_k",
 )
+# Of a matrix of whole cells.
+NO_VOLUME = 1e-8
 Row = tuple[FiniteFloat, FiniteFloat, FiniteFloat]
 Matrix = tuple[Row, Row, Row]
 
@@ -71,7 +73,7 @@ def import_crystals(folder: Path, card: Card) -> Dataset:
     Raises:
         DatasetError: one line that names file, crystal and field.
     """
-    found = read_structures(folder / STRUCTURES)
+    found = read_structures(folder / STRUCTURES, named=True)
     path = folder / CRYSTALS
     try:
         stated = _StatedCrystals.model_validate_json(path.read_bytes()).crystals
@@ -79,6 +81,7 @@ def import_crystals(folder: Path, card: Card) -> Dataset:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
     except ValidationError as error:
         raise DatasetError(f"{path}: {one_line(error)}") from None
+    check_names([crystal.id for crystal in stated], f"{path}: crystals")
     index = {name: i for i, name in enumerate(found.id)}
     for i, crystal in enumerate(stated):
         if crystal.structure not in index:
@@ -119,7 +122,7 @@ def _crystal(stated: _StatedCrystal, structure: int, card: Card, where: str) -> 
 def _conditions(stated: tuple[_StatedCrystal, ...], path: Path) -> dict[str, NDArray[Any]]:
     """The conditions that are stated, as arrays with one row a crystal."""
     found = {}
-    for name, (dtype, _) in CONDITIONS.items():
+    for name, (dtype, shape) in CONDITIONS.items():
         values = [getattr(crystal, name) for crystal in stated]
         missing = [crystal.id for crystal, value in zip(stated, values, strict=True) if value is None]
         if len(missing) == len(stated):
@@ -127,6 +130,9 @@ def _conditions(stated: tuple[_StatedCrystal, ...], path: Path) -> dict[str, NDA
         if missing:
             raise DatasetError(f"{path}: {missing[0]}: {name}: is missing, which other crystals state")
         found[name] = np.array(values, dtype)
+        flat = np.flatnonzero(np.abs(np.linalg.det(found[name])) < NO_VOLUME) if shape else np.zeros(0, np.int64)
+        if flat.size:
+            raise DatasetError(f"{path}: crystals.{flat[0]} ({stated[int(flat[0])].id}): {name}: has no volume")
     return found
 
 

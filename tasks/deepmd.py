@@ -15,7 +15,8 @@ The format states its units. Source: DeePMD-kit's documentation, "Formats of a s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,8 @@ from tasks.labelled_import import Imported
 from tasks.predictions import Labels
 
 Column = Literal["charge", "multiplicity", "other"]
+READ = frozenset(f"{name}.npy" for name in ("coord", "box", "energy", "force", "virial", "fparam", "real_atom_types"))
+STATE_IN = "add a column to fparam.npy and name it multiplicity in --fparam"
 # xx, yy, zz, yz, xz, xy of nine components.
 _VOIGT = np.array([0, 4, 8, 5, 2, 1])
 _TRANSPOSED = np.array([0, 4, 8, 7, 6, 3])
@@ -64,7 +67,15 @@ def joined(parts: Sequence[Imported]) -> Imported:
         ]
         labels[name] = None if all(a is None for a in arrays) else np.concatenate(filled)
     ids = tuple(name for part in parts for name in part.id)
-    return Imported(frames, Labels(**labels), ids, tuple(group for part in parts for group in part.group))
+    groups = tuple(group for part in parts for group in part.group)
+    return Imported(frames, Labels(**labels), ids, groups, _summed([part.unused for part in parts]), parts[0].state_in)
+
+
+def _summed(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for part in parts:
+        found.update(part)
+    return dict(sorted(found.items()))
 
 
 def _system(folder: Path, name: str, fparam: Sequence[Column]) -> Imported:
@@ -98,7 +109,9 @@ def _set(folder: Path, name: str, group: str, elements: Int, types: Int, fparam:
         frames = Frames(**{field: arrays[field] for field in FRAME_DTYPES})
     except FramesError as error:
         raise DatasetError(f"{folder}: {error}") from None
-    return Imported(frames, _labels(folder, frames, there), tuple(f"{name}/{i}" for i in range(n)), (group,) * n)
+    ids = tuple(f"{name}/{i}" for i in range(n))
+    unused = {path.name: n for path in sorted(folder.glob("*.npy")) if path.name not in READ}
+    return Imported(frames, _labels(folder, frames, there), ids, (group,) * n, unused, STATE_IN)
 
 
 def _labels(folder: Path, frames: Frames, there: Bool) -> Labels:

@@ -136,7 +136,7 @@ class EnergyDifferences:
                     metrics[metric] = share_off(sums.of(some), parameters.tolerance, stated.get(metric))
         columns = {"predicted": sums.predicted, "reference": sums.reference, "error": sums.error}
         names = ([row.id for row in rows], [row.group for row in rows], [row.cluster for row in rows])
-        return Measurement(metrics, Items(*names, sums.cause, columns), {"unit": parameters.unit}, parts)
+        return Measurement(metrics, Items(*names, sums.cause, columns), {"items in": parameters.unit}, parts)
 
 
 def summed(rows: Sequence[Difference], answer: Predictions, label_set: str, size: float) -> Sums:

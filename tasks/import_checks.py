@@ -29,16 +29,46 @@ MIN_DISTANCE = 0.5  # Å; H2 has 0.74
 MIN_VOLUME, MAX_VOLUME = 0.8, 1e5
 # A frame's net force is far from zero beyond this share of Σ|F|, and beyond this [eV/Å] altogether.
 NET_FORCE_SHARE, NET_FORCE = 0.05, 0.05
+# How extended XYZ states 2S+1.
+COMMENT_LINE = "write multiplicity= in its comment line"
 # Å: pairs farther apart than this are not looked for.
 LOOKED_FOR = 3.0
 
 
-def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path) -> None:
+def check_names(names: Sequence[str], where: str) -> None:
+    """Each item of a table has a name of its own.
+
+    Raises:
+        DatasetError: the line begins with `where`, and names both.
+    """
+    first: dict[str, int] = {}
+    for i, name in enumerate(names):
+        if name in first:
+            raise DatasetError(f"{where}.{i}: id: {name!r} is that of {first[name]}, too: give each its own")
+        first[name] = i
+
+
+def check_areas(areas: Sequence[float | None], where: str, names: Sequence[str] = ()) -> None:
+    """All items of a table have an area, or none has: else they have no unit in common.
+
+    Args:
+        names: of the items, where they have no numbers.
+
+    Raises:
+        DatasetError: the line begins with `where`, and names the first without one.
+    """
+    if None in areas and any(area is not None for area in areas):
+        i = list(areas).index(None)
+        raise DatasetError(f"{where}.{names[i] if names else i}: area: is missing, which other items have")
+
+
+def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path, state_in: str = COMMENT_LINE) -> None:
     """Each frame with no periodic direction states a 2S+1 that its number of electrons allows.
 
     Args:
         ids: by frame, its name.
         path: of the file or folder at fault.
+        state_in: how the format states 2S+1; empty where it cannot.
 
     Raises:
         DatasetError: one line that names the file and the first such frame, with the mend.
@@ -47,9 +77,10 @@ def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path) -> None:
     silent = np.flatnonzero(molecules & (frames.multiplicity == 0))
     if silent.size:
         first, more = int(silent[0]), f" (and of {silent.size - 1} more)" if silent.size > 1 else ""
+        give = "give --multiplicity 1 for all molecules that state none"
         raise DatasetError(
             f"{path}: {ids[first]}: multiplicity: 2S+1 of this molecule{more} is not stated; "
-            "write multiplicity= in its comment line, or give --multiplicity 1 for all labelled frames"
+            + (f"{state_in}, or {give}" if state_in else give)
         )
     electrons = np.add.reduceat(frames.numbers, frames.offsets[:-1]) - frames.charge
     # 2S+1 is odd where the number of electrons is even.
@@ -58,7 +89,8 @@ def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path) -> None:
         first = int(wrong[0])
         raise DatasetError(
             f"{path}: {ids[first]}: multiplicity: 2S+1 = {frames.multiplicity[first]} is impossible with "
-            f"{electrons[first]} electrons (charge {frames.charge[first]:+d}); state its own charge= and multiplicity="
+            f"{electrons[first]} electrons (charge {frames.charge[first]:+d}); state its own charge and multiplicity"
+            + (f": {state_in}" if state_in else "")
         )
 
 

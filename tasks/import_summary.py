@@ -19,7 +19,9 @@ from tasks.import_checks import (
     impossible_structures,
     shortest_distances,
 )
+from tasks.length_checks import doubtful_lengths
 from tasks.predictions import Labels
+from tasks.reference_checks import doubtful_references, impossible_references
 
 
 class Span(NamedTuple):
@@ -63,7 +65,7 @@ class ImportSummary(NamedTuple):
         volume_per_atom: of the periodic structures [Å³].
         labels: by label set.
         references: of the items, by label set, what it is, and its unit.
-        impossible, doubtful: a line each, as from `tasks.import_checks`.
+        impossible, doubtful: a line each, as from `tasks.import_checks` and its like.
     """
 
     n_structures: int
@@ -91,7 +93,9 @@ def summarise(dataset: Dataset) -> ImportSummary:
     sets = dataset.label_arrays
     impossible = impossible_structures(frames, ids, distances)
     impossible += [f"{name}: {line}" for name, s in sets.items() for line in impossible_labels(frames, ids, s)]
-    doubtful = [f"{name}: {line}" for name, s in sets.items() for line in doubtful_labels(frames, ids, s)]
+    impossible += impossible_references(dataset)
+    doubtful = doubtful_lengths(frames, ids) + doubtful_references(dataset)
+    doubtful += [f"{name}: {line}" for name, s in sets.items() for line in doubtful_labels(frames, ids, s)]
     atoms = span(frames.n_atoms.astype(np.float64))
     assert atoms is not None  # a dataset has structures
     return ImportSummary(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ase import Atoms
 from ase.calculators.calculator import PropertyNotImplementedError
+from ase.db import connect
 from ase.io import read
 from ase.io.formats import UnknownFileTypeError
 from ase.stress import full_3x3_to_voigt_6_stress
@@ -17,6 +19,7 @@ from ase.stress import full_3x3_to_voigt_6_stress
 from tasks.card import Card, DatasetError
 from tasks.dataset import Dataset
 from tasks.frames import FRAME_DTYPES, Float, Frames, FramesError
+from tasks.import_checks import COMMENT_LINE
 from tasks.label_units import ASE_UNITS, LabelUnits
 from tasks.labelled_import import Imported, labelled_dataset, with_periodicity
 from tasks.predictions import Labels
@@ -24,6 +27,14 @@ from tasks.predictions import Labels
 __all__ = ["Imported", "import_frames", "read_structures", "with_periodicity"]
 
 MAX_FRAMES_LOOKED_AT = 1_000
+# Numeric fields of ASE's structures that are read, and those by which calculators say the same again.
+READ = frozenset({"energy", "forces", "stress", "charge", "multiplicity", "spin", "name", "group", "x"})
+READ |= {"numbers", "positions", "free_energy", "energies", "stresses"}
+# By format, where not extended XYZ: how 2S+1 is stated.
+STATE_IN: Mapping[str, str] = {
+    "traj": "set info['multiplicity'] before writing",
+    "db": "write multiplicity= as a key-value pair of its row",
+}
 # ASE's readers raise whatever they stumble over.
 READER_ERRORS = (
     OSError,
@@ -53,18 +64,26 @@ def import_frames(path: Path, card: Card, units: LabelUnits = ASE_UNITS, format:
     return labelled_dataset(card, path, read_structures(path, units, format))
 
 
-def read_structures(path: Path, units: LabelUnits = ASE_UNITS, format: str | None = None) -> Imported:
+def read_structures(
+    path: Path, units: LabelUnits = ASE_UNITS, format: str | None = None, named: bool = False
+) -> Imported:
     """Structures and labels of a file that ASE can read.
 
     Energies, forces and stresses are those of the calculator that ASE attaches, else `info` and `arrays`. Charge and
-    2S+1 come from `info` (`charge`; `multiplicity` or `spin`), names from `name`, groups from `group`.
+    2S+1 come from `info` (`charge`; `multiplicity` or `spin`), names from `name`, groups from `group`; those of a
+    database from its key-value pairs.
+
+    Args:
+        named: whether each structure must have a name of its own, as those do that a table refers to.
 
     Raises:
         DatasetError: as in `import_frames`.
     """
     structures = _read(path, format)
-    names = tuple(str(atoms.info.get("name", f"frame {i}")) for i, atoms in enumerate(structures))
-    if len(set(names)) < len(names):
+    names = tuple(_name(atoms, f"frame {i}") for i, atoms in enumerate(structures))
+    if named:
+        _check_names(structures, names, path)
+    elif len(set(names)) < len(names):
         names = tuple(f"{name} #{i}" for i, name in enumerate(names))
     groups = tuple(str(atoms.info.get("group", "")) for atoms in structures)
     length = units.factor("length", str(path))
@@ -75,7 +94,43 @@ def read_structures(path: Path, units: LabelUnits = ASE_UNITS, format: str | Non
         None if array is None else array * units.factor(name, str(path))
         for array, name in zip(found, _ROWS, strict=True)
     )
-    return Imported(frames, Labels(None if energy is None else energy[:, 0], forces, stress), names, groups)
+    labels = Labels(None if energy is None else energy[:, 0], forces, stress)
+    state_in = STATE_IN.get(str(format), COMMENT_LINE)
+    return Imported(frames, labels, names, groups, unused_fields(structures), state_in)
+
+
+def _name(atoms: Atoms, otherwise: str) -> str:
+    """As `info` has it; ASE reads `name=F` of a comment line as false."""
+    name = atoms.info.get("name", otherwise)
+    return str(name)[0] if isinstance(name, (bool, np.bool_)) else str(name)
+
+
+def _check_names(structures: Sequence[Atoms], names: Sequence[str], path: Path) -> None:
+    first: dict[str, int] = {}
+    for i, (atoms, name) in enumerate(zip(structures, names, strict=True)):
+        if not str(atoms.info.get("name", "")):
+            raise DatasetError(f"{path}: frame {i}: name: is missing: write name= in its comment line")
+        if name in first:
+            raise DatasetError(
+                f"{path}: frame {i}: name: two frames are called {name}, this one and frame {first[name]}"
+            )
+        first[name] = i
+
+
+def unused_fields(structures: Sequence[Atoms]) -> dict[str, int]:
+    """By name, how many frames have a numeric field that is not read: misspelt labels are among them."""
+    found: Counter[str] = Counter()
+    for atoms in structures:
+        fields = {**atoms.info, **atoms.arrays, **({} if atoms.calc is None else atoms.calc.results)}
+        found.update(str(name) for name, value in fields.items() if name not in READ and _is_numeric(value))
+    return dict(sorted(found.items()))
+
+
+def _is_numeric(value: object) -> bool:
+    try:
+        return np.asarray(value).dtype.kind in "iuf"
+    except ValueError:  # ragged
+        return False
 
 
 def _read(path: Path, format: str | None) -> list[Atoms]:
@@ -90,6 +145,9 @@ def _read(path: Path, format: str | None) -> list[Atoms]:
     structures = found if isinstance(found, list) else [found]
     if not structures:
         raise DatasetError(f"{path}: has no structures")
+    if format == "db" and path.is_file():  # it keeps no `info`
+        for atoms, row in zip(structures, connect(path, type="db").select(), strict=True):
+            atoms.info |= {**row.data, **row.key_value_pairs}
     return structures
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tasks.card import Card, DatasetError, Difference, Table
 from tasks.dataset import Dataset
 from tasks.frames import Frames
-from tasks.import_checks import check_multiplicity, too_few_for_energy
+from tasks.import_checks import COMMENT_LINE, check_multiplicity, too_few_for_energy
 from tasks.predictions import ALL_PROPERTIES, Labels, Properties
 
 # Structures of two label sets are the same within this [Å].
@@ -24,12 +24,19 @@ ClusterBy = Literal["composition", "group", "none"]
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """What a file or folder holds: structures with names and groups, and the labels found with them."""
+    """What a file or folder holds: structures with names and groups, and the labels found with them.
+
+    Args:
+        unused: numeric fields that were not read, by name, and how many frames have them.
+        state_in: how the format states 2S+1; empty where it cannot.
+    """
 
     frames: Frames
     labels: Labels
     id: tuple[str, ...]
     group: tuple[str, ...]
+    unused: Mapping[str, int] = field(default_factory=dict)
+    state_in: str = COMMENT_LINE
 
     def table(self, differences: Sequence[Difference] = ()) -> Table:
         """The names and groups; each structure is its own cluster."""
@@ -78,7 +85,7 @@ def labelled_dataset(
         check_same_structures(source, sources[card.default_label_set])
         sources[name] = source
     labels = {name: _labels(source, without) for name, source in sources.items()}
-    check_multiplicity(found.frames, found.id, path)
+    check_multiplicity(found.frames, found.id, path, found.state_in)
     columns = {"composition": "cluster", "group": "group", "none": None}
     changes = {"periodic": bool(found.frames.periodic.all()), "cluster_column": columns[cluster]}
     table = found.table()
@@ -91,7 +98,8 @@ def _labels(source: Source, without: Properties) -> Labels:
     """The labels of `source` that are wanted."""
     labels = replace(source.found.labels, **dict.fromkeys(without))
     if not source.found.has_labels:
-        raise DatasetError(f"{source.path}: energy, forces, stress: no frame has any")
+        others = f"; it has {', '.join(source.found.unused)}: rename what is meant" if source.found.unused else ""
+        raise DatasetError(f"{source.path}: energy, forces, stress: no frame has any{others}")
     if all(getattr(labels, name) is None for name in ALL_PROPERTIES):
         raise DatasetError(f"{source.path}: --without {', '.join(without)}: no label is left")
     complaint = None if labels.energy is None else too_few_for_energy(source.found.frames, labels.energy)

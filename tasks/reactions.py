@@ -22,17 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from ase.data import chemical_symbols
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from tasks.card import Card, DatasetError, Difference, Positive, Term
 from tasks.complaint import one_line
 from tasks.dataset import Dataset
 from tasks.energy_units import ENERGY_UNITS, Unit, unit_size
 from tasks.frames import Frames
-from tasks.import_checks import check_multiplicity
+from tasks.import_checks import check_areas, check_multiplicity, check_names
 from tasks.importers import read_structures, with_periodicity
 from tasks.labelled_import import with_multiplicity
 
@@ -51,7 +52,7 @@ class _StatedTerm(_Stated):
 
 
 class _StatedReaction(_Stated):
-    id: str
+    id: Annotated[str, Field(min_length=1)]
     terms: tuple[_StatedTerm, ...]
     group: str = ""
     cluster: str = ""
@@ -69,7 +70,7 @@ class _StatedReactions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     reference_unit: Unit
-    reactions: tuple[_StatedReaction, ...]
+    reactions: Annotated[tuple[_StatedReaction, ...], Field(min_length=1)]
 
 
 def import_reactions(folder: Path, card: Card, multiplicity: int | None = None) -> Dataset:
@@ -81,7 +82,7 @@ def import_reactions(folder: Path, card: Card, multiplicity: int | None = None) 
     Raises:
         DatasetError: one line that names file, frame or reaction, and field.
     """
-    found = read_structures(folder / STRUCTURES)
+    found = read_structures(folder / STRUCTURES, named=True)
     frames = with_multiplicity(found.frames, multiplicity)
     check_multiplicity(frames, found.id, folder / STRUCTURES)
     path = folder / REACTIONS
@@ -91,6 +92,8 @@ def import_reactions(folder: Path, card: Card, multiplicity: int | None = None) 
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
     except ValidationError as error:
         raise DatasetError(f"{path}: {one_line(error)}") from None
+    check_names([reaction.id for reaction in stated.reactions], f"{path}: reactions")
+    check_areas([reaction.area_angstrom2 for reaction in stated.reactions], f"{path}: reactions")
     index = {name: i for i, name in enumerate(found.id)}
     differences = []
     for i, reaction in enumerate(stated.reactions):
@@ -112,18 +115,22 @@ def check_balance(difference: Difference, frames: Frames, where: str) -> None:
     Raises:
         DatasetError: one does; the line begins with `where`.
     """
+    found = imbalance(difference, frames)
+    if found is not None:
+        raise DatasetError(
+            f'{where}: terms: the sum has {found}, not 0: mend the coefficients, or state "unbalanced": true'
+        )
+
+
+def imbalance(difference: Difference, frames: Frames) -> str | None:
+    """The atoms that appear or vanish over the terms of `difference`, as `-1 H atoms`; None where none do."""
     numbers = [frames.between(t.structure, t.structure + 1).numbers for t in difference.terms]
     weights = [np.full(len(z), t.coefficient) for z, t in zip(numbers, difference.terms, strict=True)]
     balance = np.bincount(np.concatenate(numbers), np.concatenate(weights))
     # Rounding grows with how many atoms there are.
     many = np.bincount(np.concatenate(numbers), np.abs(np.concatenate(weights)))
     off = np.flatnonzero(np.abs(balance) > MAX_IMBALANCE * np.maximum(many, 1.0))
-    if off.size:
-        worst = int(off[0])
-        raise DatasetError(
-            f"{where}: terms: the sum has {balance[worst]:+.6g} {chemical_symbols[worst]} atoms, not 0: "
-            'mend the coefficients, or state "unbalanced": true'
-        )
+    return f"{balance[off[0]]:+.6g} {chemical_symbols[int(off[0])]} atoms" if off.size else None
 
 
 def _reference(stated: _StatedReaction, unit: str, card: Card, where: str) -> dict[str, float]:

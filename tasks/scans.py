@@ -33,9 +33,9 @@ from tasks.complaint import one_line
 from tasks.dataset import Dataset
 from tasks.energy_units import SURFACE_UNITS, Unit, unit_size
 from tasks.frames import Frames
-from tasks.import_checks import check_multiplicity
+from tasks.import_checks import check_areas, check_multiplicity
 from tasks.importers import Imported, read_structures, with_periodicity
-from tasks.labelled_import import with_multiplicity
+from tasks.labelled_import import formulas, with_multiplicity
 
 SCANS, SUFFIX = "scans.json", ".extxyz"
 # Cells of one scan differ in |a × b| by no more than this share of it: the rounding of files.
@@ -79,6 +79,8 @@ def import_scans(folder: Path, card: Card, multiplicity: int | None = None) -> D
     Raises:
         DatasetError: one line that names file, frame or scan, and field.
     """
+    if not folder.is_dir():
+        raise DatasetError(f"{folder}: is {'no folder' if folder.exists() else 'not there'}")
     paths = sorted(folder.glob(f"*{SUFFIX}"))
     if not paths:
         raise DatasetError(f"{folder}: has no scan: one file called <name>{SUFFIX} each")
@@ -94,6 +96,7 @@ def import_scans(folder: Path, card: Card, multiplicity: int | None = None) -> D
     for file in files:
         scans.append(_scan(file, stated, card, first))
         first += len(file.x)
+    check_areas([scan.area for scan in scans], f"{folder / SCANS}: scans", [scan.id for scan in scans])
     columns = {
         "id": tuple(f"{file.path.stem} {i}" for file in files for i in range(len(file.x))),
         "group": tuple(scan.group for scan in scans for _ in scan.x),
@@ -117,6 +120,7 @@ def _read_stated(path: Path) -> _StatedScans:
 def _read_file(path: Path, multiplicity: int | None) -> _File:
     found = read_structures(path)
     found = replace(found, frames=with_multiplicity(found.frames, multiplicity))
+    check_same_atoms(found.frames, path)
     check_multiplicity(found.frames, found.id, path)
     # It was read without a fault just now.
     x = tuple(_x(atoms.info.get("x"), f"{path}: frame {i}: x") for i, atoms in enumerate(read(path, index=":")))
@@ -124,6 +128,25 @@ def _read_file(path: Path, multiplicity: int | None) -> _File:
         if not x[i] > x[i - 1]:
             raise DatasetError(f"{path}: frame {i}: x: {x[i]:g} comes after {x[i - 1]:g}: order the frames by x")
     return _File(path, found, x)
+
+
+def check_same_atoms(frames: Frames, path: Path) -> None:
+    """All frames of a scan have the atoms and the charge of the first: else their energies have nothing in common.
+
+    Raises:
+        DatasetError: one line that names file and frame.
+    """
+    formula = formulas(frames)
+    for i in range(1, len(frames)):
+        if formula[i] != formula[0]:
+            raise DatasetError(
+                f"{path}: frame {i}: is {formula[i]}, not {formula[0]} as frame 0: is it of another scan?"
+            )
+        if frames.charge[i] != frames.charge[0]:
+            charges = f"{frames.charge[i]:+d}, not {frames.charge[0]:+d}"
+            raise DatasetError(f"{path}: frame {i}: charge: is {charges} as in frame 0")
+        if (frames.pbc[i] != frames.pbc[0]).any():
+            raise DatasetError(f"{path}: frame {i}: pbc: is not that of frame 0")
 
 
 def _x(value: object, where: str) -> float:

@@ -9,7 +9,8 @@ import docker
 import numpy as np
 import pytest
 from ase import Atoms, units
-from ase.build import molecule
+from ase.build import bulk, fcc111, molecule
+from ase.calculators.emt import EMT
 from ase.calculators.singlepoint import SinglePointCalculator
 from ase.io import write
 from typer.testing import CliRunner
@@ -158,6 +159,7 @@ def test_deepmd_with_charges_in_fparam(place: World) -> None:
     status, _, err = run(*command)
     assert status == 2
     assert "oh: oh/set.000/0: multiplicity: 2S+1 of this molecule (and of 19 more) is not stated" in err
+    assert "add a column to fparam.npy and name it multiplicity in --fparam, or give --multiplicity 1" in err
     np.save("oh/set.000/fparam.npy", np.array([[-1.0, 1.0]] * 10 + [[0.0, 2.0]] * 10))
     status, _, err = run(*command)
     assert status == 2
@@ -186,6 +188,97 @@ def test_a_multiplicity_for_all_molecules(place: World) -> None:
     assert "--multiplicity 1 for all" in err
     assert run(*command, "--multiplicity", "1")[0] == 0
     assert set(mine(place).frames.multiplicity.tolist()) == {1}
+
+
+def test_fields_that_were_not_read_are_shown(place: World) -> None:
+    made = crystals()
+    for i, atoms in enumerate(made):
+        atoms.info["enrgy"] = 1.0 * i
+        atoms.calc.results.pop("energy")
+    write("mine.extxyz", made)
+    status, out, err = run("import", "extxyz", "mine.extxyz", *NAMED, "--units", "ase")
+    assert status == 0, err
+    assert "not used: enrgy (10 frames)" in out.splitlines()
+    assert mine(place).labels().energy is None
+
+
+@pytest.mark.parametrize("format", ["deepmd", "reactions", "scans", "crystals", "phonopy"])
+def test_a_folder_that_is_not_there_is_said_not_to_be(place: World, format: str) -> None:
+    status, _, err = run("import", format, "nowhere", *NAMED)
+    assert (status, err) == (2, "judge: nowhere: is not there")
+    Path("file").touch()
+    status, _, err = run("import", format, "file", *NAMED)
+    assert (status, err) == (2, f"judge: file: is a file: {format} is a folder")
+
+
+@pytest.mark.parametrize("format", ["reactions", "scans", "crystals"])
+def test_another_level_of_a_table_is_in_the_table(place: World, format: str) -> None:
+    status, _, err = run("import", format, "nowhere", *NAMED, "--also", "PBE=there")
+    assert status == 2
+    assert f"--also: is not for {format}: state both levels as `references` in {format}.json" in err
+    assert '--also-theory "LABELSET=WORDS"' in err
+
+
+def faces(folder: Path, factor: float) -> None:
+    """Surface energies of platinum by EMT in J/m², `factor` times as large, and its cubic cell under strain."""
+    slab, solid = fcc111("Pt", (1, 1, 4), vacuum=6.0, periodic=True), bulk("Pt")
+    energy = {}
+    for name, atoms in (("slab", slab), ("solid", solid)):
+        atoms.info = {"name": name}
+        atoms.calc = EMT()
+        energy[name] = atoms.get_potential_energy()
+        atoms.calc = None
+    area = 2 * float(np.linalg.norm(np.cross(slab.cell[0], slab.cell[1])))
+    reference = (energy["slab"] - 4 * energy["solid"]) / area * 16.021766
+    terms = [{"structure": "slab", "coefficient": 1}, {"structure": "solid", "coefficient": -4}]
+    reaction = {"id": "Pt(111)", "terms": terms, "area_angstrom2": area, "reference": factor * reference}
+    folder.mkdir()
+    write(folder / "structures.extxyz", [slab, solid])
+    (folder / "reactions.json").write_text(json.dumps({"reference_unit": "J/m²", "reactions": [reaction]}))
+
+
+def test_impossible_references_are_refused_unless_trusted(place: World) -> None:
+    faces(Path("faces"), 1000.0)
+    status, out, err = run("import", "reactions", "faces", *NAMED)
+    assert status == 2
+    assert "faces: Pt(111): reference of EMT: " in err
+    assert "eV/Å² is more than 10 eV/Å² (160 J/m²): mJ/m² or meV/Å² taken for J/m² or eV/Å²?" in err
+    assert "IMPOSSIBLE  Pt(111): reference of EMT" in out
+    assert run("import", "reactions", "faces", *NAMED, "--trust-ranges")[0] == 0
+
+
+def test_differences_scans_and_crystals_are_compared_or_said_not_to_be(place: World) -> None:
+    faces(Path("right"), 1.0)
+    faces(Path("double"), 2.0)
+    for name in ("right", "double"):
+        assert run("import", "reactions", name, "--name", name, *NAMED[2:])[0] == 0
+    Path("scans").mkdir()
+    steps = []
+    for x in (0.95, 1.0, 1.05, 1.1):
+        atoms = bulk("Pt", cubic=True)
+        atoms.set_cell(atoms.cell * x, scale_atoms=True)
+        atoms.calc = EMT()
+        energy = -atoms.get_potential_energy() / units.Hartree
+        atoms.calc, atoms.info = None, {"x": x, "energy": energy}
+        steps.append(atoms)
+    write("scans/strain.extxyz", steps)
+    assert run("import", "scans", "scans", "--name", "scans", *NAMED[2:])[0] == 0
+    crystal = {"id": "Pt", "structure": "solid", "reference": {"k_vrh_gpa": 280.0}}
+    Path("right/crystals.json").write_text(json.dumps({"crystals": [crystal]}))
+    assert run("import", "crystals", "right", "--name", "crystals", *NAMED[2:])[0] == 0
+    names = ("right@1", "double@1", "scans@1", "crystals@1")
+    status, out, err = run("verify", *names, "--with", str(EMT_FOLDER), "--driver", "process")
+    assert status == 1, err
+    assert "right@1 [EMT] differences per area: correlation 1.0000, slope 1 (1 of 1 items)" in out
+    wrong = [line.removeprefix("NOT  ") for line in out.splitlines() if line.startswith("NOT")]
+    assert wrong[:2] == [
+        "double@1 [EMT] differences per area: labels are 2 times the model's: "
+        "the area of one surface taken for that of both (2)",
+        "scans@1 [EMT] scans: negative correlation: their sign is the opposite of the model's: mend the references",
+    ]
+    assert wrong[2].startswith("scans@1 [EMT] scans: labels are 0.03675 times the model's: hartree taken for eV (1/27")
+    assert len(wrong) == 3
+    assert "crystals@1 crystals: not compared: properties of crystals take relaxations" in out
 
 
 def test_reactions_scans_and_phonopy_are_formats(place: World) -> None:
@@ -233,7 +326,7 @@ def test_a_wrong_unit_and_a_wrong_sign_are_named_against_a_model(place: World) -
     named = [line for line in out.splitlines() if line.startswith("NOT")]
     assert len(named) == 2
     assert named[0].startswith("NOT  mine@1 [EMT] energy: labels are 0.03675 times the model's: hartree taken for eV")
-    assert named[1].startswith("NOT  mine@1 [EMT] stress: negative correlation: the sign is turned; state stress=-…")
+    assert named[1].startswith("NOT  mine@1 [EMT] stress: negative correlation: their sign is the opposite")
     assert "mine@1 [EMT] forces: correlation 1.0000" in out
     assert "energy: 6 frames with energy for 1 fitted element are fewer than 10 each" in out  # of copper@1
 

@@ -105,3 +105,29 @@ def test_structures_alone_have_no_label_set(tmp_path: Path) -> None:
     write(tmp_path / "water.extxyz", molecule("H2O"))
     with pytest.raises(DatasetError, match="multiplicity"):
         import_structures(tmp_path / "water.extxyz", card())
+
+
+def test_items_and_structures_have_names_of_their_own(tmp_path: Path) -> None:
+    row = {"id": "one", "structure": "Cu", "reference": {"k_vrh_gpa": 140.0}}
+    path = tmp_path / "crystals.json"
+    with pytest.raises(DatasetError) as refused:
+        import_crystals(folder(tmp_path, row, row), card("PBE"))
+    assert str(refused.value) == f"{path}: crystals.1: id: 'one' is that of 0, too: give each its own"
+    with pytest.raises(DatasetError) as refused:
+        import_crystals(folder(tmp_path), card("PBE"))
+    assert str(refused.value) == f"{path}: crystals: must have at least 1"
+    with pytest.raises(DatasetError) as refused:
+        import_crystals(folder(tmp_path, row, structures=[bulk("Cu"), bulk("Cu")]), card("PBE"))
+    structures = tmp_path / "structures.extxyz"
+    assert str(refused.value) == f"{structures}: frame 1: name: two frames are called Cu, this one and frame 0"
+    write(structures, [bulk("Cu")])
+    with pytest.raises(DatasetError, match=r"frame 0: name: is missing: write name= in its comment line"):
+        import_crystals(tmp_path, card("PBE"))
+
+
+def test_a_supercell_without_volume_is_named_in_the_file_that_states_it(tmp_path: Path) -> None:
+    row = {"id": "one", "structure": "Cu", "reference": {"max_frequency_k": 350.0}}
+    flat = [[2, 0, 0], [0, 2, 0], [2, 2, 0]]
+    rows = (row | {"supercell": [[2, 0, 0], [0, 2, 0], [0, 0, 2]]}, row | {"id": "two", "supercell": flat})
+    with pytest.raises(DatasetError, match=r"crystals\.json: crystals\.1 \(two\): supercell: has no volume"):
+        import_crystals(folder(tmp_path, *rows), card("PBE"))

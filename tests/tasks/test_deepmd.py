@@ -264,3 +264,17 @@ def test_what_is_no_system_is_refused(tmp_path: Path) -> None:
         read_deepmd(tmp_path)
     with pytest.raises(DatasetError, match="nowhere: is not there"):
         read_deepmd(tmp_path / "nowhere")
+
+
+def test_arrays_of_other_names_are_told_and_2s_plus_1_is_stated_as_this_format_can(tmp_path: Path) -> None:
+    folder = molecules(tmp_path)
+    (folder / "set.000" / "force.npy").rename(folder / "set.000" / "forces.npy")
+    found = read_deepmd(folder)
+    assert found.labels.forces is None
+    assert found.unused == {"forces.npy": 3}
+    assert found.state_in == "add a column to fparam.npy and name it multiplicity in --fparam"
+    two = tmp_path / "two"
+    for name in ("a", "b"):
+        shutil.copytree(folder, two / name)
+    assert read_deepmd(two).unused == {"forces.npy": 6}
+    assert read_deepmd(two).state_in == found.state_in

@@ -61,7 +61,7 @@ def test_a_molecule_states_its_multiplicity() -> None:
         check_multiplicity(frames, IDS, PATH)
     assert str(refused.value) == (
         "mine.extxyz: frame 2: multiplicity: 2S+1 of this molecule (and of 1 more) is not stated; "
-        "write multiplicity= in its comment line, or give --multiplicity 1 for all labelled frames"
+        "write multiplicity= in its comment line, or give --multiplicity 1 for all molecules that state none"
     )
 
 

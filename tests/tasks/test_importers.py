@@ -353,3 +353,69 @@ def test_bad_reactions_are_refused(change: dict[str, Any], says: str, tmp_path: 
     (tmp_path / "reactions.json").unlink()
     with pytest.raises(DatasetError, match=r"reactions\.json: cannot be read"):
         import_reactions(tmp_path, CARD)
+
+
+@pytest.mark.parametrize("format", ["extxyz", "traj", "db"])
+def test_numeric_fields_that_were_not_read_are_told(format: str, tmp_path: Path) -> None:
+    """Labels under names that are not those of ASE: nothing is guessed, nothing is passed over in silence."""
+    path, made = tmp_path / f"mine.{format}", []
+    for i in range(3):
+        atoms = bulk("Cu", cubic=True)
+        fields = {"enrgy": -1.0 * i, "code": "mine"}
+        if format == "extxyz":
+            atoms.info |= fields | {"virial": np.eye(3), "config_type": "bulk"}
+            atoms.arrays["REF_forces"] = np.ones((4, 3))
+        elif format == "traj":
+            atoms.info |= fields
+        made.append(atoms)
+    if format == "db":
+        with connect(path) as database:
+            for i, atoms in enumerate(made):
+                database.write(atoms, enrgy=-1.0 * i, code="mine", data={"virial": np.eye(3)})
+    else:
+        write(path, made, format=format)
+    expected = {"enrgy": 3} | ({} if format == "traj" else {"virial": 3})
+    expected |= {"REF_forces": 3} if format == "extxyz" else {}
+    found = read_structures(path, ASE_UNITS, format)
+    assert found.unused == expected
+    with pytest.raises(DatasetError) as refused:
+        labelled_dataset(CARD, path, found)
+    names = ", ".join(sorted(expected))
+    assert (
+        str(refused.value) == f"{path}: energy, forces, stress: no frame has any; it has {names}: rename what is meant"
+    )
+
+
+def test_a_database_states_names_groups_and_multiplicities_as_key_value_pairs(tmp_path: Path) -> None:
+    path = tmp_path / "mine.db"
+    with connect(path) as database:
+        for i in range(3):
+            database.write(molecule("CO"), name=f"CO {i}", group="small", multiplicity=1 + 2 * i)
+    found = read_structures(path, ASE_UNITS, "db")
+    assert (found.id, found.group) == (("CO 0", "CO 1", "CO 2"), ("small",) * 3)
+    assert found.frames.multiplicity.tolist() == [1, 3, 5]
+    assert found.unused == {}
+
+
+def test_fields_that_were_read_are_not_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.extxyz"
+    write(path, structures(4))
+    assert read_structures(path).unused == {}
+
+
+@pytest.mark.parametrize(
+    ("format", "mend"),
+    [
+        ("extxyz", "write multiplicity= in its comment line, or give --multiplicity 1"),
+        ("traj", "set info['multiplicity'] before writing, or give --multiplicity 1"),
+        ("db", "write multiplicity= as a key-value pair of its row, or give --multiplicity 1"),
+    ],
+)
+def test_the_mend_of_a_missing_multiplicity_is_one_of_the_format(format: str, mend: str, tmp_path: Path) -> None:
+    path, atoms = tmp_path / f"mine.{format}", molecule("CO")
+    atoms.calc = EMT()
+    atoms.get_forces()
+    write(path, [atoms] * 20, format=format)
+    with pytest.raises(DatasetError) as refused:
+        labelled_dataset(CARD, path, read_structures(path, ASE_UNITS, format))
+    assert f"{mend} for all molecules that state none" in str(refused.value)

@@ -137,6 +137,36 @@ def test_bad_reactions_are_refused(unit: str, change: dict[str, Any], says: str,
     assert "\n" not in str(refused.value)
 
 
+def test_items_and_structures_have_names_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "reactions.json"
+    with pytest.raises(DatasetError) as refused:
+        import_reactions(folder(tmp_path, "eV", GOOD, GOOD | {"id": "other"}, GOOD), ONE)
+    assert str(refused.value) == f"{path}: reactions.2: id: 'split' is that of 0, too: give each its own"
+    with pytest.raises(DatasetError) as refused:
+        import_reactions(folder(tmp_path, "eV"), ONE)
+    assert str(refused.value) == f"{path}: reactions: must have at least 1"
+    structures = tmp_path / "structures.extxyz"
+    with pytest.raises(DatasetError) as refused:
+        import_reactions(folder(tmp_path, "eV", GOOD, name="H2"), ONE)
+    assert str(refused.value) == f"{structures}: frame 1: name: two frames are called H2, this one and frame 0"
+    structures.write_text(structures.read_text().replace("name=H2 ", "", 1))
+    with pytest.raises(DatasetError) as refused:
+        import_reactions(tmp_path, ONE)
+    assert str(refused.value) == f"{structures}: frame 0: name: is missing: write name= in its comment line"
+
+
+def test_a_structure_may_be_called_as_fluorine_is(tmp_path: Path) -> None:
+    """ASE takes `name=F` for false and `name=T` for true."""
+    atom, pair = Atoms("F"), molecule("F2")
+    atom.info |= {"name": "F", "multiplicity": 2}
+    pair.info |= {"name": "T", "multiplicity": 1}
+    write(tmp_path / "structures.extxyz", [pair, atom])
+    terms = [{"coefficient": -1.0, "structure": "T"}, {"coefficient": 2.0, "structure": "F"}]
+    reactions = [{"id": "split", "terms": terms, "reference": 1.6}]
+    (tmp_path / "reactions.json").write_text(json.dumps({"reference_unit": "eV", "reactions": reactions}))
+    assert import_reactions(tmp_path, ONE).table.id == ("T", "F")
+
+
 def test_missing_files_and_label_sets_are_named(tmp_path: Path) -> None:
     folder(tmp_path, "eV", GOOD)
     with pytest.raises(DatasetError, match=r"default|card names no label set"):

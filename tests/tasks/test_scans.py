@@ -159,6 +159,35 @@ def test_bad_frames_are_refused_with_file_and_frame(change: dict[str, Any], says
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        (molecule("CH4"), r"frame 1: is CH4, not C2H6 as frame 0: is it of another scan\?"),
+        (Atoms("C2H6", molecule("C2H6").positions, info={"charge": 1}), r"frame 1: charge: is \+1, not \+0 as in fra"),
+        (Atoms("C2H6", molecule("C2H6").positions, cell=[9, 9, 9], pbc=True), r"frame 1: pbc: is not that of frame 0"),
+    ],
+)
+def test_frames_of_other_atoms_are_refused(other: Atoms, says: str, tmp_path: Path) -> None:
+    made = torsion(4)
+    other = other.copy()
+    other.info = {"x": made[1].info["x"], "energy": made[1].info["energy"], "multiplicity": 1} | other.info
+    made[1] = other
+    path = tmp_path / "ethane.extxyz"
+    write(path, made)
+    with pytest.raises(DatasetError, match=says) as refused:
+        import_scans(tmp_path, PBE)
+    assert str(refused.value).startswith(str(path))
+
+
+def test_scans_all_have_an_area_or_none(tmp_path: Path) -> None:
+    write(tmp_path / "Cu.extxyz", fault(3))
+    write(tmp_path / "Ni.extxyz", fault(3))
+    own = {"reference": [0.0, 0.1, 0.0]}
+    state(tmp_path, {"Cu": own | {"area": "cell"}, "Ni": own}, reference_unit="eV")
+    with pytest.raises(DatasetError, match=r"scans\.json: scans\.Ni: area: is missing, which other items have"):
+        import_scans(tmp_path, PBE)
+
+
 THREE = [0.0, 1.0, 2.0]
 
 
@@ -187,6 +216,8 @@ def test_bad_statements_are_refused(unit: str | None, scans: dict[str, Any], say
 
 
 def test_folders_that_are_no_scans_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"nowhere: is not there"):
+        import_scans(tmp_path / "nowhere", PBE)
     with pytest.raises(DatasetError, match=r"has no scan: one file called <name>\.extxyz each"):
         import_scans(tmp_path, PBE)
     write(tmp_path / "ethane.extxyz", torsion(2))
