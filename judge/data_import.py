@@ -20,6 +20,7 @@ from tasks.phonopy_files import import_phonopy
 from tasks.predictions import ALL_PROPERTIES
 from tasks.reactions import import_reactions
 from tasks.scans import import_scans
+from tasks.vibrations import VibrationSettings
 
 COLUMNS: Mapping[str, Column] = {"charge": "charge", "multiplicity": "multiplicity", "other": "other"}
 
@@ -43,7 +44,7 @@ def import_dataset(format: Format, path: Path, options: Options) -> Made:
             f"--also: is not for {format}: state both levels as `references` in {TABLES[format]}, and name the other "
             'with --also-theory "LABELSET=WORDS"'
         )
-    for name in ("units", "fparam", "multiplicity", "without", "cluster", "also", "also_units"):
+    for name in ("units", "fparam", "multiplicity", "without", "cluster", "temperature", "mesh", "also", "also_units"):
         if name not in takes and getattr(options, name) not in ("", None, (), {}):
             why = "which states its units" if name.endswith("units") else "which has no use for it"
             raise DatasetError(f"--{name.replace('_', '-')}: is not for {format}, {why}; leave it out")
@@ -170,7 +171,9 @@ def _import_structures(format: Format, path: Path, card: Card, options: Options)
 
 def _import_phonopy(format: Format, path: Path, card: Card, options: Options) -> Made:
     """Phonons: a phonopy file for each crystal."""
-    return Made(import_phonopy(path, card), {})
+    stated = {"temperature_k": options.temperature, "mesh": options.mesh}
+    settings = VibrationSettings.model_validate({name: value for name, value in stated.items() if value is not None})
+    return Made(import_phonopy(path, card, settings), {})
 
 
 FOLDERS = frozenset({"deepmd", "reactions", "scans", "crystals", "phonopy"})
@@ -187,7 +190,7 @@ FORMATS: Mapping[Format, tuple[Callable[[Format, Path, Card, Options], Made], fr
     "scans": (_import_scans, frozenset({"multiplicity"})),
     "crystals": (_import_crystals, frozenset()),
     "structures": (_import_structures, frozenset({"multiplicity"})),
-    "phonopy": (_import_phonopy, frozenset()),
+    "phonopy": (_import_phonopy, frozenset({"temperature", "mesh"})),
 }
 
 

@@ -35,6 +35,8 @@ class Options:
     multiplicity: int | None
     without: str
     cluster: ClusterBy | None
+    temperature: float | None
+    mesh: float | None
     also: Mapping[str, str]
     also_theory: Mapping[str, str]
     also_dispersion: tuple[str, ...]
@@ -76,6 +78,9 @@ Fparam = Annotated[str, typer.Option(help="deepmd: the columns of fparam.npy, as
 Multiplicity = Annotated[int | None, typer.Option(min=1, help="2S+1 of every molecule that states none")]
 Without = Annotated[str, typer.Option(help="labels to leave out: energy, forces, stress, with commas")]
 Cluster = Annotated[ClusterBy | None, typer.Option(help=_CLUSTER)]
+
+Temperature = Annotated[float | None, typer.Option(min=1, help="phonopy: K of the sums (default 300)")]
+Mesh = Annotated[float | None, typer.Option(min=1, help="phonopy: length of the mesh of wave vectors, Å (default 100)")]
 
 _SAME = "labels at another level, of the same structures in the same order; repeatable"
 Also = Annotated[list[str] | None, typer.Option(metavar="LABELSET=PATH", help=_SAME)]

@@ -19,6 +19,7 @@ from judge.cli import explain
 from judge.data_cli import app
 from tasks.dataset import Dataset, load_dataset
 from tests.judge.small_world import EMT_FOLDER, World, labelled
+from tests.tasks.test_phonopy_files import copper, text_of
 
 NAMED = ("--name", "mine", "--version", "1", "--domain", "Inorganic Materials", "--label-set", "EMT")
 MOLECULES = ("--name", "mine", "--version", "1", "--domain", "Molecules", "--label-set", "PBE")
@@ -306,6 +307,29 @@ def test_reactions_scans_and_phonopy_are_formats(place: World) -> None:
     status, _, err = run("import", "phonopy", "phonopy", *NAMED)
     assert status == 2
     assert "phonopy: there is no file of phonopy" in err
+
+
+def test_phonons_keep_the_temperature_and_mesh_that_they_were_imported_at(place: World) -> None:
+    Path("saved").mkdir()
+    Path("saved/Cu.yaml").write_text(text_of(copper(), Path("saved")))
+    status, out, err = run("import", "phonopy", "saved", *NAMED, "--temperature", "500", "--mesh", "20")
+    assert status == 0, err
+    assert "entropy_j_per_mol_k" in out
+    (folder,) = place.settings.data.glob("mine@1")
+    dataset = load_dataset(folder)
+    assert dataset.card.settings == {"temperature_k": 500.0, "mesh": 20.0}
+    suite = (
+        (place.root / "small.toml")
+        .read_text()
+        .replace("copper@1", "mine@1", 1)
+        .replace("labelled_frames", "phonons", 1)
+    )
+    (place.root / "phonons.toml").write_text(suite)
+    place.submit("emt")
+    with pytest.raises(ValueError, match=r"references are of temperature_k = 500, the task is of 300\.0"):
+        place.evaluate(suite=str(place.root / "phonons.toml"), tasks=("copper",))
+    status, _, err = run("import", "reactions", "saved", *NAMED, "--mesh", "20")
+    assert (status, "--mesh: is not for reactions" in err) == (2, True)
 
 
 def test_labels_that_are_right_pass_against_a_model(place: World) -> None:
