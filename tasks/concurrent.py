@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 # Jobs that live at once. An optimiser holds a few square matrices of three times the atoms, or more.
 MAX_LIVING = 256
+THREAD_NAME = "concurrent job"
 MAX_HESSIAN_BYTES = 1 << 30
 # What ASE's algorithms raise when a model leads them astray: of the item, not of this judge.
 ASTRAY = (FramesError, np.linalg.LinAlgError, FloatingPointError, OverflowError, ZeroDivisionError)
@@ -92,7 +93,7 @@ class _Lane(Generic[T]):
     _wake: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def __post_init__(self) -> None:
-        self._thread = threading.Thread(target=self._main, daemon=True)
+        self._thread = threading.Thread(target=self._main, name=THREAD_NAME, daemon=True)
 
     @property
     def properties(self) -> Properties:

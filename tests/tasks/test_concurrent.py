@@ -17,7 +17,7 @@ from ase.calculators.emt import EMT
 from ase.optimize import BFGS
 
 from tasks.calculator import AseCalculator, BatchCalculator, InProcessCalculator, ItemFailed
-from tasks.concurrent import Done, Job, run_concurrently
+from tasks.concurrent import THREAD_NAME, Done, Job, run_concurrently
 from tasks.frames import Float, Frames
 from tasks.kind import Watch
 from tasks.predictions import Cause, Predictions, Properties
@@ -37,6 +37,11 @@ class Counting(InProcessCalculator):
         self.threads.add(threading.get_ident())
         self.now += 1.0
         return super().compute(frames, properties)
+
+
+def jobs_left() -> list[threading.Thread]:
+    """Threads of jobs that have not ended."""
+    return [thread for thread in threading.enumerate() if thread.name == THREAD_NAME]
 
 
 def crystals(count: int) -> list[Atoms]:
@@ -144,7 +149,7 @@ def test_at_the_deadline_those_that_are_done_stay_and_the_others_are_over_time()
     late = watch(clock=lambda: model.now, deadline=4.0)
     done = run_concurrently([short, long], model, late)
     assert [d.cause for d in done] == [Cause.NONE, Cause.OVER_TIME]
-    assert threading.active_count() == 1
+    assert not jobs_left()
 
 
 def test_beyond_the_share_of_failures_nothing_more_is_asked() -> None:
@@ -168,7 +173,7 @@ def test_when_the_model_is_gone_every_job_is_ended_and_it_is_said() -> None:
 
     with pytest.raises(Gone):
         run_concurrently([relax(a) for a in crystals(5)], Dying(), watch())
-    assert threading.active_count() == 1
+    assert not jobs_left()
 
 
 def test_an_error_of_our_own_code_is_raised_not_counted() -> None:
@@ -177,7 +182,7 @@ def test_an_error_of_our_own_code_is_raised_not_counted() -> None:
 
     with pytest.raises(KeyError, match="no such thing"):
         run_concurrently([relax(crystals(1)[0]), Job(1, wrong)], Counting(), watch())
-    assert threading.active_count() == 1
+    assert not jobs_left()
 
 
 def test_code_that_swallows_every_exception_is_ended_all_the_same() -> None:
@@ -192,7 +197,7 @@ def test_code_that_swallows_every_exception_is_ended_all_the_same() -> None:
     model = Counting()
     done = run_concurrently([Job(4, stubborn)], model, watch(clock=lambda: model.now, deadline=3.0))
     assert done == [Done(None, Cause.OVER_TIME)]
-    assert threading.active_count() == 1
+    assert not jobs_left()
 
 
 def test_the_deadline_holds_within_a_round_of_many_batches() -> None:
@@ -212,7 +217,7 @@ def test_the_deadline_holds_within_a_round_of_many_batches() -> None:
     assert len(model.asked) == 2
 
 
-@pytest.mark.parametrize("after_s", [0.05, 0.2])
+@pytest.mark.parametrize("after_s", [0.3, 0.5])
 def test_ctrl_c_ends_every_job_whatever_it_is_at(after_s: float) -> None:
     """Sent while some lanes have ended, some compute by themselves and some wait."""
 
@@ -236,4 +241,4 @@ def test_ctrl_c_ends_every_job_whatever_it_is_at(after_s: float) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_concurrently([busy(0.02), Job(1, nothing), busy(0.001)], Counting(), watch())
     killer.join()
-    assert threading.active_count() == 1
+    assert not jobs_left()
