@@ -6,11 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from sandbox.verdict import Verdict
-from tasks.predictions import Cause
-
-# A trajectory that blows up, and a crystal that the model finds unstable, are results, not refusals to answer. What was
-# not finished in the time of the task is none.
-_RESULTS = (Cause.EXPLODED, Cause.UNSTABLE)
+from tasks.predictions import RESULTS, Cause
 
 _ALL_FAILED = {
     Cause.UNSUPPORTED: (Verdict.UNSUPPORTED, "The model supports none of the {n} items of this task."),
@@ -47,10 +43,10 @@ def assess(
         return _inconsistent(n_items, failures[Cause.INCONSISTENT])
     if failures.get(Cause.MISSING, 0) and len(failures) > 1:
         return _stopped_early(n_items, failures)
-    counted = {cause: count for cause, count in failures.items() if cause not in _RESULTS}
+    counted = {cause: count for cause, count in failures.items() if cause not in RESULTS}
     failed = sum(counted.values())
+    found = [_found(cause, failures[cause], n_items) for cause in RESULTS if cause in failures]
     if not failed:
-        found = [_found(cause, failures[cause], n_items) for cause in _RESULTS if cause in failures]
         return Assessment(Verdict.OK, "; ".join(["Completed", *found]) + ".")
     dominant = max(sorted(counted), key=lambda cause: counted[cause])
     too_many = failed > failed_share * n_items
@@ -66,10 +62,10 @@ def assess(
             verdict, sentence = _ALL_FAILED[dominant]
             return Assessment(verdict, sentence.format(n=n_items))
         return Assessment(Verdict.TOO_MANY_FAILURES, f"Every one of the {n_items} items failed, most: {dominant.word}.")
-    words = _in_words(counted)
+    said = "; ".join([f"{failed} of {n_items} items failed ({_in_words(counted)})", *found])
     if too_many:
-        return Assessment(Verdict.TOO_MANY_FAILURES, f"{failed} of {n_items} items failed ({words}).")
-    return Assessment(Verdict.OK, f"Completed; {failed} of {n_items} items failed ({words}).")
+        return Assessment(Verdict.TOO_MANY_FAILURES, f"{said}.")
+    return Assessment(Verdict.OK, f"Completed; {said}.")
 
 
 def _over_time(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
@@ -83,8 +79,11 @@ def _over_time(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
 
 def _stopped_early(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
     asked: dict[Cause, int] = {cause: count for cause, count in failures.items() if cause is not Cause.MISSING}
+    verdict = Verdict.TOO_MANY_FAILURES
+    if len(asked) == 1 and sum(failures.values()) == n_items:  # nothing succeeded: as if all had been asked
+        verdict, _ = _ALL_FAILED.get(next(iter(asked)), (verdict, ""))
     return Assessment(
-        Verdict.TOO_MANY_FAILURES,
+        verdict,
         f"Stopped early after {sum(asked.values())} failures of {n_items} items ({_in_words(asked)}); "
         f"{failures[Cause.MISSING]} were not asked any more.",
     )

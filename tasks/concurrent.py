@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from tasks.calculator import BatchCalculator, ItemFailed, compute_in_batches
 from tasks.frames import Frames, FramesError
 from tasks.kind import Watch
-from tasks.predictions import Cause, Predictions, Properties
+from tasks.predictions import RESULTS, Cause, Predictions, Properties
 
 T = TypeVar("T")
 
@@ -153,7 +153,7 @@ def run_concurrently(
     """What each of `jobs` came to, in their order.
 
     Jobs that are not done at the watch's deadline are stopped where they are, OVER_TIME. Once more than the watch's
-    share of them has failed, those that are left are MISSING.
+    share of them has failed (`RESULTS` are no failures), those that are left are MISSING.
 
     Raises:
         Whatever `model.compute` raises, and what a job raises that is not of its item; all jobs are ended first.
@@ -184,7 +184,8 @@ def _run(jobs: Sequence[Job[T]], model: BatchCalculator, watch: Watch, unit: str
             if watch.clock() > watch.deadline:
                 left = Cause.OVER_TIME
                 break
-            if sum(lane.done.cause != 0 for lane in lanes if lane.done) > watch.failed_share * len(jobs):
+            failed = sum(lane.done.cause not in (Cause.NONE, *RESULTS) for lane in lanes if lane.done)
+            if failed > watch.failed_share * len(jobs):
                 break
     finally:
         # Not by way of the gate: Ctrl-C comes at any moment, also while some lanes still run.

@@ -34,7 +34,7 @@ from tasks.dataset import Dataset, Structures
 from tasks.frames import Float, Frames
 from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Measurement
-from tasks.predictions import ALL_PROPERTIES, Cause
+from tasks.predictions import ALL_PROPERTIES, RESULTS, Cause
 from tasks.property_errors import Property, property_items, property_metrics, references
 from tasks.relaxation import Relaxation, relax_cells, relaxed, relaxed_arrays, require_periodic
 from tasks.strains import elastic_tensor, is_stable, moduli, strained, voigt_strains
@@ -103,7 +103,8 @@ class Elasticity:
         stress = np.full((len(frames), *strains.shape), np.nan)
         there = [(index, end.value) for index, end in enumerate(ends) if end.value is not None]
         # What is left of the share of failures, among those that are left; below zero nothing more is asked.
-        unspent = watch.failed_share * len(frames) - np.count_nonzero(arrays["failure"])
+        failed = ~np.isin(arrays["failure"], (Cause.NONE, *RESULTS))
+        unspent = watch.failed_share * len(frames) - np.count_nonzero(failed)
         rest = replace(watch, failed_share=unspent / max(len(there), 1))
         answers = strained_stresses([atoms for _, atoms in there], parameters, model, rest)
         for (index, _), answer in zip(there, answers, strict=True):

@@ -12,7 +12,7 @@ The errors, with n atoms in the frame and V its volume:
 `charged` clips each frame's root mean square (or mean absolute) error at W, ten times the metric's baseline, and
 charges a failed frame W. The baseline is the error of the model that knows the composition alone, by the same
 functions: the fitted constants for energy, zero forces and zero virial. That failing never helps is true of energies
-with the shift held: a frame that fails has no part in the fit, so that leaving an outlier out can bring the others closer.
+with the shift held: a frame that fails has no part in the fit, and leaving an outlier out can bring the others closer.
 
 Broken down (`parts`): every RMSE by the structures' group, and by element: of energy and virial over the frames that
 contain it, of forces over its atoms.

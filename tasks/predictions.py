@@ -42,6 +42,10 @@ class Cause(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
+# A trajectory or a cell that blows up, and a crystal found unstable, are results of a model, not refusals to answer.
+RESULTS = (Cause.EXPLODED, Cause.UNSTABLE)
+
+
 class FrameError(NamedTuple):
     """Why one frame failed. `kind` and `text` are the submission's own words: never public for a hidden task."""
 

@@ -39,7 +39,10 @@ from tasks.predictions import Cause
         ({Cause.INCONSISTENT: 1}, Verdict.OK),
         ({Cause.INCONSISTENT: 6}, Verdict.TOO_MANY_FAILURES),
         ({Cause.ERROR: 2, Cause.MISSING: 1}, Verdict.TOO_MANY_FAILURES),
-        ({Cause.UNSUPPORTED: 6, Cause.MISSING: 4}, Verdict.TOO_MANY_FAILURES),
+        ({Cause.UNSUPPORTED: 6, Cause.MISSING: 4}, Verdict.UNSUPPORTED),
+        ({Cause.NON_FINITE: 6, Cause.MISSING: 4}, Verdict.NON_FINITE),
+        ({Cause.UNSUPPORTED: 6, Cause.MISSING: 3}, Verdict.TOO_MANY_FAILURES),
+        ({Cause.UNSUPPORTED: 5, Cause.ERROR: 1, Cause.MISSING: 4}, Verdict.TOO_MANY_FAILURES),
         ({Cause.MISSING: 5}, Verdict.OK),
         ({Cause.MISSING: 6}, Verdict.TOO_MANY_FAILURES),
     ],
@@ -73,6 +76,11 @@ def test_items_over_their_time_are_told_where_most_were_finished() -> None:
 def test_a_crystal_found_unstable_is_said_to_be() -> None:
     said = assess(4, {Cause.UNSTABLE: 2}, 0.5, on_gpu=False)
     assert said == (Verdict.OK, "Completed; 2 of 4 crystals: unstable.")
+
+
+def test_results_are_named_beside_failures() -> None:
+    said = assess(5, {Cause.NOT_CONVERGED: 1, Cause.UNSTABLE: 4}, 0.5, on_gpu=False).sentence
+    assert said == "Completed; 1 of 5 items failed (1 not converged); 4 of 5 crystals: unstable."
 
 
 def test_what_was_stopped_early_says_after_what() -> None:

@@ -160,6 +160,12 @@ def test_beyond_the_share_of_failures_nothing_more_is_asked() -> None:
     assert model.asked == []
 
 
+def test_results_are_no_failures_to_stop_for() -> None:
+    jobs = [fail(Cause.EXPLODED)] * 3 + [relax(crystals(1)[0], steps=1)]
+    done = run_concurrently(jobs, Counting(max_atoms_per_batch=1), watch(failed_share=0.3))
+    assert [d.cause for d in done] == [Cause.EXPLODED] * 3 + [Cause.NONE]
+
+
 class Gone(Exception):
     """The model is gone."""
 
