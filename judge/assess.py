@@ -79,11 +79,8 @@ def _over_time(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
 
 def _stopped_early(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
     asked: dict[Cause, int] = {cause: count for cause, count in failures.items() if cause is not Cause.MISSING}
-    verdict = Verdict.TOO_MANY_FAILURES
-    if len(asked) == 1 and sum(failures.values()) == n_items:  # nothing succeeded: as if all had been asked
-        verdict, _ = _ALL_FAILED.get(next(iter(asked)), (verdict, ""))
     return Assessment(
-        verdict,
+        Verdict.TOO_MANY_FAILURES,
         f"Stopped early after {sum(asked.values())} failures of {n_items} items ({_in_words(asked)}); "
         f"{failures[Cause.MISSING]} were not asked any more.",
     )
