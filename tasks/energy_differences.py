@@ -43,6 +43,7 @@ from tasks.frames import Bool, Float
 from tasks.frames_observation import observe_frames, read_frames
 from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric, Part
+from tasks.parts import Averaged, parts_by_group
 from tasks.predictions import Cause, Predictions
 
 PERCENT = 100.0
@@ -127,7 +128,8 @@ class EnergyDifferences:
             own = quantities == quantity
             metrics |= mean_errors(prefix, sums.of(own), parameters.unit, stated)
             absolute = np.abs(sums.error[own])
-            parts += parts_by_group(f"{prefix}mae", parameters.unit, absolute, np.ones(len(absolute)), groups[own])
+            mae = Averaged(f"{prefix}mae", parameters.unit, absolute, np.ones(len(absolute)))
+            parts += parts_by_group([mae], groups[own].tolist())
             if quantity == counted and parameters.tolerance is not None:
                 name = f"{prefix}off_percent"
                 slugs = {"": name} | slugged(groups[own], f"{name}:", f"{where}.group")
@@ -225,21 +227,3 @@ def share_off(sums: Sums, tolerance: float, stated: float | None) -> Metric:
     trivial = PERCENT * float((np.abs(sums.reference) > tolerance).mean())
     baseline = stated if stated is not None else trivial or None
     return Metric(value, "%", len(off), int((~good).sum()), PERCENT * float(off.mean()), baseline, PERCENT)
-
-
-def parts_by_group(metric: str, unit: str, sums: Float, counts: Float, groups: NDArray[np.str_]) -> list[Part]:
-    """The mean of each group; none where there is one group only.
-
-    Args:
-        sums: (k,) by item the sum over its components; NaN where it failed.
-        counts: (k,) by item its components.
-    """
-    names = np.unique(groups)
-    if len(names) < 2:
-        return []
-    parts = []
-    for name in names:
-        own, good = groups == name, (groups == name) & np.isfinite(sums)
-        value = float(sums[good].sum() / counts[good].sum()) if good.any() else None
-        parts.append(Part("group", str(name), metric, value, unit, int(own.sum()), int(own.sum() - good.sum())))
-    return parts

@@ -37,12 +37,12 @@ from tasks.calculator import BatchCalculator
 from tasks.card import Positive, Scan
 from tasks.charge import charged_mean, failure_cost
 from tasks.dataset import Dataset, Structures
-from tasks.energy_differences import parts_by_group
 from tasks.energy_units import ENERGY_UNITS, SURFACE_UNITS
 from tasks.frames import Float
 from tasks.frames_observation import observe_frames, read_frames
 from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric, Part
+from tasks.parts import Averaged, parts_by_group
 from tasks.predictions import Cause
 
 KCAL_PER_MOL, MJ_PER_M2 = ENERGY_UNITS["kcal/mol"], SURFACE_UNITS["mJ/m²"]
@@ -107,14 +107,14 @@ class EnergyProfiles:
         rows = zip(scans, energies, references, cause, strict=True)
         columns = _table([evaluate(s, np.full(len(e), np.nan) if c else e, r) for s, e, r, c in rows])
         flat = _table([evaluate(s, np.zeros(len(r)), r) for s, r in zip(scans, references, strict=True)])
-        stated, groups = dataset.baselines(chosen), np.array([scan.group for scan in scans])
+        stated, groups = dataset.baselines(chosen), [scan.group for scan in scans]
         metrics: dict[str, Metric] = {}
         parts: list[Part] = []
         for mean in means:
             sums, counts = np.abs(columns[mean.sums]), columns[mean.counts]
             metrics[mean.name] = _metric(mean, sums, counts, np.abs(flat[mean.sums]), stated.get(mean.name))
             if mean.power == 1:
-                parts += parts_by_group(mean.name, mean.unit, sums, counts, groups)
+                parts += parts_by_group([Averaged(mean.name, mean.unit, sums, counts)], groups)
         if parameters.quantity == "energy":
             off = columns["barrier_error"], flat["barrier_error"]
             metrics[OFF] = barriers_off(*off, parameters.tolerance, stated.get(OFF))

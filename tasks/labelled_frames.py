@@ -34,6 +34,7 @@ from tasks.frames import Bool, Float, Frames
 from tasks.frames_observation import observe_frames, read_frames
 from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric, Part
+from tasks.parts import Averaged, part_of, parts_by_group
 from tasks.predictions import ALL_PROPERTIES, Labels, Predictions
 
 
@@ -127,7 +128,6 @@ def composition_only(frames: Frames) -> Predictions:
     return Predictions(np.zeros(n), forces, stress, np.zeros(n, np.int8))
 
 
-MAX_GROUPS = 100
 # Stem of the property: names of its two metrics, and their unit.
 METRICS = {
     "energy": ("energy_rmse_per_atom", "energy_mae_per_atom", "eV/atom"),
@@ -199,7 +199,11 @@ class LabelledFrames:
             metrics[mae] = mean_absolute(mae, unit, errors, stated.get(mae, by_mae))
             columns |= {f"{stem}_count": errors.count, f"{stem}_abs": errors.absolute, f"{stem}_sq": errors.square}
         items = Items(dataset.table.id, dataset.table.group, dataset.clusters, answer.failure, columns)
-        parts = [*parts_by_group(found, dataset.table.group), *parts_by_element(frames, counts, labels, answer, found)]
+        averaged = [Averaged(METRICS[s][0], METRICS[s][2], e.square, e.count, root=True) for s, e in found.items()]
+        parts = [
+            *parts_by_group(averaged, dataset.table.group),
+            *parts_by_element(frames, counts, labels, answer, averaged),
+        ]
         return Measurement(metrics, items, _silences(found, answer), parts)
 
 
@@ -213,25 +217,16 @@ def _silences(found: Mapping[str, Errors], answer: Predictions) -> dict[str, str
     return notes
 
 
-def parts_by_group(found: Mapping[str, Errors], groups: Sequence[str]) -> list[Part]:
-    """The RMSE of each property over the frames of each group; none where there is one group, or too many to read."""
-    names, index = np.unique(np.array(groups), return_inverse=True)
-    if not 1 < len(names) <= MAX_GROUPS:
-        return []
-    chosen = [(str(name), index == k) for k, name in enumerate(names)]
-    return [_part("group", name, stem, e, frames) for stem, e in found.items() for name, frames in chosen]
-
-
 def parts_by_element(
-    frames: Frames, counts: Float, labels: Labels, answer: Predictions, found: Mapping[str, Errors]
+    frames: Frames, counts: Float, labels: Labels, answer: Predictions, averaged: Sequence[Averaged]
 ) -> list[Part]:
     """The RMSE of each property by element: of forces over its atoms, of the others over the frames that have it."""
     elements = np.unique(frames.numbers)
-    parts = []
-    for stem, errors in found.items():
-        for z, column in zip(elements, counts.T, strict=True):
-            part = _part("element", chemical_symbols[z], stem, errors, column > 0)
-            parts.append(part)
+    parts = [
+        part_of("element", chemical_symbols[z], metric, column > 0)
+        for metric in averaged
+        for z, column in zip(elements, counts.T, strict=True)
+    ]
     if labels.forces is None:
         return parts
     forces = np.broadcast_to(np.nan, labels.forces.shape) if answer.forces is None else answer.forces
@@ -243,11 +238,3 @@ def parts_by_element(
     by_element = {chemical_symbols[z]: float(np.sqrt(sums[z] / (3 * atoms[z]))) for z in elements if atoms[z]}
     metric = METRICS["force"][0]
     return [p._replace(value=by_element.get(p.name)) if p.metric == metric else p for p in parts]
-
-
-def _part(by: str, name: str, stem: str, errors: Errors, chosen: Bool) -> Part:
-    rmse, _, unit = METRICS[stem]
-    labelled, failed = chosen & errors.labelled, chosen & errors.failed
-    good = labelled & ~failed
-    value = float(np.sqrt(errors.square[good].sum() / errors.count[good].sum())) if good.any() else None
-    return Part(by, name, rmse, value, unit, int(labelled.sum()), int(failed.sum()))
