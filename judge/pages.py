@@ -21,8 +21,8 @@ ASSETS = ("icon.svg", "site.js", "style.css")
 _ABOUT = {
     "force_field": "Energy, force and virial RMSE beside those of a composition-only model: logarithmic mean over "
     "tasks, weighted over label types, mean over domains. 0 is perfect, 1 is no better than the trivial model.",
-    "property_error": "Barriers, binding, crystals’ volumes, moduli and vibrations and the like, beside a trivial model: mean "
-    "over metrics, then over domains. 0 is perfect, 1 is no better.",
+    "property_error": "Barriers, binding, crystals’ volumes, moduli and vibrations and the like, beside a trivial "
+    "model: mean over metrics, then over domains. 0 is perfect, 1 is no better.",
     "efficiency": "100 µs per atom over the mean time of a single structure, on the judge’s clock. A "
     "structure that failed counts one second per atom; a task without any time, as infinitely slow.",
     "instability": "Decades by which the energy drift of constant-energy dynamics exceeds {tolerance} eV/atom/ps, mean "

@@ -14,9 +14,9 @@ def efficiency(times: Mapping[str, float | None], rule: EfficiencyRule) -> Term:
 
         η = η₀ / t,   t = mean over tasks of the mean time per atom,   η₀ = 100 µs/atom
 
-    Times are as charged: a frame that failed counts for a declared one (`tasks.efficiency`), so that leaving slow frames
-    out never makes a model look faster. A task without any (None) is infinitely slow: then the efficiency is 0. None of
-    value where no task has a time.
+    Times are as charged: a frame that failed counts a declared time, so that leaving slow frames out never makes a
+    model look faster. A task without any time (None) is infinitely slow: then the efficiency is 0. None of value where
+    no task has a time.
 
     Args:
         times: mean time [µs/atom] by task of the suite; None where the model has none.
