@@ -27,10 +27,12 @@ from judge.evaluate import evaluate, in_words
 from judge.plan_cli import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus, plan_command
 from judge.records import Result
 from judge.results import load_held, load_results, read_submissions
+from judge.score_cli import app as score_app
 from judge.site_cli import app as site_app
 from judge.survey import Request, choose_submissions
 from sandbox.drivers import open_driver
 from sandbox.verdict import JudgeFault
+from scoring import ScoringError
 from submissions.progress import Reporter
 from submissions.store import open_store
 from submissions.tables import plain_table, table_console
@@ -48,6 +50,7 @@ app = typer.Typer(
     "wrong usage, a broken setting, suite or data set, or a missing one; 3 this machine is at fault; 130 stopped.",
 )
 app.add_typer(data_app, name="data", help="Data sets: import, list, verify.")
+app.add_typer(score_app, name="score", help="Scores of published tables.")
 app.add_typer(site_app, name="site", help="The leaderboard's pages: build, serve.")
 
 app.command("plan")(plan_command)
@@ -259,7 +262,7 @@ def main() -> None:
 def explain(error: Exception) -> tuple[str, int]:
     """An error in one line, and the exit status."""
     match error:
-        case UsageError() | ConfigError() | DatasetError() | SuiteError():
+        case UsageError() | ConfigError() | DatasetError() | SuiteError() | ScoringError():
             return f"judge: {error}", USAGE
         case JudgeFault():
             return f"judge: this machine ({error.cause}): {error.mend}", MACHINE_FAULT

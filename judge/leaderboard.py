@@ -116,10 +116,7 @@ class _Scorer:
             force_field_error(asked_ff, self._answers(key, asked_ff, rules.force_field.columns), rules.force_field),
             property_error(asked_pc, self._answers(key, asked_pc, {}), rules.property_error),
             efficiency({t.name: self._time(key, t) for t in self._of(TIMING)}, rules.efficiency),
-            {
-                tolerance: instability(runs, rules.instability, tolerance)
-                for tolerance in rules.instability.tolerances_ev_per_atom_ps
-            },
+            {tolerance: instability(runs, rules.instability, tolerance) for tolerance in rules.instability.tolerances},
         )
 
     def _of(self, kind: str) -> list[Task]:

@@ -82,7 +82,7 @@ def _order(term: Term) -> float | None:
 
 def columns_of(board: Leaderboard) -> tuple[Column, ...]:
     """The scores that the suite has tasks for."""
-    tolerance = board.release.instability.tolerances_ev_per_atom_ps[0]
+    tolerance = board.release.instability.tolerances[0]
     worst = board.release.instability.worst_decades
     heads = (
         ("force_field", "Force-field error", True, "task", 1.0),

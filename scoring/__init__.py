@@ -1,30 +1,41 @@
 """Metrics to scores. Pure functions that import no other room."""
 
-from scoring.efficiency import efficiency
-from scoring.errors import Answers, Asked, Error
-from scoring.force_field import force_field_error
-from scoring.instability import Fate, Run, instability
-from scoring.property_error import property_error
+from scoring.errors import ScoringError
+from scoring.lambench.answers import Answers, Asked, Error
+from scoring.lambench.efficiency import efficiency, efficiency_tree
+from scoring.lambench.force_field import force_field_error, force_field_tree
+from scoring.lambench.instability import Fate, Run, instability, instability_tree
+from scoring.lambench.property_error import dropped_domains, property_error, property_tree
+from scoring.lambench.release import Release, load_release, packaged_releases, parse_release
 from scoring.ranking import Entry, Placed, ranking
-from scoring.release import Release, ScoringError, load_release, parse_release
-from scoring.term import Term
+from scoring.term import Evidence, Term
+from scoring.tree import Node, explained
 
 __all__ = [
     "Answers",
     "Asked",
     "Entry",
     "Error",
+    "Evidence",
     "Fate",
+    "Node",
     "Placed",
     "Release",
     "Run",
     "ScoringError",
     "Term",
+    "dropped_domains",
     "efficiency",
+    "efficiency_tree",
+    "explained",
     "force_field_error",
+    "force_field_tree",
     "instability",
+    "instability_tree",
     "load_release",
+    "packaged_releases",
     "parse_release",
     "property_error",
+    "property_tree",
     "ranking",
 ]

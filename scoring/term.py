@@ -5,9 +5,33 @@ Every score is a tree of terms, so that it can always be asked why it is what it
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Evidence(NamedTuple):
+    """The raw metric at the end of a branch.
+
+    Args:
+        task: that it is a metric of.
+        metric: its name there.
+        value: what is scored, failures charged where the scheme charges them; None where the model has none.
+        unit: of `value`.
+        facts: what it is held against, by name: a baseline, a threshold, a tolerance.
+        n_items: over how many items it stands.
+        n_failed: of these, how many failed.
+        uncharged: the same metric over the items that succeeded; None where it is not known.
+    """
+
+    task: str
+    metric: str
+    value: float | None
+    unit: str = ""
+    facts: tuple[tuple[str, float | str], ...] = ()
+    n_items: int = 0
+    n_failed: int = 0
+    uncharged: float | None = None
 
 
 @dataclass(frozen=True)
@@ -16,12 +40,15 @@ class Term:
 
     Args:
         name: a score, a domain, a label type, a task, a metric or a run.
-        value: None only where nothing at all was measured.
-        rule: how the value comes from the terms below, in words.
-        covered: of `total` tasks (or runs), how many were measured. What was not counts at its worst.
-        total: what the suite asks for.
-        weight: its share in the term above.
+        value: None only where nothing at all was measured, or the scheme gives none.
+        rule: how the value comes from the terms below, or from the evidence, in words.
+        covered: of `total` tasks (or runs), how many were measured.
+        total: what is asked for.
+        weight: its share in the term above; the shares of the terms below one another sum to 1.
         at_worst: the value if what was left out had come out worst; None where nothing was left out.
+        at_best: the value if what is missing had come out perfect; None where nothing is missing, or not asked for.
+        evidence: the raw metric, at the end of a branch.
+        source: where rule and facts come from.
         parts: the terms below.
     """
 
@@ -32,6 +59,9 @@ class Term:
     total: int
     weight: float = 1.0
     at_worst: float | None = None
+    at_best: float | None = None
+    evidence: Evidence | None = None
+    source: str = ""
     parts: tuple[Term, ...] = ()
 
     @property
@@ -48,41 +78,3 @@ class Term:
         yield depth, self
         for part in self.parts:
             yield from part.walk(depth + 1)
-
-
-def mean(values: Iterable[float]) -> float:
-    """Σ x / n, correctly rounded, so that the order of the values does not matter.
-
-    Raises:
-        ZeroDivisionError: of nothing.
-    """
-    listed = list(values)
-    return math.fsum(listed) / len(listed)
-
-
-def logarithmic_mean(values: Iterable[float]) -> float:
-    """exp(Σ ln x / n) of positive numbers, never outside their range.
-
-    Raises:
-        ZeroDivisionError: of nothing.
-    """
-    listed = list(values)
-    return min(max(math.exp(mean(math.log(x) for x in listed)), min(listed)), max(listed))
-
-
-def normalised(charged: float | None, baseline: float, cap: float | None, floor: float = 0.0) -> float:
-    """charged / baseline, between `floor` and `cap`; an error that is missing or not finite is the worst there is.
-
-    Args:
-        charged: a model's error, failures included; None where there is none.
-        baseline: that of the trivial model, in the same unit; positive.
-        cap: None for no limit: then what is missing counts 1, as good as the trivial model.
-
-    Source: LAMBench, arXiv:2504.19578, "generalizability"; the cap since its release 0.3.
-    """
-    worst = 1.0 if cap is None else cap
-    # Written so that NaN loses.
-    if charged is None or not 0.0 <= charged < math.inf:
-        return worst
-    ratio = charged / baseline
-    return max(floor, ratio if cap is None else min(cap, ratio))

@@ -1,0 +1,124 @@
+"""Sums and counts of a metric by cluster: all that resampling it needs.
+
+Frames of one trajectory resemble one another, so what is drawn anew is clusters of them (trajectories, parent
+structures, compositions), never single frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.errors import ScoringError
+from scoring.tree import Float, Key
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSums:
+    """One metric of one model: scale · (Σ sums / Σ counts) ** power.
+
+    Args:
+        clusters: C names, none twice; the same name is the same cluster for every metric and model of the task.
+        sums: (C,) of what is averaged, such as squared errors, charges for failed items among them; inf where an error
+            has no bound.
+        counts: (C,) of items, or of force components; 0 where this model or label set has none in the cluster.
+        power: 0.5 for a root mean square.
+        scale: to the unit of the metric.
+
+    Raises:
+        ScoringError: a name twice, shapes that differ, NaN, no item at all, a sum without a count, a root of a negative
+            number.
+    """
+
+    task: str
+    metric: str
+    clusters: Sequence[str]
+    sums: Float
+    counts: Float
+    power: float = 1.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clusters", tuple(self.clusters))
+        object.__setattr__(self, "sums", np.asarray(self.sums, np.float64))
+        object.__setattr__(self, "counts", np.asarray(self.counts, np.float64))
+        if fault := _fault(self):
+            raise ScoringError(f"task {self.task}: {self.metric}: {fault}")
+
+    @property
+    def key(self) -> Key:
+        return self.task, self.metric
+
+    @property
+    def value(self) -> float:
+        """The metric on the test set as it is."""
+        return float(self._of(self.sums.sum(), self.counts.sum()))
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters with anything in them."""
+        return int(np.count_nonzero(self.counts))
+
+    def resampled(self, sums: Float, counts: Float) -> Float:
+        """(B,) the metric from its sums and counts (B,); its own value where a resample holds none of its items."""
+        drawn = counts > 0
+        return np.where(drawn, self._of(sums, np.where(drawn, counts, 1.0)), self.value)
+
+    def _of(self, sums: Float | np.float64, counts: Float | np.float64) -> Float:
+        return np.asarray(self.scale * (sums / counts) ** self.power)
+
+
+def cluster_sums(
+    task: str,
+    metric: str,
+    clusters: Sequence[str],
+    sums: Float,
+    counts: Float | None = None,
+    *,
+    power: float = 1.0,
+    scale: float = 1.0,
+) -> ClusterSums:
+    """The statistics of a metric from its items.
+
+    Args:
+        clusters: that each of the n items belongs to.
+        sums: (n,) of each item.
+        counts: (n,) of each item; one each where None.
+
+    Raises:
+        ScoringError: lengths that differ, or see `ClusterSums`.
+    """
+    item_sums = np.asarray(sums, np.float64)
+    item_counts = np.ones(len(clusters)) if counts is None else np.asarray(counts, np.float64)
+    if not item_sums.shape == item_counts.shape == (len(clusters),):
+        raise ScoringError(
+            f"task {task}: {metric}: {len(clusters)} items have sums of shape {item_sums.shape} and counts of shape "
+            f"{item_counts.shape}; give one of each per item"
+        )
+    names, where = np.unique(np.asarray(clusters, np.str_), return_inverse=True)
+    folded = [np.bincount(where, values, len(names)).astype(np.float64) for values in (item_sums, item_counts)]
+    return ClusterSums(task, metric, tuple(map(str, names)), folded[0], folded[1], power, scale)
+
+
+def _fault(stats: ClusterSums) -> str:
+    """What is wrong with it and how to mend it; nothing where nothing is."""
+    n, sums, counts = len(stats.clusters), stats.sums, stats.counts
+    if not sums.shape == counts.shape == (n,):
+        return f"{n} clusters have sums of shape {sums.shape} and counts of shape {counts.shape}; give one of each"
+    if len(set(stats.clusters)) < n:
+        return "clusters: a name comes twice; add up its sums and counts"
+    if not (sums > -np.inf).all():
+        return "sums: NaN; charge what failed, or leave it out of sum and count"
+    if not ((counts >= 0) & (counts < np.inf)).all():
+        return "counts: NaN, infinite or negative; count items"
+    if not counts.sum() > 0:
+        return "counts: no item at all; leave the metric out"
+    if (sums[counts == 0] != 0).any():
+        return "sums: not 0 where nothing is counted; count what is charged"
+    if not (0 < stats.power < np.inf and 0 < stats.scale < np.inf):
+        return f"power {stats.power:g}, scale {stats.scale:g}: both must be positive"
+    if stats.power != 1 and (sums < 0).any():
+        return "sums: negative under a root; sum squares"
+    return ""

@@ -1,0 +1,129 @@
+"""LAMBench's published tables to scores: each model's metrics added up as its release does it, or corrected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from scoring.errors import ScoringError
+from scoring.lambench.efficiency import efficiency
+from scoring.lambench.force_field import force_field_error
+from scoring.lambench.instability import LAMBENCH_TIME_UNIT_PS, Fate, Run, instability_tree, least_instability
+from scoring.lambench.property_error import dropped_domains, property_error
+from scoring.lambench.published_tables import (
+    DYNAMICS,
+    PROPERTIES,
+    PublishedModel,
+    Table,
+    as_table,
+    check_columns,
+    number,
+    read_model,
+)
+from scoring.lambench.release import Release
+from scoring.term import Term
+from scoring.tree import explained
+
+
+@dataclass(frozen=True)
+class PublishedScores:
+    """The scores of one model of a published table.
+
+    Args:
+        force_field: None in `value` where the release gives none.
+        instability: by tolerance, the default first.
+        is_lower_bound: whether the instability is the least that fits the table, which holds a mean over runs.
+        notes: what was left out, dropped or not known, a line each.
+    """
+
+    force_field: Term
+    property_error: Term
+    efficiency: Term
+    instability: Mapping[float, Term]
+    is_lower_bound: bool
+    notes: tuple[str, ...]
+
+    @property
+    def stability(self) -> Term:
+        """The instability at the default tolerance."""
+        return next(iter(self.instability.values()))
+
+
+def score_published(release: Release, raw: object) -> dict[str, PublishedScores]:
+    """The scores of each model of a published table, by name in the table's order.
+
+    Args:
+        release: with its tasks.
+        raw: as parsed from JSON.
+
+    Raises:
+        ScoringError: naming the release, the model, the task and the field.
+    """
+    if not release.force_field_tasks and not release.property_tasks:
+        raise ScoringError(f"release {release.name}: it names no published tasks")
+    try:
+        tables = {name: as_table(table, name) for name, table in as_table(raw, "the file").items()}
+        if not tables:
+            raise ScoringError("the file has no model")
+        check_columns(release, tables)
+        models = [read_model(release, name, table) for name, table in tables.items()]
+        dropped: dict[str, str] = {}
+        if release.property_error.missing_domain == "drop_domain_for_all_models":
+            dropped = dropped_domains({m.name: m.asked_pc for m in models}, {m.name: m.answers_pc for m in models})
+        return {model.name: _scores(release, model, dropped) for model in models}
+    except ScoringError as error:
+        raise ScoringError(f"release {release.name}: {error}") from None
+
+
+def rounded(value: float | None, decimals: int) -> float | None:
+    """The value as a release prints it; None where it has none that is finite."""
+    return None if value is None or not math.isfinite(value) else float(np.round(value, decimals))
+
+
+def _scores(release: Release, model: PublishedModel, dropped: Mapping[str, str]) -> PublishedScores:
+    try:
+        rule = release.instability
+        trees = {t: _instability(release, model.dynamics, t) for t in rule.tolerances}
+        by_tolerance = {tolerance: tree for tolerance, (tree, _) in trees.items()}
+        notes = [*model.notes]
+        notes += [f"{domain}: dropped for all models: {who} has none of it" for domain, who in dropped.items()]
+        properties = property_error(model.asked_pc, model.answers_pc, release.property_error, dropped)
+        if properties.value == math.inf:
+            notes.append(f"{PROPERTIES}: infinite: divided by a success rate of 0")
+        return PublishedScores(
+            force_field_error(model.asked_ff, model.answers_ff, release.force_field),
+            properties,
+            efficiency(model.times, release.efficiency, "average_time"),
+            by_tolerance,
+            any(is_bound for _, is_bound in trees.values()),
+            tuple(notes),
+        )
+    except ScoringError as error:
+        raise ScoringError(f"model {model.name}: {error}") from None
+
+
+def _instability(release: Release, dynamics: Table | None, tolerance: float) -> tuple[Term, bool]:
+    """The instability at a tolerance, and whether it is only the least that fits what is published."""
+    rule = release.instability
+    if dynamics is None:
+        return explained(instability_tree([], rule, tolerance)), True
+    runs = {name: as_table(row, name) for name, row in dynamics.items() if isinstance(row, Mapping)}
+    if runs:
+        read = [_run(name, row, release.published.n_steps) for name, row in runs.items()]
+        return explained(instability_tree(read, rule, tolerance)), False
+    slope = number(dynamics, "slope", DYNAMICS)
+    rate = number(dynamics, "success_rate", DYNAMICS)
+    if rate is None:
+        raise ScoringError(f"{DYNAMICS}: success_rate: missing")
+    drift = None if slope is None else slope / LAMBENCH_TIME_UNIT_PS
+    return explained(least_instability(drift, rate, release.published.n_runs, rule, tolerance)), True
+
+
+def _run(name: str, row: Table, n_steps: int) -> Run:
+    slope, steps = number(row, "slope", f"{DYNAMICS}: {name}"), number(row, "steps", f"{DYNAMICS}: {name}")
+    if slope is None or steps != n_steps:
+        return Run(name, Fate.FAILED)
+    return Run(name, Fate.COMPLETED, slope / LAMBENCH_TIME_UNIT_PS)

@@ -1,0 +1,252 @@
+"""A release's `config.json`, in which LAMBench's published formula is stated, to a `Release`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from scoring.errors import ScoringError
+from scoring.lambench.instability import LAMBENCH_TIME_UNIT_PS
+from scoring.lambench.release import LABEL_TYPES, Release, first_fault
+
+_UNITS_EV = {"eV": 1.0, "meV": 1e-3}
+
+
+class _Stated(BaseModel):
+    """What is not known is kept, to be named: a release may say more than its formula."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class _Label(_Stated):
+    weight: float | None = None
+    std_eV: float | dict[str, float | None] | None = None
+
+
+class _ForceFieldTask(_Stated):
+    domain: str
+    energy: _Label = _Label()
+    force: _Label = _Label()
+    virial: _Label = _Label()
+
+
+class _ForceField(_Stated):
+    tasks: dict[str, _ForceFieldTask] = Field(min_length=1)
+    metric_keys: dict[str, str]
+    cap_at_1: bool
+    raw_unit: str = "meV"
+    std_unit: str = "eV"
+    raw_to_std_factor: float = 1e-3
+    type_weights_domain_with_any_virial: dict[str, float]
+    type_weights_domain_without_virial: dict[str, float]
+    # In words, for readers.
+    within_domain_average: str | None = None
+    across_domains: str | None = None
+    molecules_label_selection: str | None = None
+
+
+class _PropertyTask(_Stated):
+    domain: str
+    metrics: list[str] = Field(min_length=1)
+    dummy: dict[str, float | None] | None = None
+    penalty: str | None = None
+
+
+class _Properties(_Stated):
+    tasks: dict[str, _PropertyTask] = Field(min_length=1)
+    cap_at_1_before_penalty: bool
+    missing_domain_rule: Literal["skip_for_that_model", "drop_domain_for_all_models"]
+    # In words, for readers.
+    penalty: str | None = None
+    within_domain_average: str | None = None
+    across_domains: str | None = None
+
+
+class _Stability(_Stated):
+    tolerance: float = 5e-4
+    failure_value: float = 5.0
+    n_structures: int = 9
+    cap_slope_at_5_decades: bool = False
+    num_steps: int = 10_000
+    # About the tables, not about the formula.
+    formula_reproducible_from_raw: bool | None = None
+    older_formula_in_force: bool | None = None
+
+
+class _Efficiency(_Stated):
+    eta0_us_per_atom: float = 100.0
+    warmup_ratio: float | None = None
+
+
+class _Rounding(_Stated):
+    ranking_decimals: int = 3
+    domain_decimals: int = 2
+
+
+class _Config(_Stated):
+    release: str = Field(min_length=1)
+    note: str | None = None
+    ff: _ForceField
+    pc: _Properties
+    stability: _Stability = _Stability()
+    efficiency: _Efficiency = _Efficiency()
+    rounding: _Rounding = _Rounding()
+
+
+class Read(NamedTuple):
+    """A release, and what its file says beside the formula: a line each."""
+
+    release: Release
+    notes: tuple[str, ...]
+
+
+def release_from_config(content: object, source: str) -> Read:
+    """The release, as published, that the content of a `config.json` states.
+
+    Args:
+        content: as parsed from JSON.
+        source: names it in errors.
+
+    Raises:
+        ScoringError: naming the release and the field.
+    """
+    try:
+        config = _Config.model_validate(content)
+    except ValidationError as error:
+        raise ScoringError(f"release {source}: {first_fault(error)}") from None
+    name = config.release
+    try:
+        release = Release.model_validate(_facts(config))
+    except ValidationError as error:
+        raise ScoringError(f"release {name}: {first_fault(error)}") from None
+    notes = [f"{source}: {path} is not part of the formula as known here, and is not used" for path in _unknown(config)]
+    if config.stability.older_formula_in_force:
+        notes.append(f"{source}: stability.older_formula_in_force: the instability here is by the present formula")
+    return Read(release, tuple(notes))
+
+
+def _facts(config: _Config) -> dict[str, Any]:
+    ff, pc, dynamics = config.ff, config.pc, config.stability
+    tasks = {name: _force_field_task(config.release, name, task) for name, task in ff.tasks.items()}
+    return {
+        "name": config.release,
+        "title": f"LAMBench {config.release}, as published",
+        "source": config.note or "LAMBench, arXiv:2504.19578",
+        "variant": "as_published",
+        "force_field": {
+            "cap": 1.0 if ff.cap_at_1 else None,
+            "missing": "unscored",
+            "logarithmic_mean_decimals": 7,
+            "columns": {label: _key(config, label) for label in LABEL_TYPES},
+            "weights_with_virial": ff.type_weights_domain_with_any_virial,
+            "weights_without_virial": ff.type_weights_domain_without_virial,
+        },
+        "property_error": {
+            "cap": 1.0 if pc.cap_at_1_before_penalty else None,
+            "missing": "skipped",
+            "missing_domain": pc.missing_domain_rule,
+            "divided_by_success_rate": True,
+        },
+        "efficiency": {"reference_us_per_atom": config.efficiency.eta0_us_per_atom},
+        "instability": {
+            "tolerances": (dynamics.tolerance,),
+            "time_unit_ps": LAMBENCH_TIME_UNIT_PS,
+            "worst_decades": dynamics.failure_value,
+            "clipped": dynamics.cap_slope_at_5_decades,
+        },
+        "force_field_tasks": tasks,
+        "property_tasks": {name: _property_task(config.release, name, task) for name, task in pc.tasks.items()},
+        "published": {
+            "force_field_unit_ev": _unit(config),
+            "label_sets": _label_sets(tasks),
+            "n_runs": dynamics.n_structures,
+            "n_steps": dynamics.num_steps,
+            "ranking_decimals": config.rounding.ranking_decimals,
+        },
+    }
+
+
+def _key(config: _Config, label: str) -> str:
+    key = config.ff.metric_keys.get(label)
+    if key is None:
+        raise ScoringError(f"release {config.release}: ff.metric_keys.{label}: missing: which metric is scored?")
+    return key
+
+
+def _force_field_task(release: str, name: str, task: _ForceFieldTask) -> dict[str, Any]:
+    """Domain and baselines. A label type without a weight is not scored, whatever its baseline."""
+    found: dict[str, Any] = {"domain": task.domain}
+    for label in LABEL_TYPES:
+        stated: _Label = getattr(task, label)
+        where = f"release {release}: ff.tasks.{name}.{label}"
+        if stated.weight is None:
+            continue
+        if stated.weight != 1.0:
+            raise ScoringError(f"{where}.weight: {stated.weight} is neither 1 nor null")
+        if stated.std_eV is None:
+            raise ScoringError(f"{where}.std_eV: null, though it has a weight: what is the error divided by?")
+        found[label] = stated.std_eV
+    if len(found) == 1:
+        raise ScoringError(f"release {release}: ff.tasks.{name}: no label type has a weight")
+    return found
+
+
+def _property_task(release: str, name: str, task: _PropertyTask) -> dict[str, Any]:
+    dummy = task.dummy
+    where = f"release {release}: pc.tasks.{name}"
+    if dummy is not None and (lacking := [metric for metric in task.metrics if metric not in dummy]):
+        raise ScoringError(f"{where}.dummy: nothing to divide {', '.join(lacking)} by")
+    if len(set(task.metrics)) < len(task.metrics):
+        raise ScoringError(f"{where}.metrics: one is named twice")
+    return {
+        "domain": task.domain,
+        "baselines": {metric: None if dummy is None else dummy[metric] for metric in task.metrics},
+        "success_rate": task.penalty or "",
+    }
+
+
+def _label_sets(tasks: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+    """The two label sets of the tasks that have several; the one that is not PBE is that of OMol25's models."""
+    pairs = [tuple(b) for task in tasks.values() for b in task.values() if isinstance(b, dict)]
+    if not pairs:
+        return "wB97", "PBE"
+    names = sorted(set().union(*pairs), key=lambda name: name == "PBE")
+    if len(names) != 2:
+        raise ScoringError(f"ff.tasks: std_eV must be a number or a pair of the same two names, not {names}")
+    first, second = names if "PBE" in names else pairs[0]
+    return first, second
+
+
+def _unit(config: _Config) -> float:
+    """eV per unit of the published force-field errors.
+
+    Raises:
+        ScoringError: the factor is not that of the units it is between.
+    """
+    ff = config.ff
+    raw, std = (_UNITS_EV.get(text.split()[0]) if text.split() else None for text in (ff.raw_unit, ff.std_unit))
+    if raw is None or std is None:
+        raise ScoringError(f"release {config.release}: ff.raw_unit, ff.std_unit: must begin with eV or meV")
+    if abs(ff.raw_to_std_factor - raw / std) > 1e-9 * raw / std:
+        raise ScoringError(
+            f"release {config.release}: ff.raw_to_std_factor: {ff.raw_to_std_factor:g} is not {raw / std:g}, "
+            f"which {ff.raw_unit.split()[0]} to {ff.std_unit.split()[0]} takes"
+        )
+    if std != 1.0:
+        raise ScoringError(f"release {config.release}: ff.std_unit: must be eV, as std_eV says")
+    return raw
+
+
+def _unknown(stated: BaseModel, path: str = "") -> Iterator[str]:
+    """Names of the fields that are not known, at any depth."""
+    yield from (f"{path}{name}" for name in stated.model_extra or {})
+    for name in type(stated).model_fields:
+        value = getattr(stated, name)
+        if isinstance(value, BaseModel):
+            yield from _unknown(value, f"{path}{name}.")
+        elif isinstance(value, dict):
+            for key, below in value.items():
+                if isinstance(below, BaseModel):
+                    yield from _unknown(below, f"{path}{name}.{key}.")

@@ -1,0 +1,186 @@
+"""The switches of LAMBench's formulas: what differs between its releases, and between them and `corrected`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Facts(BaseModel):
+    """A part of a release: frozen, and nothing unknown in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Missing(StrEnum):
+    """What counts where a model has no answer."""
+
+    WORST = "worst"
+    SKIPPED = "skipped"  # the others share its weight
+    UNSCORED = "unscored"  # then there is no score
+
+    @property
+    def in_words(self) -> str:
+        """What becomes of it."""
+        match self:
+            case Missing.WORST:
+                return "counted as worst"
+            case Missing.SKIPPED:
+                return "left out"
+            case Missing.UNSCORED:
+                return "so there is no score"
+
+
+class MissingDomain(StrEnum):
+    """What counts where a model has no answer in a whole domain."""
+
+    WORST = "worst"
+    SKIPPED = "skip_for_that_model"
+    DROPPED = "drop_domain_for_all_models"
+
+
+class ForceFieldRule(Facts):
+    """How errors of energy, force and virial become one.
+
+    Args:
+        cap: the worst a normalised error counts, None for no limit.
+        floor: the best it counts.
+        missing: what no answer counts: `worst` (the cap) or `unscored`.
+        logarithmic_mean_decimals: to which logarithmic means are rounded; None: not at all.
+        columns: by label type, the metric that is scored.
+        weights_with_virial: by label type, in a domain of which any task has a virial.
+        weights_without_virial: by label type, in any other domain.
+    """
+
+    cap: Positive | None = None
+    floor: NotNegative = 0.0
+    missing: Missing
+    logarithmic_mean_decimals: int | None = None
+    columns: dict[str, str]
+    weights_with_virial: dict[str, NotNegative]
+    weights_without_virial: dict[str, NotNegative]
+    source: str = ""
+
+    @model_validator(mode="after")
+    def _weighs_what_it_scores(self) -> Self:
+        for weights in (self.weights_with_virial, self.weights_without_virial):
+            if unknown := set(weights) - set(self.columns):
+                raise ValueError(f"weights for {sorted(unknown)}, of which columns says nothing")
+            if not sum(weights.values()) > 0:
+                raise ValueError("the weights sum to zero")
+        if self.cap is not None and self.cap < self.floor:
+            raise ValueError(f"cap {self.cap} is below floor {self.floor}")
+        if self.missing is Missing.SKIPPED:
+            raise ValueError("missing must be 'worst' or 'unscored'")
+        if self.missing is Missing.WORST and self.cap is None:
+            raise ValueError("missing is 'worst', which needs a cap: without one nothing is worst")
+        return self
+
+    @property
+    def absent(self) -> float:
+        """What no answer counts; NaN: no score."""
+        return self.cap if self.missing is Missing.WORST and self.cap is not None else math.nan
+
+    @property
+    def in_words(self) -> str:
+        """What is done to a single error."""
+        return _normalising(self.cap, self.floor)
+
+
+class PropertyRule(Facts):
+    """How domain-specific errors become one.
+
+    Args:
+        cap: the worst a normalised error counts, None for no limit.
+        missing: what a column without an answer counts: `worst` (the cap) or `skipped`.
+        missing_domain: what a domain without any answer counts.
+        divided_by_success_rate: whether a capped error is divided by the share of items that succeeded.
+        columns: by task kind, patterns of the metrics that count: names in which * stands for any text, as in a shell
+            (`mae`, `*_mae`). So the quantities of a data set are scored whatever it calls them. A metric of one group
+            (`off_percent:<group>`) is a part of another and matches none.
+    """
+
+    cap: Positive | None = None
+    missing: Missing
+    missing_domain: MissingDomain
+    divided_by_success_rate: bool = False
+    columns: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default_factory=dict)
+    source: str = ""
+
+    @model_validator(mode="after")
+    def _has_a_worst(self) -> Self:
+        if self.missing is Missing.UNSCORED:
+            raise ValueError("missing must be 'worst' or 'skipped'")
+        worst = self.missing is Missing.WORST or self.missing_domain is MissingDomain.WORST
+        if worst and self.cap is None:
+            raise ValueError("missing is 'worst', which needs a cap: without one nothing is worst")
+        return self
+
+    @property
+    def absent(self) -> float | None:
+        """What a column without an answer counts; None: it is left out."""
+        return self.cap if self.missing is Missing.WORST else None
+
+    @property
+    def absent_domain(self) -> float | None:
+        """What a domain without an answer counts; None: it is left out."""
+        return self.cap if self.missing_domain is MissingDomain.WORST else None
+
+    @property
+    def in_words(self) -> str:
+        """What is done to a single error."""
+        return _normalising(self.cap, 0.0)
+
+    def scored(self, kind: str, metrics: Iterable[str]) -> tuple[str, ...]:
+        """Those of `metrics` that count for a task of `kind`: by the first pattern that each matches, then by name."""
+        patterns = self.columns.get(kind, ())
+        whole = {name for name in metrics if ":" not in name}
+        first = {name: next((i for i, p in enumerate(patterns) if fnmatchcase(name, p)), None) for name in whole}
+        return tuple(name for _, name in sorted((i, name) for name, i in first.items() if i is not None))
+
+
+class EfficiencyRule(Facts):
+    """The speed that scores 1, and whether the published success rate is charged.
+
+    Args:
+        reference_us_per_atom: [µs/atom].
+    """
+
+    reference_us_per_atom: Positive
+    source: str = ""
+
+
+class InstabilityRule(Facts):
+    """Which drift counts as none, and the score of a failed run.
+
+    Args:
+        tolerances: [eV/atom per `time_unit_ps`], the first as the default.
+        time_unit_ps: [ps] that slopes and tolerances are per.
+        worst_decades: the score of a failed run [decades].
+        clipped: whether a run that did not fail scores at most that.
+    """
+
+    tolerances: tuple[Positive, ...] = Field(min_length=1)
+    time_unit_ps: Positive = 1.0
+    worst_decades: Positive
+    clipped: bool = True
+    source: str = ""
+
+    @property
+    def unit(self) -> str:
+        """The unit of the tolerances."""
+        return "eV/atom/ps" if self.time_unit_ps == 1.0 else f"eV/atom per {self.time_unit_ps:.4g} ps"
+
+
+def _normalising(cap: float | None, floor: float) -> str:
+    limits = [f"at least {floor:g}"] if floor else []
+    limits += [f"at most {cap:g}"] if cap is not None else []
+    return ", ".join(["error / baseline", *limits])
