@@ -65,12 +65,14 @@ class Row:
 
     Args:
         rank: from 1; None where it is not ranked: a task of the suite did not come to OK.
+        as_published: the same results as LAMBench itself would add them up.
         isolated: False if any of it ran without a container.
     """
 
     rank: int | None
     submission: Submission
     scores: Scores
+    as_published: Scores
     tasks: tuple[TaskLine, ...]
     isolated: bool
 
@@ -99,6 +101,8 @@ class Leaderboard:
     """All submissions, best first, those that are not ranked last.
 
     Args:
+        release: that the ranking is by.
+        published: that `Row.as_published` is by.
         measured: when the newest number was measured; None where there is none.
         hardware: machines that timings were taken on.
         problems: what could not be read or added up, a line each, for the maintainer.
@@ -106,6 +110,7 @@ class Leaderboard:
 
     suite: Suite
     release: Release
+    published: Release
     rows: tuple[Row, ...]
     measured: datetime | None
     hardware: tuple[str, ...]

@@ -24,6 +24,7 @@ from judge.data_cli import app as data_app
 from judge.doctor import examine
 from judge.estimate import HOUR_S
 from judge.evaluate import evaluate, in_words
+from judge.explain_cli import explain_command
 from judge.plan_cli import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus, plan_command
 from judge.records import Result
 from judge.results import load_held, load_results, read_submissions
@@ -54,6 +55,7 @@ app.add_typer(score_app, name="score", help="Scores of published tables.")
 app.add_typer(site_app, name="site", help="The leaderboard's pages: build, serve.")
 
 app.command("plan")(plan_command)
+app.command("explain")(explain_command)
 
 
 @app.callback()

@@ -17,14 +17,10 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from judge.items_file import items_path, unpack_items
-from judge.leaderboard import build_leaderboard
 from judge.pages import render
-from judge.records import Result
-from judge.results import load_results, read_record
-from submissions.records import Record, Submission
-from submissions.store import Store, StoreError
-from tasks.measurement import Items
+from judge.stored_board import read_board
+from submissions.records import Record
+from submissions.store import Store
 from tasks.suite import Suite
 
 MANIFEST = "site.json"
@@ -53,41 +49,7 @@ def build_site(
         on_problem: told a line about each record that cannot be read or added up, and is left out.
         current: keys of the results that fit the present data sets, where that is known: see `load_results`.
     """
-    submissions, results = _read(store, on_problem, current)
-    board = build_leaderboard(suite, submissions, results, lambda result: _load_items(store, result))
-    for problem in board.problems:
-        on_problem(problem)
-    return publish(render(board), out_dir)
-
-
-def _read(
-    store: Store, on_problem: Callable[[str], None], current: Collection[str] | None
-) -> tuple[list[Submission], list[Result]]:
-    """All submissions that can be read with all their results, and these. One broken record leaves its row out: the
-    page must not say "not judged" of what was judged.
-    """
-    submissions: list[Submission] = []
-    results: list[Result] = []
-    for key in store.list("submissions/"):
-        if not key.endswith("/submission.json"):
-            continue
-        try:
-            submission = read_record(store, key, Submission)
-            of_submission = load_results(store, [submission.id], current)
-        except StoreError as error:
-            on_problem(error.mend)
-            continue
-        submissions.append(submission)
-        results += of_submission
-    return submissions, results
-
-
-def _load_items(store: Store, result: Result) -> Items | None:
-    """The items table of a result; None where it is gone or broken."""
-    try:
-        return unpack_items(store.get(items_path(result.submission, result.task, result.result_key)))
-    except (KeyError, ValueError):
-        return None
+    return publish(render(read_board(store, suite, on_problem, current)), out_dir)
 
 
 def publish(files: Mapping[str, bytes], out_dir: Path) -> list[Path]:

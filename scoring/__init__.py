@@ -8,7 +8,7 @@ from scoring.lambench.instability import Fate, Run, instability, instability_tre
 from scoring.lambench.property_error import dropped_domains, property_error, property_tree
 from scoring.lambench.release import Release, load_release, packaged_releases, parse_release
 from scoring.ranking import Entry, Placed, ranking
-from scoring.term import Evidence, Term
+from scoring.term import Evidence, Term, as_data
 from scoring.tree import Node, explained
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Run",
     "ScoringError",
     "Term",
+    "as_data",
     "dropped_domains",
     "efficiency",
     "efficiency_tree",

@@ -5,6 +5,7 @@ Every score is a tree of terms, so that it can always be asked why it is what it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -78,3 +79,34 @@ class Term:
         yield depth, self
         for part in self.parts:
             yield from part.walk(depth + 1)
+
+
+def as_data(term: Term) -> dict[str, object]:
+    """The tree as plain data for JSON: what is not finite is null, and what is empty is not there."""
+    found: dict[str, object] = {
+        "name": term.name,
+        "value": _finite(term.value),
+        "rule": term.rule,
+        "share": term.weight,
+        "covered": term.covered,
+        "total": term.total,
+    }
+    for name, value in (("at_worst", term.at_worst), ("at_best", term.at_best)):
+        if value is not None:
+            found[name] = _finite(value)
+    if term.source:
+        found["source"] = term.source
+    if term.evidence is not None:
+        evidence = term.evidence._asdict()
+        found["evidence"] = evidence | {
+            "value": _finite(term.evidence.value),
+            "uncharged": _finite(term.evidence.uncharged),
+            "facts": dict(term.evidence.facts),
+        }
+    if term.parts:
+        found["parts"] = [as_data(part) for part in term.parts]
+    return found
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

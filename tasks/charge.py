@@ -47,6 +47,16 @@ def charged_mean(sums: Float, counts: Float, cost: float) -> ChargedMean:
     sums, counts = sums[taking_part], counts[taking_part]
     finite = np.isfinite(sums)
     value = float(sums[finite].sum() / counts[finite].sum()) if finite.any() else None
+    return ChargedMean(value, float(charged_sums(sums, counts, cost).sum() / counts.sum()))
+
+
+def charged_sums(sums: Float, counts: Float, cost: float) -> Float:
+    """(k,) `sums` with each item's mean clipped at `cost` and failed items charged `cost`; 0 where `counts` is 0.
+
+    Args:
+        sums, counts, cost: as in `charged_mean`.
+    """
+    there = counts > 0
+    mean = np.divide(sums, counts, out=np.zeros(len(sums)), where=there)
     # fmin takes the cost where the mean is NaN: NaN loses.
-    charged = float((np.fmin(sums / counts, cost) * counts).sum() / counts.sum())
-    return ChargedMean(value, charged)
+    return np.where(there, np.fmin(mean, cost) * counts, 0.0)

@@ -17,13 +17,22 @@ charged ten times the mean error of the trivial model, in which nothing gives wa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from tasks.calculator import BatchCalculator
+from tasks.contributions import Charged, Contribution
 from tasks.dataset import Dataset, Structures
 from tasks.kind import Observation, Parameters, Watch, Work
-from tasks.measurement import Measurement
-from tasks.property_errors import Property, property_items, property_metrics, references
+from tasks.measurement import Items, Measurement
+from tasks.property_errors import (
+    Property,
+    property_contributions,
+    property_items,
+    property_metrics,
+    references,
+)
 from tasks.relaxation import Relaxation, relax_cells, relaxed_arrays, require_periodic
 
 PROPERTIES = (Property("volume_per_atom", "Å³/atom"),)
@@ -42,7 +51,7 @@ class Compression:
 
     name: str = "compression"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2
     parameters: type[Parameters] = CompressionParameters
 
     def observe(
@@ -80,3 +89,7 @@ class Compression:
         reference = references(crystals, chosen, PROPERTIES)
         metrics = property_metrics(PROPERTIES, predicted, reference, trivial, dataset.baselines(chosen))
         return Measurement(metrics, property_items(crystals, cause, PROPERTIES, predicted, reference))
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of all metrics."""
+        return property_contributions(PROPERTIES, items, metrics)

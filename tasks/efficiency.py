@@ -29,6 +29,7 @@ if it had asked N/n times; but no such model gains by saying that it is out of m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -38,10 +39,11 @@ from numpy.typing import NDArray
 from tasks.asked_again import Answer, ask_again, pack_answers
 from tasks.batched_frames import ask_batches_again, time_batches
 from tasks.calculator import BatchCalculator
+from tasks.contributions import Charged, Contribution
 from tasks.dataset import Dataset, Structures
-from tasks.efficiency_metrics import measure_times
+from tasks.efficiency_metrics import measure_times, time_contributions
 from tasks.kind import Observation, Parameters, Watch, Work
-from tasks.measurement import Measurement
+from tasks.measurement import Items, Measurement
 from tasks.replicate import Counts
 from tasks.single_frames import Single, SingleFrames
 from tasks.timing import Host, time_wire
@@ -58,7 +60,7 @@ class Efficiency:
 
     name: str = "efficiency"
     observe_version: int = 3
-    measure_version: int = 3
+    measure_version: int = 4
     parameters: type[Parameters] = EfficiencyParameters
 
     def observe(
@@ -121,6 +123,10 @@ class Efficiency:
     ) -> Measurement:
         """Times per atom over the frames after the warm-up; one item a timed frame."""
         return measure_times(observation, dataset, parameters)
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of `time_mean` alone; a frame of the warm-up that was answered takes no part."""
+        return time_contributions(items, metrics)
 
 
 def _with_sources(plan: Plan, singles: list[Single]) -> list[tuple[int, Single]]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tasks.asked_again import Verdicts, compare
 from tasks.batched_frames import BatchVerdicts, batched_times, compare_batches
+from tasks.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.dataset import Dataset
-from tasks.frames import Float
+from tasks.frames import Bool, Float
 from tasks.kind import Observation
 from tasks.measurement import Items, Measurement, Metric
 from tasks.predictions import Cause
@@ -35,6 +35,9 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
     n_reduced, n_with_stress, n_rechecked, n_inconsistent, n_batched_inconsistent; reference_noise of the host
     (`tasks.timing`); wire_cost [µs].
 
+    Items: charged_time [µs/atom] is what a frame adds to the charged time_mean where charged_count is 1: NaN where it
+    failed, or where no time of the model counts.
+
     Raises:
         ValueError: the observation does not fit dataset or parameters.
     """
@@ -51,6 +54,7 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
     void = verdicts is not None and verdicts.void
     batches = compare_batches(observation, density.tolist())
     time = np.where(cause == 0, seconds / n_atoms / MICROSECOND, np.nan)
+    counting, reduction = np.full(n, np.nan) if void else time, planned / n_atoms
     warm_up = np.arange(n) < parameters.n_warm_up
     columns = {
         "seconds": np.where(cause == 0, seconds, np.nan),
@@ -61,8 +65,10 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
         "reduced": observation.array("reduced", (n,), np.int8).astype(np.float64),
         "with_stress": observation.array("with_stress", (n,), np.int8).astype(np.float64),
         "rechecked": np.zeros(n) if verdicts is None else verdicts.asked.astype(np.float64),
+        "charged_time": counting * reduction,
+        "charged_count": is_charged(counting, warm_up).astype(np.float64),
     }
-    metrics = time_metrics(np.full(n, np.nan) if void else time, warm_up, planned / n_atoms)
+    metrics = time_metrics(counting, warm_up, reduction)
     metrics |= _once(observation, parameters, void, batches)
     metrics |= _counts(columns, time, verdicts, batches)
     metrics |= _host(observation)
@@ -70,14 +76,30 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
     items = Items(
         [f"{ids[s]} {i + 1}" for i, s in enumerate(source)],
         [dataset.table.group[s] for s in source],
-        [ids[s] for s in source],
+        [dataset.clusters[s] for s in source],
         cause,
         columns,
     )
     return Measurement(metrics, items, _notes(columns, dataset, observation, verdicts, batches))
 
 
-def time_metrics(time: Float, warm_up: NDArray[np.bool_], reduction: Float | float = 1.0) -> dict[str, Metric]:
+def time_contributions(items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+    """Of the mean over single frames: medians and percentiles are no means, and batches and the first call no items."""
+    if "time_mean" not in metrics:
+        return []
+    time, count = stored_column(items, "charged_time"), stored_column(items, "charged_count")
+    return mean_of(metrics, "time_mean", time, count)
+
+
+def is_charged(time: Float, warm_up: Bool) -> Bool:
+    """(n,) whether a frame with `time` (NaN: it failed) enters charged times: also a failed one of the warm-up.
+
+    To fail is never better than not to.
+    """
+    return ~warm_up | ~np.isfinite(time)
+
+
+def time_metrics(time: Float, warm_up: Bool, reduction: Float | float = 1.0) -> dict[str, Metric]:
     """The statistics of `time` (n,) [µs/atom], NaN where a frame failed.
 
     Args:
@@ -85,8 +107,7 @@ def time_metrics(time: Float, warm_up: NDArray[np.bool_], reduction: Float | flo
     """
     failed = ~np.isfinite(time)
     counted = time[~warm_up & ~failed]
-    # Also a warm-up frame that failed is charged: to fail is never better than not to.
-    charged = np.fmin(time * reduction, FAILURE_COST)[~warm_up | failed]
+    charged = np.fmin(time * reduction, FAILURE_COST)[is_charged(time, warm_up)]
     n, n_failed = len(time), int(failed.sum())
     metrics = {
         name: Metric(

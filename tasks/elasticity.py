@@ -19,6 +19,7 @@ zero.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -30,12 +31,19 @@ from pydantic import AfterValidator, Field
 
 from tasks.calculator import BatchCalculator, ItemFailed
 from tasks.concurrent import Done, Job, run_concurrently
+from tasks.contributions import Charged, Contribution
 from tasks.dataset import Dataset, Structures
 from tasks.frames import Float, Frames
 from tasks.kind import Observation, Parameters, Watch, Work
-from tasks.measurement import Measurement
+from tasks.measurement import Items, Measurement
 from tasks.predictions import ALL_PROPERTIES, RESULTS, Cause
-from tasks.property_errors import Property, property_items, property_metrics, references
+from tasks.property_errors import (
+    Property,
+    property_contributions,
+    property_items,
+    property_metrics,
+    references,
+)
 from tasks.relaxation import Relaxation, relax_cells, relaxed, relaxed_arrays, require_periodic
 from tasks.strains import elastic_tensor, is_stable, moduli, strained, voigt_strains
 
@@ -82,7 +90,7 @@ class Elasticity:
 
     name: str = "elasticity"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2
     parameters: type[Parameters] = ElasticityParameters
 
     def observe(
@@ -143,6 +151,10 @@ class Elasticity:
         stated = dataset.baselines(chosen)
         metrics = property_metrics(PROPERTIES, predicted, reference, np.zeros_like(reference), stated)
         return Measurement(metrics, property_items(crystals, cause, PROPERTIES, predicted, reference))
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of all metrics."""
+        return property_contributions(PROPERTIES, items, metrics)
 
 
 def strained_stresses(

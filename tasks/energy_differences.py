@@ -37,6 +37,7 @@ from pydantic import model_validator
 from tasks.calculator import BatchCalculator
 from tasks.card import Difference, Positive
 from tasks.charge import charged_mean, failure_cost
+from tasks.contributions import Charged, Contribution, charged_mean_of, mean_of, stored_column
 from tasks.dataset import Dataset, Structures
 from tasks.energy_units import Unit, unit_size
 from tasks.frames import Bool, Float
@@ -47,6 +48,7 @@ from tasks.parts import Averaged, parts_by_group
 from tasks.predictions import Cause, Predictions
 
 PERCENT = 100.0
+_COUNT = re.compile(r"(.+_)?count")
 
 
 class EnergyDifferencesParameters(Parameters):
@@ -90,7 +92,7 @@ class EnergyDifferences:
 
     name: str = "energy_differences"
     observe_version: int = 1
-    measure_version: int = 2
+    measure_version: int = 3
     parameters: type[Parameters] = EnergyDifferencesParameters
 
     def observe(
@@ -110,7 +112,11 @@ class EnergyDifferences:
         parameters: EnergyDifferencesParameters,
         label_set: str | None,
     ) -> Measurement:
-        """Errors of each quantity; one item a difference, with `predicted`, `reference` and `error` in `unit`."""
+        """Errors of each quantity; one item a difference, with `predicted`, `reference` and `error` in `unit`.
+
+        `<quantity>_count` is 1 for the items of a quantity and 0 for others, `<quantity>_off` 1 for those of them that
+        are off by more than the tolerance. A difference without a cluster stands for itself.
+        """
         rows, chosen = dataset.table.differences, dataset.label_set(label_set)
         where = f"{dataset.card.full_name}: table.json: differences"
         if not rows:
@@ -122,23 +128,37 @@ class EnergyDifferences:
         sums = summed(rows, read_frames(observation, dataset.frames), chosen, size)
         groups, quantities = np.array([row.group for row in rows]), np.array([row.quantity for row in rows])
         metrics: dict[str, Metric] = {}
+        columns = {"predicted": sums.predicted, "reference": sums.reference, "error": sums.error}
         parts: list[Part] = []
         stated, counted = dataset.baselines(chosen), tolerance_quantity(parameters, quantities, where)
         for quantity, prefix in prefixes(quantities, where).items():
             own = quantities == quantity
+            columns[f"{prefix}count"] = own.astype(np.float64)
             metrics |= mean_errors(prefix, sums.of(own), parameters.unit, stated)
             absolute = np.abs(sums.error[own])
             mae = Averaged(f"{prefix}mae", parameters.unit, absolute, np.ones(len(absolute)))
             parts += parts_by_group([mae], groups[own].tolist())
             if quantity == counted and parameters.tolerance is not None:
-                name = f"{prefix}off_percent"
-                slugs = {"": name} | slugged(groups[own], f"{name}:", f"{where}.group")
-                for group, metric in slugs.items():
-                    some = own & (groups == group) if group else own
+                columns[f"{prefix}off"] = np.where(own, off_by_more(sums, parameters.tolerance), 0.0)
+                for metric, some in shares(prefix, own, groups, f"{where}.group").items():
                     metrics[metric] = share_off(sums.of(some), parameters.tolerance, stated.get(metric))
-        columns = {"predicted": sums.predicted, "reference": sums.reference, "error": sums.error}
-        names = ([row.id for row in rows], [row.group for row in rows], [row.cluster for row in rows])
+        names = ([row.id for row in rows], groups.tolist(), [row.cluster or row.id for row in rows])
         return Measurement(metrics, Items(*names, sums.cause, columns), {"items in": parameters.unit}, parts)
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of all metrics, by the columns that say which quantity an item has."""
+        error, groups = stored_column(items, "error"), np.array(items.group)
+        found: list[Contribution] = []
+        for name in sorted(filter(_COUNT.fullmatch, items.columns)):
+            prefix, count = name.removesuffix("count"), items.columns[name]
+            found += mean_of(metrics, f"{prefix}mae", np.abs(error), count)
+            found += mean_of(metrics, f"{prefix}rmse", error**2, count, root=True)
+            if f"{prefix}off_percent" not in metrics:
+                continue
+            off = stored_column(items, f"{prefix}off")
+            for share, some in shares(prefix, count > 0, groups, "items: group").items():
+                found.append(charged_mean_of(share, off, some.astype(np.float64), 1.0, scale=PERCENT))
+        return found
 
 
 def summed(rows: Sequence[Difference], answer: Predictions, label_set: str, size: float) -> Sums:
@@ -203,6 +223,22 @@ def tolerance_quantity(parameters: EnergyDifferencesParameters, quantities: NDAr
     return distinct[0]
 
 
+def shares(prefix: str, own: Bool, groups: NDArray[np.str_], where: str) -> dict[str, Bool]:
+    """By metric that is a share of the items `own` (k,), over all and by group: (k,) which items it is of.
+
+    Raises:
+        ValueError: as `slugged`.
+    """
+    name = f"{prefix}off_percent"
+    by_group = slugged(groups[own], f"{name}:", where)
+    return {name: own} | {metric: own & (groups == group) for group, metric in by_group.items()}
+
+
+def off_by_more(sums: Sums, tolerance: float) -> Float:
+    """(k,) 1 where an item is off by more than `tolerance`, 0 where not, NaN where it failed."""
+    return np.where(sums.cause == 0, ~(np.abs(sums.error) <= tolerance), np.nan)
+
+
 def mean_errors(prefix: str, sums: Sums, unit: str, stated: Mapping[str, float]) -> dict[str, Metric]:
     """MAE and RMSE of one quantity."""
     n, failed, error = len(sums.cause), int((sums.cause != 0).sum()), sums.error
@@ -221,9 +257,10 @@ def mean_errors(prefix: str, sums: Sums, unit: str, stated: Mapping[str, float])
 
 def share_off(sums: Sums, tolerance: float, stated: float | None) -> Metric:
     """The share [%] of items that are off by more than `tolerance`; failed ones are charged as off."""
-    good = sums.cause == 0
-    off = ~(np.abs(sums.error) <= tolerance)  # NaN is off
+    good, off = sums.cause == 0, off_by_more(sums, tolerance)
     value = PERCENT * float(off[good].mean()) if good.any() else None
     trivial = PERCENT * float((np.abs(sums.reference) > tolerance).mean())
     baseline = stated if stated is not None else trivial or None
-    return Metric(value, "%", len(off), int((~good).sum()), PERCENT * float(off.mean()), baseline, PERCENT)
+    return Metric(
+        value, "%", len(off), int((~good).sum()), PERCENT * float(np.fmin(off, 1.0).mean()), baseline, PERCENT
+    )

@@ -36,6 +36,7 @@ from scipy.interpolate import PchipInterpolator
 from tasks.calculator import BatchCalculator
 from tasks.card import Positive, Scan
 from tasks.charge import charged_mean, failure_cost
+from tasks.contributions import Charged, Contribution, charged_mean_of, mean_of, stored_column
 from tasks.dataset import Dataset, Structures
 from tasks.energy_units import ENERGY_UNITS, SURFACE_UNITS
 from tasks.frames import Float
@@ -75,7 +76,7 @@ class EnergyProfiles:
 
     name: str = "energy_profiles"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2
     parameters: type[Parameters] = EnergyProfilesParameters
 
     def observe(
@@ -95,7 +96,10 @@ class EnergyProfiles:
         parameters: EnergyProfilesParameters,
         label_set: str | None,
     ) -> Measurement:
-        """Errors as above; one item a scan, with the columns of `torsion` or of `stacking_fault`."""
+        """Errors as above; one item a scan, with the columns of `torsion` or of `stacking_fault`.
+
+        A barrier that is off has 1 in `barrier_off`. A scan without a cluster stands for itself.
+        """
         scans, chosen = dataset.table.scans, dataset.label_set(label_set)
         check_quantity(scans, parameters, f"{dataset.card.full_name}: table.json: scans")
         answer = read_frames(observation, dataset.frames)
@@ -116,10 +120,22 @@ class EnergyProfiles:
             if mean.power == 1:
                 parts += parts_by_group([Averaged(mean.name, mean.unit, sums, counts)], groups)
         if parameters.quantity == "energy":
-            off = columns["barrier_error"], flat["barrier_error"]
-            metrics[OFF] = barriers_off(*off, parameters.tolerance, stated.get(OFF))
-        names = ([scan.id for scan in scans], [scan.group for scan in scans], [scan.cluster for scan in scans])
+            off, trivial = (off_by_more(of["barrier_error"], parameters.tolerance) for of in (columns, flat))
+            metrics[OFF] = barriers_off(off, trivial, stated.get(OFF))
+            columns["barrier_off"] = off
+        names = ([s.id for s in scans], [s.group for s in scans], [s.cluster or s.id for s in scans])
         return Measurement(metrics, Items(*names, cause, columns), parts=parts)
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of all metrics."""
+        found: list[Contribution] = []
+        for mean in (mean for _, means in FORMS.values() for mean in means if mean.name in metrics):
+            sums, counts = np.abs(stored_column(items, mean.sums)), stored_column(items, mean.counts)
+            found += mean_of(metrics, mean.name, sums, counts, root=mean.power == 2)
+        if OFF in metrics:
+            off, count = stored_column(items, "barrier_off"), stored_column(items, "count")
+            found.append(charged_mean_of(OFF, off, count, 1.0, scale=float(metrics[OFF].n_items)))
+        return found
 
 
 def check_quantity(scans: Sequence[Scan], parameters: EnergyProfilesParameters, where: str) -> None:
@@ -232,10 +248,14 @@ def _metric(mean: Mean, sums: Float, counts: Float, flat: Float, stated: float |
     return Metric(value, mean.unit, len(sums), failed, found.charged**root, baseline, cost)
 
 
-def barriers_off(error: Float, flat: Float, tolerance: float, stated: float | None) -> Metric:
-    """How many barriers are off by more than `tolerance`; failed ones (NaN) are charged as off."""
-    good = np.isfinite(error)
-    off = ~(np.abs(error) <= tolerance)
+def off_by_more(error: Float, tolerance: float) -> Float:
+    """(k,) 1 where `error` is more than `tolerance`, 0 where not, NaN where a scan failed (NaN)."""
+    return np.where(np.isfinite(error), np.abs(error) > tolerance, np.nan)
+
+
+def barriers_off(off: Float, flat: Float, stated: float | None) -> Metric:
+    """How many barriers are off, and of the flat profile; failed ones (NaN) are charged as off."""
+    good = np.isfinite(off)
     value = float(off[good].sum()) if good.any() else None
-    baseline = stated if stated is not None else float((np.abs(flat) > tolerance).sum()) or None
-    return Metric(value, "", len(off), int((~good).sum()), float(off.sum()), baseline, 1.0)
+    baseline = stated if stated is not None else float(flat.sum()) or None
+    return Metric(value, "", len(off), int((~good).sum()), float(np.fmin(off, 1.0).sum()), baseline, 1.0)

@@ -11,12 +11,15 @@ is NOT_CONVERGED. Each is charged ten times the baseline of the metric, at which
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from tasks.birch_murnaghan import fit
 from tasks.calculator import BatchCalculator
 from tasks.card import CurveReference
 from tasks.charge import charged_mean, failure_cost
+from tasks.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.dataset import Dataset, Structures
 from tasks.frames import Float
 from tasks.frames_observation import observe_frames, read_frames
@@ -38,7 +41,7 @@ class EquationOfStateKind:
 
     name: str = "equation_of_state"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2
     parameters: type[Parameters] = EquationOfStateParameters
 
     def observe(
@@ -60,7 +63,8 @@ class EquationOfStateKind:
     ) -> Measurement:
         """One item a curve, with what was fitted (v0_per_atom [Å³], b0_gpa, b0_prime) and its errors.
 
-        A curve of which any point failed has that point's cause; one without a minimum has NOT_CONVERGED.
+        A curve of which any point failed has that point's cause; one without a minimum has NOT_CONVERGED. A curve
+        without a cluster stands for itself.
         """
         curves, chosen = dataset.table.curves, dataset.label_set(label_set)
         if not curves:
@@ -80,10 +84,18 @@ class EquationOfStateKind:
                 cause[row] = Cause.NOT_CONVERGED
         errors = curve_errors(fitted, [curve.reference[chosen] for curve in curves])
         columns = {name: fitted[:, k] for k, name in enumerate(FITTED)} | errors
-        items = Items([c.id for c in curves], [c.group for c in curves], [c.cluster for c in curves], cause, columns)
+        names = ([c.id for c in curves], [c.group for c in curves], [c.cluster or c.id for c in curves])
+        items = Items(*names, cause, columns)
         stated = dataset.baselines(chosen)
-        metrics = {name: _metric(name, errors[name.replace("_mae", "_error")], stated.get(name)) for name in BASELINES}
+        metrics = {name: _metric(name, errors[_error_column(name)], stated.get(name)) for name in BASELINES}
         return Measurement(metrics, items)
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of all metrics."""
+        found: list[Contribution] = []
+        for name in BASELINES:
+            found += mean_of(metrics, name, np.abs(stored_column(items, _error_column(name))), np.ones(len(items)))
+        return found
 
 
 def curve_errors(fitted: Float, references: list[CurveReference]) -> dict[str, Float]:
@@ -96,6 +108,10 @@ def curve_errors(fitted: Float, references: list[CurveReference]) -> dict[str, F
         "b0_error_percent": percent[:, 1],
         "b0_prime_error": difference[:, 2],
     }
+
+
+def _error_column(metric: str) -> str:
+    return metric.replace("_mae", "_error")
 
 
 def _metric(name: str, error: Float, stated: float | None) -> Metric:

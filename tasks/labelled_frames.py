@@ -29,6 +29,7 @@ from ase.data import chemical_symbols
 from tasks.calculator import BatchCalculator
 from tasks.charge import ChargedMean, charged_mean, failure_cost
 from tasks.composition import composition, composition_energy
+from tasks.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.dataset import Dataset, Structures
 from tasks.frames import Bool, Float, Frames
 from tasks.frames_observation import observe_frames, read_frames
@@ -205,6 +206,16 @@ class LabelledFrames:
             *parts_by_element(frames, counts, labels, answer, averaged),
         ]
         return Measurement(metrics, items, _silences(found, answer), parts)
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of all metrics; with the energy shift held."""
+        found: list[Contribution] = []
+        for stem, (rmse, mae, _) in METRICS.items():
+            if rmse in metrics or mae in metrics:
+                count, square, absolute = (stored_column(items, f"{stem}_{of}") for of in ("count", "sq", "abs"))
+                found += mean_of(metrics, rmse, square, count, root=True)
+                found += mean_of(metrics, mae, absolute, count)
+        return found
 
 
 def _silences(found: Mapping[str, Errors], answer: Predictions) -> dict[str, str]:

@@ -18,7 +18,7 @@ Each is charged ten times the error of the trivial model, which answers zero eve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import phonopy
@@ -28,13 +28,20 @@ from pydantic import PositiveFloat
 
 from tasks.calculator import BatchCalculator, ItemFailed
 from tasks.concurrent import Job, run_concurrently
+from tasks.contributions import Charged, Contribution
 from tasks.dataset import Dataset, Structures
 from tasks.displaced_supercells import Supercells, ask_supercells, read_supercells, supercell_arrays, supercell_sizes
 from tasks.frames import Float, Int
 from tasks.kind import Observation, Parameters, Watch, Work
-from tasks.measurement import Measurement
+from tasks.measurement import Items, Measurement
 from tasks.predictions import Cause
-from tasks.property_errors import Property, property_items, property_metrics, references
+from tasks.property_errors import (
+    Property,
+    property_contributions,
+    property_items,
+    property_metrics,
+    references,
+)
 from tasks.relaxation import Relaxation, relaxed
 from tasks.vibrations import PhonopyPanicked, Vibrations, VibrationSettings, crystal, vibrations
 
@@ -66,7 +73,7 @@ class Phonons:
 
     name: str = "phonons"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2
     parameters: type[Parameters] = PhononsParameters
 
     def observe(
@@ -140,6 +147,10 @@ class Phonons:
         trivial = np.zeros_like(reference)
         metrics = property_metrics(PROPERTIES, predicted, reference, trivial, dataset.baselines(chosen))
         return Measurement(metrics, property_items(crystals, cause[rows], PROPERTIES, predicted, reference))
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of all metrics."""
+        return property_contributions(PROPERTIES, items, metrics)
 
 
 def values(answer: Vibrations) -> list[float]:

@@ -24,7 +24,7 @@ strain or distance fails its item; a model without forces or stress fails, as UN
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
@@ -34,12 +34,21 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt
 
 from tasks.calculator import BatchCalculator, compute_in_batches
+from tasks.contributions import Charged, Contribution
 from tasks.dataset import Dataset, Structures
 from tasks.diatomics import LONGEST, diatomic_frames, distances
 from tasks.frames import Float, Frames
 from tasks.kind import Observation, Parameters, Watch, Work
-from tasks.measurement import Measurement
-from tasks.physicality_measures import as_items, diatomic_rows, gradient_rows, metrics, strain_rows, variant_rows
+from tasks.measurement import Items, Measurement
+from tasks.physicality_measures import (
+    as_items,
+    diatomic_rows,
+    gradient_rows,
+    mean_contributions,
+    metrics,
+    strain_rows,
+    variant_rows,
+)
 from tasks.physicality_variants import Variants, directions, displaced, strained, variants
 from tasks.predictions import Cause, Predictions, Properties
 
@@ -155,6 +164,10 @@ class Physicality:
             ]
         items = as_items(rows)
         return Measurement(metrics(items), items)
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of all metrics but `…_largest`."""
+        return mean_contributions(items, metrics)
 
 
 def _plan(frames: Frames, parameters: PhysicalityParameters) -> _Plan:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tasks import diatomics
 from tasks.charge import charged_mean
+from tasks.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.dataset import Dataset
 from tasks.frames import Float
 from tasks.frames_observation import read_frames
@@ -101,6 +102,17 @@ def metrics(items: Items) -> dict[str, Metric]:
             value = float(error[finite].max()) if finite.any() else None
             worst = float(np.fmin(error, of.cost).max())  # fmin takes the cost where the error is NaN
             found[f"{name}_largest"] = Metric(value, of.unit, *counts, worst, None, of.cost)
+    return found
+
+
+def mean_contributions(items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+    """Of the means; the largest of some items is no mean of them."""
+    groups = np.array(items.group)
+    found: list[Contribution] = []
+    for name, of in METRICS.items():
+        if name in metrics:
+            mine = (groups == of.group).astype(np.float64)
+            found += mean_of(metrics, name, stored_column(items, of.column), mine)
     return found
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tasks.card import Crystal
 from tasks.charge import charged_mean, failure_cost
+from tasks.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.frames import Float
 from tasks.measurement import Items, Metric
 
@@ -77,11 +78,25 @@ def property_items(
     predicted: Float,
     reference: Float,
 ) -> Items:
-    """One item a crystal: `<name>`, `<name>_reference` and `<name>_error` of each property."""
+    """One item a crystal: `<name>`, `<name>_reference` and `<name>_error` of each property.
+
+    A crystal without a cluster stands for itself.
+    """
     columns: dict[str, Float] = {}
     for column, p in enumerate(properties):
         columns[p.name] = predicted[:, column]
         columns[f"{p.name}_reference"] = reference[:, column]
         columns[f"{p.name}_error"] = (predicted - reference)[:, column]
-    names = ([c.id for c in crystals], [c.group for c in crystals], [c.cluster for c in crystals])
+    names = ([c.id for c in crystals], [c.group for c in crystals], [c.cluster or c.id for c in crystals])
     return Items(*names, cause, columns)
+
+
+def property_contributions(
+    properties: Sequence[Property], items: Items, metrics: Mapping[str, Charged]
+) -> list[Contribution]:
+    """Of each property that is among `metrics`, over the items that have a reference of it."""
+    found: list[Contribution] = []
+    for p in properties:
+        there = np.isfinite(stored_column(items, f"{p.name}_reference")).astype(np.float64)
+        found += mean_of(metrics, f"{p.name}_mae", np.abs(stored_column(items, f"{p.name}_error")), there)
+    return found

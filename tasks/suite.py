@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,7 +45,7 @@ class Task:
         model_domain: what the model is told: one of the container contract's, and the dataset's own.
         failed_share: if more than this share of the items fails, the task stops with TOO_MANY_FAILURES.
         release_name: what the task is called in the published tables of the release.
-        release_baselines: by column of those tables and in their units: what the release divides errors by.
+        mlipaudit: the benchmark of MLIPAudit whose thresholds its errors are held against; empty: none.
         source: where the dataset can be had, in a line.
         import_lines: the commands that import it.
     """
@@ -59,19 +59,24 @@ class Task:
     model_domain: Domain
     failed_share: float = FAILED_SHARE
     release_name: str = ""
-    release_baselines: Mapping[str, float] = field(default_factory=dict)
+    mlipaudit: str = ""
     source: str = ""
     import_lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Tasks under a name and a version."""
+    """Tasks under a name and a version.
+
+    Args:
+        release: the release of LAMBench's scoring that its tasks were published with; empty: none.
+    """
 
     name: str
     version: str
     title: str
     tasks: tuple[Task, ...]
+    release: str = ""
 
 
 def _as_lines(value: Any) -> Any:
@@ -95,7 +100,7 @@ class _StatedTask(_Stated):
     parameters: dict[str, Any] = Field(default_factory=dict)
     failed_share: Share | None = None
     release_name: str = ""
-    release_baselines: dict[str, PositiveFloat] = Field(default_factory=dict)
+    mlipaudit: str = ""
     source: str = ""
     import_lines: Lines = Field((), alias="import")
 
@@ -104,6 +109,7 @@ class _StatedSuite(_Stated):
     name: str = Field(pattern=NAME)
     version: str = Field(min_length=1)
     title: str = Field(min_length=1)
+    release: str = ""
     failed_share: Share = FAILED_SHARE
     domains: Annotated[dict[str, Domain], Field(min_length=1)] = Field(default_factory=lambda: dict(OWN_DOMAINS))
     tasks: Annotated[tuple[_StatedTask, ...], Field(min_length=1)]
@@ -152,7 +158,7 @@ def read_suite(text: str, source: str) -> Suite:
         if name in names[:index]:
             raise SuiteError(f"{source}: tasks.{index}.name: {name} is there twice")
     tasks = tuple(_task(task, stated, f"{source}: tasks.{i} ({task.name})") for i, task in enumerate(stated.tasks))
-    return Suite(stated.name, stated.version, stated.title, tasks)
+    return Suite(stated.name, stated.version, stated.title, tasks, stated.release)
 
 
 def _task(task: _StatedTask, suite: _StatedSuite, where: str) -> Task:
@@ -175,7 +181,7 @@ def _task(task: _StatedTask, suite: _StatedSuite, where: str) -> Task:
         model_domain=suite.domains[task.domain],
         failed_share=suite.failed_share if task.failed_share is None else task.failed_share,
         release_name=task.release_name,
-        release_baselines=task.release_baselines,
+        mlipaudit=task.mlipaudit,
         source=task.source,
         import_lines=task.import_lines,
     )

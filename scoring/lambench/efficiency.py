@@ -24,7 +24,7 @@ def efficiency_tree(times: Mapping[str, float | None], rule: EfficiencyRule, met
 
     which is the harmonic mean of the tasks' own η₀ / t. Times are as charged: a frame that failed counts a declared
     time, so that leaving slow frames out never makes a model look faster. A task without any time (None) is infinitely
-    slow: then the efficiency is 0. None of value where no task has a time.
+    slow: then the efficiency is 0; or, as LAMBench does it, there is none. None of value where no task has a time.
 
     Args:
         times: mean time [µs/atom] by task of the suite; None where the model has none.
@@ -37,7 +37,7 @@ def efficiency_tree(times: Mapping[str, float | None], rule: EfficiencyRule, met
     """
     parts = tuple(_task(name, times[name], rule, metric) for name in sorted(times))
     said = f"{rule.reference_us_per_atom:g} µs/atom over the mean time"
-    return Node("Efficiency", said, parts=parts, how=How.HARMONIC_MEAN, absent=0.0, pool=True, source=rule.source)
+    return Node("Efficiency", said, parts=parts, how=How.HARMONIC_MEAN, absent=rule.absent, pool=True, source=rule.source)
 
 
 def _task(name: str, time: float | None, rule: EfficiencyRule, metric: str) -> Node:
@@ -48,7 +48,7 @@ def _task(name: str, time: float | None, rule: EfficiencyRule, metric: str) -> N
     evidence = Evidence(name, metric, time if measured else None, "µs/atom", facts)
     leaf = Leaf(evidence, partial(_speed, reference=rule.reference_us_per_atom))
     said = f"{rule.reference_us_per_atom:g} µs/atom over the mean time"
-    return Node(name, said if measured else "no time: counted as infinitely slow", leaf=leaf, unit=name)
+    return Node(name, said if measured else f"no time: {rule.missing.in_words}", leaf=leaf, unit=name)
 
 
 def _speed(time: Float, *, reference: float) -> Float:

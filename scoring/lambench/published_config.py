@@ -149,7 +149,7 @@ def _facts(config: _Config) -> dict[str, Any]:
             "missing_domain": pc.missing_domain_rule,
             "divided_by_success_rate": True,
         },
-        "efficiency": {"reference_us_per_atom": config.efficiency.eta0_us_per_atom},
+        "efficiency": {"reference_us_per_atom": config.efficiency.eta0_us_per_atom, "missing": "unscored"},
         "instability": {
             "tolerances": (dynamics.tolerance,),
             "time_unit_ps": LAMBENCH_TIME_UNIT_PS,

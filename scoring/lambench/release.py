@@ -105,6 +105,7 @@ class Release(Facts):
                 "force_field.missing": self.force_field.missing != "worst",
                 "property_error.missing": self.property_error.missing != "worst",
                 "property_error.missing_domain": self.property_error.missing_domain != "worst",
+                "efficiency.missing": self.efficiency.missing != "worst",
                 "instability.clipped": not self.instability.clipped,
             }
             if found := [field for field, is_so in lawless.items() if is_so]:
@@ -125,7 +126,7 @@ class Release(Facts):
                 "title": f"{self.title}, corrected",
                 "source": self.source,
                 "force_field": rules.force_field.model_copy(update=columns),
-                "efficiency": self.efficiency,
+                "efficiency": self.efficiency.model_copy(update={"missing": rules.efficiency.missing}),
                 "force_field_tasks": self.force_field_tasks,
                 "property_tasks": self.property_tasks,
                 "published": self.published,

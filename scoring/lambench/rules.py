@@ -148,14 +148,21 @@ class PropertyRule(Facts):
 
 
 class EfficiencyRule(Facts):
-    """The speed that scores 1, and whether the published success rate is charged.
+    """The speed that scores 1, and what a task without a time counts.
 
     Args:
         reference_us_per_atom: [µs/atom].
+        missing: `worst` (infinitely slow) or `unscored`.
     """
 
     reference_us_per_atom: Positive
+    missing: Missing = Missing.WORST
     source: str = ""
+
+    @property
+    def absent(self) -> float:
+        """The efficiency of a task without a time; NaN: no score."""
+        return 0.0 if self.missing is Missing.WORST else math.nan
 
 
 class InstabilityRule(Facts):

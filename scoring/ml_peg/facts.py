@@ -1,0 +1,177 @@
+"""The facts of ML-PEG's scores: the metrics of each benchmark, what is good and bad in them, what everything weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+
+from scoring.ml_peg.normalisers import NORMALISERS
+from scoring.tree import Key
+
+# The bound keeps sums of weights finite.
+Weight = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+Name = Annotated[str, Field(min_length=1)]
+
+
+class _Read(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class MetricFacts(_Read):
+    """What a metric is held against.
+
+    Args:
+        good: value from which on the normalised metric is 1 [unit]; larger than `bad` where more is better.
+        bad: value from which on it is 0 [unit].
+        unit: of the metric and both thresholds; "-" for a pure number.
+        weight: in its benchmark.
+        level_of_theory: of the reference values; empty where the metric has none, as a count of minima.
+        normaliser: a name in `NORMALISERS`.
+    """
+
+    good: FiniteFloat
+    bad: FiniteFloat
+    unit: Name
+    weight: Weight = 1.0
+    level_of_theory: str = ""
+    normaliser: str = "linear"
+
+    @model_validator(mode="after")
+    def _can_normalise(self) -> MetricFacts:
+        if self.good == self.bad:
+            raise ValueError(f"good: {self.good} is also bad: state two thresholds that differ")
+        if self.normaliser not in NORMALISERS:
+            raise ValueError(f"normaliser: {self.normaliser!r} is unknown: take one of {', '.join(NORMALISERS)}")
+        if NORMALISERS[self.normaliser].positive and min(self.good, self.bad) <= 0:
+            raise ValueError(f"normaliser: {self.normaliser}: good and bad must lie above zero: take linear")
+        function = NORMALISERS[self.normaliser].function
+        ends = function(np.array([self.good, self.bad]), self.good, self.bad)
+        if ends.tolist() != [1.0, 0.0]:  # as where good − bad overflows
+            raise ValueError(f"good: {self.good} and bad {self.bad} are too far apart or too close for arithmetic")
+        return self
+
+    @property
+    def may_be_negative(self) -> bool:
+        """False for an error: less is better, and neither threshold is below zero."""
+        return self.good > self.bad or self.good < 0
+
+
+class BenchmarkFacts(_Read):
+    """A benchmark: its category, its weight there, and its metrics by name.
+
+    Args:
+        source: where thresholds, units and weights were read.
+    """
+
+    category: Name
+    weight: Weight = 1.0
+    metrics: dict[str, MetricFacts] = Field(min_length=1)
+    source: str = ""
+
+
+class Preset(_Read):
+    """A user's weights in place of those of the facts; what is not named keeps its own.
+
+    Args:
+        categories: by category.
+        others: weight of every category that is not named; None: they keep theirs.
+        benchmarks: by benchmark.
+        metrics: by benchmark and metric.
+    """
+
+    title: str = ""
+    categories: dict[str, Weight] = Field(default_factory=dict)
+    others: Weight | None = None
+    benchmarks: dict[str, Weight] = Field(default_factory=dict)
+    metrics: dict[str, dict[str, Weight]] = Field(default_factory=dict)
+
+
+class Weights(NamedTuple):
+    """Weights at all levels, none negative, in every place a positive sum."""
+
+    categories: Mapping[str, float]
+    benchmarks: Mapping[str, float]
+    metrics: Mapping[Key, float]
+
+
+class Facts(_Read):
+    """A release: benchmarks by name, weights of categories, presets by name.
+
+    Args:
+        source: where it comes from.
+        category_weights: of categories that do not weigh 1.
+    """
+
+    name: Name
+    title: str
+    source: str
+    benchmarks: dict[str, BenchmarkFacts] = Field(min_length=1)
+    category_weights: dict[str, Weight] = Field(default_factory=dict)
+    presets: dict[str, Preset] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _add_up(self) -> Facts:
+        _known("category_weights", self.category_weights, self.categories, "category")
+        if "" in self.presets:
+            raise ValueError("presets: one has no name: the empty name stands for the weights of the facts")
+        for name, preset in self.presets.items():
+            _known(f"preset {name}: categories", preset.categories, self.categories, "category")
+            _known(f"preset {name}: benchmarks", preset.benchmarks, self.benchmarks, "benchmark")
+            _known(f"preset {name}: metrics", preset.metrics, self.benchmarks, "benchmark")
+            for benchmark, metrics in preset.metrics.items():
+                known = self.benchmarks[benchmark].metrics
+                _known(f"preset {name}: benchmark {benchmark}: metrics", metrics, known, "metric")
+        for name in ("", *self.presets):
+            self._check_sums(name)
+        return self
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The categories that have a benchmark, in alphabetical order."""
+        return tuple(sorted({benchmark.category for benchmark in self.benchmarks.values()}))
+
+    def in_category(self, category: str) -> tuple[str, ...]:
+        """The names of its benchmarks, in alphabetical order."""
+        return tuple(sorted(name for name, facts in self.benchmarks.items() if facts.category == category))
+
+    def weights(self, preset: str = "") -> Weights:
+        """The weights of the facts, or of one of the `presets`."""
+        chosen = self.presets[preset] if preset else Preset()
+        categories = {}
+        for category in self.categories:
+            own = self.category_weights.get(category, 1.0)
+            categories[category] = chosen.categories.get(category, own if chosen.others is None else chosen.others)
+        return Weights(
+            categories,
+            {name: chosen.benchmarks.get(name, facts.weight) for name, facts in self.benchmarks.items()},
+            {
+                (name, metric): chosen.metrics.get(name, {}).get(metric, of.weight)
+                for name, facts in self.benchmarks.items()
+                for metric, of in facts.metrics.items()
+            },
+        )
+
+    def _check_sums(self, preset: str) -> None:
+        weights = self.weights(preset)
+        where = f"preset {preset}: " if preset else ""
+        for name, facts in self.benchmarks.items():
+            _positive(f"{where}benchmark {name}: weight", (weights.metrics[name, m] for m in facts.metrics), "metrics")
+        for category in self.categories:
+            of_benchmarks = (weights.benchmarks[name] for name in self.in_category(category))
+            _positive(f"{where}category {category}: weight", of_benchmarks, "benchmarks")
+        _positive(f"{where}category_weights", weights.categories.values(), "categories")
+
+
+def _known(where: str, named: Iterable[str], known: Iterable[str], kind: str) -> None:
+    known = set(known)
+    for name in named:
+        if name not in known:
+            raise ValueError(f"{where}: unknown {kind} {name}: name one of the facts")
+
+
+def _positive(where: str, weights: Iterable[float], of: str) -> None:
+    if not sum(weights) > 0:
+        raise ValueError(f"{where}: the weights of its {of} sum to zero: give one of them a weight")

@@ -1,0 +1,63 @@
+"""From the value of a metric to a number between 0, at its *bad* threshold or beyond, and 1, at its *good* one.
+
+ML-PEG lets the author of a benchmark pass any function of value, good and bad. Here a metric names one of a closed
+list, so that facts stay facts: to add one, write it below and enter it in `NORMALISERS`.
+
+Source: ML-PEG, github.com/ddmms/ml-peg, docs/source/developer_guide/scoring_and_normalisation.rst at commit 01ef0cb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from scoring.tree import Float
+
+
+class Normaliser(NamedTuple):
+    """A way to normalise.
+
+    Args:
+        function: of values (...), good and bad; 1 at good, 0 at bad, capped, never falling from bad towards good.
+        words: how it goes from bad to good.
+        positive: it is defined for thresholds above zero alone.
+    """
+
+    function: Callable[[Float, float, float], Float]
+    words: str
+    positive: bool = False
+
+
+def linear(values: Float, good: float, bad: float) -> Float:
+    """(values − bad) / (good − bad), capped at 0 and 1; good may be the larger or the smaller of the two."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _capped((np.asarray(values) - bad) / (good - bad))
+
+
+def logarithmic(values: Float, good: float, bad: float) -> Float:
+    """log(values / bad) / log(good / bad), capped at 0 and 1: for errors that span orders of magnitude."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _capped((np.log(np.maximum(values, 0.0)) - np.log(bad)) / (np.log(good) - np.log(bad)))
+
+
+NORMALISERS: Mapping[str, Normaliser] = {
+    "linear": Normaliser(linear, "linear"),
+    "logarithmic": Normaliser(logarithmic, "linear in the logarithm", positive=True),
+}
+
+
+def normalised(values: Float, *, name: str, good: float, bad: float, finite_only: bool) -> Float:
+    """(...) the values normalised by the entry `name` of `NORMALISERS`.
+
+    Args:
+        finite_only: an infinite value counts 0, whichever way it lies.
+    """
+    result = NORMALISERS[name].function(values, good, bad)
+    return np.where(np.isfinite(values), result, 0.0) if finite_only else result
+
+
+def _capped(t: Float) -> Float:
+    # Written so that NaN loses.
+    return np.where(t > 0.0, np.minimum(t, 1.0), 0.0)

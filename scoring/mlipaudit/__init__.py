@@ -1,0 +1,22 @@
+"""MLIPAudit: soft thresholds per item, averaged over items, metrics and benchmarks."""
+
+from scoring.mlipaudit.facts import MlipAuditFacts, Slip, Variant
+from scoring.mlipaudit.measured import Measured
+from scoring.mlipaudit.release import load_mlipaudit, parse_mlipaudit
+from scoring.mlipaudit.soft_threshold import Direction, Rule, item_scores
+from scoring.mlipaudit.tree import MlipAuditScore, mlipaudit_score, mlipaudit_tree
+
+__all__ = [
+    "Direction",
+    "Measured",
+    "MlipAuditFacts",
+    "MlipAuditScore",
+    "Rule",
+    "Slip",
+    "Variant",
+    "item_scores",
+    "load_mlipaudit",
+    "mlipaudit_score",
+    "mlipaudit_tree",
+    "parse_mlipaudit",
+]

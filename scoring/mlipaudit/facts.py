@@ -1,0 +1,201 @@
+"""The facts of one release of MLIPAudit: benchmarks, metrics, thresholds, and the slips of its program."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from scoring.errors import ScoringError
+from scoring.mlipaudit.soft_threshold import Direction, Rule
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Text = Annotated[str, Field(min_length=1)]
+
+KCAL_PER_MOL_PER_EV = 1.602176634e-19 * 6.02214076e23 / 4184
+"""Exact: elementary charge and Avogadro's number of the SI of 2019, the thermochemical calorie."""
+
+CONVERSIONS = {("kcal/mol", "eV"): 1 / KCAL_PER_MOL_PER_EV, ("eV", "kcal/mol"): KCAL_PER_MOL_PER_EV}
+
+
+class Variant(StrEnum):
+    """`as_published` scores as MLIPAudit's program does, slips and all; `corrected` as its text says."""
+
+    AS_PUBLISHED = "as_published"
+    CORRECTED = "corrected"
+
+
+class Frames(StrEnum):
+    """What becomes of the frames of a trajectory."""
+
+    MEAN = "mean"
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
+
+
+class ByGroup(StrEnum):
+    """What becomes of items that belong to groups; groups weigh the same."""
+
+    SCORES = "scores averaged"
+    VALUES = "values averaged, failed left out"
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Metric(_Facts):
+    """How one metric of a benchmark is scored.
+
+    Args:
+        unit: of the values.
+        threshold: t; None where the value is a score already.
+        threshold_unit: None: as the values.
+        at_most: the largest value that can be; None: there is none.
+        over_frames: items are trajectories, of which this counts; None: items are numbers.
+        by_group: items belong to groups, e.g. residues to their type; None: they do not.
+        one_failure_is_all: a failed item takes the whole metric to 0.
+    """
+
+    unit: Text
+    source: Text
+    threshold: Positive | None = None
+    threshold_unit: Text | None = None
+    rule: Rule = Rule.SOFT_THRESHOLD
+    larger_is_better: bool = False
+    at_most: Positive | None = None
+    over_frames: Frames | None = None
+    by_group: ByGroup | None = None
+    one_failure_is_all: bool = False
+
+    @model_validator(mode="after")
+    def _can_be_scored(self) -> Self:
+        if (self.threshold is None) != (self.rule is Rule.SCORE):
+            raise ValueError(f"threshold: rule '{self.rule}' takes {'none' if self.rule is Rule.SCORE else 'one'}")
+        if self.rule is Rule.SCORE and self.at_most != 1:
+            raise ValueError("at_most: a score is at most 1")
+        if self.larger_is_better and self.rule is not Rule.SOFT_THRESHOLD:
+            raise ValueError(f"larger_is_better: rule '{self.rule}' has no such form")
+        if self.limit_unit != self.unit and (self.unit, self.limit_unit) not in CONVERSIONS:
+            raise ValueError(f"threshold_unit: '{self.unit}' does not convert to '{self.limit_unit}'")
+        return self
+
+    @property
+    def limit_unit(self) -> str:
+        """The unit that values are in when they are held against the threshold."""
+        return self.threshold_unit or self.unit
+
+    @property
+    def direction(self) -> Direction:
+        """Which values are good."""
+        return Direction.LARGER_IS_BETTER if self.larger_is_better else Direction.SMALLER_IS_BETTER
+
+    @property
+    def factor(self) -> float:
+        """From the unit of the values to that of the threshold."""
+        return 1.0 if self.limit_unit == self.unit else CONVERSIONS[self.unit, self.limit_unit]
+
+
+class Benchmark(_Facts):
+    """One benchmark: the mean of its metrics is its score.
+
+    Args:
+        elements_per_item: items with elements that a model does not know are left out one by one, so that the benchmark
+            is never incompatible as a whole.
+    """
+
+    title: Text
+    category: Text
+    elements_per_item: bool = False
+    metrics: dict[Text, Metric] = Field(min_length=1)
+
+
+class Override(_Facts):
+    """Fields of a `Metric` that MLIPAudit's program has otherwise than its text."""
+
+    threshold_unit: Text | None = None
+    rule: Rule | None = None
+    larger_is_better: bool | None = None
+    over_frames: Frames | None = None
+    by_group: ByGroup | None = None
+    one_failure_is_all: bool | None = None
+
+
+class Slip(_Facts):
+    """One place where program and text part: what the program does, and how `corrected` mends it."""
+
+    name: Text
+    benchmark: Text
+    metrics: tuple[Text, ...] = Field(min_length=1)
+    text: Text
+    mended: Text
+    source: Text
+    as_published: Override
+
+
+class MlipAuditFacts(_Facts):
+    """One release: what it measures and against what, and its slips."""
+
+    name: Text
+    title: Text
+    source: Text
+    alpha: Positive
+    benchmarks: dict[Text, Benchmark] = Field(min_length=1)
+    slips: tuple[Slip, ...] = ()
+
+    @model_validator(mode="after")
+    def _slips_fit(self) -> Self:
+        names = [slip.name for slip in self.slips]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"slips: '{name}' is named twice")
+        seen: set[tuple[str, str, str]] = set()
+        for slip in self.slips:
+            if not slip.as_published.model_fields_set:
+                raise ValueError(f"slips: '{slip.name}': as_published: changes nothing")
+            for metric in slip.metrics:
+                keys = {(slip.benchmark, metric, field) for field in slip.as_published.model_fields_set}
+                if seen & keys:
+                    raise ValueError(f"slips: '{slip.name}': as_published: {sorted(seen & keys)[0]} has been changed")
+                seen |= keys
+                self._applied_one(slip, metric)
+        return self
+
+    def _applied_one(self, slip: Slip, metric: str) -> None:
+        if metric not in self._metrics(slip.benchmark):
+            raise ValueError(f"slips: '{slip.name}': metrics: {slip.benchmark} has no '{metric}'")
+        try:
+            self.metric(slip.benchmark, metric, Variant.AS_PUBLISHED)
+        except ValidationError as error:
+            raise ValueError(f"slips: '{slip.name}': {error.errors()[0]['msg']}") from None
+
+    def _metrics(self, benchmark: str) -> dict[str, Metric]:
+        found = self.benchmarks.get(benchmark)
+        return {} if found is None else found.metrics
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """In the order of the benchmarks."""
+        return tuple(dict.fromkeys(benchmark.category for benchmark in self.benchmarks.values()))
+
+    def metric(self, benchmark: str, metric: str, variant: Variant) -> Metric:
+        """How a metric of a benchmark is scored in a variant.
+
+        Raises:
+            ScoringError: there is no such metric.
+        """
+        found = self._metrics(benchmark).get(metric)
+        if found is None:
+            known = ", ".join(self._metrics(benchmark) or self.benchmarks)
+            raise ScoringError(f"{self.name}: {benchmark}: metric '{metric}' is not known; one of {known}")
+        changes: dict[str, object] = {}
+        for slip in self.slips_of(benchmark, metric, variant):
+            changes |= slip.as_published.model_dump(exclude_unset=True)
+        return Metric.model_validate(found.model_dump() | changes) if changes else found
+
+    def slips_of(self, benchmark: str, metric: str, variant: Variant) -> tuple[Slip, ...]:
+        """The slips that a metric has in a variant; none in `corrected`."""
+        if variant is Variant.CORRECTED:
+            return ()
+        return tuple(slip for slip in self.slips if slip.benchmark == benchmark and metric in slip.metrics)

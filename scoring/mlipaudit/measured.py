@@ -1,0 +1,175 @@
+"""What a model has to show for one metric, and the score over its items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum, isfinite
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.errors import ScoringError
+from scoring.mlipaudit.facts import ByGroup, Frames, Metric
+from scoring.mlipaudit.soft_threshold import Float, Rule, item_scores
+
+Item = float | None | Sequence[float]
+"""A number, or the frames of a trajectory; None where it failed. NaN and infinity count as failed."""
+
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One metric of one model.
+
+    Args:
+        values: by item; see `Item`.
+        unit: of the values.
+        n_failed: items that failed and are not among the values.
+        n_unsupported: items that were left out because the model does not know their elements, not among the values.
+        groups: by item, where the metric has groups.
+    """
+
+    values: Sequence[Item]
+    unit: str
+    n_failed: int = 0
+    n_unsupported: int = 0
+    groups: Sequence[str] | None = None
+
+
+class Scored(NamedTuple):
+    """The score over all items.
+
+    Args:
+        value: in 0..1; None where there is no item.
+        uncharged: over the items that succeeded; None where none did.
+        mean: of the values, in their own unit, over the items that succeeded; None where none did.
+    """
+
+    value: float | None
+    uncharged: float | None
+    mean: float | None
+    n_items: int
+    n_failed: int
+
+
+def scored(measured: Measured, metric: Metric, alpha: float, where: str, *, count_unsupported: bool = True) -> Scored:
+    """The score over the items of a metric, with what it is made of.
+
+    Args:
+        where: release, benchmark and metric, as an error shall name them.
+        count_unsupported: items with elements that the model does not know count 0; else they are left out.
+
+    Raises:
+        ScoringError: see `checked`.
+    """
+    values = checked(measured, metric, where)
+    failed = np.array([item is None for item in measured.values], dtype=bool)
+    beside = measured.n_failed + (measured.n_unsupported if count_unsupported else 0)
+    there = np.isfinite(values)
+    n_items = len(values) + beside
+    if not n_items:
+        return Scored(None, None, None, 0, 0)
+    value = _mean_score(values, failed, measured.groups, metric, alpha, beside)
+    if metric.one_failure_is_all and (failed.any() or measured.n_failed):
+        value = 0.0
+    if not there.any():
+        return Scored(value, None, None, n_items, n_items)
+    groups = None if measured.groups is None else [g for g, use in zip(measured.groups, there, strict=True) if use]
+    succeeded = values[there]
+    uncharged = _mean_score(succeeded, np.zeros(len(succeeded), dtype=bool), groups, metric, alpha, 0)
+    n_failed = n_items - len(succeeded)
+    return Scored(value, uncharged, fsum(succeeded / len(succeeded)), n_items, n_failed)
+
+
+def checked(measured: Measured, metric: Metric, where: str) -> Float:
+    """(n,) a number for each item, in its own unit; NaN where it failed.
+
+    Raises:
+        ScoringError: another unit, no items, a negative value or one that is too large, frames where numbers belong or
+            the reverse, groups that do not fit.
+    """
+    if measured.unit != metric.unit:
+        raise ScoringError(f"{where}: unit '{measured.unit}' should be '{metric.unit}'")
+    for name, count in (("n_failed", measured.n_failed), ("n_unsupported", measured.n_unsupported)):
+        if count < 0:
+            raise ScoringError(f"{where}: {name} {count} is negative")
+    if not len(measured.values) + measured.n_failed + measured.n_unsupported:
+        raise ScoringError(f"{where}: values: no items; give None for each that failed")
+    _check_groups(measured, metric, where)
+    return np.array(
+        [_number(item, metric, f"{where}: item {i}") for i, item in enumerate(measured.values)], dtype=float
+    )
+
+
+def _check_groups(measured: Measured, metric: Metric, where: str) -> None:
+    if metric.by_group is None:
+        if measured.groups is not None:
+            raise ScoringError(f"{where}: groups: this metric has none")
+        return
+    given = 0 if measured.groups is None else len(measured.groups)
+    if given != len(measured.values):
+        raise ScoringError(f"{where}: groups: {given} for {len(measured.values)} items; give one for each")
+    if measured.n_failed or measured.n_unsupported:
+        field = "n_failed" if measured.n_failed else "n_unsupported"
+        raise ScoringError(f"{where}: {field}: belongs to no group; give None among the values, with its group")
+
+
+def _number(item: Item, metric: Metric, where: str) -> float:
+    if item is None:
+        return np.nan
+    if isinstance(item, (int, float, np.number)):
+        if metric.over_frames is not None:
+            raise ScoringError(f"{where} is a number; give the frames of its trajectory")
+        return _in_range(float(item), metric, where)
+    if metric.over_frames is None:
+        raise ScoringError(f"{where} is a trajectory; give one number")
+    frames = np.array([_in_range(float(frame), metric, where) for frame in item], dtype=float)
+    # A trajectory that broke somewhere failed: its NaN goes through mean, minimum and maximum.
+    return _over(frames, metric.over_frames) if len(frames) else np.nan
+
+
+def _in_range(value: float, metric: Metric, where: str) -> float:
+    if value < 0:
+        raise ScoringError(f"{where} is {value:g}, negative; give errors as magnitudes")
+    if not isfinite(value):
+        return np.nan
+    if metric.at_most is None:
+        return value
+    if value > metric.at_most + ROUNDING:
+        raise ScoringError(f"{where} is {value:g}, more than {metric.at_most:g}, the most that can be")
+    return min(value, metric.at_most)
+
+
+def _over(frames: Float, how: Frames) -> float:
+    match how:
+        case Frames.MEAN:
+            return fsum(frames / len(frames))
+        case Frames.MINIMUM:
+            return float(frames.min())
+        case Frames.MAXIMUM:
+            return float(frames.max())
+
+
+def _mean_score(
+    values: Float, failed: NDArray[np.bool_], groups: Sequence[str] | None, metric: Metric, alpha: float, n_zero: int
+) -> float:
+    """The mean score, with `n_zero` more items that score 0."""
+    if groups is None:
+        scores = _scores(values, metric, alpha)
+        return fsum(scores) / (len(scores) + n_zero)
+    label = np.array(groups, dtype=object)
+    members = [label == name for name in sorted(set(groups))]
+    if metric.by_group is ByGroup.VALUES:
+        kept = [values[member & ~failed] for member in members]
+        means = np.array([fsum(x / len(x)) for x in kept if len(x)], dtype=float)
+        return fsum(_scores(means, metric, alpha)) / len(means) if len(means) else 0.0
+    scores = _scores(values, metric, alpha)
+    return fsum(fsum(scores[member]) / int(member.sum()) for member in members) / len(members)
+
+
+def _scores(values: Float, metric: Metric, alpha: float) -> Float:
+    limit = 1.0 if metric.rule is Rule.SCORE or metric.threshold is None else metric.threshold
+    return item_scores(values * metric.factor, limit, alpha, metric.direction, metric.rule)

@@ -1,0 +1,219 @@
+"""MLIPAudit's score of one model: items, metrics, benchmarks, categories, and the mean over benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import NamedTuple
+
+import numpy as np
+
+from scoring.errors import ScoringError
+from scoring.mlipaudit.facts import Benchmark, ByGroup, Metric, MlipAuditFacts, Variant
+from scoring.mlipaudit.measured import Measured, Scored, scored
+from scoring.mlipaudit.soft_threshold import Direction, Float, Rule
+from scoring.term import Evidence, Term
+from scoring.tree import Leaf, Node, explained
+
+Table = Mapping[str, Mapping[str, Measured]]
+"""What a model has to show, by benchmark and metric; a benchmark that was not run is absent."""
+
+NOTHING: frozenset[str] = frozenset()
+
+
+class MlipAuditScore(NamedTuple):
+    """The score of one model; higher is better, in 0..1.
+
+    Args:
+        overall: over all benchmarks; it ranks. A benchmark that was not run, for whatever reason, counts 0.
+        compatible: over the benchmarks whose elements the model knows; its value is None where there is none.
+    """
+
+    overall: Term
+    compatible: Term
+
+
+def mlipaudit_score(
+    measured: Table,
+    facts: MlipAuditFacts,
+    variant: Variant = Variant.CORRECTED,
+    incompatible: Set[str] = NOTHING,
+) -> MlipAuditScore:
+    """The score of one model over all and over compatible benchmarks, each with its explanation; see `mlipaudit_tree`.
+
+    Raises:
+        ScoringError: as `mlipaudit_tree`.
+    """
+    overall = mlipaudit_tree(measured, facts, variant, incompatible)
+    compatible = mlipaudit_tree(measured, facts, variant, incompatible, compatible_only=True)
+    return MlipAuditScore(explained(overall), explained(compatible))
+
+
+def mlipaudit_tree(
+    measured: Table,
+    facts: MlipAuditFacts,
+    variant: Variant = Variant.CORRECTED,
+    incompatible: Set[str] = NOTHING,
+    *,
+    compatible_only: bool = False,
+) -> Node:
+    """The score of one model.
+
+        S = mean over benchmarks of mean over metrics of mean over items of s(x)
+        s(x) = 1 for x <= t, exp(-alpha (x - t)/t) beyond; 0 for an item that failed
+
+    A leaf's value is the mean over items of s, since s of a mean error is something else: who resamples items draws
+    means of `item_scores` for it. Categories weigh as many as they have benchmarks, so that all benchmarks weigh the
+    same.
+
+    Args:
+        incompatible: benchmarks that were not run because the model does not know their elements.
+        compatible_only: leave these out, and single items where a benchmark is compatible item by item.
+
+    Raises:
+        ScoringError: a benchmark or metric that the release does not have, no results at all, results of an
+            incompatible benchmark, or values that cannot be scored; naming release, benchmark, metric and field.
+
+    Source: MLIPAudit, https://instadeepai.github.io/mlipaudit/scores.
+    """
+    _check(measured, facts, incompatible)
+    left_out = _without_elements(measured, facts) | incompatible if compatible_only else NOTHING
+    scheme = _Scheme(measured, facts, variant, incompatible, compatible_only)
+    categories = [
+        scheme.category(category, [name for name in _of(facts, category) if name not in left_out])
+        for category in facts.categories
+    ]
+    return Node(
+        "MLIPAudit, compatible benchmarks" if compatible_only else "MLIPAudit",
+        "mean over benchmarks",
+        parts=tuple(category for category in categories if category.parts),
+        absent=0.0,
+        source=facts.source,
+    )
+
+
+def _of(facts: MlipAuditFacts, category: str) -> list[str]:
+    return [name for name, benchmark in facts.benchmarks.items() if benchmark.category == category]
+
+
+def _without_elements(measured: Table, facts: MlipAuditFacts) -> frozenset[str]:
+    """Benchmarks that are compatible item by item, and with no item of which the model is."""
+    return frozenset(
+        name
+        for name, metrics in measured.items()
+        if facts.benchmarks[name].elements_per_item
+        and metrics
+        and all(not len(found.values) and not found.n_failed for found in metrics.values())
+    )
+
+
+def _check(measured: Table, facts: MlipAuditFacts, incompatible: Set[str]) -> None:
+    for name in sorted({*measured, *incompatible}):
+        if name not in facts.benchmarks:
+            raise ScoringError(f"{facts.name}: benchmark '{name}' is not known; one of {', '.join(facts.benchmarks)}")
+    for name, metrics in measured.items():
+        for metric in metrics:
+            facts.metric(name, metric, Variant.CORRECTED)
+    for name in sorted(incompatible):
+        if facts.benchmarks[name].elements_per_item:
+            raise ScoringError(f"{facts.name}: {name}: incompatible item by item only; count them in n_unsupported")
+        if measured.get(name):
+            raise ScoringError(f"{facts.name}: {name}: incompatible, yet has results; drop one of the two")
+    if not any(measured.values()):
+        raise ScoringError(f"{facts.name}: no results; a model without any has no score")
+
+
+class _Scheme(NamedTuple):
+    measured: Table
+    facts: MlipAuditFacts
+    variant: Variant
+    incompatible: Set[str]
+    compatible_only: bool
+
+    def category(self, title: str, names: list[str]) -> Node:
+        return Node(
+            title,
+            "mean over its benchmarks",
+            weight=float(len(names)),
+            parts=tuple(self.benchmark(name, self.facts.benchmarks[name]) for name in names),
+            absent=0.0,
+            pool=True,
+        )
+
+    def benchmark(self, name: str, benchmark: Benchmark) -> Node:
+        if self.measured.get(name):
+            rule = "mean over metrics; a missing one counts 0"
+        else:
+            unknown = name in self.incompatible
+            rule = "not run: it has elements that the model does not know" if unknown else "not run"
+            rule += "; counts 0"
+        parts = tuple(self.metric(name, metric) for metric in benchmark.metrics)
+        return Node(name, rule, parts=parts, absent=0.0, unit=name, source=self.facts.source)
+
+    def metric(self, benchmark: str, name: str) -> Node:
+        metric = self.facts.metric(benchmark, name, self.variant)
+        slips = self.facts.slips_of(benchmark, name, self.variant)
+        return Node(
+            name,
+            "; ".join([_in_words(metric, self.facts.alpha), *(f"as published: {slip.text}" for slip in slips)]),
+            leaf=Leaf(self.evidence(benchmark, name, metric), _as_it_is),
+            source="; ".join([metric.source, *(slip.source for slip in slips)]),
+        )
+
+    def evidence(self, benchmark: str, name: str, metric: Metric) -> Evidence:
+        found = self.measured.get(benchmark, {}).get(name)
+        if found is None:
+            return Evidence(benchmark, name, None, "score", _facts(metric, self.facts.alpha))
+        where = f"{self.facts.name}: {benchmark}: {name}"
+        if found.n_unsupported and not self.facts.benchmarks[benchmark].elements_per_item:
+            raise ScoringError(f"{where}: n_unsupported: the benchmark is incompatible as a whole; name it as such")
+        result = scored(found, metric, self.facts.alpha, where, count_unsupported=not self.compatible_only)
+        return Evidence(
+            benchmark,
+            name,
+            result.value,
+            "score",
+            (*_facts(metric, self.facts.alpha), *_seen(result, found, metric)),
+            result.n_items,
+            result.n_failed,
+            result.uncharged,
+        )
+
+
+def _as_it_is(values: Float) -> Float:
+    return np.clip(values, 0.0, 1.0)
+
+
+def _in_words(metric: Metric, alpha: float) -> str:
+    t = f"t = {metric.threshold} {metric.limit_unit}"
+    beyond = "x - t" if metric.direction is Direction.SMALLER_IS_BETTER else "t - x"
+    good = "up to" if metric.direction is Direction.SMALLER_IS_BETTER else "from"
+    item = {
+        Rule.SOFT_THRESHOLD: f"1 {good} t, else exp(-{alpha:g} ({beyond})/t), {t}",
+        Rule.DECAY: f"exp(-{alpha:g} x/t), {t}",
+        Rule.STEP: f"1 below t, else 0, {t}",
+        Rule.SCORE: "the value itself",
+    }[metric.rule]
+    words = [f"mean over items of: {item}"]
+    if metric.over_frames is not None:
+        words.append(f"x is the {metric.over_frames} over frames")
+    if metric.by_group is not None:
+        words.append(f"by group: {metric.by_group}")
+    if metric.by_group is not ByGroup.VALUES:
+        words.append("a failed item counts 0")
+    return "; ".join(words)
+
+
+def _facts(metric: Metric, alpha: float) -> tuple[tuple[str, float | str], ...]:
+    direction = ("direction", str(Direction.LARGER_IS_BETTER if metric.rule is Rule.SCORE else metric.direction))
+    if metric.threshold is None:
+        return (direction,)
+    return ("threshold", metric.threshold), ("threshold unit", metric.limit_unit), ("alpha", alpha), direction
+
+
+def _seen(result: Scored, found: Measured, metric: Metric) -> tuple[tuple[str, float | str], ...]:
+    seen: list[tuple[str, float | str]] = []
+    if result.mean is not None:
+        seen += [("mean", result.mean), ("mean unit", metric.unit)]
+    if found.n_unsupported:
+        seen.append(("unsupported items", float(found.n_unsupported)))
+    return tuple(seen)

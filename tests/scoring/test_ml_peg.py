@@ -1,0 +1,305 @@
+"""ML-PEG's five levels, worked by hand on one small release of two categories, three benchmarks and five metrics."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+
+import numpy as np
+import pytest
+
+from scoring.ml_peg import Facts, Gap, Measured, Variant, mismatches, ml_peg_score, ml_peg_tree, parse_facts
+from scoring.term import Term
+from scoring.tree import Draw, score
+
+SMALL = """
+name = "small"
+title = "Small"
+source = "worked by hand"
+
+[category_weights]
+A = 2.0
+
+[presets.only-A]
+others = 0.0
+categories = { A = 5.0 }
+
+[presets.mine]
+benchmarks = { a2 = 3.0 }
+metrics = { a1 = { r = 0.0 } }
+
+[benchmarks.a1]
+category = "A"
+weight = 3.0
+source = "a1.yml"
+[benchmarks.a1.metrics]
+e = { good = 1.0, bad = 5.0, unit = "kcal/mol", level_of_theory = "CCSD(T)/CBS" }
+r = { good = 1.0, bad = -1.0, unit = "-", weight = 3.0 }
+
+[benchmarks.a2]
+category = "A"
+[benchmarks.a2.metrics]
+f = { good = 0.0, bad = 10.0, unit = "GPa", level_of_theory = "PBE" }
+
+[benchmarks.b1]
+category = "B"
+[benchmarks.b1.metrics]
+m = { good = 0.01, bad = 1.0, unit = "eV", normaliser = "logarithmic", level_of_theory = "Experimental" }
+z = { good = 0.0, bad = 1.0, unit = "eV", weight = 0.0, level_of_theory = "PBE" }
+"""
+UNITS = {("a1", "e"): "kcal/mol", ("a1", "r"): "-", ("a2", "f"): "GPa", ("b1", "m"): "eV", ("b1", "z"): "eV"}
+VALUES: dict[tuple[str, str], float | None] = {
+    ("a1", "e"): 3.0,  # 0.5
+    ("a1", "r"): 0.5,  # 0.75
+    ("a2", "f"): 2.5,  # 0.75
+    ("b1", "m"): 0.1,  # 0.5
+    ("b1", "z"): 0.25,  # 0.75, of no weight
+}
+A1 = (0.5 + 3 * 0.75) / 4
+A = (3 * A1 + 0.75) / 4
+OVERALL = (2 * A + 0.5) / 3
+
+
+def small() -> Facts:
+    return parse_facts(SMALL, "small")
+
+
+def measured(values: dict[tuple[str, str], float | None]) -> dict[str, dict[str, Measured]]:
+    by_benchmark: dict[str, dict[str, Measured]] = {}
+    for (benchmark, metric), value in values.items():
+        by_benchmark.setdefault(benchmark, {})[metric] = Measured(value, UNITS[benchmark, metric], n_items=10)
+    return by_benchmark
+
+
+def scored(changes: dict[tuple[str, str], float | None], variant: str = "corrected", preset: str = "") -> Term:
+    return ml_peg_score(measured(VALUES | changes), small(), variant, preset)
+
+
+def without(*keys: tuple[str, str], variant: str = "corrected") -> Term:
+    kept = {key: value for key, value in VALUES.items() if key not in keys}
+    return ml_peg_score(measured(kept), small(), variant)
+
+
+def at(term: Term, *path: str) -> Term:
+    for name in path:
+        part = term.part(name)
+        assert part is not None, name
+        term = part
+    return term
+
+
+@pytest.mark.parametrize("variant", Variant)
+def test_five_levels(variant: Variant) -> None:
+    term = scored({}, variant)
+    assert at(term, "A", "a1", "e").evidence.value == 3.0  # type: ignore[union-attr]
+    assert at(term, "A", "a1", "e").value == 0.5
+    assert at(term, "A", "a1", "r").value == 0.75
+    assert at(term, "B", "b1", "m").value == pytest.approx(0.5)
+    assert at(term, "B", "b1", "z").value == 0.75
+    assert at(term, "A", "a1").value == pytest.approx(0.6875)
+    assert at(term, "A").value == pytest.approx(0.703125)
+    assert at(term, "B").value == pytest.approx(0.5)
+    assert term.value == pytest.approx(OVERALL) == pytest.approx(1.90625 / 3)
+    assert [t.at_best for _, t in term.walk()] == [None] * 11
+    assert (term.covered, term.total) == (3, 3)
+
+
+@pytest.mark.parametrize("variant", Variant)
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        (("a1", "e"), 1.0, 1.0),
+        (("a1", "e"), 0.0, 1.0),  # better than good is no better
+        (("a1", "e"), 4.0, 0.25),
+        (("a1", "e"), 5.0, 0.0),
+        (("a1", "e"), 1e300, 0.0),  # worse than bad is no worse
+        (("a1", "e"), math.inf, 0.0),
+        (("a1", "r"), 1.0, 1.0),  # more is better
+        (("a1", "r"), 1.5, 1.0),
+        (("a1", "r"), 0.0, 0.5),
+        (("a1", "r"), -1.0, 0.0),
+        (("a1", "r"), -7.0, 0.0),
+        (("b1", "m"), 0.0, 1.0),
+        (("b1", "m"), 0.01, 1.0),
+        (("b1", "m"), 10**-1.5, 0.75),
+        (("b1", "m"), 1.0, 0.0),
+        (("b1", "m"), 100.0, 0.0),
+    ],
+)
+def test_a_metric_is_normalised_between_bad_and_good(
+    variant: Variant, key: tuple[str, str], value: float, expected: float
+) -> None:
+    category = "B" if key[0] == "b1" else "A"
+    assert at(scored({key: value}, variant), category, *key).value == pytest.approx(expected)
+
+
+def test_infinite_beyond_good_is_perfect_as_published_and_worthless_corrected() -> None:
+    assert at(scored({("a1", "r"): math.inf}, "as_published"), "A", "a1", "r").value == 1.0
+    assert at(scored({("a1", "r"): math.inf}), "A", "a1", "r").value == 0.0
+
+
+def test_a_missing_metric_counts_0_and_at_best_1() -> None:
+    for term in (without(("a1", "r")), scored({("a1", "r"): None}), scored({("a1", "r"): math.nan})):
+        leaf, a1, a = at(term, "A", "a1", "r"), at(term, "A", "a1"), at(term, "A")
+        assert leaf.evidence is not None
+        assert leaf.evidence.value is None
+        assert (leaf.value, leaf.at_best) == (0.0, 1.0)
+        assert (a1.value, a1.at_best) == (pytest.approx(0.125), pytest.approx(0.875))
+        assert (a.value, a.at_best) == (pytest.approx(0.28125), pytest.approx(0.84375))
+        assert (term.value, term.at_best) == (pytest.approx(1.0625 / 3), pytest.approx(2.1875 / 3))
+        assert at(term, "B").at_best is None
+        assert at(term, "A", "a1", "e").at_best is None
+
+
+def test_a_missing_benchmark_counts_0_and_at_best_1() -> None:
+    term = without(("a1", "e"), ("a1", "r"))
+    assert (at(term, "A", "a1").value, at(term, "A", "a1").at_best) == (0.0, 1.0)
+    assert (at(term, "A").value, at(term, "A").at_best) == (pytest.approx(0.1875), pytest.approx(0.9375))
+    assert (term.covered, term.total) == (2, 3)
+    assert not term.complete
+
+
+def test_a_missing_category_counts_0_and_at_best_1() -> None:
+    term = without(("b1", "m"), ("b1", "z"))
+    assert (at(term, "B").value, at(term, "B").at_best) == (0.0, 1.0)
+    assert term.value == pytest.approx(2 * A / 3)
+    assert term.at_best == pytest.approx((2 * A + 1) / 3)
+
+
+def test_a_model_with_no_results_has_the_worst_score_and_no_published_one() -> None:
+    term = ml_peg_score({}, small())
+    assert (term.value, term.at_best, term.covered) == (0.0, 1.0, 0)
+    assert ml_peg_score({}, small(), "as_published").value is None
+
+
+def test_as_published_leaves_out_what_is_not_there() -> None:
+    one = without(("a1", "r"), variant="as_published")
+    assert at(one, "A", "a1").value == 0.5
+    assert one.value == pytest.approx((2 * (3 * 0.5 + 0.75) / 4 + 0.5) / 3)
+    benchmark = without(("a1", "e"), ("a1", "r"), variant="as_published")
+    assert at(benchmark, "A", "a1").value is None
+    assert benchmark.value == pytest.approx((2 * 0.75 + 0.5) / 3)
+    category = without(("b1", "m"), ("b1", "z"), variant="as_published")
+    assert category.value == pytest.approx(A)
+    assert category.at_best is None
+
+
+def test_as_published_nan_takes_the_score_at_every_level_above() -> None:
+    term = scored({("a1", "r"): math.nan}, "as_published")
+    assert at(term, "A", "a1").value is None
+    assert at(term, "A").value is None
+    assert term.value is None
+    assert at(term, "A", "a1", "e").value == 0.5
+    assert at(term, "A", "a2").value == 0.75
+    assert at(term, "B").value == pytest.approx(0.5)
+
+
+def test_as_published_nan_and_missing_side_by_side_give_no_score() -> None:
+    assert scored({("a1", "r"): math.nan, ("a1", "e"): None}, "as_published").value is None
+
+
+def test_as_published_nan_of_weight_zero_takes_nothing_even_where_a_category_is_missing() -> None:
+    term = ml_peg_score(measured({("b1", "m"): 0.1, ("b1", "z"): math.nan}), small(), "as_published")
+    assert term.value == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("variant", Variant)
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, 0.0])
+def test_a_metric_of_weight_zero_is_shown_and_does_not_count(variant: Variant, value: float | None) -> None:
+    term = scored({("b1", "z"): value}, variant)
+    assert term.value == pytest.approx(OVERALL)
+    assert at(term, "B", "b1").value == pytest.approx(0.5)
+    assert at(term, "B", "b1").at_best is None
+    assert at(term, "B", "b1", "z").weight == 0.0
+
+
+def test_a_preset_reweighs_categories() -> None:
+    term = scored({}, preset="only-A")
+    assert term.value == pytest.approx(A)
+    assert [part.weight for part in term.parts] == [1.0, 0.0]
+    assert "only-A" in term.rule
+
+
+def test_a_preset_reweighs_benchmarks_and_metrics() -> None:
+    term = scored({}, preset="mine")
+    assert at(term, "A", "a1").value == 0.5
+    assert at(term, "A").value == pytest.approx((3 * 0.5 + 3 * 0.75) / 6)
+    assert term.value == pytest.approx((2 * 0.625 + 0.5) / 3)
+
+
+def test_a_missing_category_of_no_weight_leaves_the_score_complete() -> None:
+    values = {key: value for key, value in VALUES.items() if key[0] != "b1"}
+    term = ml_peg_score(measured(values), small(), "corrected", "only-A")
+    assert term.value == pytest.approx(A)
+    assert term.at_best is None
+
+
+def test_order_of_facts_and_metrics_does_not_matter() -> None:
+    data = tomllib.loads(SMALL)
+    data["benchmarks"] = {
+        name: of | {"metrics": dict(reversed(of["metrics"].items()))}
+        for name, of in reversed(data["benchmarks"].items())
+    }
+    turned = dict(reversed(measured(dict(reversed(VALUES.items()))).items()))
+    assert ml_peg_score(turned, Facts.model_validate(data)) == scored({})
+
+
+def test_every_number_says_why() -> None:
+    term = scored({})
+    leaf = at(term, "A", "a1", "e")
+    assert leaf.evidence is not None
+    assert leaf.evidence.facts == (("good", 1.0), ("bad", 5.0), ("level of theory", "CCSD(T)/CBS"))
+    assert (leaf.evidence.unit, leaf.evidence.n_items) == ("kcal/mol", 10)
+    assert leaf.rule == "linear from 0 at 5 to 1 at 1 kcal/mol, capped"
+    assert at(term, "B", "b1", "m").rule == "linear in the logarithm from 0 at 1 to 1 at 0.01 eV, capped"
+    assert (leaf.source, at(term, "A", "a1").source, term.source) == ("a1.yml", "a1.yml", "worked by hand")
+    assert at(term, "A").rule == "weighted mean of the benchmarks; a missing one counts 0"
+    assert leaf.weight == 0.25
+    assert at(term, "A").weight == pytest.approx(2 / 3)
+
+
+def test_nan_is_named_in_the_evidence() -> None:
+    leaf = at(scored({("a1", "r"): math.nan}), "A", "a1", "r")
+    assert leaf.evidence is not None
+    assert ("answered", "NaN") in leaf.evidence.facts
+
+
+def test_levels_of_theory_are_compared_and_flagged() -> None:
+    flags = mismatches(small(), {"A": "PBE", "B": "PBE"})
+    assert [tuple(flag) for flag in flags] == [
+        ("a1", "e", "CCSD(T)/CBS", "PBE", Gap.HIGH_LEVEL),
+        ("b1", "m", "Experimental", "PBE", Gap.EXPERIMENT),
+    ]
+    # The benchmark's own level goes before that of its category; names are compared letter by letter.
+    flags = mismatches(small(), {"A": "PBE", "a1": "CCSD(T)/CBS", "B": "r2SCAN"})
+    assert [(f.benchmark, f.metric, f.gap) for f in flags] == [
+        ("b1", "m", Gap.EXPERIMENT),
+        ("b1", "z", Gap.FUNCTIONAL),
+    ]
+    # A model that states none differs from all; a metric without a level from none.
+    assert {(f.benchmark, f.metric) for f in mismatches(small(), {})} == set(UNITS) - {("a1", "r")}
+
+
+def test_a_mismatch_stands_beside_the_metric_and_changes_no_score() -> None:
+    term = ml_peg_score(measured(VALUES), small(), levels={"A": "PBE"})
+    facts = at(term, "A", "a1", "e").evidence.facts  # type: ignore[union-attr]
+    assert facts[-2:] == (("level of theory of the model", "PBE"), ("held against", "a higher level of theory"))
+    assert len(at(term, "A", "a2", "f").evidence.facts) == 3  # type: ignore[union-attr]
+    assert term.value == scored({}).value
+
+
+def test_draws_give_what_the_scores_of_the_drawn_metrics_are() -> None:
+    tree = ml_peg_tree(measured(VALUES), small())
+    drawn = np.array([1.0, 3.0, 5.0, np.nan])
+    expected = [scored({("a1", "e"): None if np.isnan(x) else float(x)}).value for x in drawn]
+    assert score(tree, Draw(metrics={("a1", "e"): drawn})) == pytest.approx(expected)
+
+
+def test_drawn_weights_and_benchmarks() -> None:
+    tree = ml_peg_tree(measured(VALUES), small())
+    weights = {("overall", "A"): np.array([1.0, 0.0]), ("overall", "B"): np.array([0.0, 1.0])}
+    assert score(tree, Draw(weights=weights)) == pytest.approx([A, 0.5])
+    drawn = Draw(units={"a1": np.array([2.0, 0.0]), "a2": np.array([0.0, 2.0])})
+    assert score(tree, drawn) == pytest.approx([(2 * A1 + 0.5) / 3, (2 * 0.75 + 0.5) / 3])
+    assert [node.name for _, node in tree.walk() if node.pool] == ["A", "B"]
+    assert tree.units == ("a1", "a2", "b1")

@@ -1,0 +1,285 @@
+"""MLIPAudit's scores, computed by hand from its definition: each scheme of scoring, each slip both ways."""
+
+from __future__ import annotations
+
+from math import exp, inf, nan
+
+import numpy as np
+import pytest
+
+from scoring.mlipaudit import (
+    Direction,
+    Measured,
+    Rule,
+    Variant,
+    item_scores,
+    load_mlipaudit,
+    mlipaudit_score,
+    mlipaudit_tree,
+)
+from scoring.term import Evidence, Term
+from scoring.tree import Draw, score
+
+FACTS = load_mlipaudit()
+N = 14  # benchmarks with a score
+PUBLISHED, CORRECTED = Variant.AS_PUBLISHED, Variant.CORRECTED
+KCAL_PER_EV = 23.060548  # CODATA 2018
+
+Table = dict[str, dict[str, Measured]]
+
+
+def term(table: Table, variant: Variant, *names: str) -> Term:
+    """The term at the end of `names`, benchmark first, in the overall score."""
+    found = mlipaudit_score(table, FACTS, variant).overall
+    category = found.part(FACTS.benchmarks[names[0]].category)
+    assert category is not None
+    for name in names:
+        category = category.part(name)
+        assert category is not None
+    return category
+
+
+def value(table: Table, variant: Variant, *names: str) -> float:
+    found = term(table, variant, *names).value
+    assert found is not None
+    return found
+
+
+def evidence(table: Table, variant: Variant, *names: str) -> Evidence:
+    found = term(table, variant, *names).evidence
+    assert found is not None
+    return found
+
+
+def rmsds(*values: float | None, n_failed: int = 0) -> Table:
+    return {"reference_geometry_stability": {"rmsd": Measured(values, "Å", n_failed)}}
+
+
+def proteins(rmsd: list[list[float] | None], tm_score: list[list[float] | None]) -> Table:
+    return {"folding_stability": {"rmsd": Measured(rmsd, "Å"), "tm_score": Measured(tm_score, "1")}}
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [(0.0, 1), (1.9, 1), (2.0, 1), (3.0, exp(-1.5)), (4.0, exp(-3)), (6.0, exp(-6)), (None, 0), (nan, 0), (inf, 0)],
+)
+def test_soft_threshold(x: float | None, expected: float) -> None:
+    assert item_scores([x], 2.0)[0] == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"), [(1.0, 1), (0.5, 1), (0.25, exp(-1.5)), (0.0, exp(-3)), (None, 0), (nan, 0), (inf, 0)]
+)
+def test_mirrored_where_larger_is_better(x: float | None, expected: float) -> None:
+    assert item_scores([x], 0.5, direction=Direction.LARGER_IS_BETTER)[0] == pytest.approx(expected, abs=1e-15)
+
+
+def test_alpha_is_the_steepness() -> None:
+    assert item_scores([2.0], 1.0, alpha=1.0)[0] == pytest.approx(exp(-1))
+    assert item_scores([2.0], 1.0, alpha=5.0)[0] == pytest.approx(exp(-5))
+
+
+def test_other_rules() -> None:
+    assert item_scores([0.0, 2.9], 2.9, rule=Rule.DECAY) == pytest.approx([1, exp(-3)])
+    assert item_scores([0.049, 0.05, 0.051], 0.05, rule=Rule.STEP).tolist() == [1, 0, 0]
+    assert item_scores([0.0, 0.3, None], 1.0, rule=Rule.SCORE).tolist() == [0, 0.3, 0]
+
+
+@pytest.mark.parametrize("variant", Variant)
+def test_items_are_scored_and_then_averaged(variant: Variant) -> None:
+    table = rmsds(0.0, 0.15)
+    assert value(table, variant, "reference_geometry_stability") == pytest.approx((1 + exp(-3)) / 2)
+    # The mean error is at the threshold: its score would be 1.
+    assert dict(evidence(table, variant, "reference_geometry_stability", "rmsd").facts)["mean"] == 0.075
+
+
+@pytest.mark.parametrize("variant", Variant)
+def test_failed_items_count_nothing_and_are_shown(variant: Variant) -> None:
+    found = evidence(rmsds(0.0, None, nan, inf, n_failed=1), variant, "reference_geometry_stability", "rmsd")
+    assert found.value == pytest.approx(1 / 5)
+    assert (found.n_items, found.n_failed, found.uncharged) == (5, 4, 1.0)
+
+
+def test_metrics_are_averaged() -> None:
+    table = {
+        "reactivity": {
+            "activation_energy_abs_error": Measured([6.0], "kcal/mol"),
+            "enthalpy_of_reaction_abs_error": Measured([1.0], "kcal/mol"),
+        }
+    }
+    assert value(table, CORRECTED, "reactivity") == pytest.approx((exp(-3) + 1) / 2)
+    del table["reactivity"]["enthalpy_of_reaction_abs_error"]
+    assert value(table, CORRECTED, "reactivity") == pytest.approx(exp(-3) / 2)
+
+
+@pytest.mark.parametrize("variant", Variant)
+def test_a_benchmark_not_run_counts_0(variant: Variant) -> None:
+    found = mlipaudit_score(rmsds(0.01), FACTS, variant).overall
+    assert found.value == pytest.approx(1 / N)
+    assert (found.covered, found.total) == (1, N)
+    assert [part.weight for part in found.parts] == pytest.approx([1 / N, 9 / N, 2 / N, 2 / N])
+
+
+@pytest.mark.parametrize("variant", Variant)
+def test_compatible_score_stands_beside(variant: Variant) -> None:
+    away = frozenset(FACTS.benchmarks) - {"reference_geometry_stability", "reactivity", "noncovalent_interactions"}
+    found = mlipaudit_score(rmsds(0.01), FACTS, variant, away)
+    assert found.overall.value == pytest.approx(1 / N)
+    # Reactivity and non-covalent interactions could have been run.
+    assert found.compatible.value == pytest.approx(1 / 3)
+    assert found.compatible.total == 3
+    stability = found.overall.part("General")
+    assert stability is not None
+    assert stability.parts[0].rule == "not run: it has elements that the model does not know; counts 0"
+
+
+@pytest.mark.parametrize("variant", Variant)
+def test_noncovalent_interactions_are_left_out_one_by_one(variant: Variant) -> None:
+    errors = Measured([0.5, 2.0], "kcal/mol", n_unsupported=2)
+    table: Table = {"noncovalent_interactions": {"interaction_energy_abs_error": errors}}
+    away = frozenset(FACTS.benchmarks) - {"noncovalent_interactions"}
+    found = mlipaudit_score(table, FACTS, variant, away)
+    assert found.overall.value == pytest.approx((1 + exp(-3)) / 4 / N)
+    assert found.compatible.value == pytest.approx((1 + exp(-3)) / 2)
+    seen = evidence(table, variant, "noncovalent_interactions", "interaction_energy_abs_error")
+    assert dict(seen.facts)["unsupported items"] == 2
+    assert (seen.n_items, seen.n_failed) == (4, 2)
+
+
+def test_no_supported_complex_at_all_is_incompatible() -> None:
+    none: Table = {"noncovalent_interactions": {"interaction_energy_abs_error": Measured([], "kcal/mol", 0, 5)}}
+    found = mlipaudit_score({**none, **rmsds(0.0)}, FACTS, CORRECTED)
+    assert found.overall.value == pytest.approx(1 / N)
+    assert found.compatible.total == N - 1
+    only = mlipaudit_score(none, FACTS, CORRECTED, frozenset(FACTS.benchmarks) - set(none))
+    assert only.overall.value == 0
+    assert only.compatible.value is None
+
+
+def test_slip_tautomers_in_kcal_per_mol() -> None:
+    table: Table = {"tautomers": {"abs_deviation": Measured([0.1], "kcal/mol")}}
+    assert value(table, PUBLISHED, "tautomers") == pytest.approx(exp(-3))
+    assert value(table, CORRECTED, "tautomers") == 1
+    table = {"tautomers": {"abs_deviation": Measured([0.1 * KCAL_PER_EV], "kcal/mol")}}
+    assert value(table, PUBLISHED, "tautomers") < 1e-50
+    assert value(table, CORRECTED, "tautomers") == pytest.approx(exp(-3), rel=1e-6)
+    assert dict(evidence(table, PUBLISHED, "tautomers", "abs_deviation").facts)["threshold unit"] == "kcal/mol"
+    assert dict(evidence(table, CORRECTED, "tautomers", "abs_deviation").facts)["threshold unit"] == "eV"
+
+
+def test_slip_tm_score_as_an_error() -> None:
+    perfect = proteins([[0.0]], [[1.0]])
+    assert value(perfect, PUBLISHED, "folding_stability", "tm_score") == pytest.approx(0.0498, abs=1e-4)
+    assert value(perfect, CORRECTED, "folding_stability", "tm_score") == 1
+    unfolded = proteins([[9.0]], [[0.1]])
+    assert value(unfolded, PUBLISHED, "folding_stability", "tm_score") == 1
+    assert value(unfolded, CORRECTED, "folding_stability", "tm_score") == pytest.approx(exp(-2.4))
+
+
+def test_slip_means_for_minimum_and_maximum() -> None:
+    table = proteins([[1.0, 7.0], [4.0, 8.0]], [[0.2, 0.6], [0.3, 0.4]])
+    assert value(table, CORRECTED, "folding_stability", "rmsd") == pytest.approx((1 + exp(-3)) / 2)
+    assert value(table, PUBLISHED, "folding_stability", "rmsd") == pytest.approx((exp(-3) + exp(-6)) / 2)
+    assert value(table, CORRECTED, "folding_stability", "tm_score") == pytest.approx((1 + exp(-0.6)) / 2)
+    assert value(table, PUBLISHED, "folding_stability", "tm_score") == 1
+    assert "as published: the mean over the frames" in term(table, PUBLISHED, "folding_stability", "rmsd").rule
+    assert "as published" not in term(table, CORRECTED, "folding_stability", "rmsd").rule
+
+
+@pytest.mark.parametrize("frames", [[], [1.0, nan], [inf], None])
+def test_a_broken_trajectory_counts_0(frames: list[float] | None) -> None:
+    found = evidence(proteins([[1.0], frames], [[0.9], frames]), CORRECTED, "folding_stability", "rmsd")
+    assert (found.value, found.n_failed) == (0.5, 1)
+
+
+def test_slip_failed_proteins_left_out() -> None:
+    def sampling(*ratios: float | None) -> Table:
+        return {"sampling": {"outliers_ratio_backbone": Measured(ratios, "1", groups=["ALA", "ALA", "GLY"])}}
+
+    bad, failed = sampling(0.05, 0.35, 0.1), sampling(0.05, None, 0.1)
+    # By residue: ALA mean 0.2, GLY 0.1; the failed one leaves 0.05. The other metric of two is missing.
+    assert value(bad, PUBLISHED, "sampling") == pytest.approx((exp(-3) + 1) / 2 / 2)
+    assert value(failed, PUBLISHED, "sampling") == pytest.approx(1 / 2)
+    assert value(bad, CORRECTED, "sampling") == pytest.approx(((1 + exp(-7.5)) / 2 + 1) / 2 / 2)
+    assert value(failed, CORRECTED, "sampling") == pytest.approx((0.5 + 1) / 2 / 2)
+    for variant in Variant:
+        assert value(sampling(None, None, None), variant, "sampling") == 0
+    # A type of residue that only failed proteins have is not among the published ones.
+    assert value(sampling(0.05, 0.05, None), PUBLISHED, "sampling", "outliers_ratio_backbone") == 1
+    assert value(sampling(0.05, 0.05, None), CORRECTED, "sampling", "outliers_ratio_backbone") == 0.5
+    assert value(sampling(0.05, nan, 0.1), PUBLISHED, "sampling", "outliers_ratio_backbone") == 0.5
+
+
+def test_slips_of_the_nudged_elastic_band() -> None:
+    def bands(*forces: float | None, n_failed: int = 0) -> Table:
+        return {"nudged_elastic_band": {"final_force": Measured(forces, "eV/Å", n_failed)}}
+
+    assert value(bands(0.04, 0.1), PUBLISHED, "nudged_elastic_band") == 0.5
+    assert value(bands(0.04, 0.1), CORRECTED, "nudged_elastic_band") == pytest.approx((1 + exp(-3)) / 2)
+    assert value(bands(0.05), PUBLISHED, "nudged_elastic_band") == 0
+    assert value(bands(0.05), CORRECTED, "nudged_elastic_band") == 1
+    for one_failed in (bands(0.04, None), bands(0.04, n_failed=1)):
+        assert value(one_failed, PUBLISHED, "nudged_elastic_band") == 0
+        assert value(one_failed, CORRECTED, "nudged_elastic_band") == 0.5
+
+
+@pytest.mark.parametrize("variant", Variant)
+def test_liquids_and_stability(variant: Variant) -> None:
+    water = {"rmse": Measured([0.2], "1"), "peak_deviation": Measured([0.29], "Å")}
+    solvents = {"relative_peak_deviation": Measured([0.0, 0.1, None], "1")}
+    table = {
+        "water_radial_distribution": water,
+        "solvent_radial_distribution": solvents,
+        "stability": {"stability": Measured([1.0, 0.25], "1")},
+    }
+    assert value(table, variant, "water_radial_distribution") == pytest.approx((exp(-3) + exp(-0.3)) / 2)
+    assert value(table, variant, "solvent_radial_distribution") == pytest.approx((1 + exp(-0.3)) / 3)
+    assert value(table, variant, "stability") == pytest.approx(0.625)
+
+
+def test_thresholds_are_those_of_the_published_table() -> None:
+    """https://instadeepai.github.io/mlipaudit/scores, Table 1."""
+    table = {
+        ("reference_geometry_stability", "rmsd"): 0.075,
+        ("noncovalent_interactions", "interaction_energy_abs_error"): 1.0,
+        ("dihedral_scan", "barrier_height_abs_error"): 1.0,
+        ("conformer_selection", "mae"): 0.5,
+        ("conformer_selection", "rmse"): 1.5,
+        ("tautomers", "abs_deviation"): 0.05,
+        ("ring_planarity", "avg_deviation"): 0.05,
+        ("bond_length_distribution", "avg_deviation"): 0.05,
+        ("reactivity", "activation_energy_abs_error"): 3.0,
+        ("reactivity", "enthalpy_of_reaction_abs_error"): 2.0,
+        ("nudged_elastic_band", "final_force"): 0.05,
+        ("water_radial_distribution", "rmse"): 0.1,
+        ("sampling", "outliers_ratio_backbone"): 0.1,
+        ("sampling", "outliers_ratio_sidechain"): 0.03,
+        ("folding_stability", "rmsd"): 2.0,
+        ("folding_stability", "tm_score"): 0.5,
+    }
+    for variant in Variant:
+        assert {key: FACTS.metric(*key, variant).threshold for key in table} == table
+    assert FACTS.alpha == 3
+    assert len(FACTS.benchmarks) == N
+
+
+def test_evidence_tells_what_was_held_against_what() -> None:
+    found = evidence(rmsds(0.15, 0.0, None), CORRECTED, "reference_geometry_stability", "rmsd")
+    assert found.facts == (
+        ("threshold", 0.075),
+        ("threshold unit", "Å"),
+        ("alpha", 3.0),
+        ("direction", "smaller is better"),
+        ("mean", 0.075),
+        ("mean unit", "Å"),
+    )
+    rule = term(rmsds(0.0), CORRECTED, "reference_geometry_stability", "rmsd").rule
+    assert rule == "mean over items of: 1 up to t, else exp(-3 (x - t)/t), t = 0.075 Å; a failed item counts 0"
+
+
+def test_resampled_items_reach_the_score() -> None:
+    tree = mlipaudit_tree(rmsds(0.0, 0.15), FACTS)
+    resampled = np.array([1.0, exp(-3), np.nan])
+    drawn = score(tree, Draw({("reference_geometry_stability", "rmsd"): resampled}))
+    assert drawn[:2] == pytest.approx(np.array([1.0, exp(-3)]) / N)
+    assert np.isnan(drawn[2])

@@ -1,0 +1,207 @@
+"""A small data set and parameters of every kind, and a model that fails where it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from ase import Atoms
+from ase.build import bulk
+from ase.calculators.emt import EMT
+
+from tasks.calculator import InProcessCalculator
+from tasks.card import Card, Crystal, Curve, CurveReference, Difference, LabelSet, Scan, Table, Term
+from tasks.dataset import Dataset
+from tasks.frames import Frames
+from tasks.kind import Kind, Observation, Parameters, Watch
+from tasks.kinds import KINDS
+from tasks.measurement import Measurement
+from tasks.physicality_structures import build_physicality
+from tasks.predictions import Cause, FrameError, Labels, Predictions, Properties
+
+METALS = ("Al", "Cu", "Ag", "Ni")
+PBE = "PBE"
+FAST = {"optimizer": "BFGS", "fmax": 0.02, "max_steps": 60}
+
+
+class World(NamedTuple):
+    """A kind with a dataset and parameters, small enough to be observed a dozen times."""
+
+    kind: Kind
+    dataset: Dataset
+    parameters: Parameters
+
+
+def rattled(count: int) -> list[Atoms]:
+    made = []
+    for k in range(count):
+        atoms = bulk(METALS[k % 4], cubic=True)
+        atoms.rattle(0.1, seed=k)
+        made.append(atoms)
+    return made
+
+
+def world(kind: str, structures: list[Atoms], parameters: dict[str, Any], **items: Any) -> World:
+    names = tuple(f"s{i}" for i in range(len(structures)))
+    table = Table(id=names, group=("",) * len(names), cluster=names, **items.pop("table", {}))
+    labels, conditions = items.pop("labels", None), items.pop("conditions", {})
+    labelled = bool(labels or table.n_items)
+    card = Card(
+        name="law",
+        version="1",
+        title="The law",
+        domain="Inorganic Materials",
+        periodic=bool(all(atoms.pbc.all() for atoms in structures)),
+        label_sets={PBE: LabelSet(theory=PBE, dispersion=False)} if labelled else {},
+        default_label_set=PBE if labelled else None,
+    )
+    dataset = Dataset(card, Frames.from_atoms(structures), table, {PBE: labels} if labels else {}, conditions)
+    return World(KINDS[kind], dataset, KINDS[kind].parameters.model_validate(parameters))
+
+
+def labelled_frames() -> World:
+    rng, structures = np.random.default_rng(1), rattled(12)
+    total = sum(len(a) for a in structures)
+    labels = Labels(rng.normal(size=12), rng.normal(size=(total, 3)), 0.01 * rng.normal(size=(12, 6)))
+    return world("labelled_frames", structures, {}, labels=labels)
+
+
+def energy_differences() -> World:
+    rows = [
+        Difference(
+            id=f"d{i}",
+            group=("one", "two")[i % 2],
+            quantity=("barrier", "reaction energy")[i % 3 == 0],
+            terms=(Term(structure=i, coefficient=1.0), Term(structure=i + 1, coefficient=-0.5)),
+            reference={PBE: 0.3 * i - 1.0},
+        )
+        for i in range(9)
+    ]
+    parameters = {"tolerance": 0.1, "tolerance_quantity": "barrier"}
+    return world("energy_differences", rattled(10), parameters, table={"differences": rows})
+
+
+def energy_profiles() -> World:
+    structures = [Atoms(f"{metal}2", [(0, 0, 0), (0, 0, z)]) for metal in METALS for z in np.linspace(2.0, 4.0, 6)]
+    scans = [
+        Scan(
+            id=metal,
+            structures=tuple(range(6 * i, 6 * i + 6)),
+            x=tuple(range(6)),
+            reference={PBE: tuple(0.1 * i * (x - 2.0) ** 2 + 0.1 * x for x in range(6))},
+        )
+        for i, metal in enumerate(METALS)
+    ]
+    return world("energy_profiles", structures, {}, table={"scans": scans})
+
+
+def equation_of_state() -> World:
+    scales = np.linspace(0.96, 1.04, 5)
+    structures = []
+    for metal in METALS:
+        for scale in scales:
+            atoms = bulk(metal)
+            atoms.set_cell(atoms.cell * scale, scale_atoms=True)
+            structures.append(atoms)
+    reference = CurveReference(v0_per_atom=14.0, b0_gpa=120.0, b0_prime=4.5)
+    curves = [
+        Curve(id=metal, structures=tuple(range(5 * i, 5 * i + 5)), reference={PBE: reference})
+        for i, metal in enumerate(METALS)
+    ]
+    return world("equation_of_state", structures, {}, table={"curves": curves})
+
+
+def crystals(kind: str, parameters: dict[str, Any], reference: dict[str, float], **conditions: Any) -> World:
+    rows = [Crystal(id=metal, structure=i, reference={PBE: reference}) for i, metal in enumerate(METALS)]
+    structures = [bulk(metal) for metal in METALS]
+    return world(kind, structures, parameters, table={"crystals": rows}, conditions=conditions)
+
+
+def elasticity() -> World:
+    return crystals("elasticity", {"relaxation": FAST}, {"k_vrh_gpa": 120.0, "g_vrh_gpa": 40.0})
+
+
+def compression() -> World:
+    return crystals("compression", {"relaxation": FAST}, {"volume_per_atom": 11.0}, pressure_gpa=np.full(4, 10.0))
+
+
+def phonons() -> World:
+    reference = {
+        "max_frequency_k": 350.0,
+        "entropy_j_per_mol_k": 33.0,
+        "free_energy_kj_per_mol": -4.0,
+        "heat_capacity_j_per_mol_k": 24.0,
+    }
+    supercell = np.array([2 * np.eye(3, dtype=np.int64)] * 4)
+    return crystals("phonons", {"relaxation": FAST}, reference, supercell=supercell)
+
+
+def nve() -> World:
+    return world("nve", rattled(4), {"steps": 20, "sample_every": 2, "timestep_fs": 2.0})
+
+
+def efficiency() -> World:
+    parameters = {"n_frames": 8, "min_atoms": 4, "max_atoms": 8, "max_noise": 1e9, "n_batches": 1}
+    return world("efficiency", rattled(4), parameters)
+
+
+def physicality() -> World:
+    return World(KINDS["physicality"], build_physicality(), KINDS["physicality"].parameters())
+
+
+WORLDS: dict[str, Callable[[], World]] = {
+    make.__name__: make
+    for make in (
+        labelled_frames,
+        energy_differences,
+        energy_profiles,
+        equation_of_state,
+        elasticity,
+        compression,
+        phonons,
+        nve,
+        efficiency,
+        physicality,
+    )
+}
+
+
+class Failing(InProcessCalculator):
+    """EMT that fails at chosen frames, counted in the order they are asked, and takes its time on its own clock.
+
+    The first call takes a second, and a frame 0.1 ms times its atoms squared times its atomic number: what is left out
+    or made smaller is not as fast as the rest.
+    """
+
+    def __init__(self, fails: Mapping[int, Cause]) -> None:
+        super().__init__(EMT(), max_atoms_per_batch=100)
+        self._fails, self.asked, self._now = fails, 0, 0.0
+
+    def clock(self) -> float:
+        self._now += 1e-3
+        return self._now
+
+    def compute(self, frames: Frames, properties: Properties) -> Predictions:
+        self._now += float((1e-4 * frames.n_atoms**2 * frames.numbers[frames.offsets[:-1]]).sum())
+        self._now += 0.0 if self.asked else 1.0
+        answer = super().compute(frames, properties)
+        errors = dict(answer.errors)
+        for i in range(len(frames)):
+            if self.asked + i in self._fails:
+                errors[i] = FrameError(self._fails[self.asked + i], "Failing", "on purpose")
+        self.asked += len(frames)
+        return Predictions.checked(frames, answer.energy, answer.forces, answer.stress, errors)
+
+
+def observed(world: World, fails: Mapping[int, Cause]) -> tuple[Measurement, int]:
+    """The measurement, and how many frames the model was asked.
+
+    Args:
+        fails: why, by the number of a frame in the order they are asked.
+    """
+    model = Failing(fails)
+    watch = Watch(clock=model.clock)
+    observation: Observation = world.kind.observe(world.dataset.structures, world.parameters, model, watch)
+    label_set = PBE if world.dataset.card.label_sets else None
+    return world.kind.measure(observation, world.dataset, world.parameters, label_set), model.asked
