@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from judge.records import MetricRecord, Result
 from sandbox.verdict import Verdict
 from scoring import Release, Term
+from scoring.intervals import Uncertainty
+from scoring.robustness import LeftOut, RankRange
 from submissions.records import Submission
 from tasks.suite import Suite, Task
 
@@ -60,12 +62,21 @@ class Scores:
 
 
 @dataclass(frozen=True)
+class OtherScores:
+    """The scores of one submission by other schemes, by name, in both variants."""
+
+    corrected: Mapping[str, Term]
+    as_published: Mapping[str, Term]
+
+
+@dataclass(frozen=True)
 class Row:
     """One submission.
 
     Args:
         rank: from 1; None where it is not ranked: a task of the suite did not come to OK.
         as_published: the same results as LAMBench itself would add them up.
+        others: the same results by ML-PEG's and MLIPAudit's schemes.
         isolated: False if any of it ran without a container.
     """
 
@@ -73,6 +84,7 @@ class Row:
     submission: Submission
     scores: Scores
     as_published: Scores
+    others: OtherScores
     tasks: tuple[TaskLine, ...]
     isolated: bool
 
@@ -97,12 +109,28 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Firmness:
+    """Of all submissions together.
+
+    Args:
+        intervals: by score and submission; ranks and groups of tied models are among those that are ranked.
+        weights: by score and submission, the rank under random weights; of those that are ranked.
+        without: by score and submission, the rank without single tasks; of those that are ranked.
+    """
+
+    intervals: Mapping[str, Mapping[str, Uncertainty]] = field(default_factory=dict)
+    weights: Mapping[str, Mapping[str, RankRange]] = field(default_factory=dict)
+    without: Mapping[str, Mapping[str, LeftOut]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Leaderboard:
     """All submissions, best first, those that are not ranked last.
 
     Args:
         release: that the ranking is by.
         published: that `Row.as_published` is by.
+        firmness: how far scores and ranks would move.
         measured: when the newest number was measured; None where there is none.
         hardware: machines that timings were taken on.
         problems: what could not be read or added up, a line each, for the maintainer.
@@ -112,6 +140,7 @@ class Leaderboard:
     release: Release
     published: Release
     rows: tuple[Row, ...]
+    firmness: Firmness
     measured: datetime | None
     hardware: tuple[str, ...]
     problems: tuple[str, ...] = ()

@@ -75,6 +75,7 @@ def scores_of(row: Row, as_published: bool) -> dict[str, Term]:
     default = scores.stability
     for tolerance, term in scores.instability.items():
         found[INSTABILITY if term is default else f"{INSTABILITY}-{tolerance:g}"] = term
+    found |= row.others.as_published if as_published else row.others.corrected
     return {name: term for name, term in found.items() if term.total}
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from judge.answers import TIMING, Judged, Results, is_usable
-from judge.board import Leaderboard, MetricLine, Row, Scores, TaskLine
+from judge.board import Leaderboard, MetricLine, OtherScores, Row, Scores, TaskLine
+from judge.other_schemes import other_scores
 from judge.records import MetricRecord, Result
-from judge.schemes import Trees, corrected_trees, published_release, published_trees
+from judge.schemes import corrected_trees, published_release, published_trees
+from judge.uncertainty import firmness
 from sandbox.verdict import Verdict
 from scoring import Entry, Release, load_release, ranking
 from submissions.records import Submission
@@ -42,7 +44,11 @@ def build_leaderboard(
     published = published_release(suite)
     as_published = published_trees(read, [s.id for s in submissions], published, rules)
     trees = {s.id: corrected_trees(read, s.id, rules) for s in submissions}
-    rows = {s.id: _row(s, suite, judged, trees[s.id], as_published[s.id].scores()) for s in submissions}
+    others = other_scores(read, submissions, rules)
+    rows = {
+        s.id: _row(s, suite, judged, (trees[s.id].scores(), as_published[s.id].scores()), others[s.id])
+        for s in submissions
+    }
     entries = [
         Entry(
             key, bool(row.tasks) and not row.shortfalls, row.scores.force_field.value, row.scores.property_error.value
@@ -53,16 +59,19 @@ def build_leaderboard(
     shown = [line.result for row in placed for line in row.tasks if line.result is not None]
     hardware = {r.provenance.hardware for r in shown if r.kind == TIMING and r.verdict is Verdict.OK}
     measured = max((r.measured for r in shown), default=None)
+    firm = firmness(read, trees, [row.submission.id for row in placed if row.rank is not None])
     found = tuple(dict.fromkeys(read.problems))
-    return Leaderboard(suite, rules, published, placed, measured, tuple(sorted(hardware)), found)
+    return Leaderboard(suite, rules, published, placed, firm, measured, tuple(sorted(hardware)), found)
 
 
-def _row(submission: Submission, suite: Suite, judged: Results, trees: Trees, as_published: Scores) -> Row:
+def _row(
+    submission: Submission, suite: Suite, judged: Results, scores: tuple[Scores, Scores], others: OtherScores
+) -> Row:
     """The row of one submission, not yet ranked."""
     lines = tuple(_line(task, judged.get((submission.id, task.name))) for task in suite.tasks)
     drivers = {line.result.provenance.driver for line in lines if line.result is not None}
     isolated = drivers <= {"docker"} and submission.image.driver == "docker"
-    return Row(None, submission, trees.scores(), as_published, lines, isolated)
+    return Row(None, submission, *scores, others, lines, isolated)
 
 
 def _line(task: Task, result: Result | None) -> TaskLine:

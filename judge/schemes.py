@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from judge.answers import FORCE_FIELD, TIMING, Judged, is_usable
@@ -53,8 +53,12 @@ class Trees:
             {tolerance: explained(tree) for tolerance, tree in self.instability.items()},
         )
 
-    def __iter__(self) -> Iterator[Node]:
-        yield from (self.force_field, self.property_error, self.efficiency, *self.instability.values())
+    def by_name(self, name: str) -> Node:
+        """The tree of that name, as `judge.board.Scores` has it; of the instability, that at the default tolerance."""
+        if name == "instability":
+            return next(iter(self.instability.values()))
+        tree: Node = getattr(self, name)
+        return tree
 
 
 def corrected_trees(judged: Judged, key: str, release: Release) -> Trees:

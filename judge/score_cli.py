@@ -119,9 +119,19 @@ def _read_json(path: Path) -> object:
         UsageError: it cannot be read, or is not JSON.
     """
     try:
-        content: object = json.loads(path.read_text(encoding="utf-8"))
+        content: object = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_each_named_once)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: is not JSON: {error}") from None
     return content
+
+
+def _each_named_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    # JSON's reader would keep the last of two models of one name, and say nothing.
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} is named twice")
+        found[name] = value
+    return found

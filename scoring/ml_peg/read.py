@@ -18,13 +18,14 @@ _KINDS = {"benchmarks": "benchmark", "metrics": "metric", "presets": "preset"}
 
 
 class Baseline(NamedTuple):
-    """The error of the trivial model in one metric, in `unit`."""
+    """The error of the trivial model in one metric, in `unit`, against references of `level_of_theory`."""
 
     benchmark: str
     category: str
     metric: str
     unit: str
     error: float
+    level_of_theory: str = ""
 
 
 def parse_facts(text: str, name: str) -> Facts:
@@ -82,7 +83,12 @@ def facts_from_baselines(baselines: Iterable[Baseline], name: str, title: str = 
             raise ScoringError(f"{where}: metric {row.metric}: stated twice: leave one out")
         if not 0 < row.error < math.inf:
             raise ScoringError(f"{where}: metric {row.metric}: baseline {row.error}: state a positive number")
-        metrics[row.benchmark][row.metric] = {"good": 0.0, "bad": row.error, "unit": row.unit}
+        metrics[row.benchmark][row.metric] = {
+            "good": 0.0,
+            "bad": row.error,
+            "unit": row.unit,
+            "level_of_theory": row.level_of_theory,
+        }
     source = "no published thresholds: good is an error of 0, bad is the error of the trivial model of each test set"
     return _validated({"name": name, "title": title or name, "source": source, "benchmarks": benchmarks}, name)
 

@@ -36,7 +36,7 @@ A, B = submission("alpha"), submission("beta")
 
 
 def board(submissions: Sequence[Submission], results: Sequence[Result], items: Items | None = QUIET) -> Leaderboard:
-    return build_leaderboard(SUITE, submissions, results, lambda _: items)
+    return build_leaderboard(SUITE, submissions, results, lambda of: items if of.kind == "nve" else None)
 
 
 def row(shown: Leaderboard, of: Submission) -> Row:
