@@ -9,6 +9,7 @@ from benchmarks.concurrency import measure_concurrency
 from benchmarks.judging import measure_judging
 from benchmarks.metrics import measure_metrics
 from benchmarks.report import report
+from benchmarks.scoring import measure_scoring
 from benchmarks.wire import measure_wire
 from sandbox.docker_driver import DockerDriver
 from sandbox.rundir import RunDir, default_run_dir
@@ -17,7 +18,13 @@ from sandbox.rundir import RunDir, default_run_dir
 def main() -> int:
     """Measures, reports, and says whether every bound holds."""
     driver = DockerDriver(RunDir(default_run_dir()))
-    figures = [*measure_wire(driver), *measure_judging(driver), *measure_metrics(), *measure_concurrency()]
+    figures = [
+        *measure_wire(driver),
+        *measure_judging(driver),
+        *measure_metrics(),
+        *measure_scoring(),
+        *measure_concurrency(),
+    ]
     return 0 if report(figures, Path("var/bench.json")) else 1
 
 

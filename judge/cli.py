@@ -51,7 +51,7 @@ app = typer.Typer(
     "wrong usage, a broken setting, suite or data set, or a missing one; 3 this machine is at fault; 130 stopped.",
 )
 app.add_typer(data_app, name="data", help="Data sets: import, list, verify.")
-app.add_typer(score_app, name="score", help="Scores of published tables.")
+app.add_typer(score_app, name="score", help="Scores: of what was judged, of published tables.")
 app.add_typer(site_app, name="site", help="The leaderboard's pages: build, serve.")
 
 app.command("plan")(plan_command)

@@ -1,4 +1,4 @@
-"""`judge score`: metrics to scores, on their own: published tables, beside which judged models can be shown."""
+"""`judge score`: metrics to scores: of what was judged, and of published tables to show beside it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ import typer
 
 from judge.config import UsageError
 from judge.plan_cli import Json
+from judge.score_suite_cli import suite_command
 from scoring import Release, Term, load_release, packaged_releases
 from scoring.lambench.published import PublishedScores, rounded, score_published
 from scoring.lambench.published_config import Read, release_from_config
 from submissions.tables import plain_table, table_console
 
 app = typer.Typer(no_args_is_help=True)
-
-
-@app.callback()
-def common() -> None:
-    """Scores of tables that are already there."""
+app.command("suite")(suite_command)
 
 
 @app.command("lambench")

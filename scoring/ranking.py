@@ -1,10 +1,13 @@
-"""Who stands where: by force-field error, then property error; incomplete entries are not ranked."""
+"""Who stands where: by force-field error, then property error; or by one score, under many alternatives at once."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class Entry(NamedTuple):
@@ -40,6 +43,21 @@ def ranking(entries: Sequence[Entry]) -> list[Placed]:
         else:
             placed.append(Placed(entry.key, place))
     return placed
+
+
+def ranks(values: NDArray[np.float64], *, lower_is_better: bool) -> NDArray[np.int64]:
+    """(M, ...) the rank of each of M models among them, from 1; equal values share one (1, 1, 3), NaN is last.
+
+    Args:
+        values: (M, ...) a score of each model, under as many alternatives as one likes.
+    """
+    cost = costs(values, lower_is_better=lower_is_better)
+    return np.array([1 + (cost < own).sum(axis=0) for own in cost], np.int64)
+
+
+def costs(values: NDArray[np.float64], *, lower_is_better: bool) -> NDArray[np.float64]:
+    """The same scores, so that less is better and NaN is infinite."""
+    return np.where(np.isnan(values), np.inf, values if lower_is_better else -values)
 
 
 def _scores(entry: Entry) -> tuple[float, float]:

@@ -1,0 +1,160 @@
+"""`judge score suite`: the scores of what was judged, how firm they are, and how each scheme adds them up."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from judge.board import Leaderboard, Row
+from judge.config import load_settings
+from judge.evaluate import current_results
+from judge.explain_cli import number_text, scores_of
+from judge.plan_cli import Json, SuiteName
+from judge.stored_board import read_board
+from scoring import Term
+from scoring.intervals import Interval, Uncertainty
+from submissions.store import open_store
+from submissions.tables import plain_table, table_console
+from tasks.suite import load_suite
+
+_KEYS = {
+    "force-field": "force_field",
+    "property": "property_error",
+    "efficiency": "efficiency",
+    "instability": "instability",
+}
+
+
+def suite_command(
+    suite: SuiteName = None,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="as each scheme itself adds up, in place of corrected")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """What was judged, by every scheme: scores with 95 % intervals, ranks, and how far ranks would move."""
+    settings = load_settings()
+    chosen = load_suite(suite or settings.suite)
+
+    def complain(problem: str) -> None:
+        print(f"left out: {problem}", file=sys.stderr)
+
+    board = read_board(open_store(settings.store), chosen, complain, current_results(settings, chosen))
+    if as_json:
+        release = board.published if as_published else board.release
+        models = {row.submission.id: _as_data(board, row, as_published) for row in board.rows}
+        said = {"suite": chosen.name, "release": release.name, "variant": release.variant, "models": models}
+        print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    if not board.rows:
+        print(f"No submission in {settings.store} yet: lambench-submit IMAGE")
+        return
+    _print_scores(board, as_published)
+    if not as_published:
+        _print_firmness(board)
+
+
+def _as_data(board: Leaderboard, row: Row, as_published: bool) -> dict[str, object]:
+    key = row.submission.id
+    scores: dict[str, object] = {}
+    for name, term in scores_of(row, as_published).items():
+        said: dict[str, object] = {"value": _finite(term.value), "covered": term.covered, "total": term.total}
+        for bound, value in (("at_worst", term.at_worst), ("at_best", term.at_best)):
+            if value is not None:
+                said[bound] = _finite(value)
+        found = None if as_published else _uncertainty(board, name, key)
+        if found is not None:
+            said |= {"interval": _pair(found.score), "rank": found.rank, "rank_interval": _pair(found.rank_interval)}
+            said["tied_group"] = found.group
+        scores[name] = said | ({} if as_published else _moves(board, name, key))
+    return {"name": row.submission.card.name, "rank": row.rank, "scores": scores}
+
+
+def _moves(board: Leaderboard, name: str, key: str) -> dict[str, object]:
+    """The rank under random weights, and without single tasks."""
+    score, found = _KEYS.get(name, ""), dict[str, object]()
+    under = board.firmness.weights.get(score, {}).get(key)
+    if under is not None:
+        found["rank_under_random_weights"] = {
+            "5%": under.low,
+            "95%": under.high,
+            "best": under.best,
+            "worst": under.worst,
+        }
+    without = board.firmness.without.get(score, {}).get(key)
+    if without is not None:
+        found["rank_without"] = dict(without.without)
+    return found
+
+
+def _uncertainty(board: Leaderboard, name: str, key: str) -> Uncertainty | None:
+    return board.firmness.intervals.get(_KEYS.get(name, ""), {}).get(key)
+
+
+def _print_scores(board: Leaderboard, as_published: bool) -> None:
+    found = {row.submission.id: scores_of(row, as_published) for row in board.rows}
+    names = list(dict.fromkeys(name for terms in found.values() for name in terms))
+    release = board.published if as_published else board.release
+    table = plain_table("rank", "model", *names, numbers=("rank", *names), title=release.title)
+    for row in board.rows:
+        terms = found[row.submission.id]
+        shown = [
+            _cell(terms.get(name), None if as_published else _uncertainty(board, name, row.submission.id))
+            for name in names
+        ]
+        table.add_row("–" if row.rank is None else str(row.rank), escape(row.submission.card.name), *shown)
+    table_console().print(table)
+
+
+def _cell(term: Term | None, found: Uncertainty | None) -> str:
+    if term is None:
+        return ""
+    text = number_text(term.value)
+    further = term.at_worst if term.at_worst is not None else term.at_best
+    if further is not None:
+        text += f" (up to {number_text(further)})"
+    if found is not None and found.score.known:
+        text += f" [{number_text(found.score.low)}, {number_text(found.score.high)}]"
+    return text
+
+
+def _print_firmness(board: Leaderboard) -> None:
+    """How ranks move, by the first score that ranks."""
+    score = next((s for s in ("force_field", "property_error") if board.firmness.weights.get(s)), None)
+    if score is None:
+        return
+    label = {own: name for name, own in _KEYS.items()}[score]
+    columns = ("rank", "95 % interval", "tied group", "random weights (5–95 %)", "without one task")
+    table = plain_table("model", *columns, numbers=columns, title=f"How firm the ranks by {label} error are")
+    for row in board.ranked:
+        key = row.submission.id
+        found, under = board.firmness.intervals[score][key], board.firmness.weights[score][key]
+        ranks = board.firmness.without[score][key].without.values()
+        table.add_row(
+            escape(row.submission.card.name),
+            str(found.rank),
+            _range(found.rank_interval.low, found.rank_interval.high),
+            str(found.group),
+            _range(under.low, under.high),
+            _range(min(ranks, default=math.nan), max(ranks, default=math.nan)),
+        )
+    table_console().print(table)
+
+
+def _range(low: float, high: float) -> str:
+    if math.isnan(low):
+        return "–"
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+
+
+def _pair(interval: Interval) -> list[float] | None:
+    return [interval.low, interval.high] if math.isfinite(interval.low) and math.isfinite(interval.high) else None
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,237 @@
+"""Intervals of scores, ranks and tie groups: by hand where one can, against statistics where one must."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from scoring.bootstrap import draw_units, pools, resample
+from scoring.clusters import ClusterSums
+from scoring.errors import ScoringError
+from scoring.intervals import Interval, Over, Uncertainty, bootstrapped, middle, tie_groups, uncertainty
+from scoring.ranking import ranks
+from scoring.term import Evidence
+from scoring.tree import Float, How, Leaf, Node
+
+B = 1000
+NAMES = tuple("abcdefghij")
+TASKS = ("t1", "t2", "t3")
+DIFFICULTY = np.random.default_rng(5).gamma(1.0, 1.0, (len(TASKS), len(NAMES)))
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(11)
+
+
+def stats(errors: Float) -> list[ClusterSums]:
+    """From errors (tasks, clusters)."""
+    return [ClusterSums(t, "mae", NAMES, own, np.ones(len(own))) for t, own in zip(TASKS, errors, strict=False)]
+
+
+def leaf(task: str, value: float | None, unit: str = "eV") -> Node:
+    return Node(task, "", unit=task, leaf=Leaf(Evidence(task, "mae", value, unit), lambda raw: raw))
+
+
+def tree(found: list[ClusterSums], *, pool: bool = True) -> Node:
+    return Node("error", "", parts=tuple(leaf(s.task, s.value) for s in found), pool=pool, absent=1.0)
+
+
+def board(*models: Float) -> dict[str, Uncertainty]:
+    found = {f"m{i}": stats(errors) for i, errors in enumerate(models)}
+    return bootstrapped({m: tree(s) for m, s in found.items()}, found, B, rng(), lower_is_better=True)
+
+
+def overlap(a: Interval, b: Interval) -> bool:
+    return a.low <= b.high and b.low <= a.high
+
+
+def test_a_constant_difference_separates_models_whose_intervals_overlap() -> None:
+    result = board(DIFFICULTY, DIFFICULTY + 0.05)
+    assert overlap(result["m0"].score, result["m1"].score)
+    assert [result[m].group for m in ("m0", "m1")] == [1, 2]
+    assert [result[m].rank_interval[:2] for m in ("m0", "m1")] == [(1, 1), (2, 2)]
+
+
+def test_the_same_difference_with_noise_ties() -> None:
+    noise = np.random.default_rng(1).normal(size=DIFFICULTY.shape)
+    result = board(DIFFICULTY, DIFFICULTY + 0.05 + noise - noise.mean())
+    assert [result[m].rank for m in ("m0", "m1")] == [1, 2]
+    assert [result[m].group for m in ("m0", "m1")] == [1, 1]
+    assert [result[m].rank_interval[:2] for m in ("m0", "m1")] == [(1, 2), (1, 2)]
+
+
+def test_equal_models_share_rank_and_group() -> None:
+    result = board(DIFFICULTY, DIFFICULTY, DIFFICULTY + 1)
+    assert [r.rank for r in result.values()] == [1, 1, 3]
+    assert [r.group for r in result.values()] == [1, 1, 2]
+    assert result["m1"].rank_interval[:2] == (1, 1)
+
+
+def test_order_and_company_of_models_change_no_interval() -> None:
+    found = {f"m{i}": stats(DIFFICULTY + i) for i in range(3)}
+    trees = {m: tree(s) for m, s in found.items()}
+    all_of = bootstrapped(trees, found, B, rng(), lower_is_better=True)
+    turned = {m: trees[m] for m in reversed(trees)}
+    assert bootstrapped(turned, found, B, rng(), lower_is_better=True) == all_of
+    alone = bootstrapped({"m1": trees["m1"]}, {"m1": found["m1"]}, B, rng(), lower_is_better=True)["m1"]
+    assert (alone.nodes, alone.metrics) == (all_of["m1"].nodes, all_of["m1"].metrics)
+
+
+def test_every_metric_domain_and_score_has_the_interval_of_its_resamples() -> None:
+    found = stats(DIFFICULTY)
+    first, second, third = (leaf(own.task, own.value) for own in found)
+    domains = (
+        Node("d1", "", parts=(first, second), pool=True, how=How.LOGARITHMIC_MEAN),
+        Node("d2", "", parts=(third,), pool=True),
+    )
+    root = Node("error", "", parts=domains)
+    metrics, units = resample({"m": found}, B, rng()), draw_units(pools([root]), B, rng())
+    result = uncertainty({"m": root}, metrics, units, lower_is_better=True)["m"]
+    t1, t2, t3 = (metrics["m"][t, "mae"] for t in TASKS)
+    d1 = np.exp((units["t1"] * np.log(t1) + units["t2"] * np.log(t2)) / 2)
+    expected = {
+        ("error",): (d1 + t3) / 2,
+        ("error", "d1"): d1,
+        ("error", "d2"): t3,
+        ("error", "d1", "t1"): t1,
+        ("error", "d1", "t2"): t2,
+        ("error", "d2", "t3"): t3,
+    }
+    assert set(result.nodes) == set(expected)
+    for path, values in expected.items():
+        ordered = np.sort(values)
+        assert result.nodes[path][:2] == pytest.approx((ordered[24], ordered[975])), path
+    assert result.score == result.nodes[("error",)]
+    assert result.metrics["t1", "mae"][:2] == result.nodes[("error", "d1", "t1")][:2]
+    assert [result.nodes[p].n_held for p in (("error",), ("error", "d1"), ("error", "d2"))] == [1, 0, 1]
+
+
+def test_what_is_drawn_can_be_chosen() -> None:
+    same = np.broadcast_to(np.array([[1.0], [2.0], [6.0]]), DIFFICULTY.shape)
+    found = {"m": stats(same)}
+    trees = {"m": tree(found["m"])}
+    runs = {o: bootstrapped(trees, found, B, rng(), lower_is_better=True, over=o)["m"] for o in Over}
+    assert runs[Over.CLUSTERS].score[:2] == pytest.approx((3, 3))  # no spread within a test set
+    assert runs[Over.TEST_SETS].score[:2] == (1, 6)
+    assert runs[Over.BOTH].score[:2] == pytest.approx((1, 6))
+    assert not runs[Over.TEST_SETS].metrics["t1", "mae"].known
+    assert not runs[Over.TEST_SETS].nodes["error", "t1"].known
+    assert {run.score.n_held for run in runs.values()} == {0}
+
+
+def test_both_covers_the_mean_of_few_test_sets_where_either_alone_does_not() -> None:
+    """200 boards of 6 test sets that vary about a true mean of 0, of 8 clusters that vary about their set's."""
+    draw, names = np.random.default_rng(2), tuple("abcdefgh")
+    hits = dict.fromkeys(Over, 0)
+    for _ in range(200):
+        errors = draw.normal(size=(6, 1)) + 1.5 * draw.normal(size=(6, 8))
+        found = [ClusterSums(f"t{i}", "mae", names, own, np.ones(8)) for i, own in enumerate(errors)]
+        root, seed = tree(found), np.random.default_rng(int(draw.integers(2**32)))
+        metrics, units = resample({"m": found}, 200, seed), draw_units(pools([root]), 200, seed)
+        for over in Over:
+            interval = uncertainty({"m": root}, metrics, units, lower_is_better=True, over=over)["m"].score
+            hits[over] += interval.low <= 0 <= interval.high
+    coverage = {over: n / 200 for over, n in hits.items()}
+    assert 0.92 <= coverage[Over.BOTH] <= 0.99
+    assert coverage[Over.CLUSTERS] < 0.85
+    assert coverage[Over.TEST_SETS] < 0.92
+
+
+def test_one_cluster_and_one_test_set_have_no_interval_and_separate_nothing() -> None:
+    found = {m: [ClusterSums("t1", "mae", ("a",), np.array([v]), np.ones(1))] for m, v in (("good", 0.1), ("bad", 9.0))}
+    trees = {m: tree(s) for m, s in found.items()}
+    result = bootstrapped(trees, found, B, rng(), lower_is_better=True)
+    for model in ("good", "bad"):
+        own = result[model]
+        assert not own.score.known
+        assert not own.metrics["t1", "mae"].known
+        assert not own.rank_interval.known
+        assert own.score.n_held == 2  # the metric and the pool
+        assert own.group == 1
+    assert [result[m].rank for m in ("good", "bad")] == [1, 2]
+
+
+def test_a_metric_that_is_held_is_counted() -> None:
+    found = stats(DIFFICULTY)[:2]
+    trees = {"m": tree(found, pool=False)}
+    result = bootstrapped(trees, {"m": found[:1]}, B, rng(), lower_is_better=True)["m"]
+    assert result.score.known
+    assert result.score.n_held == 1
+    assert math.isnan(result.metrics["t2", "mae"].low)
+
+
+def test_a_model_without_a_score_has_neither_rank_nor_group() -> None:
+    found = {"a": stats(DIFFICULTY), "none": []}
+    trees = {"a": tree(found["a"]), "none": Node("error", "", parts=tuple(leaf(t, None) for t in TASKS), absent=1.0)}
+    result = bootstrapped(trees, found, B, rng(), lower_is_better=True)
+    assert (result["none"].rank, result["none"].group) == (None, None)
+    assert not result["none"].score.known
+    assert not result["none"].rank_interval.known
+    assert (result["a"].rank, result["a"].group) == (1, 1)
+    assert uncertainty({}, {}, {}, lower_is_better=True) == {}
+
+
+def test_statistics_in_another_unit_than_the_metric_are_refused() -> None:
+    found = stats(DIFFICULTY)
+    other = [ClusterSums(s.task, s.metric, s.clusters, s.sums, s.counts, scale=1000.0) for s in found]
+    with pytest.raises(ScoringError, match=r"task t1: mae of model m: clusters give .* eV; same unit"):
+        bootstrapped({"m": tree(found)}, {"m": other}, B, rng(), lower_is_better=True)
+    missing = Node("error", "", parts=(leaf("t1", None),))
+    with pytest.raises(ScoringError, match="the metric is nan"):
+        bootstrapped({"m": missing}, {"m": found}, B, rng(), lower_is_better=True)
+
+
+def test_tie_groups_by_hand() -> None:
+    """b is within the leader's reach. c is within b's but not the leader's: it leads. d is within c's; a's is past."""
+    drawn = {
+        "a": np.array([1.0, 1.0, 1.0]),
+        "b": np.array([0.9, 1.1, 1.7]),
+        "c": np.array([1.4, 1.5, 1.6]),
+        "d": np.array([0.5, 2.0, 3.0]),
+        "e": np.array([5.0, 5.0, 5.0]),
+    }
+    scores = {"d": 1.9, "c": 1.5, "a": 1.0, "b": 1.2, "e": 5.0, "none": math.nan}
+    assert tie_groups(scores, drawn, lower_is_better=True) == (("a", "b"), ("c", "d"), ("e",))
+    mirrored = {m: -v for m, v in drawn.items()}
+    assert tie_groups({m: -s for m, s in scores.items()}, mirrored, lower_is_better=False) == (
+        ("a", "b"),
+        ("c", "d"),
+        ("e",),
+    )
+    held = {m: v for m, v in drawn.items() if m != "e"}
+    assert tie_groups(scores, held, lower_is_better=True) == (("a", "b"), ("c", "d", "e"))
+
+
+def test_a_difference_between_two_infinite_errors_is_none() -> None:
+    drawn = {"a": np.array([1.0, np.inf, np.nan]), "b": np.array([2.0, np.nan, np.inf])}
+    assert tie_groups({"a": 1.0, "b": 2.0}, drawn, lower_is_better=True) == (("a", "b"),)
+    finite = {model: values[:1] for model, values in drawn.items()}
+    assert tie_groups({"a": 1.0, "b": 2.0}, finite, lower_is_better=True) == (("a",), ("b",))
+
+
+def test_ranks_share_and_leave_missing_scores_last() -> None:
+    values = np.array([[2.0, math.nan], [1.0, 4.0], [2.0, 3.0], [math.nan, math.nan]])
+    assert ranks(values, lower_is_better=True).T.tolist() == [[2, 1, 2, 4], [3, 2, 1, 3]]
+    assert ranks(values, lower_is_better=False).T.tolist() == [[1, 3, 1, 4], [3, 1, 2, 3]]
+
+
+def test_the_middle_needs_no_interpolation() -> None:
+    assert [float(b) for b in middle(np.arange(1000.0)[::-1], 0.95)] == [24, 975]
+    assert [float(b) for b in middle(np.array([1.0, np.inf, np.nan, 2.0]), 0.95)] == [1, math.inf]
+    assert np.isnan(middle(np.array([np.nan, np.nan]), 0.95)).all()
+    for level in (0.0, 1.0, math.nan, 95.0):
+        with pytest.raises(ScoringError, match="level"):
+            middle(np.arange(3.0), level)
+
+
+@given(arrays(np.float64, st.integers(1, 60), elements=st.floats(-1e6, 1e6)), st.floats(0.5, 0.99))
+def test_the_middle_holds_at_least_its_level(values: Float, level: float) -> None:
+    low, high = middle(values, level)
+    assert np.mean((low <= values) & (values <= high)) >= level - 1e-12
+    wider = middle(values, (1 + level) / 2)
+    assert wider[0] <= low <= high <= wider[1]
