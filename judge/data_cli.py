@@ -12,7 +12,7 @@ from rich.markup import escape
 from judge import import_options as opt
 from judge.config import load_settings
 from judge.data_import import Made, by_label_set, import_dataset
-from judge.data_summary import summary_lines
+from judge.data_summary import cluster_lines, summary_lines
 from judge.data_verify import few_frames, verify_against
 from sandbox.driver import DriverName
 from submissions.progress import Reporter
@@ -88,7 +88,7 @@ def import_command(
 def _look_over(made: Made, path: Path, trust_ranges: bool) -> None:
     """Prints what was found, and refuses what is impossible unless it is trusted."""
     found = summarise(made.dataset)
-    for line in summary_lines(found, made.unused):
+    for line in (*summary_lines(found, made.unused), *cluster_lines(made.dataset)):
         print(line)
     if found.impossible and not trust_ranges:
         others = f" (and {len(found.impossible) - 1} more, above)" if len(found.impossible) > 1 else ""

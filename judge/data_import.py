@@ -15,7 +15,7 @@ from tasks.dataset import Dataset, DatasetError
 from tasks.deepmd import Column, read_deepmd
 from tasks.importers import read_structures
 from tasks.label_units import EXAMPLE, parse_units
-from tasks.labelled_import import Imported, Source, labelled_dataset
+from tasks.labelled_import import Imported, Source, cluster_field, labelled_dataset
 from tasks.phonopy_files import import_phonopy
 from tasks.predictions import ALL_PROPERTIES
 from tasks.reactions import import_reactions
@@ -33,7 +33,7 @@ class Made(NamedTuple):
 
 
 def import_dataset(format: Format, path: Path, options: Options) -> Made:
-    """The data set that `path` holds.
+    """The data set that `path` holds. Prints its clusters: how many, how large, and whether they are few.
 
     Raises:
         DatasetError: one line that names the option, or file and field.
@@ -107,14 +107,20 @@ def _import_ase(format: Format, path: Path, card: Card, options: Options) -> Mad
     if not options.units:
         raise DatasetError(f"--units: is missing: {format} does not state its units; say {EXAMPLE}")
 
+    field = cluster_field(options.cluster or "none")
+
     def read(source: Path, label_set: str) -> Imported:
-        return read_structures(source, parse_units(options.also_units.get(label_set, options.units)), format)
+        units = parse_units(options.also_units.get(label_set, options.units))
+        own = field if label_set == options.label_set else ""  # clusters are of the structures, not of their labels
+        return read_structures(source, units, format, cluster_field=own)
 
     return _labelled(path, card, options, read)
 
 
 def _import_deepmd(format: Format, path: Path, card: Card, options: Options) -> Made:
     """Labelled frames of DeePMD systems, whose format states its units."""
+    if cluster_field(options.cluster or "none"):
+        raise DatasetError(f"--cluster: {options.cluster} is not for deepmd, which has no info: say group, its systems")
     columns = _words(options.fparam)
     for column in columns:
         if column not in COLUMNS or (columns.count(column) > 1 and column != "other"):

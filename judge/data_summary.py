@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from statistics import median
 
 from ase.units import GPa
 
+from tasks.dataset import Dataset
 from tasks.import_summary import ImportSummary, LabelSummary, Span
+
+# Of fewer, the spread itself is hardly known.
+FEW_CLUSTERS = 10
+
+
+def cluster_lines(dataset: Dataset) -> list[str]:
+    """How many clusters are resampled, of which sizes, and what makes them; a second line where they are few.
+
+    Clusters are of items where there are any, else of frames.
+    """
+    items = [item.cluster or item.id for several in dataset.table.items.values() for item in several]
+    what, column = ("items", "") if items else ("frames", dataset.card.cluster_column)
+    sizes = Counter(items or dataset.clusters).values()
+    by = f" (by {column})" if column else ""
+    alone = max(sizes) == 1
+    text = "each its own" if alone else f"median {median(sizes):g} {what}, largest {max(sizes)}"
+    lines = [f"clusters of {what}{by}: {len(sizes)}, {text}"]
+    if len(sizes) == 1:
+        lines.append("DOUBTFUL  clusters: there is one alone: it cannot be resampled, and intervals will be too narrow")
+    elif len(sizes) < FEW_CLUSTERS:
+        lines.append(f"DOUBTFUL  clusters: {len(sizes)} are fewer than {FEW_CLUSTERS}: intervals will be wide")
+    return lines
 
 
 def summary_lines(found: ImportSummary, unused: Mapping[str, int]) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 import typer
 
 from tasks.card import Domain
-from tasks.labelled_import import ClusterBy
 
 Format = Literal["extxyz", "traj", "db", "deepmd", "reactions", "scans", "crystals", "phonopy", "structures"]
 
@@ -34,7 +33,7 @@ class Options:
     fparam: str
     multiplicity: int | None
     without: str
-    cluster: ClusterBy | None
+    cluster: str | None
     temperature: float | None
     mesh: float | None
     also: Mapping[str, str]
@@ -53,7 +52,10 @@ _UNITS = (
     "of extxyz, traj and db, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list as "
     "energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar (minus: positive in compression)"
 )
-_CLUSTER = "frames that are correlated: those of one composition, of one group (deepmd: of one system), or none"
+_CLUSTER = (
+    "frames that are correlated: those of one composition, of one group (deepmd: of one system), "
+    "of one value of a field that extxyz, traj or db has in info, as info:trajectory, or none (default)"
+)
 _ALSO_THEORY = "--theory of another level; for reactions, scans and crystals, whose files hold it, this alone"
 
 FormatArgument = Annotated[Format, typer.Argument(metavar="FORMAT", help=_FORMATS)]
@@ -77,7 +79,7 @@ Units = Annotated[str, typer.Option(help=_UNITS)]
 Fparam = Annotated[str, typer.Option(help="deepmd: the columns of fparam.npy, as charge,multiplicity,other")]
 Multiplicity = Annotated[int | None, typer.Option(min=1, help="2S+1 of every molecule that states none")]
 Without = Annotated[str, typer.Option(help="labels to leave out: energy, forces, stress, with commas")]
-Cluster = Annotated[ClusterBy | None, typer.Option(help=_CLUSTER)]
+Cluster = Annotated[str | None, typer.Option(metavar="composition|group|info:FIELD|none", help=_CLUSTER)]
 
 Temperature = Annotated[float | None, typer.Option(min=1, help="phonopy: K of the sums (default 300)")]
 Mesh = Annotated[float | None, typer.Option(min=1, help="phonopy: length of the mesh of wave vectors, Å (default 100)")]

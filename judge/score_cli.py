@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from judge.config import UsageError
+from judge.json_file import read_json
 from judge.plan_cli import Json
+from judge.score_files_cli import ml_peg_command, mlipaudit_command
 from judge.score_suite_cli import suite_command
 from scoring import Release, Term, load_release, packaged_releases
 from scoring.lambench.published import PublishedScores, rounded, score_published
@@ -21,6 +24,8 @@ from submissions.tables import plain_table, table_console
 
 app = typer.Typer(no_args_is_help=True)
 app.command("suite")(suite_command)
+app.command("ml-peg")(ml_peg_command)
+app.command("mlipaudit")(mlipaudit_command)
 
 
 @app.command("lambench")
@@ -39,9 +44,9 @@ def lambench(
     if (config is None) == (release is None):
         known = ", ".join(name for name in packaged_releases() if name != "corrected")
         raise UsageError(f"say which formula: --config CONFIG.JSON, or --release with one of {known}")
-    read = release_from_config(_read_json(config), config.name) if config else Read(load_release(release or ""), ())
+    read = release_from_config(read_json(config), config.name) if config else Read(load_release(release or ""), ())
     rules = read.release.corrected() if corrected else read.release
-    scores = score_published(rules, _read_json(raw))
+    scores = score_published(rules, read_json(raw))
     if as_json:
         models = {name: _as_data(rules, model) for name, model in scores.items()}
         said = {"release": rules.name, "variant": rules.variant, "models": models, "notes": list(read.notes)}
@@ -96,7 +101,7 @@ def _print_table(release: Release, scores: Mapping[str, PublishedScores]) -> Non
     for name, model in scores.items():
         bound = "≥ " if model.is_lower_bound and model.stability.value is not None else ""
         table.add_row(
-            name,
+            escape(name),
             _text(model.force_field.value),
             _text(model.property_error.value),
             _text(model.efficiency.value),
@@ -107,28 +112,3 @@ def _print_table(release: Release, scores: Mapping[str, PublishedScores]) -> Non
 
 def _text(value: float | None) -> str:
     return "–" if value is None or not math.isfinite(value) else f"{value:.3f}"
-
-
-def _read_json(path: Path) -> object:
-    """The content of a JSON file.
-
-    Raises:
-        UsageError: it cannot be read, or is not JSON.
-    """
-    try:
-        content: object = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_each_named_once)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is not JSON: {error}") from None
-    return content
-
-
-def _each_named_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    # JSON's reader would keep the last of two models of one name, and say nothing.
-    found: dict[str, object] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"{name!r} is named twice")
-        found[name] = value
-    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from typing import Annotated
 
 import typer
@@ -12,21 +11,27 @@ from rich.markup import escape
 
 from judge.board import Leaderboard, Row
 from judge.config import load_settings
-from judge.evaluate import current_results
-from judge.explain_cli import number_text, scores_of
+from judge.explain_cli import (
+    EFFICIENCY,
+    FORCE_FIELD,
+    INSTABILITY,
+    PROPERTY,
+    board_for_command,
+    number_text,
+    scores_of,
+    value_text,
+)
 from judge.plan_cli import Json, SuiteName
-from judge.stored_board import read_board
 from scoring import Term
 from scoring.intervals import Interval, Uncertainty
-from submissions.store import open_store
 from submissions.tables import plain_table, table_console
-from tasks.suite import load_suite
 
+# By the name of a score here, that in `judge.board.Firmness`.
 _KEYS = {
-    "force-field": "force_field",
-    "property": "property_error",
-    "efficiency": "efficiency",
-    "instability": "instability",
+    FORCE_FIELD: "force_field",
+    PROPERTY: "property_error",
+    EFFICIENCY: "efficiency",
+    INSTABILITY: "instability",
 }
 
 
@@ -39,16 +44,11 @@ def suite_command(
 ) -> None:
     """What was judged, by every scheme: scores with 95 % intervals, ranks, and how far ranks would move."""
     settings = load_settings()
-    chosen = load_suite(suite or settings.suite)
-
-    def complain(problem: str) -> None:
-        print(f"left out: {problem}", file=sys.stderr)
-
-    board = read_board(open_store(settings.store), chosen, complain, current_results(settings, chosen))
+    board = board_for_command(settings, suite)
     if as_json:
         release = board.published if as_published else board.release
         models = {row.submission.id: _as_data(board, row, as_published) for row in board.rows}
-        said = {"suite": chosen.name, "release": release.name, "variant": release.variant, "models": models}
+        said = {"suite": board.suite.name, "release": release.name, "variant": release.variant, "models": models}
         print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
         return
     if not board.rows:
@@ -70,7 +70,7 @@ def _as_data(board: Leaderboard, row: Row, as_published: bool) -> dict[str, obje
         found = None if as_published else _uncertainty(board, name, key)
         if found is not None:
             said |= {"interval": _pair(found.score), "rank": found.rank, "rank_interval": _pair(found.rank_interval)}
-            said["tied_group"] = found.group
+            said |= {"tied_group": found.group, "not_resampled": found.score.n_held}
         scores[name] = said | ({} if as_published else _moves(board, name, key))
     return {"name": row.submission.card.name, "rank": row.rank, "scores": scores}
 
@@ -114,10 +114,7 @@ def _print_scores(board: Leaderboard, as_published: bool) -> None:
 def _cell(term: Term | None, found: Uncertainty | None) -> str:
     if term is None:
         return ""
-    text = number_text(term.value)
-    further = term.at_worst if term.at_worst is not None else term.at_best
-    if further is not None:
-        text += f" (up to {number_text(further)})"
+    text = value_text(term)
     if found is not None and found.score.known:
         text += f" [{number_text(found.score.low)}, {number_text(found.score.high)}]"
     return text

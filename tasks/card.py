@@ -13,6 +13,9 @@ from tasks.complaint import one_line as one_line
 
 Domain = Literal["Inorganic Materials", "Molecules", "Catalysis"]
 UNITS: Mapping[str, str] = {"energy": "eV", "length": "Å", "forces": "eV/Å", "stress": "eV/Å³", "charge": "e"}
+# Frames of one value are correlated. `cluster` is whatever the table's column of that name holds; `composition` and
+# `info:FIELD` say what it holds.
+CLUSTER_COLUMN = r"^(group|cluster|composition|info:\S.*)$"
 DATASET_NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -70,7 +73,9 @@ class Card(Entry):
         periodic: whether every structure is periodic in all three directions.
         units: of every number in the files; there is one choice only, stated so that nobody need guess.
         public_since: the date since which the structures and labels are public, or empty if they are not.
-        cluster_column: which column of `table.json` groups frames that are correlated; None: each stands for itself.
+        cluster_column: what frames that are correlated have in common: `group`, the column of `table.json`; or, in its
+            column `cluster`, their `composition`, the field `info:FIELD` of the imported file (`info:trajectory`), or
+            whatever its author put there (`cluster`). None: each stands for itself.
         baselines: by label set and metric, in the metric's unit: takes the place of the baseline that is computed.
         settings: by name, parameters of the kind that the references were made with: a task must have the same.
         sha256: of every other file of the dataset.
@@ -86,7 +91,7 @@ class Card(Entry):
     citation: str = ""
     licence: str = ""
     public_since: str = ""
-    cluster_column: Literal["group", "cluster"] | None = None
+    cluster_column: str | None = Field(default=None, pattern=CLUSTER_COLUMN)
     units: dict[str, str] = Field(default_factory=lambda: dict(UNITS))
     label_sets: dict[str, LabelSet] = Field(default_factory=dict)
     baselines: dict[str, dict[str, Positive]] = Field(default_factory=dict)
@@ -211,7 +216,7 @@ class Table(Entry):
     Args:
         id: by structure: its name, each once.
         group: by structure: what it is reported under.
-        cluster: by structure: those of one cluster are correlated.
+        cluster: by structure: those of one cluster are correlated, if the card says so.
         differences: items of the kind *energy differences*.
         curves: items of the kind *equation of state*.
         scans: items of the kind *energy profiles*.

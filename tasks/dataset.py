@@ -129,11 +129,14 @@ class Dataset:
         """By metric: what the card states in place of a computed baseline."""
         return self.card.baselines.get(self.label_set(label_set), {})
 
-    @property
+    @cached_property
     def clusters(self) -> tuple[str, ...]:
-        """By structure: those of one cluster are correlated."""
+        """By structure: those of one cluster are correlated; one without a name in the card's column has its own."""
         column = self.card.cluster_column
-        return self.table.id if column is None else self.table.group if column == "group" else self.table.cluster
+        if column is None:
+            return self.table.id
+        names = self.table.group if column == "group" else self.table.cluster
+        return tuple(name or own for name, own in zip(names, self.table.id, strict=True))
 
     @property
     def frames_sha256(self) -> str:

@@ -35,6 +35,11 @@ STATE_IN: Mapping[str, str] = {
     "traj": "set info['multiplicity'] before writing",
     "db": "write multiplicity= as a key-value pair of its row",
 }
+# By format, where not extended XYZ: how a field of `info` is stated.
+FIELD_IN: Mapping[str, str] = {
+    "traj": "set info['{field}'] before writing",
+    "db": "write {field}= as a key-value pair of its row",
+}
 # ASE's readers raise whatever they stumble over.
 READER_ERRORS = (
     OSError,
@@ -65,7 +70,7 @@ def import_frames(path: Path, card: Card, units: LabelUnits = ASE_UNITS, format:
 
 
 def read_structures(
-    path: Path, units: LabelUnits = ASE_UNITS, format: str | None = None, named: bool = False
+    path: Path, units: LabelUnits = ASE_UNITS, format: str | None = None, named: bool = False, cluster_field: str = ""
 ) -> Imported:
     """Structures and labels of a file that ASE can read.
 
@@ -75,6 +80,7 @@ def read_structures(
 
     Args:
         named: whether each structure must have a name of its own, as those do that a table refers to.
+        cluster_field: of `info`, whose text is the structure's cluster, such as its trajectory; empty: none is.
 
     Raises:
         DatasetError: as in `import_frames`.
@@ -86,6 +92,7 @@ def read_structures(
     elif len(set(names)) < len(names):
         names = tuple(f"{name} #{i}" for i, name in enumerate(names))
     groups = tuple(str(atoms.info.get("group", "")) for atoms in structures)
+    clusters = _clusters(structures, cluster_field, path, format) if cluster_field else None
     length = units.factor("length", str(path))
     frames = Frames.concatenate([_frame(atoms, length, f"{path}: frame {i}") for i, atoms in enumerate(structures)])
     columns = [[_label(a, name, f"{path}: frame {i}") for i, a in enumerate(structures)] for name in _ROWS]
@@ -96,13 +103,36 @@ def read_structures(
     )
     labels = Labels(None if energy is None else energy[:, 0], forces, stress)
     state_in = STATE_IN.get(str(format), COMMENT_LINE)
-    return Imported(frames, labels, names, groups, unused_fields(structures), state_in)
+    unused = {name: n for name, n in unused_fields(structures).items() if name != cluster_field}
+    return Imported(frames, labels, names, groups, unused, state_in, clusters)
 
 
 def _name(atoms: Atoms, otherwise: str) -> str:
-    """As `info` has it; ASE reads `name=F` of a comment line as false."""
-    name = atoms.info.get("name", otherwise)
-    return str(name)[0] if isinstance(name, (bool, np.bool_)) else str(name)
+    return _text(atoms.info.get("name", otherwise))
+
+
+def _text(value: object) -> str:
+    """As it was written: ASE reads `name=F` of a comment line as false."""
+    return str(value)[0] if isinstance(value, (bool, np.bool_)) else str(value)
+
+
+def _clusters(structures: Sequence[Atoms], field: str, path: Path, format: str | None) -> tuple[str, ...]:
+    """By structure, the text of `info[field]`, which every one must have."""
+    write = FIELD_IN.get(str(format), "write {field}= in its comment line").format(field=field)
+    for i, atoms in enumerate(structures):
+        where = f"{path}: frame {i}: {field}"
+        if field not in atoms.info:
+            others = ", ".join(sorted(str(name) for name, value in atoms.info.items() if _can_name(value)))
+            has = f" (the frame has {others})" if others else ""
+            raise DatasetError(f"{where}: is missing{has}: {write}, as --cluster info:{field} needs it of every frame")
+        if not _can_name(atoms.info[field]):
+            raise DatasetError(f"{where}: cannot name a cluster: {write} as one word or number")
+    return tuple(_text(atoms.info[field]) for atoms in structures)
+
+
+def _can_name(value: object) -> bool:
+    """Whether `value` is text that is not blank, or a number. NaN is none: all that have no name would be one."""
+    return isinstance(value, (str, int, float, np.number, np.bool_)) and value == value and bool(str(value).strip())
 
 
 def _check_names(structures: Sequence[Atoms], names: Sequence[str], path: Path) -> None:

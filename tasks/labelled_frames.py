@@ -161,7 +161,7 @@ class LabelledFrames:
 
     name: str = "labelled_frames"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2
     parameters: type[Parameters] = LabelledFramesParameters
 
     def observe(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from ase.symbols import Symbols
@@ -19,7 +20,7 @@ from tasks.predictions import ALL_PROPERTIES, Labels, Properties
 
 # Structures of two label sets are the same within this [Å].
 SAME_WITHIN = 1e-6
-ClusterBy = Literal["composition", "group", "none"]
+CLUSTER_BY = ("composition", "group", "none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,7 @@ class Imported:
     Args:
         unused: numeric fields that were not read, by name, and how many frames have them.
         state_in: how the format states 2S+1; empty where it cannot.
+        cluster: by structure, the text of the field that was asked for; None where none was.
     """
 
     frames: Frames
@@ -37,10 +39,12 @@ class Imported:
     group: tuple[str, ...]
     unused: Mapping[str, int] = field(default_factory=dict)
     state_in: str = COMMENT_LINE
+    cluster: tuple[str, ...] | None = None
 
     def table(self, differences: Sequence[Difference] = ()) -> Table:
-        """The names and groups; each structure is its own cluster."""
-        return Table(id=self.id, group=self.group, cluster=self.id, differences=tuple(differences))
+        """The names, groups and clusters; each structure is its own cluster where no field names them."""
+        cluster = self.id if self.cluster is None else self.cluster
+        return Table(id=self.id, group=self.group, cluster=cluster, differences=tuple(differences))
 
     @property
     def has_labels(self) -> bool:
@@ -62,7 +66,7 @@ def labelled_dataset(
     also: Mapping[str, Source] | None = None,
     without: Properties = (),
     multiplicity: int | None = None,
-    cluster: ClusterBy = "none",
+    cluster: str = "none",
 ) -> Dataset:
     """A dataset of labelled frames: the labels of `found` as the card's default label set, those of `also` beside them.
 
@@ -71,11 +75,13 @@ def labelled_dataset(
         also: by label set; the same structures in the same order.
         without: labels that are left out of every label set.
         multiplicity: 2S+1 of every molecule that states none.
-        cluster: which frames are correlated: those of one composition, of one group, or none.
+        cluster: which frames are correlated: those of one `composition`, of one `group`, of one value of the field
+            that `found` was read with (`info:FIELD`), or `none`.
 
     Raises:
         DatasetError: a label set without labels; fewer than ten energies per element; a molecule without 2S+1;
-            structures that differ between label sets. The line names file, frame and field.
+            structures that differ between label sets; clusters by a field that was not read. The line names file,
+            frame and field.
     """
     found = replace(found, frames=with_multiplicity(found.frames, multiplicity))
     if card.default_label_set is None:
@@ -86,12 +92,28 @@ def labelled_dataset(
         sources[name] = source
     labels = {name: _labels(source, without) for name, source in sources.items()}
     check_multiplicity(found.frames, found.id, path, found.state_in)
-    columns = {"composition": "cluster", "group": "group", "none": None}
-    changes = {"periodic": bool(found.frames.periodic.all()), "cluster_column": columns[cluster]}
+    if cluster_field(cluster) and found.cluster is None:
+        raise DatasetError(f"{path}: --cluster {cluster}: the field was not read; say composition, group or none")
+    column = None if cluster == "none" else cluster
+    changes = {"periodic": bool(found.frames.periodic.all()), "cluster_column": column}
     table = found.table()
     if cluster == "composition":
         table = table.model_copy(update={"cluster": formulas(found.frames)})
     return Dataset(card.model_copy(update=changes), found.frames, table, labels)
+
+
+def cluster_field(cluster: str) -> str:
+    """The field that `cluster` names as `info:FIELD`; empty for `composition`, `group` and `none`.
+
+    Raises:
+        DatasetError: it is nothing of these.
+    """
+    named = re.fullmatch(r"info:(\S.*)", cluster)
+    if named is None and cluster not in CLUSTER_BY:
+        raise DatasetError(
+            f"--cluster: {cluster!r} must be {', '.join(CLUSTER_BY)} or info:FIELD, as in info:trajectory"
+        )
+    return "" if named is None else named[1]
 
 
 def _labels(source: Source, without: Properties) -> Labels:

@@ -67,6 +67,10 @@ def test_stated_units_are_those_of_the_data_set(place: World) -> None:
     np.testing.assert_allclose(labels.forces, np.concatenate([a.get_forces() for a in right]), atol=1e-6)
     np.testing.assert_allclose(labels.stress, [a.get_stress() for a in right], atol=1e-7)
     assert set(mine(place).clusters) == {"Pt8"}
+    assert mine(place).card.cluster_column == "composition"
+    assert "clusters of frames (by composition): 1, median 10 frames, largest 10" in out.splitlines()
+    alone = "DOUBTFUL  clusters: there is one alone: it cannot be resampled, and intervals will be too narrow"
+    assert alone in out.splitlines()
     largest = max(np.abs(a.get_stress()).max() for a in right) / units.GPa
     assert "10 structures of 8 atoms, 80 in all" in out
     assert "charge: 0 × 10; 2S+1: not stated × 10" in out
@@ -91,6 +95,14 @@ def test_stated_units_are_those_of_the_data_set(place: World) -> None:
         (("--units", "ase", "--also-theory", "PBE=words"), '--also: says nothing of PBE; say --also "PBE=PATH"'),
         (("--units", "ase", "--also", "EMT=x.xyz"), "--also…: EMT is --label-set itself; name another label set"),
         (("--units", "ase", "--also", "PBE=nowhere.xyz"), "nowhere.xyz: is not there"),
+        (
+            ("--units", "ase", "--cluster", "trajectory"),
+            "--cluster: 'trajectory' must be composition, group, none or info:FIELD, as in info:trajectory",
+        ),
+        (
+            ("--units", "ase", "--cluster", "info:run"),
+            "mine.extxyz: frame 0: run: is missing: write run= in its comment line, as --cluster info:run needs it of",
+        ),
     ],
 )
 def test_options_that_make_no_sense_are_refused(place: World, arguments: tuple[str, ...], says: str) -> None:
@@ -167,6 +179,9 @@ def test_deepmd_with_charges_in_fparam(place: World) -> None:
     assert "fparam.npy: what its columns are is not stated; say so, as in --fparam charge,multiplicity" in err
     status, _, err = run(*command, "--fparam", "charge,spin")
     assert "--fparam: 'spin': each column is charge, multiplicity or other, the first two once" in err
+    status, _, err = run(*command, "--cluster", "info:run")
+    assert status == 2
+    assert "--cluster: info:run is not for deepmd, which has no info: say group, its systems" in err
     status, _, err = run(*command, "--units", "ase")
     assert "--units: is not for deepmd, which states its units; leave it out" in err
     status, out, err = run(*command, "--fparam", "charge,multiplicity")
@@ -201,6 +216,29 @@ def test_fields_that_were_not_read_are_shown(place: World) -> None:
     assert status == 0, err
     assert "not used: enrgy (10 frames)" in out.splitlines()
     assert mine(place).labels().energy is None
+
+
+def test_a_field_names_the_trajectories_and_few_of_them_are_doubtful(place: World) -> None:
+    made = crystals()
+    for i, atoms in enumerate(made):
+        atoms.info["run"] = f"at {100 * (i // 4)} K"  # of 4, 4 and 2 frames
+    write("mine.extxyz", made)
+    write("other.extxyz", crystals())  # labels of another level need not say it again
+    also = ("--also", "PBE=other.extxyz")
+    status, out, err = run("import", "extxyz", "mine.extxyz", *NAMED, "--units", "ase", *also, "--cluster", "info:run")
+    assert status == 0, err
+    assert "clusters of frames (by info:run): 3, median 4 frames, largest 4" in out.splitlines()
+    assert "DOUBTFUL  clusters: 3 are fewer than 10: intervals will be wide" in out.splitlines()
+    assert mine(place).card.cluster_column == "info:run"
+    assert mine(place).clusters == ("at 0 K",) * 4 + ("at 100 K",) * 4 + ("at 200 K",) * 2
+
+
+def test_ten_clusters_are_not_called_few(place: World) -> None:
+    write("mine.extxyz", crystals())
+    status, out, err = run("import", "extxyz", "mine.extxyz", *NAMED, "--units", "ase")
+    assert status == 0, err
+    assert "clusters of frames: 10, each its own" in out.splitlines()
+    assert "DOUBTFUL  clusters" not in out
 
 
 @pytest.mark.parametrize("format", ["deepmd", "reactions", "scans", "crystals", "phonopy"])
@@ -294,6 +332,7 @@ def test_reactions_scans_and_phonopy_are_formats(place: World) -> None:
     status, out, err = run("import", "reactions", "reactions", *MOLECULES)
     assert status == 0, err
     assert "reference of PBE: difference [eV]: 4.748 to 4.748" in out
+    assert "clusters of items: 1, each its own" in out.splitlines()
     Path("scans").mkdir()
     steps = []
     for x in (0.7, 0.8, 0.9):

@@ -48,6 +48,26 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
         save_dataset(made, tmp_path)
 
 
+@pytest.mark.parametrize("column", ["group", "cluster", "composition", "info:trajectory", "info:my run", None])
+def test_the_card_names_what_clusters_are(column: str | None, tmp_path: Path) -> None:
+    """`group` and `cluster` are all that older cards say; a frame whose column is blank stands for itself."""
+    made = make_dataset(copper().frames, None, cluster_column=column)
+    table = made.table.model_copy(update={"group": ("g", ""), "cluster": ("", "c")})
+    folder = save_dataset(Dataset(made.card, made.frames, table, {}), tmp_path)
+    again = load_dataset(folder)
+    assert again.card.cluster_column == column
+    expected = {None: ("f0", "f1"), "group": ("g", "f1")}
+    assert again.clusters == expected.get(column, ("f0", "c"))
+    with_group = made.card.model_copy(update={"cluster_column": "info:other"})
+    assert Dataset(with_group, made.frames, table, {}).reference_sha256 != again.reference_sha256
+
+
+def test_the_frames_without_a_group_do_not_hang_together() -> None:
+    """Blank groups were one cluster, which would have drawn unrelated frames together."""
+    made = make_dataset(Frames.from_atoms([bulk("Cu"), bulk("Al"), bulk("Ag")]), None, cluster_column="group")
+    assert len(set(made.clusters)) == 3
+
+
 def test_hashes_change_with_what_they_are_of() -> None:
     made = copper()
     other = Labels(np.array([2.0, np.nan]), made.labels().forces, made.labels().stress)
@@ -131,6 +151,16 @@ BROKEN: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "card is no TOML": ("s22@1", change_text(CARD, "name =", "name"), r"card\.toml: is not TOML"),
     "unknown field": ("s22@1", change_text(CARD, "title =", "titel ="), r"card\.toml: (title|titel)"),
     "unknown domain": ("s22@1", change_text(CARD, '"Molecules"', '"Rocks"'), r"card\.toml: domain"),
+    "unknown cluster": (
+        "s22@1",
+        change_text(CARD, "periodic =", 'cluster_column = "trajectory"\nperiodic ='),
+        r"card\.toml: cluster_column: is not as it must be: .*group\|cluster\|composition\|info:.*, not 'trajectory'",
+    ),
+    "no cluster field": (
+        "s22@1",
+        change_text(CARD, "periodic =", 'cluster_column = "info: "\nperiodic ='),
+        r"card\.toml: cluster_column",
+    ),
     "other unit": ("s22@1", change_text(CARD, '"eV"', '"hartree"'), r"card\.toml: units"),
     "no such default": (
         "s22@1",

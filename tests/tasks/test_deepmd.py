@@ -14,11 +14,15 @@ from ase.build import bulk, molecule
 from ase.calculators.emt import EMT
 from ase.symbols import symbols2numbers
 
-from tasks.card import DatasetError
+from tasks.card import Card, DatasetError, LabelSet
 from tasks.deepmd import read_deepmd
-from tasks.labelled_import import Imported
+from tasks.labelled_import import Imported, labelled_dataset
 
 TYPES = ["Cu", "O", "Pt", "C"]
+LABELLED = Card(
+    name="mine", version="1", title="Mine", domain="Inorganic Materials", periodic=True,
+    label_sets={"EMT": LabelSet(theory="EMT", dispersion=False)}, default_label_set="EMT",
+)  # fmt: skip
 
 
 def rattled(cell: Atoms, n: int, seed: int = 0) -> list[Atoms]:
@@ -106,6 +110,15 @@ def test_a_folder_of_systems_is_read_to_any_depth(tmp_path: Path) -> None:
     assert not found.frames.cell[2:].any()
     assert found.labels.stress is not None
     assert np.isnan(found.labels.stress[2:]).all()
+
+
+def test_each_system_is_a_cluster_when_clusters_are_groups(tmp_path: Path) -> None:
+    """Two systems of one composition, as two trajectories are; all sets of one belong together."""
+    write_system(tmp_path / "300K", alloys(6), alloys(4, seed=1))
+    write_system(tmp_path / "600K", alloys(10, seed=2), alloys(10, seed=3))
+    dataset = labelled_dataset(LABELLED, tmp_path, read_deepmd(tmp_path), cluster="group")
+    assert dataset.card.cluster_column == "group"
+    assert dataset.clusters == ("300K",) * 10 + ("600K",) * 20
 
 
 def test_of_mixed_type_each_frame_has_its_own_elements_and_gaps_are_no_atoms(tmp_path: Path) -> None:

@@ -1,0 +1,45 @@
+"""JSON files that people write: read whole, or one line that says what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from judge.config import UsageError
+
+
+def read_json(path: Path) -> object:
+    """The content of a JSON file.
+
+    Raises:
+        UsageError: it cannot be read, is not JSON, or names something twice.
+    """
+    try:
+        content: object = json.loads(read_text(path), object_pairs_hook=_each_named_once)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: is not JSON: {error}") from None
+    return content
+
+
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        UsageError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: is not text in UTF-8") from None
+
+
+def _each_named_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    # JSON's reader would keep the last of two of one name, and say nothing.
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} is named twice: leave one out")
+        found[name] = value
+    return found
