@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from judge import present
+from judge import page_scores, present
 from judge.board import Leaderboard, Row
+from judge.page_scores import LABELS, score_of
+from judge.uncertainty import N_RESAMPLES
 from scoring import Term
 from tasks.suite import Task
 
@@ -47,7 +49,7 @@ class Column(NamedTuple):
 
     def term(self, row: Row) -> Term:
         """The score of a row."""
-        return _term(self.key, row)
+        return score_of(row.scores, self.key)
 
     def order(self, row: Row) -> float | None:
         """What the column is sorted by: what was left out counts as worst."""
@@ -65,17 +67,6 @@ class Column(NamedTuple):
         return {tolerance: term for tolerance, term in row.scores.instability.items() if term is not default}
 
 
-def _term(key: str, row: Row) -> Term:
-    scores = row.scores
-    terms = {
-        "force_field": scores.force_field,
-        "property_error": scores.property_error,
-        "efficiency": scores.efficiency,
-        "instability": scores.stability,
-    }
-    return terms[key]
-
-
 def _order(term: Term) -> float | None:
     return term.value if term.at_worst is None else term.at_worst
 
@@ -85,20 +76,20 @@ def columns_of(board: Leaderboard) -> tuple[Column, ...]:
     tolerance = board.release.instability.tolerances[0]
     worst = board.release.instability.worst_decades
     heads = (
-        ("force_field", "Force-field error", True, "task", 1.0),
-        ("property_error", "Property error", True, "task", 1.0),
-        ("efficiency", "Efficiency", False, "task", None),
-        ("instability", "Instability", True, "run", worst),
+        ("force_field", True, "task", 1.0),
+        ("property_error", True, "task", 1.0),
+        ("efficiency", False, "task", None),
+        ("instability", True, "run", worst),
     )
     columns = []
-    for key, label, lower, noun, full in heads:
-        if board.rows and not _term(key, board.rows[0]).total:
+    for key, lower, noun, full in heads:
+        if board.rows and not score_of(board.rows[0].scores, key).total:
             continue
         about = _ABOUT[key].format(tolerance=present.number(tolerance, 2))
-        values = [v for row in board.ranked if (v := _order(_term(key, row))) is not None]
-        everyone = [v for row in board.rows if (v := _term(key, row).value) is not None]
+        values = [v for row in board.ranked if (v := _order(score_of(row.scores, key))) is not None]
+        everyone = [v for row in board.rows if (v := score_of(row.scores, key).value) is not None]
         best = (min if lower else max)(values, default=None)
-        columns.append(Column(key, label, lower, noun, about, full or max([*everyone, 1e-9]), best))
+        columns.append(Column(key, LABELS[key], lower, noun, about, full or max([*everyone, 1e-9]), best))
     return tuple(columns)
 
 
@@ -118,11 +109,11 @@ class DomainTable(NamedTuple):
 def domain_tables(board: Leaderboard) -> tuple[DomainTable, ...]:
     """Force-field and property error by domain."""
     tables = []
-    for key, title in (("force_field", "Force-field error"), ("property_error", "Property error")):
-        trees = [(row, _term(key, row)) for row in board.rows]
+    for key in ("force_field", "property_error"):
+        trees = [(row, score_of(row.scores, key)) for row in board.rows]
         domains = tuple(part.name for part in trees[0][1].parts) if trees else ()
         if len(domains) > 1:
-            tables.append(DomainTable(title, domains, tuple(DomainLine(row, tree.parts) for row, tree in trees)))
+            tables.append(DomainTable(LABELS[key], domains, tuple(DomainLine(row, tree.parts) for row, tree in trees)))
     return tuple(tables)
 
 
@@ -170,17 +161,38 @@ def render(board: Leaderboard) -> dict[str, bytes]:
     environment = _environment()
     columns = columns_of(board)
     files = {assets[name]: content for name, content in contents.items()}
+    keys = [column.key for column in columns]
+    standings = page_scores.standings(board, keys)
     page = environment.get_template("submission.html")
     for row in board.rows:
-        text = page.render(root="../", assets=assets, board=board, columns=columns, row=row)
+        text = page.render(
+            root="../",
+            assets=assets,
+            board=board,
+            columns=columns,
+            row=row,
+            interval_of=page_scores.score_interval,
+            standing=standings.get(row.submission.id, page_scores.Standing()),
+            why=page_scores.why(board, row, keys),
+            why_as_published=page_scores.why(board, row, keys, as_published=True),
+            published_words=page_scores.published_words(board.published),
+        )
         files[row.page] = text.encode()
     index = environment.get_template("index.html").render(
         root="",
         assets=assets,
         board=board,
         columns=columns,
+        interval_of=page_scores.score_interval,
+        standings=standings,
+        ranked_by=LABELS.get(page_scores.ranked_by(keys) or ""),
+        firm_tables=page_scores.firm_tables(board, keys),
+        published_lines=page_scores.published_lines(board, keys),
+        published_words=page_scores.published_words(board.published),
+        others=page_scores.other_table(board),
         domain_tables=domain_tables(board),
         task_groups=task_groups(board),
+        n_resamples=N_RESAMPLES,
     )
     files["index.html"] = index.encode()
     return files
@@ -214,12 +226,15 @@ def _environment() -> Environment:
         metric=present.metric_label,
         moment=present.moment,
         number=present.number,
+        percent=present.percent,
+        rank_span=lambda ends: present.rank_span(ends[0], ends[1]),
         sentence=lambda text: text[:1].upper() + text[1:],
         shortened=lambda text, length: text if len(text) <= length else f"{text[: length - 1]}…",
         shown=lambda value, unit: present.number(present.shown_value(value, unit)),
+        signed=present.signed,
         size=present.size,
+        span=lambda interval: present.span(interval.low, interval.high),
         spaced=lambda text: text.replace("_", " "),
-        term=lambda name: present.METRICS.get(name, name),
         thousands=lambda n: f"{n:,}".replace(",", "\u202f"),
         unit=present.shown_unit,
         verdict=present.verdict_words,

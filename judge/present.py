@@ -8,9 +8,14 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from scoring import Evidence
+from scoring.intervals import Interval
+
 NONE = "–"
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Facts of a metric that are in the metric's own unit.
+_IN_UNIT = frozenset({"baseline", "good", "bad", "tolerance", "reference"})
 _PREFIXED = {"eV/atom": "meV/atom", "eV/Å": "meV/Å", "eV": "meV"}
 # They turn the text after them around, or hide it; <bdi> isolates only what closes properly.
 _DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -53,6 +58,7 @@ METRICS = {
     "barrier_mae": "Barrier MAE",
     "barrier_rmse": "Barrier RMSE",
     "barrier_off_percent": "Barriers off by more than the tolerance",
+    "off_percent": "Items off by more than the tolerance",
     "reaction_energy_mae": "Reaction energy MAE",
     "reaction_energy_rmse": "Reaction energy RMSE",
     "profile_mae": "Profile MAE",
@@ -70,6 +76,7 @@ METRICS = {
     "n_unstable": "Runs that blew up",
     "n_not_measured": "Runs not finished in time",
     "slope_geomean": "Energy drift, geometric mean",
+    "slope": "Energy drift",
     "n_completed": "Runs completed",
     "time_mean": "Time, mean",
     "time_median": "Time, median",
@@ -140,7 +147,73 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def decimals(value: float | None, places: int = 3) -> str:
     """The value with so many decimals, so that a column lines up; a dash where there is none."""
-    return NONE if value is None or math.isnan(value) else f"{value:.{places}f}".replace("-", "−")
+    if value is None or not math.isfinite(value):
+        return number(value)
+    return f"{value:.{places}f}".replace("-", "−")
+
+
+def signed(value: float, places: int = 3) -> str:
+    """The difference with its sign, +0.020 or −0.020; `same` where none of it is shown."""
+    text = decimals(abs(value), places)
+    if text == decimals(0.0, places):
+        return "same"
+    return f"+{text}" if value > 0 else f"−{text}"
+
+
+def span(low: float, high: float, places: int = 3) -> str:
+    """From one score to another: 0.380 – 0.450."""
+    return f"{decimals(low, places)}\u00a0–\u00a0{decimals(high, places)}"
+
+
+def rank_span(low: float, high: float) -> str:
+    """From one rank to another: 1–3; 2 where both are the same."""
+    return f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
+
+
+def percent(share: float) -> str:
+    """A share in percent, whole where it is large: 45 %, 4.5 %."""
+    return f"{number(100 * share, 2)}\u00a0%"
+
+
+def evidence_words(evidence: Evidence, under: str = "", interval: Interval | None = None) -> str:
+    """The raw metric in its `shown_unit`, what it is held against, and how many of its items failed.
+
+    Args:
+        under: the name that it stands under, and need not say again.
+        interval: of the metric.
+    """
+    said = [_raw(evidence, under, interval)]
+    facts = dict(evidence.facts)
+    for name, fact in evidence.facts:
+        if name.endswith(" unit"):
+            continue
+        unit = facts.get(f"{name} unit", evidence.unit if name in _IN_UNIT else "")
+        said.append(f"{name} {_quantity(fact, str(unit))}")
+    if evidence.n_failed:
+        said.append(f"{evidence.n_failed} of {count(evidence.n_items, 'item')} failed")
+        if evidence.uncharged is not None and evidence.value is not None:
+            said[-1] += f", {_quantity(evidence.uncharged, evidence.unit)} without them"
+    elif evidence.n_items:
+        said.append(f"over {count(evidence.n_items, 'item')}")
+    return "; ".join(text for text in said if text)
+
+
+def _raw(evidence: Evidence, under: str, interval: Interval | None) -> str:
+    if evidence.value is None:
+        return ""
+    name = "" if evidence.metric == under else f"{metric_label(evidence.metric)} "
+    text = name + ("not finite" if math.isinf(evidence.value) else _quantity(evidence.value, evidence.unit))
+    if interval is None:
+        return text
+    low, high = (number(shown_value(end, evidence.unit)) for end in (interval.low, interval.high))
+    return f"{text} ({low}\u00a0–\u00a0{high})"
+
+
+def _quantity(value: float | str, unit: str) -> str:
+    """A value with its unit; a score has none."""
+    if isinstance(value, str):
+        return value
+    return f"{number(shown_value(value, unit))} {'' if unit == 'score' else shown_unit(unit)}".strip()
 
 
 def shown_unit(unit: str) -> str:

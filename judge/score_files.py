@@ -1,4 +1,4 @@
-"""Tables in files that `judge score ml-peg` and `judge score mlipaudit` read; their layout is in docs/scoring-files.md."""
+"""Tables in files that `judge score ml-peg` and `judge score mlipaudit` read: docs/scoring-files.md has the layout."""
 
 from __future__ import annotations
 

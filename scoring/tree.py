@@ -193,7 +193,7 @@ def combine(values: Float, weights: Float, how: How, absent: float | None) -> tu
     used = weights > 0
     filled = np.where(used, values, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = weights / weights.sum(axis=0)
+        shares = np.where(used, weights / weights.sum(axis=0), 0.0)  # where nothing has a weight, 0 / 0
         match how:
             case How.MEAN:
                 value = _weighted(filled, shares)

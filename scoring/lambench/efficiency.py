@@ -37,7 +37,9 @@ def efficiency_tree(times: Mapping[str, float | None], rule: EfficiencyRule, met
     """
     parts = tuple(_task(name, times[name], rule, metric) for name in sorted(times))
     said = f"{rule.reference_us_per_atom:g} µs/atom over the mean time"
-    return Node("Efficiency", said, parts=parts, how=How.HARMONIC_MEAN, absent=rule.absent, pool=True, source=rule.source)
+    return Node(
+        "Efficiency", said, parts=parts, how=How.HARMONIC_MEAN, absent=rule.absent, pool=True, source=rule.source
+    )
 
 
 def _task(name: str, time: float | None, rule: EfficiencyRule, metric: str) -> Node:

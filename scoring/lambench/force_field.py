@@ -54,14 +54,16 @@ def type_weights(tasks: Sequence[Asked], rule: ForceFieldRule) -> Mapping[str, f
     """Weights of the label types in a domain that has these tasks; they sum to 1.
 
     Raises:
-        ScoringError: no label type of the domain has a weight.
+        ScoringError: no label type of the domain has a weight, or all are 0.
     """
     present = {column for task in tasks for column in task.columns}
     weights = rule.weights_with_virial if "virial" in present else rule.weights_without_virial
-    kept = {name: weight for name, weight in weights.items() if name in present}
-    if not kept:
-        raise ScoringError(f"task {tasks[0].name}: columns: none of {sorted(present)} has a weight")
+    kept = {name: weight for name, weight in sorted(weights.items()) if name in present}
     total = math.fsum(kept.values())
+    if not total > 0:
+        raise ScoringError(
+            f"domain {tasks[0].domain}: the weights of its label types ({', '.join(sorted(present))}) sum to zero"
+        )
     return {name: weight / total for name, weight in kept.items()}
 
 

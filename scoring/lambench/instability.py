@@ -94,19 +94,18 @@ def least_instability(
     geometric mean drift; a run that failed counts 5.
 
     Args:
-        drift: geometric mean of |dE/dt| [eV/atom/ps] of the runs that succeeded; None where none did, or it is unknown.
-        success_rate: share of runs that succeeded, 0 to 1, maybe rounded.
+        drift: geometric mean of |dE/dt| [eV/atom/ps] of the runs that succeeded; None where none did, or where it is
+            not published: then they may not have drifted at all.
+        success_rate: share of runs that succeeded, 0 to 1, maybe rounded; 1 where it is not published.
         n_runs: how many runs there were.
 
     Raises:
-        ScoringError: a share outside 0 to 1, or runs that succeeded without a drift.
+        ScoringError: a share outside 0 to 1.
     """
     if not 0 <= success_rate <= 1:
         raise ScoringError(f"nve_md: success_rate: {success_rate} is not a share from 0 to 1")
     limit = rule.tolerances[0] if tolerance is None else tolerance
     n_succeeded = round(success_rate * n_runs)
-    if n_succeeded and (drift is None or math.isnan(drift)):
-        raise ScoringError(f"nve_md: slope: missing, though {n_succeeded} of {n_runs} runs succeeded")
     parts = []
     if n_succeeded:
         run = _run(Run("runs that succeeded", Fate.COMPLETED, drift or 0.0), limit, rule)

@@ -77,7 +77,7 @@ def _domain(name: str, tasks: Sequence[Asked], answers: Answers, rule: PropertyR
 
 def _task(task: Asked, answers: Answers, rule: PropertyRule) -> Node:
     """One task: the mean over its columns. It weighs as many columns as count in it."""
-    leaves = tuple(_column(task, column, answers, rule) for column in task.columns)
+    leaves = tuple(_column(task, column, answers, rule) for column in sorted(task.columns))
     n_columns = len(leaves)
     if rule.missing is Missing.SKIPPED:
         n_columns = sum(leaf.leaf is not None and leaf.leaf.evidence.value is not None for leaf in leaves)

@@ -22,6 +22,7 @@ from scoring.lambench.published_tables import (
     check_columns,
     number,
     read_model,
+    systems_of,
 )
 from scoring.lambench.release import Release
 from scoring.term import Term
@@ -65,11 +66,12 @@ def score_published(release: Release, raw: object) -> dict[str, PublishedScores]
     if not release.force_field_tasks and not release.property_tasks:
         raise ScoringError(f"release {release.name}: it names no published tasks")
     try:
-        tables = {name: as_table(table, name) for name, table in as_table(raw, "the file").items()}
+        tables = {name: as_table(table, f"model {name}") for name, table in as_table(raw, "the file").items()}
         if not tables:
             raise ScoringError("the file has no model")
         check_columns(release, tables)
-        models = [read_model(release, name, table) for name, table in tables.items()]
+        systems = systems_of(tables)
+        models = [read_model(release, name, table, systems) for name, table in tables.items()]
         dropped: dict[str, str] = {}
         if release.property_error.missing_domain == "drop_domain_for_all_models":
             dropped = dropped_domains({m.name: m.asked_pc for m in models}, {m.name: m.answers_pc for m in models})
@@ -86,7 +88,7 @@ def rounded(value: float | None, decimals: int) -> float | None:
 def _scores(release: Release, model: PublishedModel, dropped: Mapping[str, str]) -> PublishedScores:
     try:
         rule = release.instability
-        trees = {t: _instability(release, model.dynamics, t) for t in rule.tolerances}
+        trees = {t: _instability(release, model, t) for t in rule.tolerances}
         by_tolerance = {tolerance: tree for tolerance, (tree, _) in trees.items()}
         notes = [*model.notes]
         notes += [f"{domain}: dropped for all models: {who} has none of it" for domain, who in dropped.items()]
@@ -105,24 +107,28 @@ def _scores(release: Release, model: PublishedModel, dropped: Mapping[str, str])
         raise ScoringError(f"model {model.name}: {error}") from None
 
 
-def _instability(release: Release, dynamics: Table | None, tolerance: float) -> tuple[Term, bool]:
+def _instability(release: Release, model: PublishedModel, tolerance: float) -> tuple[Term, bool]:
     """The instability at a tolerance, and whether it is only the least that fits what is published."""
     rule = release.instability
-    if dynamics is None:
+    if not model.dynamics:
         return explained(instability_tree([], rule, tolerance)), True
-    runs = {name: as_table(row, name) for name, row in dynamics.items() if isinstance(row, Mapping)}
-    if runs:
-        read = [_run(name, row, release.published.n_steps) for name, row in runs.items()]
+    if model.runs:
+        read = [_run(name, row, release.published.n_steps) for name, row in model.runs.items()]
+        short = release.published.n_runs - len(read) if release.missing_is_worst else 0
+        read += [Run(f"not in the table ({i})", Fate.MISSING) for i in range(1, short + 1)]
         return explained(instability_tree(read, rule, tolerance)), False
-    slope = number(dynamics, "slope", DYNAMICS)
-    rate = number(dynamics, "success_rate", DYNAMICS)
-    if rate is None:
-        raise ScoringError(f"{DYNAMICS}: success_rate: missing")
+    slope = number(model.dynamics, "slope", DYNAMICS)
+    rate = number(model.dynamics, "success_rate", DYNAMICS)
+    if release.missing_is_worst and None in (slope, rate):
+        rate = 0.0  # what is missing counts as failed
+    succeeded = 1.0 if rate is None else rate
     drift = None if slope is None else slope / LAMBENCH_TIME_UNIT_PS
-    return explained(least_instability(drift, rate, release.published.n_runs, rule, tolerance)), True
+    return explained(least_instability(drift, succeeded, release.published.n_runs, rule, tolerance)), True
 
 
-def _run(name: str, row: Table, n_steps: int) -> Run:
+def _run(name: str, row: Table | None, n_steps: int) -> Run:
+    if row is None:
+        return Run(name, Fate.FAILED)
     slope, steps = number(row, "slope", f"{DYNAMICS}: {name}"), number(row, "steps", f"{DYNAMICS}: {name}")
     if slope is None or steps != n_steps:
         return Run(name, Fate.FAILED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -27,9 +28,9 @@ class _Label(_Stated):
 
 class _ForceFieldTask(_Stated):
     domain: str
-    energy: _Label = _Label()
-    force: _Label = _Label()
-    virial: _Label = _Label()
+    energy: _Label | None = None
+    force: _Label | None = None
+    virial: _Label | None = None
 
 
 class _ForceField(_Stated):
@@ -41,10 +42,10 @@ class _ForceField(_Stated):
     raw_to_std_factor: float = 1e-3
     type_weights_domain_with_any_virial: dict[str, float]
     type_weights_domain_without_virial: dict[str, float]
-    # In words, for readers.
-    within_domain_average: str | None = None
-    across_domains: str | None = None
-    molecules_label_selection: str | None = None
+    # For readers.
+    within_domain_average: object = None
+    across_domains: object = None
+    molecules_label_selection: object = None
 
 
 class _PropertyTask(_Stated):
@@ -58,10 +59,10 @@ class _Properties(_Stated):
     tasks: dict[str, _PropertyTask] = Field(min_length=1)
     cap_at_1_before_penalty: bool
     missing_domain_rule: Literal["skip_for_that_model", "drop_domain_for_all_models"]
-    # In words, for readers.
-    penalty: str | None = None
-    within_domain_average: str | None = None
-    across_domains: str | None = None
+    # For readers.
+    penalty: object = None
+    within_domain_average: object = None
+    across_domains: object = None
 
 
 class _Stability(_Stated):
@@ -71,13 +72,13 @@ class _Stability(_Stated):
     cap_slope_at_5_decades: bool = False
     num_steps: int = 10_000
     # About the tables, not about the formula.
-    formula_reproducible_from_raw: bool | None = None
-    older_formula_in_force: bool | None = None
+    formula_reproducible_from_raw: object = None
+    older_formula_in_force: object = None
 
 
 class _Efficiency(_Stated):
     eta0_us_per_atom: float = 100.0
-    warmup_ratio: float | None = None
+    warmup_ratio: object = None
 
 
 class _Rounding(_Stated):
@@ -122,6 +123,7 @@ def release_from_config(content: object, source: str) -> Read:
     except ValidationError as error:
         raise ScoringError(f"release {name}: {first_fault(error)}") from None
     notes = [f"{source}: {path} is not part of the formula as known here, and is not used" for path in _unknown(config)]
+    notes += [f"{source}: {said}" for said in _without_baseline(config)]
     if config.stability.older_formula_in_force:
         notes.append(f"{source}: stability.older_formula_in_force: the instability here is by the present formula")
     return Read(release, tuple(notes))
@@ -140,8 +142,8 @@ def _facts(config: _Config) -> dict[str, Any]:
             "missing": "unscored",
             "logarithmic_mean_decimals": 7,
             "columns": {label: _key(config, label) for label in LABEL_TYPES},
-            "weights_with_virial": ff.type_weights_domain_with_any_virial,
-            "weights_without_virial": ff.type_weights_domain_without_virial,
+            "weights_with_virial": _weights(config, "type_weights_domain_with_any_virial", LABEL_TYPES),
+            "weights_without_virial": _weights(config, "type_weights_domain_without_virial", LABEL_TYPES[:2]),
         },
         "property_error": {
             "cap": 1.0 if pc.cap_at_1_before_penalty else None,
@@ -160,7 +162,7 @@ def _facts(config: _Config) -> dict[str, Any]:
         "property_tasks": {name: _property_task(config.release, name, task) for name, task in pc.tasks.items()},
         "published": {
             "force_field_unit_ev": _unit(config),
-            "label_sets": _label_sets(tasks),
+            "label_sets": _label_sets(config.release, tasks),
             "n_runs": dynamics.n_structures,
             "n_steps": dynamics.num_steps,
             "ranking_decimals": config.rounding.ranking_decimals,
@@ -175,17 +177,28 @@ def _key(config: _Config, label: str) -> str:
     return key
 
 
+def _weights(config: _Config, name: str, labels: tuple[str, ...]) -> dict[str, float]:
+    weights: dict[str, float] = getattr(config.ff, name)
+    where = f"release {config.release}: ff.{name}"
+    if lacking := [label for label in labels if label not in weights]:
+        raise ScoringError(f"{where}.{lacking[0]}: missing: what is it weighed with? 0 leaves it out")
+    if not sum(weights.values()) > 0:  # NaN loses
+        raise ScoringError(f"{where}: the weights sum to zero, or to no number")
+    return weights
+
+
 def _force_field_task(release: str, name: str, task: _ForceFieldTask) -> dict[str, Any]:
     """Domain and baselines. A label type without a weight is not scored, whatever its baseline."""
     found: dict[str, Any] = {"domain": task.domain}
     for label in LABEL_TYPES:
-        stated: _Label = getattr(task, label)
+        stated: _Label | None = getattr(task, label)
         where = f"release {release}: ff.tasks.{name}.{label}"
-        if stated.weight is None:
+        if stated is None or stated.weight is None:
             continue
         if stated.weight != 1.0:
             raise ScoringError(f"{where}.weight: {stated.weight} is neither 1 nor null")
-        if stated.std_eV is None:
+        of_each = stated.std_eV.values() if isinstance(stated.std_eV, dict) else [stated.std_eV]
+        if all(std is None for std in of_each):
             raise ScoringError(f"{where}.std_eV: null, though it has a weight: what is the error divided by?")
         found[label] = stated.std_eV
     if len(found) == 1:
@@ -207,16 +220,27 @@ def _property_task(release: str, name: str, task: _PropertyTask) -> dict[str, An
     }
 
 
-def _label_sets(tasks: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+def _label_sets(release: str, tasks: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     """The two label sets of the tasks that have several; the one that is not PBE is that of OMol25's models."""
-    pairs = [tuple(b) for task in tasks.values() for b in task.values() if isinstance(b, dict)]
+    pairs = {(task, label): tuple(b) for task, row in tasks.items() for label, b in row.items() if isinstance(b, dict)}
     if not pairs:
         return "wB97", "PBE"
-    names = sorted(set().union(*pairs), key=lambda name: name == "PBE")
-    if len(names) != 2:
-        raise ScoringError(f"ff.tasks: std_eV must be a number or a pair of the same two names, not {names}")
-    first, second = names if "PBE" in names else pairs[0]
+    known = next(iter(pairs.values()))
+    for (task, label), names in pairs.items():
+        if len(names) != 2 or set(names) != set(known):
+            raise ScoringError(
+                f"release {release}: ff.tasks.{task}.{label}.std_eV: must be a number or a pair of two names, the same "
+                f"for all tasks, not {', '.join(names)}"
+            )
+    first, second = sorted(known, key=lambda name: name == "PBE")
     return first, second
+
+
+def _without_baseline(config: _Config) -> Iterator[str]:
+    for name, task in config.pc.tasks.items():
+        bare = [metric for metric in task.metrics if (task.dummy or {}).get(metric) is None]
+        if bare:
+            yield f"pc.tasks.{name}.dummy: no baseline of {', '.join(bare)}: such errors are taken as they are"
 
 
 def _unit(config: _Config) -> float:
@@ -226,13 +250,14 @@ def _unit(config: _Config) -> float:
         ScoringError: the factor is not that of the units it is between.
     """
     ff = config.ff
-    raw, std = (_UNITS_EV.get(text.split()[0]) if text.split() else None for text in (ff.raw_unit, ff.std_unit))
-    if raw is None or std is None:
+    begins = [re.match(r"\s*(m?eV)\b", text) for text in (ff.raw_unit, ff.std_unit)]
+    raw, std = (_UNITS_EV[begin[1]] if begin else 0.0 for begin in begins)
+    if not raw or not std:
         raise ScoringError(f"release {config.release}: ff.raw_unit, ff.std_unit: must begin with eV or meV")
     if abs(ff.raw_to_std_factor - raw / std) > 1e-9 * raw / std:
         raise ScoringError(
             f"release {config.release}: ff.raw_to_std_factor: {ff.raw_to_std_factor:g} is not {raw / std:g}, "
-            f"which {ff.raw_unit.split()[0]} to {ff.std_unit.split()[0]} takes"
+            f"which {ff.raw_unit} to {ff.std_unit} takes"
         )
     if std != 1.0:
         raise ScoringError(f"release {config.release}: ff.std_unit: must be eV, as std_eV says")

@@ -7,12 +7,15 @@ in meV), `generalizability_domain_specific_results`, `applicability_results` and
 from __future__ import annotations
 
 import math
+import reprlib
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scoring.errors import ScoringError
 from scoring.lambench.answers import Answers, Asked, Error
 from scoring.lambench.release import LABEL_TYPES, Release
+from scoring.lambench.rules import Missing
 
 FORCE_FIELD = "generalizability_force_field_results"
 PROPERTIES = "generalizability_domain_specific_results"
@@ -20,6 +23,11 @@ APPLICABILITY = "applicability_results"
 EFFICIENCY, DYNAMICS = "inference_efficiency", "nve_md"
 _UNITS = {"energy": "eV/atom", "force": "eV/Å", "virial": "eV/atom"}
 _SUMMARIES = {"Weighted"}  # rows that are no task
+# What a table holds over all its systems, where it is not a table of systems.
+_OVER_ALL = {
+    EFFICIENCY: {"average_time", "standard_deviation", "std_time", "success_rate"},
+    DYNAMICS: {"slope", "steps", "momenta_diff", "simulation_time", "success_rate"},
+}
 
 Table = Mapping[str, object]
 
@@ -35,11 +43,24 @@ class PublishedModel:
     asked_pc: Sequence[Asked]
     answers_pc: Answers
     times: Mapping[str, float | None]
-    dynamics: Table | None
+    dynamics: Table
+    runs: Mapping[str, Table | None]
     notes: tuple[str, ...]
 
 
-def read_model(release: Release, name: str, table: Table) -> PublishedModel:
+Systems = Mapping[str, Sequence[str]]
+"""By task, the systems that any model of a table has a row of."""
+
+
+def read_model(release: Release, name: str, table: Table, systems: Systems) -> PublishedModel:
+    """One model's table, read.
+
+    Args:
+        systems: of all models: what other models have and this one leaves out is missing.
+
+    Raises:
+        ScoringError: naming the model, the task and the field.
+    """
     where = f"model {name}"
     about = _section(table, "model", where)
     omol = about.get("supports_omol", False)
@@ -49,13 +70,17 @@ def read_model(release: Release, name: str, table: Table) -> PublishedModel:
     applied = _section(table, APPLICABILITY, where)
     asked_ff, answers_ff = _force_field(release, _section(table, FORCE_FIELD, where), label_set, where)
     asked_pc, answers_pc, divided = _properties(release, _section(table, PROPERTIES, where), where)
-    timed = _section(applied, EFFICIENCY, where)
+    times, untimed = _times(release, _section(applied, EFFICIENCY, where), systems[EFFICIENCY], where)
     dynamics = _section(applied, DYNAMICS, where)
+    runs = _rows(DYNAMICS, dynamics, systems[DYNAMICS], where)
     notes = [
         *_unknown_tasks(release, table),
-        *_lacking(FORCE_FIELD, asked_ff, answers_ff),
-        *_lacking(PROPERTIES, asked_pc, answers_pc),
+        *_label_set_assumed(release, about, label_set),
+        *_lacking(FORCE_FIELD, asked_ff, answers_ff, release.force_field.missing),
+        *_lacking(PROPERTIES, asked_pc, answers_pc, release.property_error.missing),
         *divided,
+        *untimed,
+        *_not_run(release, dynamics, runs),
     ]
     return PublishedModel(
         name,
@@ -64,8 +89,9 @@ def read_model(release: Release, name: str, table: Table) -> PublishedModel:
         answers_ff,
         asked_pc,
         answers_pc,
-        _times(timed, where),
-        dynamics or None,
+        times,
+        dynamics,
+        runs,
         tuple(notes),
     )
 
@@ -104,53 +130,88 @@ def _properties(release: Release, section: Table, where: str) -> tuple[list[Aske
         if rule.divided_by_success_rate:
             # Where errors are capped at 1, the published code caps the whole table, success rates with it.
             divisor = math.nan if rate is None else rate if rule.cap is None else min(rate, 1.0)
-        elif rate is None or rate < 1.0:
+            if not math.isnan(divisor) and divisor != rate:
+                notes.append(f"{task}: success rate {rate:g}: capped at 1 with the errors")
+        elif rate not in (1.0, 100.0):  # a share, or in percent
             shown = "unknown" if rate is None else f"{rate:g}"
             notes.append(f"{task}: success rate {shown}: the published errors leave failures out, so they cost nothing")
         for column, baseline in facts.baselines.items():
             value = number(row, column, f"{where}: task {task}")
-            # No success rate where one divides: no value either, as in the published table.
-            kept = None if math.isnan(divisor) else value
+            # No success rate where one divides, or 0 / 0: no value either, as in the published table.
+            kept = None if math.isnan(divisor) or divisor == value == 0 else value
             taken = 1.0 if baseline is None else baseline
             answers.setdefault(task, {})[column] = Error(kept, taken, 1.0 if math.isnan(divisor) else divisor)
     return asked, answers, notes
 
 
-def _times(timed: Table, where: str) -> dict[str, float | None]:
-    """Mean time [µs/atom]: of all frames, or one for each system."""
-    systems = {name: row for name, row in timed.items() if isinstance(row, Mapping)}
-    if "average_time" in timed or not systems:
-        return {EFFICIENCY: number(timed, "average_time", f"{where}: task {EFFICIENCY}")}
-    return {
-        f"{EFFICIENCY}: {name}": number(as_table(row, name), "average_time", f"{where}: task {EFFICIENCY}: {name}")
-        for name, row in systems.items()
+Times = dict[str, float | None]
+
+
+def _times(release: Release, timed: Table, systems: Sequence[str], where: str) -> tuple[Times, list[str]]:
+    """Mean times [µs/atom], of all frames or one for each system, and a note on those that are missing."""
+    rows = {} if "average_time" in timed else _rows(EFFICIENCY, timed, systems, where)
+    if not rows:
+        time = number(timed, "average_time", f"{where}: task {EFFICIENCY}")
+        return {EFFICIENCY: time}, [] if time is not None else [f"{EFFICIENCY}: average_time: missing: no efficiency"]
+    times = {
+        f"{EFFICIENCY}: {name}": number(row or {}, "average_time", f"{where}: task {EFFICIENCY}: {name}")
+        for name, row in rows.items()
     }
+    lacking = [name for name in rows if times[f"{EFFICIENCY}: {name}"] is None]
+    becomes = release.efficiency.missing.in_words
+    return times, [f"{EFFICIENCY}: average_time: missing, {becomes}: {', '.join(lacking)}"] if lacking else []
+
+
+def _rows(task: str, table: Table, systems: Sequence[str], where: str) -> dict[str, Table | None]:
+    """The rows of a table of systems, None where the model lacks one that another has; empty if it is none."""
+    own = [name for name in table if name not in _OVER_ALL[task] and name in systems]
+    if not own:
+        return {}
+    return {name: _section(table, name, f"{where}: {task}") or None for name in systems}
+
+
+def systems_of(tables: Mapping[str, Table]) -> Systems:
+    """The systems that any model has a row of, by task, in alphabetical order."""
+    found: dict[str, set[str]] = {EFFICIENCY: set(), DYNAMICS: set()}
+    for model, table in tables.items():
+        applied = _section(table, APPLICABILITY, f"model {model}")
+        for task, names in found.items():
+            rows = _section(applied, task, f"model {model}: {APPLICABILITY}")
+            if any(isinstance(row, Mapping) for row in rows.values()):
+                names |= {name for name, row in rows.items() if row is None or isinstance(row, Mapping)}
+                names -= _OVER_ALL[task]
+    return {task: sorted(names) for task, names in found.items()}
 
 
 def check_columns(release: Release, tables: Mapping[str, Table]) -> None:
-    """A column that no model has, of a task that some have, is misspelt.
+    """A column that no model has is misspelt, where some have other columns beside it.
+
+    A table without any column of a label type is of models without such a prediction (stress); and of a single model
+    a property may just be missing.
 
     Raises:
         ScoringError: naming task and column.
     """
-    for section, task, column in _columns(release):
-        rows = [_section(_section(t, section, name), task, name) for name, t in tables.items()]
-        there = [row for row in rows if row]
-        if there and not any(column in row for row in there):
+    for section, task, column, beside, at_least in _columns(release):
+        sections = {name: _section(table, section, f"model {name}") for name, table in tables.items()}
+        rows = [_section(found, task, f"model {name}: {section}") for name, found in sections.items()]
+        there = [row for row in rows if any(name.startswith(beside) for name in row)]
+        if len(there) >= at_least and not any(column in row for row in there):
             raise ScoringError(
                 f"task {task}: metric {column}: no model has it; there are {', '.join(sorted(there[0]))}"
             )
 
 
-def _columns(release: Release) -> Iterator[tuple[str, str, str]]:
+def _columns(release: Release) -> Iterator[tuple[str, str, str, str, int]]:
+    """Section, task and column; how names of its kind begin; of how many models all must lack it to be misspelt."""
     for name, task in release.force_field_tasks.items():
         for label in LABEL_TYPES:
             if getattr(task, label) is not None:
-                yield FORCE_FIELD, name, release.force_field.columns[label]
+                yield FORCE_FIELD, name, release.force_field.columns[label], f"{label}_", 1
     for name, facts in release.property_tasks.items():
         rates = [facts.success_rate] if facts.success_rate and release.property_error.divided_by_success_rate else []
         for column in [*facts.baselines, *rates]:
-            yield PROPERTIES, name, column
+            yield PROPERTIES, name, column, "", 2
 
 
 def _unknown_tasks(release: Release, table: Table) -> Iterator[str]:
@@ -160,14 +221,38 @@ def _unknown_tasks(release: Release, table: Table) -> Iterator[str]:
             yield f"{section}: not in the release, and not scored: {', '.join(others)}"
 
 
-def _lacking(section: str, asked: Sequence[Asked], answers: Answers) -> Iterator[str]:
+def _label_set_assumed(release: Release, about: Table, label_set: str) -> Iterator[str]:
+    tasks = release.force_field_tasks.values()
+    several = any(isinstance(getattr(task, label), dict) for task in tasks for label in LABEL_TYPES)
+    if several and about.get("supports_omol") is None:
+        yield f"model.supports_omol: missing: held against the baselines of {label_set}"
+
+
+def _lacking(section: str, asked: Sequence[Asked], answers: Answers, becomes: Missing) -> Iterator[str]:
+    """A note that lists the errors that are missing, and says what becomes of them."""
     missing = []
     for task in asked:
         row = answers.get(task.name, {})
         columns = [column for column in task.columns if column not in row or row[column].charged is None]
         missing += [f"{task.name} ({', '.join(columns)})"] if columns else []
     if missing:
-        yield f"{section}: missing: {'; '.join(missing)}"
+        nothing = not any(error.charged is not None for row in answers.values() for error in row.values())
+        yield f"{section}: missing, {'so there is no score' if nothing else becomes.in_words}: {'; '.join(missing)}"
+
+
+def _not_run(release: Release, dynamics: Table, runs: Mapping[str, Table | None]) -> Iterator[str]:
+    if not dynamics:
+        yield f"{DYNAMICS}: missing: no instability"
+    elif not runs and (gone := [name for name in ("slope", "success_rate") if dynamics.get(name) is None]):
+        what = "every run counts as failed" if release.missing_is_worst else "the least instability that fits the rest"
+        yield f"{DYNAMICS}: {' and '.join(gone)}: missing: {what}"
+    lacking = [name for name, row in runs.items() if row is None]
+    if lacking:
+        yield f"{DYNAMICS}: no row of {', '.join(lacking)}: counted as failed"
+    short = release.published.n_runs - len(runs)
+    if runs and short > 0:
+        what = "counted as failed" if release.missing_is_worst else "left out"
+        yield f"{DYNAMICS}: {len(runs)} runs of {release.published.n_runs}: the others are {what}"
 
 
 def _section(table: Table, name: str, where: str) -> Table:
@@ -192,9 +277,9 @@ def number(row: Table, column: str, where: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ScoringError(f"{where}: {column}: {value!r} is not a number")
-    if math.isnan(value):
+        raise ScoringError(f"{where}: {column}: {reprlib.repr(value)} is not a number")
+    if value != value:  # NaN; math.isnan does not take every integer
         return None
-    if not 0 <= value < math.inf:
-        raise ScoringError(f"{where}: {column}: {value} is not a number from 0 up")
+    if not 0 <= value <= sys.float_info.max:
+        raise ScoringError(f"{where}: {column}: {reprlib.repr(value)} is not a number from 0 up")
     return float(value)

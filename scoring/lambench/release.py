@@ -112,6 +112,11 @@ class Release(Facts):
                 raise ValueError(f"corrected, but {', '.join(found)} would let a model gain by failing")
         return self
 
+    @property
+    def missing_is_worst(self) -> bool:
+        """Whether a run or a timing that a table leaves out is held against its model."""
+        return self.variant == "corrected"
+
     def corrected(self) -> Release:
         """The tasks and baselines of this release under the rules of `corrected`."""
         rules = load_release("corrected")

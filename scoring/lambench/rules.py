@@ -71,11 +71,12 @@ class ForceFieldRule(Facts):
 
     @model_validator(mode="after")
     def _weighs_what_it_scores(self) -> Self:
-        for weights in (self.weights_with_virial, self.weights_without_virial):
+        for name in ("weights_with_virial", "weights_without_virial"):
+            weights: dict[str, float] = getattr(self, name)
             if unknown := set(weights) - set(self.columns):
-                raise ValueError(f"weights for {sorted(unknown)}, of which columns says nothing")
+                raise ValueError(f"{name}: weights for {sorted(unknown)}, of which columns says nothing")
             if not sum(weights.values()) > 0:
-                raise ValueError("the weights sum to zero")
+                raise ValueError(f"{name}: the weights sum to zero")
         if self.cap is not None and self.cap < self.floor:
             raise ValueError(f"cap {self.cap} is below floor {self.floor}")
         if self.missing is Missing.SKIPPED:

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
-from judge.items_file import items_path, result_path
-from judge.present import is_web_address, number, plain
+from judge.items_file import items_path, pack_items, result_path
+from judge.page_scores import published_words
+from judge.present import evidence_words, is_web_address, number, percent, plain, rank_span, signed
+from judge.records import MetricRecord
 from judge.site import MANIFEST, build_site, publish
 from sandbox.verdict import Verdict
+from scoring import Evidence, load_release
+from scoring.intervals import Interval
 from submissions.store import LocalStore
+from tasks.measurement import Items
+from tasks.predictions import Cause
 from tasks.suite import Suite
-from tests.judge.board_records import SUITE, good_results, result, save, submission
+from tests.judge.board_records import (
+    SUITE,
+    error,
+    frames_metrics,
+    good_results,
+    result,
+    save,
+    submission,
+    task,
+)
 
 HOSTILE = (
     '<script>alert(1)</script>"><img src=x onerror=alert(2)>',
@@ -30,21 +48,53 @@ LOADING = {"src", "srcset", "poster", "data", "action", "formaction", "backgroun
 
 
 class Page(HTMLParser):
-    """What a page is made of: tags with their attributes, ids, and all text."""
+    """What a page is made of: tags with their attributes, ids, all text, and tables by what labels them."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
+        self.tables: dict[str, list[list[str]]] = {}
+        self.classes: dict[str, list[str]] = {}  # of each row
+        self._table = ""
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
+        of = dict(attrs)
+        self.tags.append((tag, of))
+        if tag == "table":
+            self._table = of.get("aria-labelledby") or of.get("aria-label") or ""
+            self.tables[self._table], self.classes[self._table] = [], []
+        elif tag == "tr" and self._table:
+            self.tables[self._table].append([])
+            self.classes[self._table].append(of.get("class") or "")
+        elif tag in ("td", "th") and self._table:
+            self.tables[self._table][-1].append("")
 
     handle_startendtag = handle_starttag
 
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "table":
+            self._table = ""
+
     def handle_data(self, data: str) -> None:
         self.text += data
+        if self._table and self.tables[self._table] and self.tables[self._table][-1]:
+            self.tables[self._table][-1][-1] += data
+
+    def rows(self, table: str) -> list[list[str]]:
+        """The text of every cell of every row, headings first."""
+        return [[" ".join(cell.split()) for cell in row] for row in self.tables[table]]
+
+    def cells(self, table: str, model: str) -> list[str]:
+        """The cells of a model's row, without the model."""
+        row = next(row for row in self.rows(table) if any(cell.startswith(model) for cell in row))
+        return [cell for cell in row if not cell.startswith(model)]
+
+    @property
+    def words(self) -> str:
+        """All text with single spaces."""
+        return " ".join(self.text.split())
 
     @property
     def ids(self) -> list[str]:
@@ -151,8 +201,202 @@ def test_a_score_that_the_suite_does_not_feed_has_no_column(store: LocalStore, t
     fill(store, "alpha")
     suite = Suite(name="one", version="1", title="One task", tasks=SUITE.tasks[2:3])
     pages, _ = build(store, tmp_path / "site", suite)
-    headings = [a.get("data-label") for _, a in pages[tmp_path / "site" / "index.html"].tags if a.get("data-label")]
-    assert headings == ["Rank", "Property error ↓", "Tasks judged OK"]
+    index = pages[tmp_path / "site" / "index.html"]
+    assert index.rows("ranking-title")[0] == ["Rank", "Model", "Property error ↓, lower is better", "Tasks judged OK"]
+
+
+TWO = Suite(
+    name="two",
+    version="1",
+    title="Two sets",
+    tasks=tuple(task(name, "energy_differences", "Molecules") for name in ("one", "two")),
+)
+
+
+def fill_two(store: LocalStore, **errors: tuple[MetricRecord | None, MetricRecord | None]) -> None:
+    """Models by name with their errors in two test sets of one domain; None: they ran out of time."""
+    for name, pair in errors.items():
+        of = submission(name)
+        found = [
+            result(of, each, {"mae": metric})
+            if metric is not None
+            else result(of, each, {}, Verdict.TIME_LIMIT, sentence="Answer within ten minutes.")
+            for each, metric in zip(TWO.tasks, pair, strict=True)
+        ]
+        save(store, [of], found)
+
+
+def crossing(store: LocalStore, tmp_path: Path) -> Page:
+    """The index of three models: alpha is better in one set, beta in the other, gamma is worse in both.
+
+    Two sets drawn anew are twice the first, twice the second, or one of each, with chances of 1/4, 1/4 and 1/2.
+    """
+    fill_two(store, alpha=(error(0.2), error(0.6)), beta=(error(0.6), error(0.3)), gamma=(error(0.9), error(0.9)))
+    pages, problems = build(store, tmp_path / "site", TWO)
+    assert problems == []
+    return pages[tmp_path / "site" / "index.html"]
+
+
+def test_scores_and_ranks_have_intervals(store: LocalStore, tmp_path: Path) -> None:
+    index = crossing(store, tmp_path)
+    # Nothing but the choice of sets could be resampled: each of the two metrics is held.
+    held = "*, at least so wide"
+    rows = {name: index.cells("ranking-title", name) for name in ("alpha", "beta", "gamma")}
+    assert rows["alpha"][:2] == ["1, 95 % interval 1–2", f"0.400 95 % interval 0.200 – 0.600 {held}"]
+    assert rows["beta"][:2] == ["2, 95 % interval 1–2", f"0.450 95 % interval 0.300 – 0.600 {held}"]
+    assert rows["gamma"][:2] == ["3", f"0.900 95 % interval 0.900 – 0.900 {held}"]
+    assert {a["title"] for _, a in index.tags if a.get("class") == "range" and "title" in a} == {
+        "At least so wide: 2 parts could not be resampled"
+    }
+
+
+def test_models_that_cannot_be_told_apart_are_joined_and_said(store: LocalStore, tmp_path: Path) -> None:
+    """alpha − beta is −0.4 or 0.3, as the sets are drawn; gamma is always worse than both."""
+    index = crossing(store, tmp_path)
+    assert index.classes["ranking-title"][1:] == ["tied odd", "tied odd", ""]
+    assert index.text.count("not told apart from no. 1") == 1
+    assert "not told apart from no. 1" in index.rows("ranking-title")[2][1]
+    page = Page(tmp_path / "site" / "submissions" / f"{submission('beta').id}.html")
+    assert "Rank 2 of 3, 1–2 on resampled test sets, not told apart from no. 1" in page.words
+
+
+def test_how_firm_the_ranking_is(store: LocalStore, tmp_path: Path) -> None:
+    """Without one, 0.6 against 0.3; without the other, 0.2 against 0.6. alpha leads while one weighs more than 3/7."""
+    index = crossing(store, tmp_path)
+    firm = "How firm is the ranking by property error"
+    assert index.cells(firm, "alpha") == ["1", "1–2", "1–2", "1–2 2 without one"]
+    assert index.cells(firm, "beta") == ["2", "1–2", "1–2", "1–2 1 without one"]
+    assert index.cells(firm, "gamma") == ["3", "3", "3", "3"]
+
+
+def test_a_single_model_has_nothing_to_be_firm_against(store: LocalStore, tmp_path: Path) -> None:
+    fill(store, "alpha")
+    pages, _ = build(store, tmp_path / "site")
+    index = pages[tmp_path / "site" / "index.html"]
+    assert "One model is ranked: there is nothing to compare it with." in index.text
+    assert not any(label.startswith("How firm") for label in index.tables)
+
+
+def charged(uncharged: float, value: float) -> MetricRecord:
+    """One item of ten failed: the error over the others, and with it."""
+    return error(value, "eV", n_failed=1).model_copy(update={"value": uncharged})
+
+
+def test_the_difference_to_what_lambench_publishes(store: LocalStore, tmp_path: Path) -> None:
+    """alpha: failures not charged; beta: the set without an answer left out, in place of counting 1."""
+    fill_two(store, alpha=(charged(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None), gamma=(None, None))
+    pages, _ = build(store, tmp_path / "site", TWO)
+    index = pages[tmp_path / "site" / "index.html"]
+    assert index.cells("ranking-title", "alpha")[1].startswith("0.300")
+    assert index.cells("ranking-title", "beta")[1].startswith("0.700 1 of 2 tasks")
+    published = "As LAMBench publishes it"
+    assert index.cells(published, "alpha") == ["0.150 −0.150"]
+    assert index.cells(published, "beta") == ["0.400 −0.300"]
+    assert index.cells(published, "gamma") == ["–"]
+    for said in (
+        "LAMBench 0.3.1, as published",
+        "Failed items are not charged",
+        "A property without an answer is left",
+    ):
+        assert said in index.text
+
+
+def test_a_model_to_which_lambench_gives_no_score(store: LocalStore, tmp_path: Path) -> None:
+    """Without stress: half of the domain of molecules, 0.5, and of 0.9 · 0.5 + 0.1 where there are virials."""
+    fill(store, "alpha")
+    without = submission("beta")
+    found = good_results(without, 0.5)
+    found[0] = result(without, SUITE.tasks[0], frames_metrics(0.5))
+    save(store, [without], found)
+    pages, _ = build(store, tmp_path / "site")
+    index = pages[tmp_path / "site" / "index.html"]
+    assert index.cells("As LAMBench publishes it", "beta") == [
+        "– corrected: 0.525",
+        "0.500 same",
+        "1.500 same",
+        "0.000 same",
+    ]
+
+
+def test_other_schemes(store: LocalStore, tmp_path: Path) -> None:
+    """ML-PEG: 1 − error / trivial model's, mean over the sets. As published, it leaves out what is missing."""
+    fill_two(store, alpha=(error(0.2), error(0.6)), beta=(error(0.4), None))
+    pages, _ = build(store, tmp_path / "site", TWO)
+    index = pages[tmp_path / "site" / "index.html"]
+    assert index.rows("other-schemes-title")[0] == ["Model", "ML-PEG"]
+    assert index.cells("other-schemes-title", "alpha") == ["0.600"]
+    assert index.cells("other-schemes-title", "beta") == ["0.300 up to 0.800 as published: 0.600"]
+    assert "good is no error, bad the trivial model’s" in index.text
+    assert "MLIPAudit" not in index.text
+
+
+def test_mlipaudit_scores_items(store: LocalStore, tmp_path: Path) -> None:
+    """Of errors of 0.5 and 2 kcal/mol against a threshold of 1, and one that failed: 1, exp(−3) and 0."""
+    audited = replace(TWO.tasks[0], mlipaudit="noncovalent_interactions")
+    of = submission("alpha")
+    found = result(of, audited, {"mae": error(0.1, "eV", n_failed=1)}, notes={"items in": "kcal/mol"})
+    save(store, [of], [found])
+    names, causes = ["a", "b", "c"], np.array([Cause.NONE, Cause.NONE, Cause.ERROR], np.int8)
+    items = Items(names, names, names, causes, {"error": np.array([0.5, -2.0, np.nan])})
+    store.put(items_path(of.id, audited.name, found.result_key), pack_items(items))
+    pages, _ = build(store, tmp_path / "site", replace(TWO, tasks=(audited,)))
+    index = pages[tmp_path / "site" / "index.html"]
+    assert index.rows("other-schemes-title")[0] == ["Model", "ML-PEG", "MLIPAudit", "MLIPAudit, compatible"]
+    mean = f"{(1 + math.exp(-3)) / 3:.3f}"
+    assert index.cells("other-schemes-title", "alpha") == ["0.900", mean, mean]
+
+
+def test_why_a_score_is_what_it_is(store: LocalStore, tmp_path: Path) -> None:
+    fill_two(store, alpha=(charged(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None))
+    pages, _ = build(store, tmp_path / "site", TWO)
+    page = pages[tmp_path / "site" / "submissions" / f"{submission('alpha').id}.html"]
+    corrected, _, published = page.words.partition("The same as each scheme publishes it")
+    why = corrected.partition("Why these scores")[2]
+    assert why.index("Property error 0.3000") < why.index("Molecules 0.3000") < why.index("one 0.4000")
+    assert "share 50 % Mean over metric columns. Mean absolute error 0.4000" in why
+    assert (
+        "Error / baseline, at most 1. 400 meV; baseline 1 000 meV; 1 of 10 items failed, 100 meV without them." in why
+    )
+    assert "Source: LAMBench, arXiv:2504.19578" in why
+    assert "one 0.1000" in published
+    beta = pages[tmp_path / "site" / "submissions" / f"{submission('beta').id}.html"]
+    assert "No answer: counted as worst." in beta.text
+    assert "No answer: left out." in beta.text
+
+
+def test_evidence_in_words() -> None:
+    raw = Evidence("crystals", "energy_rmse_per_atom", 0.0407, "eV/atom", (("baseline", 0.01),), 55, 11, 0.0263)
+    assert evidence_words(raw) == (
+        "Energy RMSE 40.7 meV/atom; baseline 10.0 meV/atom; 11 of 55 items failed, 26.3 meV/atom without them"
+    )
+    between = Interval(0.0351, 0.0482)
+    assert evidence_words(raw, "energy_rmse_per_atom", between).startswith("40.7 meV/atom (35.1\u00a0–\u00a048.2); ")
+    item = (("threshold", 1.0), ("threshold unit", "kcal/mol"), ("direction", "smaller is better"))
+    assert evidence_words(Evidence("s22", "mae", 0.35, "score", item, 3), "mae") == (
+        "0.350; threshold 1.00 kcal/mol; direction smaller is better; over 3 items"
+    )
+    assert evidence_words(Evidence("run", "slope", math.inf, "eV/atom/ps"), "slope") == "not finite"
+    assert evidence_words(Evidence("run", "slope", None, "eV/atom/ps")) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.02, "+0.020"), (-0.02, "−0.020"), (0.0, "same"), (-0.0004, "same"), (math.inf, "+∞")]
+)
+def test_differences(value: float, text: str) -> None:
+    assert signed(value) == text
+
+
+def test_ranks_and_shares() -> None:
+    assert (rank_span(1.0, 1.0), rank_span(1.0, 12.0)) == ("1", "1–12")
+    assert (percent(0.45), percent(1 / 22), percent(1.0)) == ("45\u00a0%", "4.5\u00a0%", "100\u00a0%")
+
+
+def test_what_a_release_does_otherwise() -> None:
+    """Facts of the release, in words: another has another cap, another way with what is missing."""
+    words = {name: published_words(load_release(name)) for name in ("lambench-0.3.1", "lambench-2025-five")}
+    assert "An error beyond the trivial model’s counts as it is" not in words["lambench-0.3.1"]
+    assert "An error beyond the trivial model’s counts as it is" in words["lambench-2025-five"]
+    assert "5.0\u00a0×\u00a010⁻⁴ eV/atom per 10.18 ps" in words["lambench-0.3.1"]
 
 
 def test_an_empty_store_has_a_page(store: LocalStore, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from scoring import (
     property_error,
     ranking,
 )
-from scoring.release import ForceFieldRule, PropertyRule
+from scoring.lambench.rules import ForceFieldRule
 
 RULES = load_release("corrected")
 FF = RULES.force_field
@@ -87,7 +87,7 @@ def test_a_missing_task_counts_as_worst_and_is_not_covered() -> None:
 
 
 def test_uncapped_release_keeps_errors_above_one() -> None:
-    rule = ForceFieldRule.model_validate({**FF.model_dump(), "cap": None})
+    rule = ForceFieldRule.model_validate({**FF.model_dump(), "cap": None, "missing": "unscored"})
     score = force_field_error([Asked("a", "X", ("energy",))], {"a": {"energy": Error(3.0, 1.5)}}, rule)
     assert score.value == pytest.approx(2.0)
 
@@ -130,7 +130,7 @@ def test_a_run_out_of_time_is_left_out_and_counted() -> None:
 
 def test_the_default_tolerance_is_the_published_one_in_its_own_unit_of_time() -> None:
     ase_time_unit_fs = 10.180505  # Å sqrt(u/eV)
-    stated, applied = 5e-4, RULES.instability.tolerances_ev_per_atom_ps[0]
+    stated, applied = 5e-4, RULES.instability.tolerances[0]
     assert applied == pytest.approx(stated / (1000 * ase_time_unit_fs / 1000), rel=3e-3)
 
 
@@ -208,7 +208,7 @@ def test_patterns_choose_metrics_in_one_order_and_never_those_of_a_group(
     patterns: tuple[str, ...], scored: tuple[str, ...]
 ) -> None:
     names = ["b_mae", "off_percent:x_mae", "mae", "mae_of_all", "rmse", "a_off_percent", "off_percent", "a_mae"]
-    rule = PropertyRule(cap=1.0, columns={"energy_differences": patterns})
+    rule = RULES.property_error.model_copy(update={"columns": {"energy_differences": patterns}})
     assert rule.scored("energy_differences", names) == scored
     assert rule.scored("energy_differences", reversed(names)) == scored
     assert rule.scored("phonons", names) == ()

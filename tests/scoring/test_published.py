@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from scoring import Asked, Error, efficiency, force_field_error, load_release, property_error
+from scoring import Term, load_release
+from scoring.lambench.published import PublishedScores, rounded, score_published
+from scoring.lambench.published_config import release_from_config
 
 CHECKOUT = Path(__file__).parents[2]
 DATA = CHECKOUT / os.environ.get("LAMBENCH_TEST_DATA", "../shared/data") / "lambench_leaderboard" / "v0.3.1"
 MODELS = ("DPA-3.1-3M", "Orb-v2", "GRACE-2L-OAM", "MACE-MP-0")
-RULES = load_release("corrected")
+DECADES = 5.0
 
 pytestmark = [
     pytest.mark.data,
@@ -27,46 +29,105 @@ def _read(name: str) -> dict[str, Any]:
     return content
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_force_field_error_within_a_thousandth(model: str) -> None:
-    # No published error is at the floor and none is missing, so the corrected formula must give the published value.
-    facts, raw = _read("config.json")["ff"], _read("raw.json")[model]["generalizability_force_field_results"]
-    asked, answers = [], {}
-    for name, task in facts["tasks"].items():
-        types = {label: task[label]["std_eV"] for label in facts["metric_keys"] if task[label]["weight"] is not None}
-        asked.append(Asked(name, task["domain"], tuple(types)))
-        answers[name] = {
-            label: Error(raw[name][facts["metric_keys"][label]] / 1000, std)
-            for label, std in types.items()
-            if raw[name][facts["metric_keys"][label]] is not None
-        }
-    score = force_field_error(asked, answers, RULES.force_field)
-    expected = _read("expected.json")[model]
-    assert score.value == pytest.approx(expected["ff_error"], abs=1e-3)
-    assert score.complete
-    for domain, value in expected["ff_domains"].items():
-        part = score.part(domain)
-        assert part is not None
-        assert part.value == pytest.approx(value, abs=0.006)  # two decimals, of raw values rounded to 0.1 meV
+@pytest.fixture(scope="module")
+def printed() -> dict[str, Any]:
+    return _read("expected.json")
+
+
+@pytest.fixture(scope="module")
+def scores() -> dict[str, PublishedScores]:
+    return score_published(release_from_config(_read("config.json"), "config.json").release, _read("raw.json"))
+
+
+def _parts(term: Term) -> dict[str, float | None]:
+    return {part.name: part.value for part in term.parts}
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_efficiency_to_three_decimals(model: str) -> None:
-    time = _read("raw.json")[model]["applicability_results"]["inference_efficiency"]["average_time"]
-    score = efficiency({"inference_efficiency": time}, RULES.efficiency)
-    assert score.value is not None
-    assert round(score.value, 3) == _read("expected.json")[model]["efficiency"]
+def test_force_field_error_within_a_thousandth(
+    model: str, scores: dict[str, PublishedScores], printed: dict[str, Any]
+) -> None:
+    found = scores[model].force_field
+    assert found.value == pytest.approx(printed[model]["ff_error"], abs=1e-3)
+    assert found.complete
+    # Two decimals, of raw errors that are rounded to 0.1 meV.
+    assert _parts(found) == pytest.approx(printed[model]["ff_domains"], abs=0.006)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_property_error_to_three_decimals(model: str) -> None:
-    facts, raw = _read("config.json")["pc"], _read("raw.json")[model]["generalizability_domain_specific_results"]
-    asked = [Asked(name, task["domain"], tuple(task["metrics"])) for name, task in facts["tasks"].items()]
-    answers = {
-        name: {column: Error(raw[name][column], task["dummy"][column]) for column in task["metrics"]}
-        for name, task in facts["tasks"].items()
-    }
-    score = property_error(asked, answers, RULES.property_error)
-    assert score.value is not None
-    # The published formula divides by success rates; here they are 1, or so near that three decimals agree.
-    assert round(score.value, 3) == _read("expected.json")[model]["pc_error"]
+def test_property_error_and_efficiency_to_three_decimals(
+    model: str, scores: dict[str, PublishedScores], printed: dict[str, Any]
+) -> None:
+    assert rounded(scores[model].property_error.value, 3) == printed[model]["pc_error"]
+    assert rounded(scores[model].efficiency.value, 3) == printed[model]["efficiency"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_instability_is_at_least_the_bound(
+    model: str, scores: dict[str, PublishedScores], printed: dict[str, Any]
+) -> None:
+    bound = rounded(scores[model].stability.value, 3)
+    assert scores[model].is_lower_bound
+    assert bound is not None
+    assert 0.0 <= bound <= printed[model]["instability"] <= DECADES
+
+
+def test_one_run_of_nine_failed_and_shows_in_the_bound(scores: dict[str, PublishedScores]) -> None:
+    # DPA's drift is below the tolerance, a success rate of 0.89 is 8 of 9 runs: 5 / 9 is left.
+    assert scores["DPA-3.1-3M"].stability.value == pytest.approx(5 / 9, rel=1e-12)
+
+
+def test_nothing_of_the_real_table_is_left_out(scores: dict[str, PublishedScores]) -> None:
+    assert list(scores) == list(MODELS)
+    assert [model.notes for model in scores.values()] == [()] * 4
+    assert all(model.force_field.total == 12 and model.property_error.total == 5 for model in scores.values())
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_the_packaged_release_gives_the_same_numbers_to_the_last_digit(corrected: bool) -> None:
+    stated = release_from_config(_read("config.json"), "config.json").release
+    packaged = load_release("lambench-0.3.1")
+    raw = _read("raw.json")
+    one, other = (score_published(rules.corrected() if corrected else rules, raw) for rules in (stated, packaged))
+    for model in MODELS:
+        for a, b in (
+            (one[model].force_field, other[model].force_field),
+            (one[model].property_error, other[model].property_error),
+            (one[model].efficiency, other[model].efficiency),
+            *zip(one[model].instability.values(), other[model].instability.values(), strict=True),
+        ):
+            assert a.value == b.value
+            assert _parts(a) == _parts(b)
+        assert one[model].instability.keys() == other[model].instability.keys()
+        assert one[model].notes == other[model].notes
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_corrected_differs_from_published_only_where_its_rules_do(
+    model: str, scores: dict[str, PublishedScores]
+) -> None:
+    # No error is at the floor or missing, and all items but 1 in 10,000 of one set succeeded.
+    rules = release_from_config(_read("config.json"), "config.json").release.corrected()
+    found = score_published(rules, _read("raw.json"))[model]
+    assert found.force_field.value == pytest.approx(scores[model].force_field.value, abs=1e-7)
+    assert found.property_error.value == pytest.approx(scores[model].property_error.value, abs=1e-5)
+    assert found.efficiency.value == scores[model].efficiency.value
+    assert list(found.instability) == [4.9e-5, 5e-4]
+    at_stated, at_applied = found.instability[5e-4].value, found.instability[4.9e-5].value
+    assert at_stated is not None
+    assert at_applied is not None
+    assert at_stated <= at_applied
+    assert at_applied == pytest.approx(scores[model].stability.value, abs=1.1e-3)  # 5e-4 / 10.18 is 4.911e-5
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_score_says_why(model: str, scores: dict[str, PublishedScores]) -> None:
+    leaves = [term for _, term in scores[model].force_field.walk() if not term.parts]
+    assert len(leaves) == 12 + 12 + 4  # energies, forces, virials
+    raw, tasks = _read("raw.json")[model], _read("config.json")["ff"]["tasks"]
+    for leaf in leaves:
+        assert leaf.evidence is not None
+        task, metric = leaf.evidence.task, leaf.evidence.metric
+        assert leaf.evidence.value == raw["generalizability_force_field_results"][task][metric] * 1e-3
+        assert leaf.evidence.facts == (("baseline", tasks[task][metric.partition("_")[0]]["std_eV"]),)
+        assert leaf.evidence.unit in ("eV/atom", "eV/Å")
