@@ -150,13 +150,21 @@ def _evaluate(node: Node, draw: Draw, path: tuple[str, ...], with_left_out: bool
     if not parts:
         return Valued(node, np.array(np.nan), np.array(False))
     weights = [_weight(part, draw, own) for part in parts]
-    shape = np.broadcast_shapes(*(w.shape for w in weights), *(p.value.shape for p in parts))
-    w = np.array([np.broadcast_to(x, shape) for x in weights])
-    v = np.array([np.broadcast_to(part.value, shape) for part in parts])
+    w, v = _stacked(weights, [part.value for part in parts])
     value, shares = combine(v, w, node.how, node.absent)
     if node.decimals is not None:
         value = np.round(value, node.decimals)
     return Valued(node, value, w.sum(axis=0) > 0, tuple(shares), parts)
+
+
+def _stacked(weights: list[Float], values: list[Float]) -> tuple[Float, Float]:
+    """Both as arrays (k, ...) of one shape."""
+    shapes = {array.shape for array in (*weights, *values)}
+    if len(shapes) > 1:
+        shape = np.broadcast_shapes(*shapes)
+        weights = [np.broadcast_to(array, shape) for array in weights]
+        values = [np.broadcast_to(array, shape) for array in values]
+    return np.array(weights), np.array(values)
 
 
 def _evaluate_leaf(node: Node, leaf: Leaf, draw: Draw, with_left_out: bool) -> Valued:

@@ -56,7 +56,7 @@ def overall(of: Mapping[Key, float | None], under: Facts, variant: str = "correc
 
 
 @given(values, facts(), st.sampled_from(Variant))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_scores_stay_between_0_and_1_and_below_their_best(of: Values, under: Facts, variant: Variant) -> None:
     measured: dict[str, dict[str, Measured]] = {}
     for (benchmark, metric), value in of.items():
@@ -68,7 +68,7 @@ def test_scores_stay_between_0_and_1_and_below_their_best(of: Values, under: Fac
 
 
 @given(values, facts(), st.sampled_from(KEYS), finite, finite)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_improving_a_metric_never_worsens_the_score(of: Values, under: Facts, key: Key, x: float, y: float) -> None:
     good, bad = THRESHOLDS[key[1]]
     worse, better = sorted((x, y), reverse=good < bad)
@@ -76,7 +76,7 @@ def test_improving_a_metric_never_worsens_the_score(of: Values, under: Facts, ke
 
 
 @given(values, facts(), st.sampled_from(KEYS), numbers, st.sampled_from([None, math.nan, math.inf]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_failing_never_improves_the_score(
     of: Values, under: Facts, key: Key, value: float, failed: float | None
 ) -> None:
@@ -88,13 +88,13 @@ def test_failing_never_improves_the_score(
 
 
 @given(values, facts(), st.permutations(KEYS), st.sampled_from(Variant))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_order_does_not_matter(of: Values, under: Facts, order: list[Key], variant: Variant) -> None:
     assert overall({key: of[key] for key in order}, under, variant) == overall(of, under, variant)
 
 
 @given(values, facts())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_complete_finite_model_scores_the_same_in_both_variants(of: Values, under: Facts) -> None:
     whole = {key: 1.0 if value is None or not math.isfinite(value) else value for key, value in of.items()}
     assert overall(whole, under) == overall(whole, under, "as_published")

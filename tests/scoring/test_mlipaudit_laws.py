@@ -29,7 +29,7 @@ FACTS = RELEASE.model_copy(update={"benchmarks": {name: RELEASE.benchmarks[name]
 METRICS = [(name, metric) for name, benchmark in FACTS.benchmarks.items() for metric in benchmark.metrics]
 ROUNDING = 1e-12
 RESIDUES = ("ALA", "GLY")
-few = settings(max_examples=25)
+few = settings(max_examples=12)
 
 Table = dict[str, dict[str, Measured]]
 
@@ -149,7 +149,7 @@ def test_order_does_not_matter(table: Table, random: Random, variant: Variant) -
     assert np.allclose(both(moved, variant), both(table, variant), rtol=0, atol=ROUNDING)
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(
     st.lists(st.floats(0, 1e300), min_size=2, max_size=8),
     st.floats(1e-300, 1e300),
