@@ -113,7 +113,8 @@ class Firmness:
     """Of all submissions together.
 
     Args:
-        intervals: by score and submission; ranks and groups of tied models are among those that are ranked.
+        intervals: by score and submission; ranks and groups of tied models are among those that are ranked, and no
+            other has any.
         weights: by score and submission, the rank under random weights; of those that are ranked.
         without: by score and submission, the rank without single tasks; of those that are ranked.
     """

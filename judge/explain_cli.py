@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from judge.board import Row, Scores
-from judge.config import UsageError, load_settings
+from judge.board import Leaderboard, Row
+from judge.config import JudgeSettings, UsageError, load_settings
 from judge.evaluate import current_results
 from judge.plan_cli import Json, SuiteName
 from judge.results import read_submissions
@@ -24,24 +25,23 @@ from submissions.tables import plain_table, table_console
 from tasks.suite import load_suite
 
 FORCE_FIELD, PROPERTY, EFFICIENCY, INSTABILITY = "force-field", "property", "efficiency", "instability"
+ALL_LEVELS = 99
 
 
 def explain_command(
     id: Annotated[str, typer.Argument(help="submission")],
     suite: SuiteName = None,
     score: Annotated[str | None, typer.Option(help="this one alone: force-field, property, efficiency …")] = None,
-    depth: Annotated[int, typer.Option(min=0, help="levels below the score that are shown")] = 99,
+    depth: Annotated[int, typer.Option(min=0, help="levels below the score that are shown")] = ALL_LEVELS,
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="as LAMBench itself would add it up, in place of corrected")
+        bool, typer.Option("--as-published", help="as each scheme itself would add it up, in place of corrected")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Why a submission scores what it scores: weights, baselines, failures, formulas and their sources."""
     settings = load_settings()
-    store, chosen = open_store(settings.store), load_suite(suite or settings.suite)
-    submission = choose_submissions(read_submissions(store), [id])[0]
-    complain = lambda problem: print(f"left out: {problem}", file=sys.stderr)  # noqa: E731
-    board = read_board(store, chosen, complain, current_results(settings, chosen))
+    submission = choose_submissions(read_submissions(open_store(settings.store)), [id])[0]
+    board = board_for_command(settings, suite)
     row = next((row for row in board.rows if row.submission.id == submission.id), None)
     if row is None:
         raise UsageError(f"{submission.id}: its records cannot be read: judge show {submission.id}")
@@ -49,28 +49,28 @@ def explain_command(
     if score is not None and score not in terms:
         raise UsageError(f"--score: there is no {score!r}, but {', '.join(terms)}")
     shown = {name: term for name, term in terms.items() if score in (None, name)}
-    release = board.published if as_published else board.release
     if as_json:
-        said = {
-            "submission": submission.id,
-            "suite": chosen.name,
-            "release": release.name,
-            "variant": release.variant,
-            "rank": row.rank,
-            "scores": {name: as_data(term) for name, term in shown.items()},
-        }
-        print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
-        return
-    console = table_console()
-    console.print(f"[bold]{escape(submission.card.name)}[/] {escape(submission.card.version)}  {submission.id}")
-    console.print(escape(f"{release.title}, suite {chosen.name}; after {release.source}"), soft_wrap=True)
-    for term in shown.values():
-        print_tree(term, console, depth)
+        _print_json(board, row, {name: cut(term, depth) for name, term in shown.items()}, as_published)
+    else:
+        _print_text(board, row, shown, as_published, depth)
+
+
+def board_for_command(settings: JudgeSettings, suite: str | None) -> Leaderboard:
+    """The leaderboard of a suite, that of the settings where None, from all that is stored.
+
+    What is left out of it is said on standard error.
+    """
+    chosen = load_suite(suite or settings.suite)
+
+    def complain(problem: str) -> None:
+        print(f"left out: {problem}", file=sys.stderr)
+
+    return read_board(open_store(settings.store), chosen, complain, current_results(settings, chosen))
 
 
 def scores_of(row: Row, as_published: bool) -> dict[str, Term]:
     """The scores of a row by the name that --score takes, those that the suite has tasks for."""
-    scores: Scores = row.as_published if as_published else row.scores
+    scores = row.as_published if as_published else row.scores
     found = {FORCE_FIELD: scores.force_field, PROPERTY: scores.property_error, EFFICIENCY: scores.efficiency}
     default = scores.stability
     for tolerance, term in scores.instability.items():
@@ -79,21 +79,41 @@ def scores_of(row: Row, as_published: bool) -> dict[str, Term]:
     return {name: term for name, term in found.items() if term.total}
 
 
+def cut(term: Term, depth: int) -> Term:
+    """The term with so many levels below it, and no more."""
+    return replace(term, parts=tuple(cut(part, depth - 1) for part in term.parts) if depth else ())
+
+
+def _print_json(board: Leaderboard, row: Row, shown: dict[str, Term], as_published: bool) -> None:
+    release = board.published if as_published else board.release
+    said = {
+        "submission": row.submission.id,
+        "suite": board.suite.name,
+        "release": release.name,
+        "variant": release.variant,
+        "rank": row.rank,
+        "scores": {name: as_data(term) for name, term in shown.items()},
+    }
+    print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def _print_text(board: Leaderboard, row: Row, shown: dict[str, Term], as_published: bool, depth: int) -> None:
+    release, card = board.published if as_published else board.release, row.submission.card
+    console = table_console()
+    console.print(f"[bold]{escape(card.name)}[/] {escape(card.version)}  {row.submission.id}")
+    console.print(escape(f"{release.title}, suite {board.suite.name}; after {release.source}"), soft_wrap=True)
+    for term in shown.values():
+        print_tree(term, console, depth)
+
+
 def print_tree(term: Term, console: Console, depth: int) -> None:
     """A score and what it is made of, a line a term, each a step further in than what it is a part of."""
     table = plain_table("what", "value", "share", "measured", "how", numbers=("value", "share", "measured"))
-    for level, below in term.walk():
-        if level > depth:
-            continue
+    for level, below in cut(term, depth).walk():
         measured = "" if below.evidence else f"{below.covered}/{below.total}"
         share = f"{below.weight:.3g}" if level else ""
-        value = number_text(below.value)
-        if below.at_worst is not None:
-            value += f" (up to {number_text(below.at_worst)})"
-        if below.at_best is not None:
-            value += f" (up to {number_text(below.at_best)})"
         how = below.rule if below.evidence is None else f"{below.rule}{_because(below.evidence)}"
-        table.add_row("  " * level + escape(below.name), value, share, measured, escape(how))
+        table.add_row("  " * level + escape(below.name), value_text(below), share, measured, escape(how))
     console.print(table)
     if term.source:
         console.print(escape(f"source: {term.source}"), soft_wrap=True)
@@ -112,6 +132,12 @@ def _because(evidence: Evidence) -> str:
     elif evidence.n_items:
         shown.append(f"over {evidence.n_items}")
     return ": " + "; ".join(shown)
+
+
+def value_text(term: Term) -> str:
+    """The value, with what it could be if what was left out had come out worst, or what is missing best."""
+    further = term.at_worst if term.at_worst is not None else term.at_best
+    return number_text(term.value) + (f" (up to {number_text(further)})" if further is not None else "")
 
 
 def number_text(value: float | None) -> str:

@@ -31,12 +31,14 @@ def build_leaderboard(
 
     Args:
         results: at most one of each submission and task; those of other tasks or submissions are passed over.
-        load_items: the items table of a result, None where it is lost: its runs then count as not measured.
+        load_items: the items table of a result; None where it cannot be read: its runs then count as not measured, and
+            there is no interval of its metrics.
         release: of the scoring; `corrected` where None.
         problems: already known, to be shown with those found here.
 
     Raises:
-        ScoringError: a metric that cannot be added up, naming task and field.
+        ScoringError: a metric that cannot be added up, naming submission, release, task and field; a suite that names
+            a release or a benchmark that is not known.
     """
     rules = release or load_release()
     judged = {(r.submission, r.task): r for r in results if r.submission in {s.id for s in submissions}}

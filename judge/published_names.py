@@ -1,8 +1,10 @@
-"""What LAMBench's published tables call the metrics that are measured here."""
+"""What LAMBench's published tables call the metrics that are measured here, and the units that they are in."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+from scoring import ScoringError
 
 _BY_KIND: Mapping[str, Mapping[str, str]] = {
     "energy_differences": {
@@ -27,6 +29,18 @@ _BY_KIND: Mapping[str, Mapping[str, str]] = {
     },
     "compression": {"MAE": "volume_per_atom_mae"},
 }
+# By published task of energy differences, whose unit a suite chooses. Source: deepmodeling/LAMBench,
+# lambench/metrics/results/metadata.json; those that came with release 1.0.0 by the size of their baselines.
+_UNITS: Mapping[str, str] = {
+    "neb": "eV",
+    "wiggle150": "kcal/mol",
+    "vacancy": "eV",
+    "binding_energy": "kcal/mol",
+    "rxn_barrier": "kcal/mol",
+    "interface": "mJ/m²",
+    "surface": "meV/Å²",
+}
+_SHARE = "%"
 _OF_ONE_TYPE = "ø_"  # share of the barriers of one type of reaction that are off
 
 
@@ -35,3 +49,17 @@ def metric_of(kind: str, column: str) -> str:
     if kind == "energy_differences" and column.startswith(_OF_ONE_TYPE):
         return f"barrier_off_percent:{column.removeprefix(_OF_ONE_TYPE).lower()}"
     return _BY_KIND.get(kind, {}).get(column, column)
+
+
+def check_unit(task: str, release_name: str, metric: str, unit: str) -> None:
+    """Returns where an error in `unit` can be divided by the published baseline of the task `release_name`.
+
+    Raises:
+        ScoringError: the baseline is in another unit.
+    """
+    published = _UNITS.get(release_name)
+    if published is not None and unit not in (published, _SHARE):
+        raise ScoringError(
+            f"task {task}: {metric}: unit {unit!r}, but what {release_name} was published with is in {published}: "
+            f'state parameters = {{ unit = "{published}" }} in the suite'
+        )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from judge.answers import FORCE_FIELD, TIMING, Judged, is_usable
 from judge.board import Scores
-from judge.published_names import metric_of
+from judge.published_names import check_unit, metric_of
 from judge.records import MetricRecord, Result
 from scoring import (
     Answers,
@@ -16,6 +18,8 @@ from scoring import (
     Fate,
     Node,
     Release,
+    Run,
+    ScoringError,
     dropped_domains,
     efficiency_tree,
     explained,
@@ -27,6 +31,7 @@ from scoring import (
 from tasks.suite import Suite, Task
 
 DEFAULT_PUBLISHED = "lambench-0.3.1"
+AS_IT_IS = 1.0  # what a release divides an error by that it states no baseline of
 # Where a release says nothing of a task: the kinds whose errors LAMBench divides by the success rate.
 _DIVIDED = frozenset({"phonons", "elasticity"})
 
@@ -65,17 +70,19 @@ def corrected_trees(judged: Judged, key: str, release: Release) -> Trees:
     """The scores of submission `key` by this judge's rules.
 
     Raises:
-        ScoringError: a metric that cannot be added up, naming task and field.
+        ScoringError: a metric that cannot be added up, naming submission, release, task and field.
     """
     asked_ff, asked_pc = judged.asked_force_field(key, release), judged.asked_property(key, release)
     runs = judged.runs(key)
     times = {task.name: judged.time(key, task) for task in judged.of_kind(TIMING)}
-    return Trees(
-        force_field_tree(asked_ff, judged.answers(key, asked_ff, release.force_field.columns), release.force_field),
-        property_tree(asked_pc, judged.answers(key, asked_pc, {}), release.property_error),
-        efficiency_tree(times, release.efficiency, "time_mean"),
-        {t: instability_tree(runs, release.instability, t) for t in release.instability.tolerances},
-    )
+    with _named(key, release):
+        return _trees(
+            release,
+            force_field_tree(asked_ff, judged.answers(key, asked_ff, release.force_field.columns), release.force_field),
+            property_tree(asked_pc, judged.answers(key, asked_pc, {}), release.property_error),
+            times,
+            runs,
+        )
 
 
 def published_release(suite: Suite) -> Release:
@@ -93,28 +100,64 @@ def published_trees(judged: Judged, keys: Sequence[str], release: Release, corre
     A task that the release has facts of (`Task.release_name`) is held against its published baselines and columns;
     any other against its own baselines, in the metrics that `corrected` scores.
 
+    Of dynamics, every run that was not completed is a failed one.
+
     Raises:
-        ScoringError: a metric that cannot be added up, naming task and field.
+        ScoringError: a metric that cannot be added up, naming submission, release, task and field.
     """
     reader = _Published(judged, release, corrected)
     asked_pc = {key: reader.asked_property(key) for key in keys}
-    answers_pc = {key: reader.answers(key, asked_pc[key]) for key in keys}
+    answers_pc = {}
+    for key in keys:
+        with _named(key, release):
+            answers_pc[key] = reader.answers(key, asked_pc[key])
+            dropped_domains({key: asked_pc[key]}, {key: answers_pc[key]})  # reads them, in whose name they are at fault
     dropped: Mapping[str, str] = {}
     if release.property_error.missing_domain == "drop_domain_for_all_models":
         dropped = dropped_domains(asked_pc, answers_pc)
     found = {}
     for key in keys:
-        asked_ff = reader.asked_force_field(key)
-        runs = [r._replace(fate=r.fate if r.fate is Fate.COMPLETED else Fate.FAILED) for r in judged.runs(key)]
-        found[key] = Trees(
-            force_field_tree(asked_ff, reader.answers(key, asked_ff), release.force_field),
-            property_tree(asked_pc[key], answers_pc[key], release.property_error, dropped),
-            efficiency_tree(
-                {t.name: reader.time(key, t) for t in judged.of_kind(TIMING)}, release.efficiency, "time_mean"
-            ),
-            {t: instability_tree(runs, release.instability, t) for t in release.instability.tolerances},
-        )
+        asked_ff, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=Fate.FAILED)
+        times = {task.name: reader.time(key, task) for task in judged.of_kind(TIMING)}
+        with _named(key, release):
+            found[key] = _trees(
+                release,
+                force_field_tree(asked_ff, reader.answers(key, asked_ff), release.force_field),
+                property_tree(asked_pc[key], answers_pc[key], release.property_error, dropped),
+                times,
+                runs,
+            )
     return found
+
+
+def _trees(
+    release: Release,
+    force_field: Node,
+    property_error: Node,
+    times: Mapping[str, float | None],
+    runs: Sequence[Run],
+) -> Trees:
+    """All scores; what states no source of its own is after that of the release."""
+
+    def sourced(tree: Node) -> Node:
+        return replace(tree, source=tree.source or release.source)
+
+    rule = release.instability
+    return Trees(
+        sourced(force_field),
+        sourced(property_error),
+        sourced(efficiency_tree(times, release.efficiency, "time_mean")),
+        {tolerance: sourced(instability_tree(runs, rule, tolerance)) for tolerance in rule.tolerances},
+    )
+
+
+@contextmanager
+def _named(key: str, release: Release) -> Iterator[None]:
+    """What cannot be added up is named with submission and release."""
+    try:
+        yield
+    except ScoringError as error:
+        raise ScoringError(f"results/{key}: release {release.name}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -128,15 +171,17 @@ class _Published:
     def asked_force_field(self, key: str) -> list[Asked]:
         asked = []
         for task in self.judged.asked_force_field(key, self.corrected):
-            facts = self.release.force_field_tasks.get(self._task(task.name).release_name)
-            labels = facts and tuple(label for label in self.release.force_field.columns if getattr(facts, label))
+            own, result = self._tasks[task.name], self.judged.results.get((key, task.name))
+            facts = self.release.force_field_tasks.get(own.release_name)
+            label_set = self._label_set(result)
+            labels = facts and tuple(n for n in self.release.force_field.columns if facts.baseline(n, label_set))
             asked.append(Asked(task.name, task.domain, labels or task.columns))
         return asked
 
     def asked_property(self, key: str) -> list[Asked]:
         asked = []
         for task in self.judged.asked_property(key, self.corrected):
-            own = self._task(task.name)
+            own = self._tasks[task.name]
             facts = self.release.property_tasks.get(own.release_name)
             columns = facts and tuple(metric_of(own.kind, column) for column in facts.baselines)
             asked.append(Asked(task.name, task.domain, columns or task.columns))
@@ -146,7 +191,7 @@ class _Published:
         """Errors over what succeeded, by task and column."""
         answers: dict[str, dict[str, Error]] = {}
         for task in asked:
-            own, result = self._task(task.name), self.judged.ok(key, task.name)
+            own, result = self._tasks[task.name], self.judged.ok(key, task.name)
             if result is None:
                 continue
             for column in task.columns:
@@ -173,19 +218,26 @@ class _Published:
         metric = result.metrics.get("time_mean") if result else None
         return metric.value if metric else None
 
-    def _task(self, name: str) -> Task:
-        return next(task for task in self.judged.suite.tasks if task.name == name)
+    @cached_property
+    def _tasks(self) -> Mapping[str, Task]:
+        return {task.name: task for task in self.judged.suite.tasks}
+
+    def _label_set(self, result: Result | None) -> str:
+        """Which of the release's label sets a result belongs to: all that is not OMol25's level counts as the other."""
+        omol, other = self.release.published.label_sets
+        own = "" if result is None else result.label_set.replace("ω", "w")
+        return omol if own.casefold().startswith(omol.casefold()) else other
 
     def _baseline(self, task: Task, column: str, metric: MetricRecord, result: Result) -> float | None:
         if task.kind == FORCE_FIELD:
             labelled = self.release.force_field_tasks.get(task.release_name)
-            omol, other = self.release.published.label_sets
-            is_omol = result.label_set.replace("ω", "w").startswith(omol)
-            return labelled.baseline(column, omol if is_omol else other) if labelled else metric.baseline
+            return labelled.baseline(column, self._label_set(result)) if labelled else metric.baseline
         facts = self.release.property_tasks.get(task.release_name)
         if facts is None:
             return metric.baseline
-        return next((b for name, b in facts.baselines.items() if metric_of(task.kind, name) == column), None)
+        check_unit(task.name, task.release_name, column, metric.unit)
+        stated = {metric_of(task.kind, name): baseline for name, baseline in facts.baselines.items()}
+        return stated[column] or AS_IT_IS
 
     def _success_rate(self, task: Task, result: Result) -> float:
         facts = self.release.property_tasks.get(task.release_name)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judge.answers import Judged
 from judge.board import Firmness
+from judge.records import Result
 from judge.schemes import Trees
 from scoring import Node, ScoringError
-from scoring.clusters import ClusterSums, cluster_sums
-from scoring.intervals import Uncertainty, bootstrapped
+from scoring.bootstrap import Path, draw_units, pools, resample
+from scoring.clusters import ClusterSums
+from scoring.intervals import AGREEMENT, Uncertainty, uncertainty
 from scoring.robustness import LeftOut, RankRange, leave_one_out, random_weights, rank_ranges
-from tasks.contributions import Contributing
+from scoring.tree import Float, Key
+from tasks.contributions import Contributing, Contribution
 from tasks.kinds import KINDS
 
 N_RESAMPLES = 1000
@@ -30,48 +37,136 @@ def firmness(judged: Judged, trees: Mapping[str, Trees], ranked: Collection[str]
         trees: by submission.
         ranked: the submissions that ranks are among.
     """
-    stats = {key: cluster_statistics(judged, key) for key in trees}
+    stats = {key: cluster_statistics(judged, key, _scored(of)) for key, of in trees.items()}
+    drawn = resample(stats, N_RESAMPLES, np.random.default_rng(SEED))
     intervals: dict[str, Mapping[str, Uncertainty]] = {}
     weights: dict[str, Mapping[str, RankRange]] = {}
     without: dict[str, Mapping[str, LeftOut]] = {}
     for name, lower in LOWER_IS_BETTER.items():
         own = {key: tree for key, of in trees.items() if (tree := of.by_name(name)).units}
         among = {key: tree for key, tree in own.items() if key in ranked}
-        others = {key: tree for key, tree in own.items() if key not in ranked}
         try:
-            intervals[name] = {**_intervals(among, stats, lower), **_intervals(others, stats, lower)}
-            drawn = random_weights(among.values(), N_RESAMPLES, np.random.default_rng(SEED))
-            weights[name] = rank_ranges(among, drawn, lower_is_better=lower) if among else {}
-            without[name] = leave_one_out(among, lower_is_better=lower) if among else {}
+            intervals[name] = _intervals(own, drawn, among, lower)
+            weights[name], without[name] = _moves(among, lower) if among else ({}, {})
         except ScoringError as error:
             judged.problems.append(f"uncertainty of the {name.replace('_', ' ')}: {error}")
     return Firmness(intervals, weights, without)
 
 
-def cluster_statistics(judged: Judged, key: str) -> list[ClusterSums]:
-    """Sums by cluster of every metric of a submission that is a mean over items."""
+def cluster_statistics(judged: Judged, key: str, wanted: Collection[Key]) -> list[ClusterSums]:
+    """Sums by cluster of the `wanted` metrics of a submission that are means over items.
+
+    Items that are lost, or do not give the metric that is stored, leave none and are said in `judged.problems`.
+    """
     found: list[ClusterSums] = []
     for task in judged.suite.tasks:
         result, kind = judged.ok(key, task.name), KINDS[task.kind]
-        items = judged.load_items(result) if result and isinstance(kind, Contributing) else None
-        if result is None or items is None or not isinstance(kind, Contributing):
+        metrics = {metric for of, metric in wanted if of == task.name and result and metric in result.metrics}
+        if result is None or not metrics or not isinstance(kind, Contributing):
             continue
+        items = judged.items(result, "no interval")
+        if items is None:
+            continue
+        place = f"results/{key}/{task.name}: no interval"
         try:
-            contributions = kind.contributions(items, result.metrics)
-            found += [
-                cluster_sums(task.name, c.metric, items.cluster, c.sums, c.counts, power=c.power, scale=c.scale)
-                for c in contributions
-            ]
-        except ValueError as error:  # also ScoringError
-            judged.problems.append(f"results/{key}/{task.name}: no interval: {error}")
+            contributions = {c.metric: c for c in kind.contributions(items, result.metrics)}
+        except ValueError as error:
+            judged.problems.append(f"{place}: {error}")
+            continue
+        clusters = _numbered(items.cluster)
+        for metric in sorted(metrics):
+            try:
+                found.append(_folded(result, metric, contributions.get(metric), clusters))
+            except ScoringError as error:
+                judged.problems.append(f"{place}: {error}")
     return found
 
 
+class _Clusters(NamedTuple):
+    """The names of clusters, and (k,) which of them each item belongs to."""
+
+    names: tuple[str, ...]
+    of_item: NDArray[np.intp]
+
+
+def _numbered(clusters: Sequence[str]) -> _Clusters:
+    """The clusters of items; by hashing, which is faster than sorting all items."""
+    names = tuple(sorted(set(clusters)))
+    place = {name: number for number, name in enumerate(names)}
+    return _Clusters(names, np.array([place[name] for name in clusters], np.intp))
+
+
+def _folded(result: Result, metric: str, c: Contribution | None, clusters: _Clusters) -> ClusterSums:
+    """A metric by cluster.
+
+    Raises:
+        ScoringError: the items do not give it, or give another number than the one that is stored and scored.
+    """
+    if c is None:
+        raise ScoringError(f"{metric}: the items do not give it: measure it again")
+    names, where = clusters
+    sums, counts = (np.bincount(where, of, len(names)).astype(np.float64) for of in (c.sums, c.counts))
+    own = ClusterSums(result.task, metric, names, sums, counts, c.power, c.scale)
+    stored = result.metrics[metric]
+    charged = math.nan if stored.charged is None else stored.charged
+    if not math.isclose(own.value, charged, rel_tol=AGREEMENT):
+        given = f"the items give {own.value:g}, stored is {charged:g} {stored.unit}".rstrip()
+        raise ScoringError(f"{metric}: {given}: measure it again")
+    return own
+
+
+def _scored(trees: Trees) -> set[Key]:
+    """The metrics that any of the scores is made of."""
+    return {key for name in LOWER_IS_BETTER for key in _leaves(trees.by_name(name))}
+
+
+def _leaves(tree: Node) -> set[Key]:
+    return {node.leaf.key for _, node in tree.walk() if node.leaf}
+
+
 def _intervals(
-    trees: Mapping[str, Node], stats: Mapping[str, Sequence[ClusterSums]], lower_is_better: bool
+    trees: Mapping[str, Node],
+    drawn: Mapping[str, Mapping[Key, Float]],
+    ranked: Mapping[str, Node],
+    lower_is_better: bool,
 ) -> dict[str, Uncertainty]:
-    if not trees:
-        return {}
-    wanted = {key: {node.leaf.key for _, node in tree.walk() if node.leaf} for key, tree in trees.items()}
-    own = {key: [of for of in stats[key] if of.key in wanted[key]] for key in trees}
-    return bootstrapped(trees, own, N_RESAMPLES, np.random.default_rng(SEED), lower_is_better=lower_is_better)
+    """By submission. One that is not ranked is drawn by itself: its runs and test sets may be others, and nobody else's
+    interval hangs on them.
+    """
+
+    def of(some: Mapping[str, Node]) -> dict[str, Uncertainty]:
+        units = draw_units(pools(some.values()), N_RESAMPLES, np.random.default_rng(SEED))
+        own = {key: {at: drawn[key][at] for at in _leaves(tree) & drawn[key].keys()} for key, tree in some.items()}
+        return uncertainty(some, own, units, lower_is_better=lower_is_better)
+
+    found = of(ranked)
+    for key in trees.keys() - ranked.keys():
+        alone = of({key: trees[key]})[key]
+        unknown = alone.rank_interval._replace(low=math.nan, high=math.nan)
+        found[key] = replace(alone, rank=None, rank_interval=unknown, group=None)
+    return dict(sorted(found.items()))
+
+
+def _moves(trees: Mapping[str, Node], lower_is_better: bool) -> tuple[Mapping[str, RankRange], Mapping[str, LeftOut]]:
+    """By submission its rank under random weights, and without single tasks."""
+    shared = _shared_branches(trees.values())
+    rng = np.random.default_rng(SEED)
+    drawn = random_weights(trees.values(), N_RESAMPLES, rng, chosen=lambda path, _: path in shared)
+    ranges = rank_ranges(trees, drawn, lower_is_better=lower_is_better)
+    return ranges, leave_one_out(trees, lower_is_better=lower_is_better)
+
+
+def _shared_branches(trees: Iterable[Node]) -> set[Path]:
+    """The branches whose parts weigh the same in all models. Others keep their weights: label types of a domain of
+    which only some models have virials to be held against, or tasks of which they have more columns.
+    """
+    weights: dict[Path, float] = {}
+    branches: set[Path] = set()
+    differing: set[Path] = set()
+    for tree in trees:
+        for path, node in tree.walk():
+            branches.add(path)
+            for part in node.parts:
+                if not math.isclose(weights.setdefault((*path, part.name), part.weight), part.weight):
+                    differing.add(path)
+    return branches - differing

@@ -19,6 +19,7 @@ from tasks.measurement import Items
 from tasks.predictions import Cause
 from tasks.suite import Suite, Task
 
+ENERGY, FORCE, VIRIAL = "energy_rmse_per_atom", "force_rmse", "virial_rmse_per_atom"
 NOON = datetime(2025, 3, 4, 12, tzinfo=UTC)
 
 
@@ -76,13 +77,18 @@ def error(
     charged: float | None, unit: str = "eV/atom", baseline: float | None = 1.0, n_failed: int = 0
 ) -> MetricRecord:
     return MetricRecord(
-        value=charged, unit=unit, n_items=10, n_failed=n_failed, charged=charged, baseline=baseline, failure_cost=1.0
+        value=charged, unit=unit, n_items=10, n_failed=n_failed, charged=charged, baseline=baseline, failure_cost=10.0
     )
 
 
+def timed(microseconds: float, **more: Any) -> MetricRecord:
+    stated = {"value": microseconds, "charged": microseconds, "unit": "µs/atom", "n_items": 20, "failure_cost": 1e6}
+    return MetricRecord.model_validate({**stated, **more})
+
+
 def frames_metrics(relative: float, virial: bool = False) -> dict[str, MetricRecord]:
-    metrics = {"energy_rmse_per_atom": error(relative), "force_rmse": error(relative, "eV/Å")}
-    return metrics | ({"virial_rmse_per_atom": error(relative)} if virial else {})
+    metrics = {ENERGY: error(relative), FORCE: error(relative, "eV/Å")}
+    return metrics | ({VIRIAL: error(relative)} if virial else {})
 
 
 def good_metrics(relative: float) -> dict[str, dict[str, MetricRecord]]:
@@ -92,7 +98,7 @@ def good_metrics(relative: float) -> dict[str, dict[str, MetricRecord]]:
         "molecules": frames_metrics(relative),
         "barriers": {"mae": error(relative, "eV")},
         "drift": {"slope_geomean": MetricRecord(value=1e-6, unit="eV/atom/ps", n_items=2)},
-        "speed": {"time_mean": MetricRecord(value=100 / (1 + relative), unit="µs/atom", n_items=20)},
+        "speed": {"time_mean": timed(100 / (1 + relative))},
     }
 
 
@@ -157,6 +163,45 @@ def runs(slopes: Sequence[float], causes: Sequence[Cause] | None = None) -> Item
     return Items(id=words, group=words, cluster=words, cause=codes, columns={"slope": np.array(slopes)})
 
 
+def _differences(charged: Mapping[str, float], n_clusters: int) -> Items:
+    """Two items of each quantity, the one off by less and the other by more."""
+    prefixes = [name.removesuffix("mae") for name in charged if name.endswith("mae") and ":" not in name] or [""]
+    of_item = np.repeat(np.arange(len(prefixes)), 2)
+    mean = np.array([charged.get(f"{prefix}mae", 0.0) for prefix in prefixes])[of_item]
+    columns = {"error": mean * np.tile([0.9, -1.1], len(prefixes))}
+    for number, prefix in enumerate(prefixes):
+        own = (of_item == number).astype(np.float64)
+        off = charged.get(f"{prefix}off_percent", 0.0) / 100
+        columns |= {f"{prefix}count": own, f"{prefix}off": off * own}
+    words, cause = [f"item {i}" for i in range(len(of_item))], np.where(np.isnan(mean), Cause.ERROR, Cause.NONE)
+    clusters = [f"cluster {i % n_clusters}" for i in range(len(words))]
+    return Items(id=words, group=words, cluster=clusters, cause=cause.astype(np.int8), columns=columns)
+
+
+def items_of(of: Result, n_items: int = 10, n_clusters: int = 1) -> Items:
+    """Items of which each kind makes the charged values of a result: some worse, some better, and none at its limit.
+
+    All are of one cluster, so that nothing of them can be resampled, unless told so.
+    """
+    if of.kind == "nve":
+        return runs([1e-6, -2e-6])
+    share = 1.0 + 0.2 * np.cos(np.arange(n_items) * np.pi / (n_items - 1))  # of mean 1
+    one = np.ones(n_items)
+    charged = {name: np.nan if m.charged is None else m.charged for name, m in of.metrics.items()}  # NaN: all failed
+    columns: dict[str, np.ndarray] = {}
+    match of.kind:
+        case "labelled_frames":
+            for stem, name in (("energy", ENERGY), ("force", FORCE), ("virial", VIRIAL)):
+                square = share * charged.get(name, 0.0) ** 2
+                columns |= {f"{stem}_count": one, f"{stem}_sq": square, f"{stem}_abs": np.sqrt(square)}
+        case "energy_differences":
+            return _differences(charged, n_clusters)
+        case "efficiency":
+            columns = {"charged_time": share * charged["time_mean"], "charged_count": one} if charged else {}
+    words, clusters = [f"item {i}" for i in range(n_items)], [f"cluster {i % n_clusters}" for i in range(n_items)]
+    return Items(id=words, group=words, cluster=clusters, cause=np.zeros(n_items, np.int8), columns=columns)
+
+
 def save(store: Store, submissions: Sequence[Submission], results: Sequence[Result]) -> None:
     """Writes records as a judge would."""
     for of in submissions:
@@ -169,5 +214,5 @@ def save(store: Store, submissions: Sequence[Submission], results: Sequence[Resu
         store.put(f"{prefix}1/end.json", end.model_dump_json().encode())
         place = (each.submission, each.task, each.result_key)
         store.put(result_path(*place), each.model_dump_json().encode())
-        if each.kind == "nve":
-            store.put(items_path(*place), pack_items(runs([1e-6, -2e-6])))
+        if each.provenance.observation is not None:
+            store.put(items_path(*place), pack_items(items_of(each)))
