@@ -8,7 +8,8 @@ from datetime import datetime
 
 from judge.records import MetricRecord, Result
 from sandbox.verdict import Verdict
-from scoring import Release, Term
+from scoring import Node, Release, Term
+from scoring.clusters import ClusterSums
 from scoring.intervals import Uncertainty
 from scoring.robustness import LeftOut, RankRange
 from submissions.records import Submission
@@ -63,10 +64,26 @@ class Scores:
 
 @dataclass(frozen=True)
 class OtherScores:
-    """The scores of one submission by other schemes, by name, in both variants."""
+    """The scores of one submission by other schemes, by name, in both variants; higher is better.
+
+    Args:
+        trees: of those among `corrected` that have intervals.
+        stats: by cluster, metrics of these trees that results do not have themselves.
+    """
 
     corrected: Mapping[str, Term]
     as_published: Mapping[str, Term]
+    trees: Mapping[str, Node] = field(default_factory=dict, compare=False)
+    stats: tuple[ClusterSums, ...] = field(default=(), compare=False)
+
+    def joined(self, more: OtherScores) -> OtherScores:
+        """These scores and `more`."""
+        return OtherScores(
+            {**self.corrected, **more.corrected},
+            {**self.as_published, **more.as_published},
+            {**self.trees, **more.trees},
+            (*self.stats, *more.stats),
+        )
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,8 @@ def _print_text(board: Leaderboard, row: Row, shown: dict[str, Term], as_publish
 def print_tree(term: Term, console: Console, depth: int) -> None:
     """A score and what it is made of, a line a term, each a step further in than what it is a part of."""
     table = plain_table("what", "value", "share", "measured", "how", numbers=("value", "share", "measured"))
+    table.columns[-1].no_wrap = False  # sentences: they give way, the numbers do not
+    table.columns[-1].overflow = "fold"
     for level, below in cut(term, depth).walk():
         measured = "" if below.evidence else f"{below.covered}/{below.total}"
         share = f"{below.weight:.3g}" if level else ""
@@ -134,14 +136,15 @@ def _because(evidence: Evidence) -> str:
     return ": " + "; ".join(shown)
 
 
-def value_text(term: Term) -> str:
+def value_text(term: Term, digits: int = 4) -> str:
     """The value, with what it could be if what was left out had come out worst, or what is missing best."""
     further = term.at_worst if term.at_worst is not None else term.at_best
-    return number_text(term.value) + (f" (up to {number_text(further)})" if further is not None else "")
+    up_to = f" (up to {number_text(further, digits)})" if further is not None else ""
+    return number_text(term.value, digits) + up_to
 
 
-def number_text(value: float | None) -> str:
-    """Four significant digits; a dash for none."""
+def number_text(value: float | None, digits: int = 4) -> str:
+    """So many significant digits; a dash for none."""
     if value is None or math.isnan(value):
         return "–"
-    return "∞" if math.isinf(value) else f"{value:.4g}"
+    return "∞" if math.isinf(value) else f"{value:.{digits}g}"

@@ -61,7 +61,7 @@ def build_leaderboard(
     shown = [line.result for row in placed for line in row.tasks if line.result is not None]
     hardware = {r.provenance.hardware for r in shown if r.kind == TIMING and r.verdict is Verdict.OK}
     measured = max((r.measured for r in shown), default=None)
-    firm = firmness(read, trees, [row.submission.id for row in placed if row.rank is not None])
+    firm = firmness(read, trees, others, [row.submission.id for row in placed if row.rank is not None])
     found = tuple(dict.fromkeys(read.problems))
     return Leaderboard(suite, rules, published, placed, firm, measured, tuple(sorted(hardware)), found)
 

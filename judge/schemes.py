@@ -58,12 +58,14 @@ class Trees:
             {tolerance: explained(tree) for tolerance, tree in self.instability.items()},
         )
 
-    def by_name(self, name: str) -> Node:
-        """The tree of that name, as `judge.board.Scores` has it; of the instability, that at the default tolerance."""
-        if name == "instability":
-            return next(iter(self.instability.values()))
-        tree: Node = getattr(self, name)
-        return tree
+    def named(self) -> dict[str, Node]:
+        """The trees by name, as `judge.board.Scores` has them; of the instability, that at the default tolerance."""
+        return {
+            "force_field": self.force_field,
+            "property_error": self.property_error,
+            "efficiency": self.efficiency,
+            "instability": next(iter(self.instability.values())),
+        }
 
 
 def corrected_trees(judged: Judged, key: str, release: Release) -> Trees:

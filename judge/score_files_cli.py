@@ -30,7 +30,6 @@ from submissions.tables import plain_table, table_console
 
 OVERALL, COMPATIBLE = "overall", "compatible"
 MODELS_A_TABLE = 4  # side by side, so that their names fit
-WIDTH_OF_A_TREE = 400  # rules are sentences: in less, they would squeeze the numbers out of the table
 
 
 @dataclass(frozen=True)
@@ -158,7 +157,6 @@ def _show(board: _Board, path: Path, explain: str | None, as_json: bool) -> None
         return
     if explain is not None:
         console = table_console()
-        console.width = max(console.width, WIDTH_OF_A_TREE)
         for term in shown[0].scores.values():
             print_tree(term, console, 99)
     else:

@@ -21,17 +21,21 @@ from judge.explain_cli import (
     scores_of,
     value_text,
 )
+from judge.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT
 from judge.plan_cli import Json, SuiteName
 from scoring import Term
 from scoring.intervals import Interval, Uncertainty
 from submissions.tables import plain_table, table_console
 
 # By the name of a score here, that in `judge.board.Firmness`.
+DIGITS = 3
 _KEYS = {
     FORCE_FIELD: "force_field",
     PROPERTY: "property_error",
     EFFICIENCY: "efficiency",
     INSTABILITY: "instability",
+    ML_PEG: ML_PEG,
+    MLIPAUDIT: MLIPAUDIT,
 }
 
 
@@ -97,26 +101,35 @@ def _uncertainty(board: Leaderboard, name: str, key: str) -> Uncertainty | None:
 
 
 def _print_scores(board: Leaderboard, as_published: bool) -> None:
+    """A table for each scheme: side by side they would not fit."""
     found = {row.submission.id: scores_of(row, as_published) for row in board.rows}
     names = list(dict.fromkeys(name for terms in found.values() for name in terms))
     release = board.published if as_published else board.release
-    table = plain_table("rank", "model", *names, numbers=("rank", *names), title=release.title)
-    for row in board.rows:
-        terms = found[row.submission.id]
-        shown = [
-            _cell(terms.get(name), None if as_published else _uncertainty(board, name, row.submission.id))
-            for name in names
-        ]
-        table.add_row("–" if row.rank is None else str(row.rank), escape(row.submission.card.name), *shown)
-    table_console().print(table)
+    others = [name for name in names if name in (ML_PEG, MLIPAUDIT, COMPATIBLE)]
+    variant = "as published" if as_published else "corrected"
+    tables = {
+        f"{release.title} ↓ (efficiency ↑)": [name for name in names if name not in others],
+        f"ML-PEG and MLIPAudit, {variant} ↑": others,
+    }
+    for title, columns in tables.items():
+        table = plain_table("rank", "model", *columns, numbers=("rank", *columns), title=title)
+        for row in board.rows:
+            key, rank = row.submission.id, "–" if row.rank is None else str(row.rank)
+            shown = [
+                _cell(found[key].get(name), None if as_published else _uncertainty(board, name, key))
+                for name in columns
+            ]
+            table.add_row(rank, escape(row.submission.card.name), *shown)
+        if columns:
+            table_console().print(table)
 
 
 def _cell(term: Term | None, found: Uncertainty | None) -> str:
     if term is None:
         return ""
-    text = value_text(term)
+    text = value_text(term, DIGITS)
     if found is not None and found.score.known:
-        text += f" [{number_text(found.score.low)}, {number_text(found.score.high)}]"
+        text += f" [{number_text(found.score.low, DIGITS)}, {number_text(found.score.high, DIGITS)}]"
     return text
 
 

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judge.answers import Judged
-from judge.board import Firmness
+from judge.board import Firmness, OtherScores
+from judge.ml_peg_scores import ML_PEG
+from judge.mlipaudit_scores import MLIPAUDIT
 from judge.records import Result
 from judge.schemes import Trees
 from scoring import Node, ScoringError
@@ -25,25 +27,38 @@ from tasks.kinds import KINDS
 
 N_RESAMPLES = 1000
 SEED = 0  # the same records give the same pages
-LOWER_IS_BETTER = {"force_field": True, "property_error": True, "efficiency": False, "instability": True}
+LOWER_IS_BETTER = {
+    "force_field": True,
+    "property_error": True,
+    "efficiency": False,
+    "instability": True,
+    ML_PEG: False,
+    MLIPAUDIT: False,
+}
 
 
-def firmness(judged: Judged, trees: Mapping[str, Trees], ranked: Collection[str]) -> Firmness:
+def firmness(
+    judged: Judged, trees: Mapping[str, Trees], others: Mapping[str, OtherScores], ranked: Collection[str]
+) -> Firmness:
     """Intervals of every score, and how ranks move.
 
     What cannot be resampled is left out, and said in `judged.problems`.
 
     Args:
         trees: by submission.
+        others: by submission.
         ranked: the submissions that ranks are among.
     """
-    stats = {key: cluster_statistics(judged, key, _scored(of)) for key, of in trees.items()}
+    by_name = {key: {**of.named(), **others[key].trees} for key, of in trees.items()}
+    stats = {key: [*cluster_statistics(judged, key, _scored(of)), *others[key].stats] for key, of in by_name.items()}
     drawn = resample(stats, N_RESAMPLES, np.random.default_rng(SEED))
     intervals: dict[str, Mapping[str, Uncertainty]] = {}
     weights: dict[str, Mapping[str, RankRange]] = {}
     without: dict[str, Mapping[str, LeftOut]] = {}
     for name, lower in LOWER_IS_BETTER.items():
-        own = {key: tree for key, of in trees.items() if (tree := of.by_name(name)).units}
+        own = {key: of[name] for key, of in by_name.items() if name in of and of[name].units}
+        if not own:
+            continue
         among = {key: tree for key, tree in own.items() if key in ranked}
         try:
             intervals[name] = _intervals(own, drawn, among, lower)
@@ -115,9 +130,9 @@ def _folded(result: Result, metric: str, c: Contribution | None, clusters: _Clus
     return own
 
 
-def _scored(trees: Trees) -> set[Key]:
+def _scored(trees: Mapping[str, Node]) -> set[Key]:
     """The metrics that any of the scores is made of."""
-    return {key for name in LOWER_IS_BETTER for key in _leaves(trees.by_name(name))}
+    return {key for tree in trees.values() for key in _leaves(tree)}
 
 
 def _leaves(tree: Node) -> set[Key]:

@@ -1,7 +1,7 @@
 """MLIPAudit: soft thresholds per item, averaged over items, metrics and benchmarks."""
 
 from scoring.mlipaudit.facts import MlipAuditFacts, Slip, Variant
-from scoring.mlipaudit.measured import Measured
+from scoring.mlipaudit.measured import Measured, scores_of_items
 from scoring.mlipaudit.release import load_mlipaudit, parse_mlipaudit
 from scoring.mlipaudit.soft_threshold import Direction, Rule, item_scores
 from scoring.mlipaudit.tree import MlipAuditScore, mlipaudit_score, mlipaudit_tree
@@ -19,4 +19,5 @@ __all__ = [
     "mlipaudit_score",
     "mlipaudit_tree",
     "parse_mlipaudit",
+    "scores_of_items",
 ]

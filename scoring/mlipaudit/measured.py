@@ -158,18 +158,19 @@ def _mean_score(
 ) -> float:
     """The mean score, with `n_zero` more items that score 0."""
     if groups is None:
-        scores = _scores(values, metric, alpha)
+        scores = scores_of_items(values, metric, alpha)
         return fsum(scores) / (len(scores) + n_zero)
     label = np.array(groups, dtype=object)
     members = [label == name for name in sorted(set(groups))]
     if metric.by_group is ByGroup.VALUES:
         kept = [values[member & ~failed] for member in members]
         means = np.array([fsum(x / len(x)) for x in kept if len(x)], dtype=float)
-        return fsum(_scores(means, metric, alpha)) / len(means) if len(means) else 0.0
-    scores = _scores(values, metric, alpha)
+        return fsum(scores_of_items(means, metric, alpha)) / len(means) if len(means) else 0.0
+    scores = scores_of_items(values, metric, alpha)
     return fsum(fsum(scores[member]) / int(member.sum()) for member in members) / len(members)
 
 
-def _scores(values: Float, metric: Metric, alpha: float) -> Float:
+def scores_of_items(values: Float, metric: Metric, alpha: float) -> Float:
+    """(n,) the score of each item of a metric, from its value in the metric's own unit; 0 where that is NaN."""
     limit = 1.0 if metric.rule is Rule.SCORE or metric.threshold is None else metric.threshold
     return item_scores(values * metric.factor, limit, alpha, metric.direction, metric.rule)

@@ -332,3 +332,20 @@ def test_the_quickstart_suite_has_benchmarks() -> None:
     found, problems = scored(suite, [A], given, tables)
     assert found[A.id].corrected[MLIPAUDIT].total == 3
     assert problems == []
+
+
+@pytest.mark.parametrize("cause", [Cause.NONE, Cause.ERROR, Cause.UNSUPPORTED])
+def test_statistics_by_cluster_give_the_mlipaudit_metrics(cause: Cause) -> None:
+    some = ALL | {"dbh24": items([3.0 * KCAL, math.nan if cause else KCAL], [Cause.NONE, cause])}
+    some |= {"s22": items(S22_ERRORS, [Cause.NONE, Cause.NONE, cause, Cause.NONE])}
+    found, _ = scored(AUDIT, [A], [ok(A, own) for own in AUDIT.tasks], some)
+    values = {of.key: of.value for of in found[A.id].stats}
+    leaves = [node.leaf for _, node in found[A.id].trees[MLIPAUDIT].walk() if node.leaf]
+    assert len(leaves) == 3
+    assert values == {leaf.key: pytest.approx(leaf.evidence.value, rel=1e-12) for leaf in leaves}
+
+
+def test_a_benchmark_without_items_has_no_statistics() -> None:
+    results = [ok(A, S22), ok(A, ROTORS), refused(A, DBH24, Verdict.CRASHED)]
+    found, _ = scored(AUDIT, [A], results, ALL)
+    assert {of.task for of in found[A.id].stats} == {"noncovalent_interactions", "dihedral_scan"}

@@ -246,3 +246,15 @@ def test_random_weights_move_a_rank_that_hangs_on_them() -> None:
     ranges = shown.firmness.weights["force_field"]
     assert (ranges[A.id].rank, ranges[B.id].rank) == (1, 2)
     assert all((r.best, r.worst, r.low, r.high) == (1, 2, 1, 2) for r in ranges.values())
+
+
+def test_ml_peg_has_an_interval_from_the_same_clusters() -> None:
+    """One metric: 1 - error / baseline of the task, so that its interval is that of the error, turned."""
+    suite = replace(SUITE, tasks=(TASKS["barriers"],))
+    one = result(A, TASKS["barriers"], {"mae": error(0.3, "eV")})
+    shown = board(suite, [A], [one])
+    own = shown.firmness.intervals["ml-peg"][A.id]
+    errors = shown.firmness.intervals["property_error"][A.id].score
+    assert own.value == pytest.approx(0.7)
+    assert own.score.known
+    assert (own.score.low, own.score.high) == pytest.approx((1 - errors.high, 1 - errors.low))
