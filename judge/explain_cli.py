@@ -133,11 +133,15 @@ def _because(evidence: Evidence) -> str:
         shown.append(f"{evidence.n_failed} of {evidence.n_items} failed{without}")
     elif evidence.n_items:
         shown.append(f"over {evidence.n_items}")
+        if evidence.uncharged is not None and evidence.uncharged != evidence.value:
+            shown.append(f"{number_text(evidence.uncharged)} before large errors were clipped")
     return ": " + "; ".join(shown)
 
 
 def value_text(term: Term, digits: int = 4) -> str:
     """The value, with what it could be if what was left out had come out worst, or what is missing best."""
+    if term.counted is not None:
+        return f"counts {number_text(term.counted, digits)}"
     further = term.at_worst if term.at_worst is not None else term.at_best
     up_to = f" (up to {number_text(further, digits)})" if further is not None else ""
     return number_text(term.value, digits) + up_to

@@ -14,8 +14,9 @@ def read_json(path: Path) -> object:
     Raises:
         UsageError: it cannot be read, is not JSON, or names something twice.
     """
+    text = read_text(path)
     try:
-        content: object = json.loads(read_text(path), object_pairs_hook=_each_named_once)
+        content: object = json.loads(text, object_pairs_hook=_each_named_once)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: is not JSON: {error}") from None
     return content

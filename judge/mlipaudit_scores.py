@@ -15,6 +15,7 @@ from scoring import ScoringError, Term
 from scoring.clusters import ClusterSums, cluster_sums
 from scoring.mlipaudit import (
     Measured,
+    Metric,
     MlipAuditFacts,
     Variant,
     load_mlipaudit,
@@ -55,12 +56,22 @@ def audit_facts(suite: Suite) -> MlipAuditFacts | None:
     if not named:
         return None
     kept = {
-        name: of.model_copy(update={"metrics": {m: facts for m, facts in of.metrics.items() if m in _ERRORS[name]}})
+        name: of.model_copy(update={"metrics": _measured_in(suite, name, of.metrics)})
         for name, of in facts.benchmarks.items()
         if name in named
     }
     slips = tuple(s for s in facts.slips if s.benchmark in named and set(s.metrics) <= set(_ERRORS[s.benchmark]))
     return facts.model_copy(update={"benchmarks": kept, "slips": slips})
+
+
+def _measured_in(suite: Suite, benchmark: str, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Those of a benchmark's metrics that are measured, with the tasks that they are measured in."""
+    tasks = ", ".join(task.name for task in suite.tasks if task.mlipaudit == benchmark)
+    return {
+        name: of.model_copy(update={"source": f"measured in {tasks}; threshold: {of.source}"})
+        for name, of in metrics.items()
+        if name in _ERRORS[benchmark]
+    }
 
 
 def mlipaudit_scores(judged: Judged, facts: MlipAuditFacts | None, submission: Submission) -> OtherScores:

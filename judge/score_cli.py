@@ -43,7 +43,7 @@ def lambench(
     """LAMBench's published metrics, added up as their release does it, or corrected."""
     if (config is None) == (release is None):
         known = ", ".join(name for name in packaged_releases() if name != "corrected")
-        raise UsageError(f"say which formula: --config CONFIG.JSON, or --release with one of {known}")
+        raise UsageError(f"say one formula: either --config CONFIG.JSON, or --release with one of {known}")
     read = release_from_config(read_json(config), config.name) if config else Read(load_release(release or ""), ())
     rules = read.release.corrected() if corrected else read.release
     scores = score_published(rules, read_json(raw))

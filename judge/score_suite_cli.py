@@ -59,6 +59,9 @@ def suite_command(
         print(f"No submission in {settings.store} yet: lambench-submit IMAGE")
         return
     _print_scores(board, as_published)
+    for row in board.unranked:
+        why = "; ".join(f"{status} at {', '.join(names)}" for status, names in row.shortfalls.items())
+        print(f"Not ranked: {row.submission.card.name}: {why}")
     if not as_published:
         _print_firmness(board)
 
@@ -112,7 +115,7 @@ def _print_scores(board: Leaderboard, as_published: bool) -> None:
         f"ML-PEG and MLIPAudit, {variant} ↑": others,
     }
     for title, columns in tables.items():
-        table = plain_table("rank", "model", *columns, numbers=("rank", *columns), title=title)
+        table = plain_table("rank", "model", *columns, numbers=("rank", *columns), title=title, folded=True)
         for row in board.rows:
             key, rank = row.submission.id, "–" if row.rank is None else str(row.rank)
             shown = [
@@ -129,7 +132,8 @@ def _cell(term: Term | None, found: Uncertainty | None) -> str:
         return ""
     text = value_text(term, DIGITS)
     if found is not None and found.score.known:
-        text += f" [{number_text(found.score.low, DIGITS)}, {number_text(found.score.high, DIGITS)}]"
+        # Below the value: beside it, the table would not fit into a terminal.
+        text += f"\n{number_text(found.score.low, DIGITS)} – {number_text(found.score.high, DIGITS)}"
     return text
 
 
@@ -140,7 +144,9 @@ def _print_firmness(board: Leaderboard) -> None:
         return
     label = {own: name for name, own in _KEYS.items()}[score]
     columns = ("rank", "95 % interval", "tied group", "random weights (5–95 %)", "without one task")
-    table = plain_table("model", *columns, numbers=columns, title=f"How firm the ranks by {label} error are")
+    table = plain_table(
+        "model", *columns, numbers=columns, folded=True, title=f"How firm the ranks by {label} error are"
+    )
     for row in board.ranked:
         key = row.submission.id
         found, under = board.firmness.intervals[score][key], board.firmness.weights[score][key]

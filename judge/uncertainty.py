@@ -21,7 +21,7 @@ from scoring.bootstrap import Path, draw_units, pools, resample
 from scoring.clusters import ClusterSums
 from scoring.intervals import AGREEMENT, Uncertainty, uncertainty
 from scoring.robustness import LeftOut, RankRange, leave_one_out, random_weights, rank_ranges
-from scoring.tree import Float, Key
+from scoring.tree import Float, Key, leaves_out, with_left_out
 from tasks.contributions import Contributing, Contribution
 from tasks.kinds import KINDS
 
@@ -145,8 +145,10 @@ def _intervals(
     ranked: Mapping[str, Node],
     lower_is_better: bool,
 ) -> dict[str, Uncertainty]:
-    """By submission. One that is not ranked is drawn by itself: its runs and test sets may be others, and nobody else's
-    interval hangs on them.
+    """By submission. Ranks and groups take what was left out as worst, which the scores and their intervals do not.
+
+    One that is not ranked is drawn by itself: its runs and test sets may be others, and nobody else's interval hangs on
+    them. Only where it brings clusters that nobody else has (a label set of its own) are those of all drawn anew.
     """
 
     def of(some: Mapping[str, Node]) -> dict[str, Uncertainty]:
@@ -155,6 +157,10 @@ def _intervals(
         return uncertainty(some, own, units, lower_is_better=lower_is_better)
 
     found = of(ranked)
+    if any(leaves_out(tree) for tree in ranked.values()):
+        worst = of({key: with_left_out(tree) for key, tree in ranked.items()})
+        for key, own in worst.items():
+            found[key] = replace(found[key], rank=own.rank, rank_interval=own.rank_interval, group=own.group)
     for key in trees.keys() - ranked.keys():
         alone = of({key: trees[key]})[key]
         unknown = alone.rank_interval._replace(low=math.nan, high=math.nan)
@@ -163,12 +169,13 @@ def _intervals(
 
 
 def _moves(trees: Mapping[str, Node], lower_is_better: bool) -> tuple[Mapping[str, RankRange], Mapping[str, LeftOut]]:
-    """By submission its rank under random weights, and without single tasks."""
-    shared = _shared_branches(trees.values())
+    """By submission its rank under random weights, and without single tasks; what was left out counts as worst."""
+    whole = {key: with_left_out(tree) for key, tree in trees.items()}
+    shared = _shared_branches(whole.values())
     rng = np.random.default_rng(SEED)
-    drawn = random_weights(trees.values(), N_RESAMPLES, rng, chosen=lambda path, _: path in shared)
-    ranges = rank_ranges(trees, drawn, lower_is_better=lower_is_better)
-    return ranges, leave_one_out(trees, lower_is_better=lower_is_better)
+    drawn = random_weights(whole.values(), N_RESAMPLES, rng, chosen=lambda path, _: path in shared)
+    ranges = rank_ranges(whole, drawn, lower_is_better=lower_is_better)
+    return ranges, leave_one_out(whole, lower_is_better=lower_is_better)
 
 
 def _shared_branches(trees: Iterable[Node]) -> set[Path]:

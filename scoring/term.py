@@ -46,6 +46,7 @@ class Term:
         covered: of `total` tasks (or runs), how many were measured.
         total: what is asked for.
         weight: its share in the term above; the shares of the terms below one another sum to 1.
+        counted: what it counts in the term above where it has no value itself; None: it has, or it is left out.
         at_worst: the value if what was left out had come out worst; None where nothing was left out.
         at_best: the value if what is missing had come out perfect; None where nothing is missing, or not asked for.
         evidence: the raw metric, at the end of a branch.
@@ -59,6 +60,7 @@ class Term:
     covered: int
     total: int
     weight: float = 1.0
+    counted: float | None = None
     at_worst: float | None = None
     at_best: float | None = None
     evidence: Evidence | None = None
@@ -91,13 +93,15 @@ def as_data(term: Term) -> dict[str, object]:
         "covered": term.covered,
         "total": term.total,
     }
-    for name, value in (("at_worst", term.at_worst), ("at_best", term.at_best)):
+    for name, value in (("counted", term.counted), ("at_worst", term.at_worst), ("at_best", term.at_best)):
         if value is not None:
             found[name] = _finite(value)
     if term.source:
         found["source"] = term.source
     if term.evidence is not None:
         evidence = term.evidence._asdict()
+        if not term.evidence.n_items:  # not known
+            del evidence["n_items"], evidence["n_failed"]
         found["evidence"] = evidence | {
             "value": _finite(term.evidence.value),
             "uncharged": _finite(term.evidence.uncharged),

@@ -11,7 +11,7 @@ different things: 0, inf and NaN.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -121,13 +121,9 @@ class Valued(NamedTuple):
 NOTHING_DRAWN = Draw()
 
 
-def evaluate(node: Node, draw: Draw = NOTHING_DRAWN, *, with_left_out: bool = False) -> Valued:
-    """The node with the values of all nodes below it.
-
-    Args:
-        with_left_out: what was left out takes its weight, and counts as absent.
-    """
-    return _evaluate(node, draw, (), with_left_out)
+def evaluate(node: Node, draw: Draw = NOTHING_DRAWN) -> Valued:
+    """The node with the values of all nodes below it."""
+    return _evaluate(node, draw, ())
 
 
 def score(node: Node, draw: Draw = NOTHING_DRAWN) -> Float:
@@ -135,18 +131,24 @@ def score(node: Node, draw: Draw = NOTHING_DRAWN) -> Float:
     return evaluate(node, draw).value
 
 
+def with_left_out(node: Node) -> Node:
+    """The node with all that is left out counted as absent: what to rank by, since to be slow must not look stable."""
+    if node.leaf is not None:
+        return replace(node, leaf=replace(node.leaf, left_out=False)) if node.leaf.left_out else node
+    return replace(node, parts=tuple(with_left_out(part) for part in node.parts))
+
+
 def explained(node: Node) -> Term:
     """The node's own numbers as a tree of terms."""
-    has_left_out = any(below.leaf.left_out for _, below in node.walk() if below.leaf)
-    worst = evaluate(node, with_left_out=True) if has_left_out else None
-    return _term(evaluate(node), worst, 1.0)
+    worst = evaluate(with_left_out(node)) if leaves_out(node) else None
+    return _term(evaluate(node), worst, 1.0, None)
 
 
-def _evaluate(node: Node, draw: Draw, path: tuple[str, ...], with_left_out: bool) -> Valued:
+def _evaluate(node: Node, draw: Draw, path: tuple[str, ...]) -> Valued:
     own = (*path, node.name)
     if node.leaf is not None:
-        return _evaluate_leaf(node, node.leaf, draw, with_left_out)
-    parts = tuple(_evaluate(part, draw, own, with_left_out) for part in node.parts)
+        return _evaluate_leaf(node, node.leaf, draw)
+    parts = tuple(_evaluate(part, draw, own) for part in node.parts)
     if not parts:
         return Valued(node, np.array(np.nan), np.array(False))
     weights = [_weight(part, draw, own) for part in parts]
@@ -167,13 +169,13 @@ def _stacked(weights: list[Float], values: list[Float]) -> tuple[Float, Float]:
     return np.array(weights), np.array(values)
 
 
-def _evaluate_leaf(node: Node, leaf: Leaf, draw: Draw, with_left_out: bool) -> Valued:
+def _evaluate_leaf(node: Node, leaf: Leaf, draw: Draw) -> Valued:
     raw = draw.metrics.get(leaf.key)
     if raw is None:
         raw = np.array(np.nan if leaf.evidence.value is None else leaf.evidence.value)
     missing = np.isnan(raw)
     value = np.where(missing, np.nan, leaf.normalise(np.where(missing, 1.0, raw)))
-    return Valued(node, value, np.array(with_left_out or not leaf.left_out))
+    return Valued(node, value, np.array(not leaf.left_out))
 
 
 def _weight(part: Valued, draw: Draw, path: tuple[str, ...]) -> Float:
@@ -220,14 +222,15 @@ def _weighted(values: Float, shares: Float) -> Float:
     return np.asarray(np.where(shares > 0, shares * values, 0.0).sum(axis=0))
 
 
-def _term(valued: Valued, worst: Valued | None, share: float) -> Term:
+def _term(valued: Valued, worst: Valued | None, share: float, counts: float | None) -> Term:
     node, value = valued.node, float(valued.value)
     covered, total = _coverage(valued)
     at_worst = None
-    if worst is not None and _leaves_out(node) and not np.isnan(value):
+    if worst is not None and leaves_out(node) and not np.isnan(value):
         at_worst = float(worst.value)
     below = worst.parts if worst is not None else (None,) * len(valued.parts)
     shares = [float(s) for s in valued.shares]
+    absent = None if node.absent is None or np.isnan(node.absent) else node.absent
     return Term(
         name=node.name,
         value=None if np.isnan(value) else value,
@@ -235,14 +238,16 @@ def _term(valued: Valued, worst: Valued | None, share: float) -> Term:
         covered=len(covered),
         total=len(total),
         weight=share,
+        counted=counts if np.isnan(value) and share > 0 else None,
         at_worst=at_worst,
         evidence=node.leaf.evidence if node.leaf else None,
         source=node.source,
-        parts=tuple(_term(p, w, s) for p, w, s in zip(valued.parts, below, shares, strict=True)),
+        parts=tuple(_term(p, w, s, absent) for p, w, s in zip(valued.parts, below, shares, strict=True)),
     )
 
 
-def _leaves_out(node: Node) -> bool:
+def leaves_out(node: Node) -> bool:
+    """Whether anything below was left out."""
     return any(below.leaf.left_out for _, below in node.walk() if below.leaf)
 
 

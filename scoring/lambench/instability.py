@@ -128,8 +128,11 @@ def _mean_over_runs(parts: Sequence[Node], tolerance: float, rule: InstabilityRu
 
 
 def _run(run: Run, tolerance: float, rule: InstabilityRule) -> Node:
-    facts = (("tolerance", tolerance),)
+    facts: tuple[tuple[str, float | str], ...] = (("tolerance", tolerance),)
     said, value = "log10(|slope| / tolerance), not below 0", run.slope
+    if rule.time_unit_ps != 1.0:
+        facts = (*facts, ("time unit [ps]", rule.time_unit_ps))
+        said = "log10(|slope| × time unit / tolerance), not below 0"
     match run.fate:
         case Fate.COMPLETED:
             value = math.inf if math.isnan(run.slope) else run.slope

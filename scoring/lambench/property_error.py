@@ -35,9 +35,10 @@ def property_tree(asked: Sequence[Asked], answers: Answers, rule: PropertyRule, 
     Source: LAMBench, arXiv:2504.19578, "domain-specific property tasks", as in its release 0.3.1.
     """
     domains = {name: tasks for name, tasks in by_domain(asked).items() if name not in dropped}
+    without = f", without {', '.join(sorted(dropped))}: some model has nothing of it" if dropped else ""
     return Node(
         "Property error",
-        "mean over domains",
+        f"mean over domains{without}",
         parts=tuple(_domain(name, tasks, answers, rule) for name, tasks in domains.items()),
         absent=rule.absent_domain,
         source=rule.source,

@@ -111,7 +111,7 @@ def _instability(release: Release, model: PublishedModel, tolerance: float) -> t
     """The instability at a tolerance, and whether it is only the least that fits what is published."""
     rule = release.instability
     if not model.dynamics:
-        return explained(instability_tree([], rule, tolerance)), True
+        return explained(instability_tree([], rule, tolerance)), False
     if model.runs:
         read = [_run(name, row, release.published.n_steps) for name, row in model.runs.items()]
         short = release.published.n_runs - len(read) if release.missing_is_worst else 0

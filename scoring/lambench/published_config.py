@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scoring.errors import ScoringError
 from scoring.lambench.instability import LAMBENCH_TIME_UNIT_PS
 from scoring.lambench.release import LABEL_TYPES, Release, first_fault
+from scoring.lambench.rules import Positive
 
 _UNITS_EV = {"eV": 1.0, "meV": 1e-3}
 
@@ -66,18 +68,18 @@ class _Properties(_Stated):
 
 
 class _Stability(_Stated):
-    tolerance: float = 5e-4
-    failure_value: float = 5.0
-    n_structures: int = 9
+    tolerance: Positive = 5e-4
+    failure_value: Positive = 5.0
+    n_structures: int = Field(9, gt=0)
     cap_slope_at_5_decades: bool = False
-    num_steps: int = 10_000
+    num_steps: int = Field(10_000, gt=0)
     # About the tables, not about the formula.
     formula_reproducible_from_raw: object = None
     older_formula_in_force: object = None
 
 
 class _Efficiency(_Stated):
-    eta0_us_per_atom: float = 100.0
+    eta0_us_per_atom: Positive = 100.0
     warmup_ratio: object = None
 
 
@@ -198,6 +200,8 @@ def _force_field_task(release: str, name: str, task: _ForceFieldTask) -> dict[st
         if stated.weight != 1.0:
             raise ScoringError(f"{where}.weight: {stated.weight} is neither 1 nor null")
         of_each = stated.std_eV.values() if isinstance(stated.std_eV, dict) else [stated.std_eV]
+        if any(std is not None and not 0 < std < math.inf for std in of_each):
+            raise ScoringError(f"{where}.std_eV: {stated.std_eV}: must be a positive number: errors are divided by it")
         if all(std is None for std in of_each):
             raise ScoringError(f"{where}.std_eV: null, though it has a weight: what is the error divided by?")
         found[label] = stated.std_eV
@@ -211,6 +215,11 @@ def _property_task(release: str, name: str, task: _PropertyTask) -> dict[str, An
     where = f"release {release}: pc.tasks.{name}"
     if dummy is not None and (lacking := [metric for metric in task.metrics if metric not in dummy]):
         raise ScoringError(f"{where}.dummy: nothing to divide {', '.join(lacking)} by")
+    for metric, baseline in (dummy or {}).items():
+        if baseline is not None and not 0 < baseline < math.inf:
+            raise ScoringError(
+                f"{where}.dummy.{metric}: {baseline}: must be a positive number: errors are divided by it"
+            )
     if len(set(task.metrics)) < len(task.metrics):
         raise ScoringError(f"{where}.metrics: one is named twice")
     return {

@@ -6,7 +6,6 @@ in meV), `generalizability_domain_specific_results`, `applicability_results` and
 
 from __future__ import annotations
 
-import math
 import reprlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from scoring.errors import ScoringError
 from scoring.lambench.answers import Answers, Asked, Error
 from scoring.lambench.release import LABEL_TYPES, Release
-from scoring.lambench.rules import Missing
+from scoring.lambench.rules import Missing, PropertyRule
 
 FORCE_FIELD = "generalizability_force_field_results"
 PROPERTIES = "generalizability_domain_specific_results"
@@ -126,22 +125,30 @@ def _properties(release: Release, section: Table, where: str) -> tuple[list[Aske
         asked.append(Asked(task, facts.domain, tuple(facts.baselines)))
         row = _section(section, task, f"{where}: {PROPERTIES}")
         rate = number(row, facts.success_rate, f"{where}: task {task}") if facts.success_rate and row else 1.0
-        divisor = 1.0
-        if rule.divided_by_success_rate:
-            # Where errors are capped at 1, the published code caps the whole table, success rates with it.
-            divisor = math.nan if rate is None else rate if rule.cap is None else min(rate, 1.0)
-            if not math.isnan(divisor) and divisor != rate:
-                notes.append(f"{task}: success rate {rate:g}: capped at 1 with the errors")
-        elif rate not in (1.0, 100.0):  # a share, or in percent
-            shown = "unknown" if rate is None else f"{rate:g}"
-            notes.append(f"{task}: success rate {shown}: the published errors leave failures out, so they cost nothing")
+        divisor, said = _divisor(rate, rule)
+        notes += [f"{task}: success rate {'unknown' if rate is None else f'{rate:g}'}: {said}"] if said else []
         for column, baseline in facts.baselines.items():
             value = number(row, column, f"{where}: task {task}")
-            # No success rate where one divides, or 0 / 0: no value either, as in the published table.
-            kept = None if math.isnan(divisor) or divisor == value == 0 else value
+            # 0 / 0 is no value either, as in the published table.
+            kept = None if divisor is None or divisor == value == 0 else value
             taken = 1.0 if baseline is None else baseline
-            answers.setdefault(task, {})[column] = Error(kept, taken, 1.0 if math.isnan(divisor) else divisor)
+            answers.setdefault(task, {})[column] = Error(kept, taken, 1.0 if divisor is None else divisor)
     return asked, answers, notes
+
+
+def _divisor(rate: float | None, rule: PropertyRule) -> tuple[float | None, str]:
+    """What normalised errors are divided by, None where they have no value; and what is to be said of it."""
+    if rule.divided_by_success_rate:
+        if rate is None:
+            return None, ""  # said with all that is missing
+        # Where errors are capped at 1, the published code caps the whole table, success rates with it.
+        capped = rate if rule.cap is None else min(rate, 1.0)
+        return capped, "" if capped == rate else "capped at 1 with the errors"
+    if not rate:
+        return None, "counted as worst: nothing is known to have succeeded"
+    # A share, or in percent.
+    left_out = "the published errors leave failures out, so they cost nothing"
+    return 1.0, "" if rate in (1.0, 100.0) else left_out
 
 
 Times = dict[str, float | None]

@@ -128,7 +128,7 @@ class Release(Facts):
         return rules.model_copy(
             update={
                 "name": f"{self.name}, corrected",
-                "title": f"{self.title}, corrected",
+                "title": f"{self.title.removesuffix(', as published')}, corrected",
                 "source": self.source,
                 "force_field": rules.force_field.model_copy(update=columns),
                 "efficiency": self.efficiency.model_copy(update={"missing": rules.efficiency.missing}),

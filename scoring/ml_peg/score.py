@@ -39,6 +39,8 @@ from scoring.term import Evidence, Term
 from scoring.tree import Draw, Key, Leaf, Node, Valued, evaluate, explained
 
 OVERALL = "overall"
+PURE_NUMBERS = frozenset({"", "-", "1"})
+"""Units of a metric that has none."""
 
 
 class Variant(StrEnum):
@@ -182,7 +184,8 @@ def _metric(scheme: _Scheme, key: Key, source: str) -> Node:
     )
     normalise = partial(normalised, name=facts.normaliser, good=facts.good, bad=facts.bad, finite_only=scheme.corrected)
     words = NORMALISERS[facts.normaliser].words
-    rule = f"{words} from 0 at {facts.bad:g} to 1 at {facts.good:g} {facts.unit}, capped"
+    unit = "" if facts.unit in PURE_NUMBERS else f" {facts.unit}"
+    rule = f"{words} from 0 at {facts.bad:g} to 1 at {facts.good:g}{unit}, capped"
     return Node(metric, rule, scheme.weights.metrics[key], leaf=Leaf(evidence, normalise), source=source)
 
 

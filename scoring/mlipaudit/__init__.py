@@ -1,6 +1,6 @@
 """MLIPAudit: soft thresholds per item, averaged over items, metrics and benchmarks."""
 
-from scoring.mlipaudit.facts import MlipAuditFacts, Slip, Variant
+from scoring.mlipaudit.facts import Metric, MlipAuditFacts, Slip, Variant
 from scoring.mlipaudit.measured import Measured, scores_of_items
 from scoring.mlipaudit.release import load_mlipaudit, parse_mlipaudit
 from scoring.mlipaudit.soft_threshold import Direction, Rule, item_scores
@@ -9,6 +9,7 @@ from scoring.mlipaudit.tree import MlipAuditScore, mlipaudit_score, mlipaudit_tr
 __all__ = [
     "Direction",
     "Measured",
+    "Metric",
     "MlipAuditFacts",
     "MlipAuditScore",
     "Rule",

@@ -184,7 +184,7 @@ def _as_it_is(values: Float) -> Float:
 
 
 def _in_words(metric: Metric, alpha: float) -> str:
-    t = f"t = {metric.threshold} {metric.limit_unit}"
+    t = f"t = {metric.threshold}" + ("" if metric.limit_unit == "1" else f" {metric.limit_unit}")
     beyond = "x - t" if metric.direction is Direction.SMALLER_IS_BETTER else "t - x"
     good = "up to" if metric.direction is Direction.SMALLER_IS_BETTER else "from"
     item = {

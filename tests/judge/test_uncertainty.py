@@ -258,3 +258,16 @@ def test_ml_peg_has_an_interval_from_the_same_clusters() -> None:
     assert own.value == pytest.approx(0.7)
     assert own.score.known
     assert (own.score.low, own.score.high) == pytest.approx((1 - errors.high, 1 - errors.low))
+
+
+def test_a_run_out_of_time_is_no_way_to_a_better_rank() -> None:
+    """A's other run would have counted 5: its score leaves it out, its ranks do not."""
+    slow = runs([1e-9, math.nan], [Cause.NONE, Cause.OVER_TIME])
+    mild = runs([1e-9, 1e-4])
+    changed = {(A.id, "drift"): slow, (B.id, "drift"): mild}
+    shown = board(SUITE, [A, B], [*good_results(A, 0.2), *good_results(B, 0.3)], changed)
+    own = shown.firmness.intervals["instability"]
+    assert own[A.id].value == 0.0 < own[B.id].value
+    assert {key: of.rank for key, of in own.items()} == {A.id: 2, B.id: 1}
+    assert {key: of.rank for key, of in shown.firmness.weights["instability"].items()} == {A.id: 2, B.id: 1}
+    assert {key: of.rank for key, of in shown.firmness.without["instability"].items()} == {A.id: 2, B.id: 1}

@@ -1,0 +1,109 @@
+"""Which test sets are drawn anew among themselves in LAMBench's trees, and what was left out is ranked as worst."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from scoring import (
+    Asked,
+    Error,
+    Fate,
+    Node,
+    Run,
+    as_data,
+    efficiency_tree,
+    force_field_tree,
+    instability_tree,
+    load_release,
+    property_tree,
+)
+from scoring.bootstrap import pools
+from scoring.tree import Draw, explained, leaves_out, score, with_left_out
+
+RULES = load_release()
+LABELS = ("energy", "force")
+
+
+def _error(value: float) -> dict[str, Error]:
+    return {label: Error(value, 1.0) for label in LABELS}
+
+
+def force_field() -> Node:
+    asked = [Asked(name, domain, LABELS) for name, domain in (("a", "X"), ("b", "X"), ("c", "Y"))]
+    return force_field_tree(asked, {"a": _error(0.1), "b": _error(0.4), "c": _error(0.2)}, RULES.force_field)
+
+
+def properties() -> Node:
+    asked = [Asked("p", "X", ("m", "n")), Asked("q", "X", ("m",)), Asked("r", "Y", ("m",))]
+    answers = {
+        "p": {"m": Error(0.1, 1.0), "n": Error(0.3, 1.0)},
+        "q": {"m": Error(0.8, 1.0)},
+        "r": {"m": Error(0.5, 1)},
+    }
+    return property_tree(asked, answers, RULES.property_error)
+
+
+def test_test_sets_are_drawn_among_those_of_their_domain() -> None:
+    assert pools([force_field()]) == {
+        ("Force-field error", "X"): ("a", "b"),
+        ("Force-field error", "Y"): ("c",),
+    }
+    assert pools([properties()]) == {("Property error", "X"): ("p", "q"), ("Property error", "Y"): ("r",)}
+
+
+def test_timed_sets_and_runs_are_drawn_among_all() -> None:
+    timed = efficiency_tree({"a": 100.0, "b": 300.0}, RULES.efficiency)
+    assert list(pools([timed]).values()) == [("a", "b")]
+    runs = instability_tree([Run("one", Fate.COMPLETED, 1e-3), Run("two", Fate.FAILED)], RULES.instability)
+    assert list(pools([runs]).values()) == [("one", "two")]
+
+
+def test_a_test_set_drawn_twice_weighs_twice_with_all_its_columns() -> None:
+    twice_a = Draw(units={"a": np.array([2.0]), "b": np.array([0.0])})
+    assert score(force_field(), twice_a)[0] == pytest.approx((0.1 + 0.2) / 2)
+    twice_p = Draw(units={"p": np.array([2.0]), "q": np.array([1.0])})
+    assert score(properties(), twice_p)[0] == pytest.approx(((2 * (0.1 + 0.3) + 0.8) / 5 + 0.5) / 2)
+
+
+def test_what_was_left_out_is_worst_where_one_ranks() -> None:
+    """To let the drifting run time out lifts the score, and never the rank."""
+    drifting, quiet = Run("drifting", Fate.COMPLETED, 4.9e-3), Run("quiet", Fate.COMPLETED, 1e-9)
+    whole = instability_tree([drifting, quiet], RULES.instability)
+    slow = instability_tree([drifting._replace(fate=Fate.UNMEASURED), quiet], RULES.instability)
+    assert (leaves_out(whole), leaves_out(slow)) == (False, True)
+    assert (float(score(whole)), float(score(slow))) == pytest.approx((1.0, 0.0))
+    assert float(score(with_left_out(slow))) == pytest.approx(2.5) == explained(slow).at_worst
+    assert float(score(with_left_out(whole))) == pytest.approx(1.0)
+
+
+def test_all_left_out_has_no_score_and_no_rank() -> None:
+    nothing = instability_tree([Run("one", Fate.UNMEASURED)], RULES.instability)
+    assert math.isnan(score(nothing))
+    assert math.isnan(score(with_left_out(nothing)))
+
+
+def test_a_number_that_is_missing_says_what_it_counts() -> None:
+    """From what counts, and the shares, the number above follows."""
+    asked = [Asked("a", "X", LABELS), Asked("b", "Y", LABELS)]
+    whole = explained(force_field_tree(asked, {"a": _error(0.2)}, RULES.force_field))
+    there, missing = whole.parts
+    assert (there.counted, missing.counted) == (None, 1.0)
+    assert [leaf.counted for label in missing.parts for leaf in label.parts] == [1.0, 1.0]
+    assert whole.value == pytest.approx(there.weight * 0.2 + missing.weight * 1.0)
+    said = as_data(whole)
+    assert isinstance(said["parts"], list)
+    assert said["parts"][1]["counted"] == 1.0
+
+
+def test_as_published_states_the_time_that_slopes_are_per() -> None:
+    rule = load_release("lambench-0.3.1").instability
+    term = explained(instability_tree([Run("one", Fate.COMPLETED, 1e-3)], rule))
+    evidence = term.parts[0].evidence
+    assert evidence is not None
+    facts = dict(evidence.facts)
+    assert isinstance(facts["time unit [ps]"], float)
+    assert isinstance(facts["tolerance"], float)
+    assert term.value == pytest.approx(math.log10(1e-3 * facts["time unit [ps]"] / facts["tolerance"]))
