@@ -196,6 +196,7 @@ class OtherCell(NamedTuple):
 
     term: Term | None
     published: Term | None
+    interval: Interval | None
 
     @property
     def differs(self) -> bool:
@@ -223,23 +224,28 @@ def other_table(board: Leaderboard) -> OtherTable:
         for name, label in _OTHERS.items()
         if any(name in row.others.corrected or name in row.others.as_published for row in board.rows)
     }
-    return OtherTable(names, tuple(OtherLine(row, tuple(_other(row, name) for name in names)) for row in board.rows))
+    return OtherTable(
+        names, tuple(OtherLine(row, tuple(_other(board, row, name) for name in names)) for row in board.rows)
+    )
 
 
-def _other(row: Row, name: str) -> OtherCell:
-    return OtherCell(row.others.corrected.get(name), row.others.as_published.get(name))
+def _other(board: Leaderboard, row: Row, name: str) -> OtherCell:
+    interval = score_interval(board, name, row)
+    return OtherCell(row.others.corrected.get(name), row.others.as_published.get(name), interval)
 
 
 class Branch(NamedTuple):
     """One number of a score as text and what it is made of; `share` is None at the top.
 
     Args:
+        counted: what it counts in the number above where it has no value.
         up_to: its value if what is missing, or was left out, came out at the other end.
         source: of rule and facts, where it is another than that of the number above.
     """
 
     name: str
     value: float | None
+    counted: float | None
     up_to: float | None
     interval: Interval | None
     share: float | None
@@ -259,7 +265,8 @@ def why(board: Leaderboard, row: Row, keys: Sequence[str], as_published: bool = 
         trees.append(_branch(term, firm, (), "", release.source)._replace(share=None))
     for name, label in _OTHERS.items():
         if name in others:
-            trees.append(_branch(others[name], None, (), "", "")._replace(name=label, share=None))
+            firm = None if as_published else uncertainty_of(board, name, row)
+            trees.append(_branch(others[name], firm, (), "", "")._replace(name=label, share=None))
     return tuple(trees)
 
 
@@ -270,6 +277,7 @@ def _branch(term: Term, firm: Uncertainty | None, path: tuple[str, ...], above: 
     return Branch(
         present.metric_label(term.name) if evidence and evidence.metric == term.name else term.name,
         term.value,
+        term.counted,
         term.at_worst if term.at_worst is not None else term.at_best,
         known(firm.nodes.get(own)) if firm else None,
         term.weight,

@@ -190,7 +190,9 @@ def require_agreement(trees: Mapping[str, Node], stats: Mapping[str, Sequence[Cl
 def _intervals(tree: Node, draw: Draw, over: Over, level: float) -> tuple[Uncertainty, Float | None]:
     """All but the ranks, and the score on each resample; None where nothing of it could be drawn."""
     below = list(_walk(evaluate(tree, draw)))
-    values = np.array(np.broadcast_arrays(*(np.atleast_1d(valued.value) for _, valued in below)))
+    undrawn = [valued for _, valued in _walk(evaluate(tree))]
+    drawn = [_at_worst(valued, before) for (_, valued), before in zip(below, undrawn, strict=True)]
+    values = np.array(np.broadcast_arrays(*(np.atleast_1d(value) for value in drawn)))
     lows, highs = middle(values, level)
     nodes = {
         path: _interval(valued.node, draw, over, Interval(float(low), float(high), level))
@@ -200,6 +202,14 @@ def _intervals(tree: Node, draw: Draw, over: Over, level: float) -> tuple[Uncert
     unknown = Interval(math.nan, math.nan, level, own.n_held)
     result = Uncertainty(float(score(tree)), own, nodes, _of_metrics(tree, draw, level), None, unknown, None)
     return result, values[0] if _varies(tree, draw) else None
+
+
+def _at_worst(drawn: Valued, own: Valued) -> Float:
+    """The drawn values. Where only test sets were drawn that the model has nothing of, it has what these count."""
+    absent = drawn.node.absent
+    if absent is None or math.isnan(absent) or np.isnan(own.value):
+        return drawn.value
+    return np.where(np.isnan(drawn.value) & drawn.present, absent, drawn.value)
 
 
 def _interval(node: Node, draw: Draw, over: Over, between: Interval) -> Interval:

@@ -172,11 +172,12 @@ def _metric(scheme: _Scheme, key: Key, source: str) -> Node:
     facts = scheme.facts.benchmarks[benchmark].metrics[metric]
     measured = scheme.measured.get(benchmark, {}).get(metric, Measured(None, facts.unit))
     value = None if measured.value is None or math.isnan(measured.value) else measured.value
+    unit = "" if facts.unit in PURE_NUMBERS else facts.unit
     evidence = Evidence(
         benchmark,
         metric,
         value,
-        facts.unit,
+        unit,
         _held_against(scheme, key, facts, measured),
         measured.n_items,
         measured.n_failed,
@@ -184,8 +185,7 @@ def _metric(scheme: _Scheme, key: Key, source: str) -> Node:
     )
     normalise = partial(normalised, name=facts.normaliser, good=facts.good, bad=facts.bad, finite_only=scheme.corrected)
     words = NORMALISERS[facts.normaliser].words
-    unit = "" if facts.unit in PURE_NUMBERS else f" {facts.unit}"
-    rule = f"{words} from 0 at {facts.bad:g} to 1 at {facts.good:g}{unit}, capped"
+    rule = f"{words} from 0 at {facts.bad:g} to {f'1 at {facts.good:g} {unit}'.strip()}, capped"
     return Node(metric, rule, scheme.weights.metrics[key], leaf=Leaf(evidence, normalise), source=source)
 
 

@@ -21,6 +21,7 @@ from scoring import (
     property_tree,
 )
 from scoring.bootstrap import pools
+from scoring.intervals import uncertainty
 from scoring.tree import Draw, explained, leaves_out, score, with_left_out
 
 RULES = load_release()
@@ -107,3 +108,13 @@ def test_as_published_states_the_time_that_slopes_are_per() -> None:
     assert isinstance(facts["time unit [ps]"], float)
     assert isinstance(facts["tolerance"], float)
     assert term.value == pytest.approx(math.log10(1e-3 * facts["time unit [ps]"] / facts["tolerance"]))
+
+
+def test_test_sets_that_a_model_skipped_count_as_worst_when_they_are_drawn() -> None:
+    """Of two sets it has one: drawn twice the other, it has nothing, and that is 1, not a draw to be passed over."""
+    asked = [Asked("a", "X", LABELS), Asked("b", "X", LABELS)]
+    tree = force_field_tree(asked, {"a": _error(0.25)}, RULES.force_field)
+    units = {"a": np.array([2.0, 1.0, 0.0]), "b": np.array([0.0, 1.0, 2.0])}
+    found = uncertainty({"one": tree}, {"one": {}}, units, lower_is_better=True)["one"]
+    assert found.value == pytest.approx(0.5)
+    assert (found.score.low, found.score.high) == pytest.approx((0.25, 1.0))
