@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from ase import Atoms
 from ase.build import bulk
 from ase.calculators.emt import EMT
 from rich.console import Console
 
 from judge.attempts import DeathWatch, read_history
+from judge.cli import main
 from judge.config import JudgeSettings
 from judge.evaluate import Request, Summary, evaluate
 from judge.plan import Circumstances, Unit, make_plan, make_unit
@@ -251,6 +255,24 @@ class World:
         process = self.command(*arguments, **environment)
         out, err = process.communicate(timeout=120)
         return process.returncode, out, err
+
+    def run_here(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
+        """The same in this process, which spares its start: for commands that start no others."""
+        out, err, handler = StringIO(), StringIO(), signal.getsignal(signal.SIGTERM)
+        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            patch.chdir(self.root)
+            patch.setattr(sys, "argv", ["judge", *arguments])
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        signal.signal(signal.SIGTERM, handler)
+        return int(ended.value.code or 0), out.getvalue(), err.getvalue()
+
+    def run_json_here(self, *arguments: str) -> tuple[int, object]:
+        """The same as `run_json`, in this process."""
+        status, out, _ = self.run_here(*arguments, "--json")
+        return status, json.loads(out)
 
     def run_json(self, *arguments: str) -> tuple[int, object]:
         """Exit status of `judge … --json`, and what its standard output parses to."""

@@ -78,7 +78,7 @@ def added_up(term: dict[str, Any]) -> float:
 
 
 def explained(world: World, *arguments: str) -> dict[str, Any]:
-    status, said = world.run_json("explain", *arguments)
+    status, said = world.run_json_here("explain", *arguments)
     assert status == 0
     assert isinstance(said, dict)
     return said
@@ -132,11 +132,11 @@ def test_depth_cuts_the_tree_in_text_and_json(judged: World) -> None:
     (tree,) = said["scores"].values()
     assert [part["name"] for part in tree["parts"]] == ["Inorganic Materials", "Molecules"]
     assert all("parts" not in part for part in tree["parts"])
-    status, text, _ = judged.run("explain", A.id, "--score", "force-field", "--depth", "1", COLUMNS="200")
+    status, text, _ = judged.run_here("explain", A.id, "--score", "force-field", "--depth", "1", COLUMNS="200")
     assert status == 0
     assert "Inorganic Materials" in text
     assert "virial" not in text
-    _, whole, _ = judged.run("explain", A.id, COLUMNS="200")
+    _, whole, _ = judged.run_here("explain", A.id, COLUMNS="200")
     assert "virial" in whole
     assert "baseline 1" in whole
     assert "source: " in whole
@@ -151,7 +151,7 @@ def test_depth_cuts_the_tree_in_text_and_json(judged: World) -> None:
     ],
 )
 def test_bad_requests_get_one_line_and_exit_2(judged: World, arguments: tuple[str, ...], said: str) -> None:
-    status, out, err = judged.run("explain", *arguments)
+    status, out, err = judged.run_here("explain", *arguments)
     assert (status, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1

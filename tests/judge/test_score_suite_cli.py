@@ -55,7 +55,7 @@ def models_of(said: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize("variant", [(), ("--as-published",)])
 def test_every_number_is_the_boards(judged: World, variant: tuple[str, ...]) -> None:
-    status, said = judged.run_json("score", "suite", *variant)
+    status, said = judged.run_json_here("score", "suite", *variant)
     assert status == 0
     assert isinstance(said, dict)
     assert (said["suite"], said["release"]) == ("small", "lambench-0.3.1" if variant else "corrected")
@@ -73,7 +73,7 @@ def test_every_number_is_the_boards(judged: World, variant: tuple[str, ...]) -> 
 
 
 def test_intervals_and_ranks_are_said_of_the_corrected_scores(judged: World) -> None:
-    status, said = judged.run_json("score", "suite")
+    status, said = judged.run_json_here("score", "suite")
     assert status == 0
     one, two, three = (models_of(said)[of.id]["scores"]["force-field"] for of in (A, B, C))
     assert (one["rank"], two["rank"], three["rank"]) == (1, 2, None)
@@ -87,11 +87,11 @@ def test_intervals_and_ranks_are_said_of_the_corrected_scores(judged: World) -> 
 
 
 def test_the_tables_show_scores_ranks_and_how_firm_they_are(judged: World) -> None:
-    status, out, err = judged.run("score", "suite", COLUMNS="250")
+    status, out, err = judged.run_here("score", "suite", COLUMNS="250")
     assert (status, err) == (0, "")
     assert all(name in out for name in ("alpha", "beta", "gamma", "force-field", "ml-peg", "LAMBench, corrected"))
     assert "How firm the ranks by force-field error are" in out
-    status, out, _ = judged.run("score", "suite", "--as-published", COLUMNS="250")
+    status, out, _ = judged.run_here("score", "suite", "--as-published", COLUMNS="250")
     assert status == 0
     assert "LAMBench 0.3.1, as published" in out
     assert "How firm" not in out
@@ -101,9 +101,9 @@ def test_nothing_judged_and_no_such_suite(tmp_path: Path, judged: World) -> None
     empty = World(tmp_path)
     empty.write_settings()
     write_suite(empty.root / "small.toml")
-    status, out, _ = empty.run("score", "suite")
+    status, out, _ = empty.run_here("score", "suite")
     assert status == 0
     assert "lambench-submit IMAGE" in out
-    status, out, err = judged.run("score", "suite", "--suite", "nowhere.toml")
+    status, out, err = judged.run_here("score", "suite", "--suite", "nowhere.toml")
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
