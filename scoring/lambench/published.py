@@ -80,9 +80,11 @@ def score_published(release: Release, raw: object) -> dict[str, PublishedScores]
         raise ScoringError(f"release {release.name}: {error}") from None
 
 
-def rounded(value: float | None, decimals: int) -> float | None:
+def rounded(value: float | None, decimals: int | None) -> float | None:
     """The value as a release prints it; None where it has none that is finite."""
-    return None if value is None or not math.isfinite(value) else float(np.round(value, decimals))
+    if value is None or not math.isfinite(value):
+        return None
+    return value if decimals is None else float(np.round(value, decimals))
 
 
 def _scores(release: Release, model: PublishedModel, dropped: Mapping[str, str]) -> PublishedScores:

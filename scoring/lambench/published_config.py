@@ -84,8 +84,8 @@ class _Efficiency(_Stated):
 
 
 class _Rounding(_Stated):
-    ranking_decimals: int = 3
-    domain_decimals: int = 2
+    ranking_decimals: int | None = 3
+    domain_decimals: object = None  # for readers
 
 
 class _Config(_Stated):

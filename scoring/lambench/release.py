@@ -66,14 +66,14 @@ class PublishedTables(Facts):
             for all others.
         n_runs: trajectories of constant-energy dynamics.
         n_steps: a run of fewer has failed.
-        ranking_decimals: to which scores are rounded.
+        ranking_decimals: to which scores are rounded; None: not at all.
     """
 
     force_field_unit_ev: Positive = 1e-3
     label_sets: tuple[str, str] = ("wB97", "PBE")
     n_runs: int = Field(9, gt=0)
     n_steps: int = Field(10_000, gt=0)
-    ranking_decimals: int = 3
+    ranking_decimals: int | None = 3
 
 
 class Release(Facts):

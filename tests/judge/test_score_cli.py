@@ -122,6 +122,15 @@ def test_rounding_is_the_releases(judge: Judge, tmp_path: Path) -> None:
     assert judge_json(judge, *arguments)["models"]["general"]["pc_error"] == 0.7
 
 
+def test_a_release_that_states_no_decimals_is_not_rounded(judge: Judge, tmp_path: Path) -> None:
+    whole = judge_json(judge, *put(tmp_path, {"general": GENERAL}, changed(FIVE, "rounding.ranking_decimals", None)))
+    rounded = judge_json(judge, *put(tmp_path, {"general": GENERAL}, FIVE))
+    for score in ("pc_error", "efficiency", "instability"):
+        value = whole["models"]["general"][score]
+        assert rounded["models"]["general"][score] == round(value, 3)
+    assert whole["models"]["general"]["pc_error"] != rounded["models"]["general"]["pc_error"]
+
+
 def test_what_has_no_score_is_null_and_said(judge: Judge, tmp_path: Path) -> None:
     lacking = without(without(GENERAL, f"{FF}.hea.virial_rmse_natoms"), USE)
     infinite = changed(GENERAL, f"{PC}.phonon.success_rate", 0.0)
