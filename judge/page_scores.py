@@ -185,9 +185,8 @@ def published_words(release: Release) -> str:
         said.append("A domain in which a model has no property is left out for that model")
     if force.cap is None or properties.cap is None:
         said.append("An error beyond the trivial model’s counts as it is")
-    unit = "eV/atom/ps" if drift.unit == "eV/atom/ps" else drift.unit
     tolerance = present.number(drift.tolerances[0], 2)
-    said.append(f"A drift counts from {tolerance} {unit}, and a run that ran out of time as one that blew up")
+    said.append(f"A drift counts from {tolerance} {drift.unit}, and a run that ran out of time as one that blew up")
     return ". ".join(said) + "."
 
 

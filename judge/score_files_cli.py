@@ -15,7 +15,7 @@ import typer
 from rich.markup import escape
 
 from judge.config import UsageError
-from judge.explain_cli import number_text, print_tree
+from judge.explain_cli import ALL_LEVELS, number_text, print_tree
 from judge.json_file import read_text
 from judge.plan_cli import Json
 from judge.score_files import MlipAuditFile, MlipAuditModel, MlPegFile, MlPegModel, read_table
@@ -158,7 +158,7 @@ def _show(board: _Board, path: Path, explain: str | None, as_json: bool) -> None
     if explain is not None:
         console = table_console()
         for term in shown[0].scores.values():
-            print_tree(term, console, 99)
+            print_tree(term, console, ALL_LEVELS)
     else:
         _print_scores(board, shown, rank)
         for first in range(0, len(shown), MODELS_A_TABLE):
