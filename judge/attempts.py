@@ -29,6 +29,7 @@ from pydantic import ValidationError
 
 from judge.owner import host_name, own_name, surely_gone
 from judge.records import Claim, End
+from sandbox.events import Event, tell
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.records import utc_now
 from submissions.store import Store, StoreError
@@ -127,7 +128,7 @@ def _history(store: Store, prefix: str, numbers: Mapping[int, set[str]]) -> Hist
 
 def _read(store: Store, key: str, record: type[T]) -> T:
     try:
-        return record.model_validate_json(store.get(key))
+        return record.read(store.get(key))
     except (KeyError, ValidationError) as error:
         raise StoreError(f"store: {key} cannot be read ({type(error).__name__}): look at it, then delete it") from error
 
@@ -224,6 +225,10 @@ class ClaimedAttempt:
             raise JudgeFault(FaultCause.CLAIM_LOST, f"{self.prefix}{self.n} was taken over: the other judge's counts")
         if not self._store.put_if_absent(f"{self.prefix}{self.n}/end.json", end.model_dump_json(indent=1).encode()):
             raise JudgeFault(FaultCause.CLAIM_LOST, f"{self.prefix}{self.n} has ended already: that end counts")
+        if end.fault:
+            tell(Event.FAULT, unit=self.prefix, attempt=self.n, fault=end.fault, culprit=end.culprit)
+        else:
+            tell(Event.ENDED, unit=self.prefix, attempt=self.n, verdict=str(end.verdict), phase=end.phase)
 
 
 def claim(store: Store, prefix: str, history: Sequence[Attempt], beat_s: float) -> ClaimedAttempt | None:
@@ -232,4 +237,5 @@ def claim(store: Store, prefix: str, history: Sequence[Attempt], beat_s: float) 
     record = Claim(owner=own_name(), host=host_name(), started=utc_now())
     if not store.put_if_absent(f"{prefix}{n}/claim.json", record.model_dump_json(indent=1).encode()):
         return None
+    tell(Event.TAKEN_OVER if history and history[-1].end is None else Event.CLAIMED, unit=prefix, attempt=n)
     return ClaimedAttempt(store, prefix, n, record.owner, beat_s)

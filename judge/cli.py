@@ -24,6 +24,7 @@ from judge.data_cli import app as data_app
 from judge.doctor import examine
 from judge.estimate import HOUR_S
 from judge.evaluate import evaluate, in_words
+from judge.event_log import events_to
 from judge.explain_cli import explain_command
 from judge.plan_cli import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus, plan_command
 from judge.records import Result
@@ -96,7 +97,8 @@ def evaluate_command(
     console = Console(stderr=as_json)
     settings = load_settings()
     try:
-        summary = evaluate(settings, request, Reporter(console, "judging"))
+        with events_to(settings.log):
+            summary = evaluate(settings, request, Reporter(console, "judging"))
     except KeyboardInterrupt:
         again = " ".join(argument for argument in sys.argv[1:])
         print(f"\nStopped. What was finished is kept. To go on: judge {again}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -20,6 +21,12 @@ class UsageError(ValueError):
     """What was asked for cannot be done; one line that says what can."""
 
 
+def default_key_file() -> Path:
+    """Where this user's signing key lies when nothing else is said."""
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "lambench-judge" / "signing.key"
+
+
 class JudgeSettings(Settings):
     """What the author's command knows, and where the judge keeps its data, its site, and its patience.
 
@@ -30,6 +37,13 @@ class JudgeSettings(Settings):
         allow_process: also judge submissions of the process driver (no isolation) without being told each time.
         beat_s: seconds between two signs of life of an attempt.
         dead_after_s: an attempt of another host whose sign of life has not changed for so long is taken over.
+        engine_wait_s: how long the engine is waited for that stopped answering in the middle of a run.
+        min_free_bytes: on each disk that is written to, without which nothing is begun.
+        log: file to which every event is written, a line of JSON each.
+        key_file: the private key that signs results and manifests.
+        trusted_keys: public keys, besides that of `key_file`, whose signatures count.
+        selftest_max_age_days: a result is not published if the last selftest of its host and engine is older.
+        publish_dir: where `judge site publish` puts the pages.
     """
 
     model_config = SettingsConfigDict(extra="forbid")
@@ -40,8 +54,15 @@ class JudgeSettings(Settings):
     allow_process: bool = False
     beat_s: float = Field(5.0, gt=0)
     dead_after_s: float = Field(60.0, gt=0)
+    engine_wait_s: float = Field(60.0, ge=0)
+    min_free_bytes: int = Field(1024**3, ge=0)
+    log: Path = Path("var/log/judge.jsonl")
+    key_file: Path = Field(default_factory=default_key_file)
+    trusted_keys: tuple[str, ...] = ()
+    selftest_max_age_days: float = Field(30.0, gt=0)
+    publish_dir: Path = Path("var/public")
 
-    @field_validator("data", "site_dir", "run_dir")
+    @field_validator("data", "site_dir", "run_dir", "log", "key_file", "publish_dir")
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()

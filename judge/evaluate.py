@@ -24,6 +24,7 @@ from judge.plan import Circumstances, Step, make_plan
 from judge.report import Did, UnitReport
 from judge.results import read_submissions
 from judge.runner import Runner
+from judge.signing import own_key
 from judge.survey import Request as Request
 from judge.survey import Survey, make_units, survey
 from judge.testset import read_testset
@@ -86,7 +87,7 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         return open_driver(found.driver, settings.run_dir)
 
     runner = Runner(
-        place=Place(found.store, settings.data),
+        place=Place(found.store, settings.data, own_key(settings.key_file, reporter.say)),
         open_sandbox=open_sandbox,
         hardware=hardware,
         gpus=found.gpus,
@@ -141,7 +142,7 @@ def current_results(settings: JudgeSettings, suite: Suite) -> frozenset[str]:
     guest, this = guest_version(), hardware_class(settings.limits.cpus, None)
     units = make_units(submissions, tasks, testsets, Circumstances(guest, settings.limits, this))
     timings = [task for task in tasks if task.kind in TIMING_KINDS]
-    for machine in sorted({h.end.hardware for h in histories.values() if h.end} - {this}):
+    for machine in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {this}):
         units += make_units(submissions, timings, testsets, Circumstances(guest, settings.limits, machine))
     plan = make_plan(units, histories, frozenset(store.list("results/")).__contains__)
     return frozenset(

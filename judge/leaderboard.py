@@ -59,7 +59,7 @@ def build_leaderboard(
     ]
     placed = tuple(replace(rows[key], rank=rank) for key, rank in ranking(entries))
     shown = [line.result for row in placed for line in row.tasks if line.result is not None]
-    hardware = {r.provenance.hardware for r in shown if r.kind == TIMING and r.verdict is Verdict.OK}
+    hardware = {r.provenance.origin.hardware for r in shown if r.kind == TIMING and r.verdict is Verdict.OK}
     measured = max((r.measured for r in shown), default=None)
     firm = firmness(read, trees, others, [row.submission.id for row in placed if row.rank is not None])
     found = tuple(dict.fromkeys(read.problems))
@@ -71,7 +71,7 @@ def _row(
 ) -> Row:
     """The row of one submission, not yet ranked."""
     lines = tuple(_line(task, judged.get((submission.id, task.name))) for task in suite.tasks)
-    drivers = {line.result.provenance.driver for line in lines if line.result is not None}
+    drivers = {line.result.provenance.origin.driver for line in lines if line.result is not None}
     isolated = drivers <= {"docker"} and submission.image.driver == "docker"
     return Row(None, submission, *scores, others, lines, isolated)
 

@@ -16,8 +16,11 @@ from judge.attempts import ClaimedAttempt
 from judge.checkpoint_file import CheckpointFile, checkpoint_of
 from judge.observation_file import store_observation
 from judge.plan import Unit
-from judge.records import End, Peaks
+from judge.records import End, Origin, Peaks
+from judge.signing import SigningKey
 from sandbox.driver import Driver, Image, Question
+from sandbox.events import Event, tell
+from sandbox.evidence import Phase
 from sandbox.remote import RemoteCalculator
 from sandbox.session import Outcome, run_session
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
@@ -37,26 +40,26 @@ class Bench:
 
     Args:
         image: to run, or why it cannot be.
-        hardware: class of this machine, with the GPU if one is given.
+        origin: what the attempt's end says of this machine.
         gpu: UUID; None for the CPU.
     """
 
     driver: Driver
     image: Image | SubmissionFault
-    hardware: str
+    origin: Origin
     gpu: str | None
-
-    @property
-    def device(self) -> str:
-        """What the calculator is asked to run on."""
-        return "cuda" if self.gpu else "cpu"
 
 
 class Place(NamedTuple):
-    """Where things lie."""
+    """Where things lie, and what signs them.
+
+    Args:
+        key: None where results are not signed.
+    """
 
     store: Store
     data: Path
+    key: SigningKey | None = None
 
 
 def observe_unit(unit: Unit, bench: Bench, place: Place, attempt: ClaimedAttempt, progress: Progress) -> End:
@@ -67,7 +70,14 @@ def observe_unit(unit: Unit, bench: Bench, place: Place, attempt: ClaimedAttempt
     """
     if isinstance(bench.image, SubmissionFault):
         refused = bench.image
-        end = _end(attempt, bench, refused.verdict, refused.sentence)
+        end = End(
+            owner=attempt.owner,
+            ended=utc_now(),
+            verdict=refused.verdict,
+            sentence=refused.sentence,
+            phase=Phase.START,
+            origin=bench.origin,
+        )
         attempt.write_end(end)
         return end
     # From here to the end of the session nothing of the data set but its structures is read.
@@ -75,11 +85,22 @@ def observe_unit(unit: Unit, bench: Bench, place: Place, attempt: ClaimedAttempt
         structures = load_structures(place.data / unit.task.dataset)
         _check_correction(unit, structures)
     prefix, run_dir = unit.prefix, bench.driver.run_dir.root
-    checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, bench.hardware)
+    checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, bench.origin.hardware)
     outcome = _Asking(unit, bench, bench.image, structures, progress, checkpoint).outcome()
     digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
+    if digest is not None:
+        tell(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
     peaks = Peaks(wall_s=outcome.wall_s, startup_s=outcome.startup_s, memory_bytes=outcome.memory_bytes)
-    end = _end(attempt, bench, outcome.verdict, outcome.sentence, digest, peaks)
+    end = End(
+        owner=attempt.owner,
+        ended=utc_now(),
+        verdict=outcome.verdict,
+        sentence=outcome.sentence,
+        phase=outcome.phase,
+        observation=digest,
+        peaks=peaks,
+        origin=bench.origin,
+    )
     attempt.write_end(end)
     checkpoint.remove()
     return end
@@ -125,7 +146,7 @@ class _Asking:
             with kind_at_fault(self.unit):
                 return body(remote)
 
-        question = Question(self.unit.task.model_domain, self.unit.label_set, self.bench.device, self.bench.gpu)
+        question = Question(self.unit.task.model_domain, self.unit.label_set, self.bench.origin.device, self.bench.gpu)
         return run_session(self.bench.driver, self.image, self.unit.limits, question, guarded)
 
     def _observe(self, remote: RemoteCalculator) -> Observation:
@@ -171,29 +192,16 @@ def _deadline(task_s: float) -> float:
     return time.monotonic() + task_s - min(30.0, 0.05 * task_s)
 
 
-def _end(
-    attempt: ClaimedAttempt,
-    bench: Bench,
-    verdict: Verdict,
-    sentence: str,
-    observation: str | None = None,
-    peaks: Peaks | None = None,
-) -> End:
+def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, origin: Origin) -> End:
+    """The end of an attempt that this machine spoilt."""
     return End(
         owner=attempt.owner,
         ended=utc_now(),
-        verdict=verdict,
-        sentence=sentence,
-        observation=observation,
-        peaks=peaks,
-        hardware=bench.hardware,
-        device=bench.device,
+        fault=fault.cause,
+        sentence=fault.mend,
+        culprit=fault.culprit,
+        origin=origin,
     )
-
-
-def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, hardware: str) -> End:
-    """The end of an attempt that this machine spoilt."""
-    return End(owner=attempt.owner, ended=utc_now(), fault=fault.cause, sentence=fault.mend, hardware=hardware)
 
 
 _OUR_OWN = (ValueError, TypeError, AttributeError, ArithmeticError, LookupError, RuntimeError)
@@ -213,4 +221,5 @@ def kind_at_fault(unit: Unit) -> Iterator[None]:
         raise JudgeFault(FaultCause.NOISY_HOST, mend) from noisy
     except _OUR_OWN as error:
         text = " ".join(str(error).split())
-        raise JudgeFault(FaultCause.MEASURE, f"{name}: {type(error).__name__}: {text}: see it with --debug") from error
+        mend = f"{name}: {type(error).__name__}: {text}: see it with --debug"
+        raise JudgeFault(FaultCause.MEASURE, mend, culprit=f"dataset {unit.task.dataset}") from error

@@ -30,7 +30,7 @@ def read_record(store: Store, key: str, record: type[R]) -> R:
         StoreError: it is gone or not valid; the message names key and field.
     """
     try:
-        return record.model_validate_json(store.get(key))
+        return record.read(store.get(key))
     except KeyError:
         raise StoreError(f"store: {key} is gone: restore it") from None
     except ValidationError as error:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from judge.attempts import MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
 from judge.budget import Budget
 from judge.plan import Planned, Step, Unit, next_step
+from judge.provenance import origin
 from judge.records import End, Result
 from judge.report import Did, UnitReport, line_of
 from judge.unit import Bench, Place, fault_end, measure_unit, observe_unit
@@ -138,7 +139,9 @@ class Runner:
             raise self.stopped
         gpu = self.gpus[self._turn % len(self.gpus)] if self.gpus else None
         self._turn += 1
-        bench = Bench(self._sandbox(), self._image(unit.submission), self.hardware(gpu), gpu.uuid if gpu else None)
+        uuid = gpu.uuid if gpu else None
+        driver = self._sandbox()
+        bench = Bench(driver, self._image(unit.submission), origin(driver, self.hardware(gpu), uuid, ""), uuid)
         if gpu:
             with hold_gpu(gpu.uuid, bench.driver.run_dir.root / "gpus"):
                 return self._claimed_try(unit, history.attempts, bench)
@@ -154,7 +157,7 @@ class Runner:
             except JudgeFault as fault:
                 if fault.cause in (FaultCause.CLAIM_LOST, FaultCause.STORE):
                     raise
-                end = fault_end(claimed, fault, bench.hardware)
+                end = fault_end(claimed, fault, bench.origin)
                 claimed.write_end(end)
                 self.reporter.say(f"! {unit.submission.id} {unit.task.name}: this machine: {fault}")
                 self._look_at_engine(bench.driver)

@@ -6,6 +6,7 @@ crash at any point, what exists says what is still to be done.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from judge.observe import Bench, Place, Progress, fault_end, kind_at_fault, obse
 from judge.plan import Unit
 from judge.provenance import judge_version, provenance
 from judge.records import End, MetricRecord, PartRecord, Result
+from sandbox.events import Event, tell
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
 from tasks.dataset import load_dataset
@@ -40,17 +42,22 @@ def measure_unit(unit: Unit, end: End, place: Place) -> Result:
     else:
         measurement = _measure(unit, read_observation(place.store, end.observation), place.data)
         failures = measurement.items.failures()
-        on_gpu = end.device == "cuda"
+        on_gpu = end.origin.device == "cuda"
         assessment = assess(
             len(measurement.items), failures, unit.task.failed_share, on_gpu, _has_number(measurement.metrics)
         )
+        packed = pack_items(measurement.items)
         result = _result(unit, end, key, assessment, measurement)
-        items = items_path(unit.submission.id, unit.task.name, key)
-        place.store.put(items, pack_items(measurement.items))
+        result = result.model_copy(update={"items_sha256": hashlib.sha256(packed).hexdigest()})
+        place.store.put(items_path(unit.submission.id, unit.task.name, key), packed)
+        tell(Event.ITEMS_STORED, unit=unit.prefix, key=key)
+    if place.key is not None:
+        result = place.key.sign(result)
     path = result_path(unit.submission.id, unit.task.name, key)
     if place.store.put_if_absent(path, result.model_dump_json(indent=1).encode()):
+        tell(Event.RESULT_STORED, unit=unit.prefix, key=key, verdict=result.verdict)
         return result
-    return Result.model_validate_json(place.store.get(path))  # another judge measured the same at the same time
+    return Result.read(place.store.get(path))  # another judge measured the same at the same time
 
 
 def _measure(unit: Unit, observation: Observation, data: Path) -> Measurement:
@@ -78,6 +85,7 @@ def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement:
         failures={Cause(cause).name: count for cause, count in failures.items()},
         parts=tuple(_part(part) for part in measurement.parts[:MAX_PARTS]) if measurement else (),
         notes=_notes(unit, measurement),
+        phase=end.phase,
         peaks=end.peaks,
         provenance=provenance(unit, end),
     )

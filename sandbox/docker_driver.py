@@ -25,6 +25,7 @@ from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
 from sandbox.cgroup import Cgroup
 from sandbox.driver import DriverName, Image, Question
 from sandbox.environment import environment
+from sandbox.events import Event, tell
 from sandbox.evidence import Exit
 from sandbox.image_check import image_from_inspection, invalid
 from sandbox.limits import Limits
@@ -74,6 +75,18 @@ def connect_engine() -> docker.DockerClient:
     return client
 
 
+def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: str | None) -> str:
+    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2)`, from what an engine says of itself."""
+    parts = {part.get("Name", ""): str(part.get("Version", "")) for part in version.get("Components") or []}
+    name = "Podman" if any("podman" in part.lower() for part in parts) else "Docker"
+    chosen = runtime or str(info.get("DefaultRuntime") or "runc")
+    of_runtime = parts.get(chosen, "").split("\n", 1)[0]
+    return (
+        f"{name} {version.get('Version', '')} ({' '.join([chosen, of_runtime]).strip()}, "
+        f"Linux {info.get('KernelVersion', '')}, cgroup v{info.get('CgroupVersion') or 1})"
+    )
+
+
 class DockerDriver:
     """Runs submissions as containers of the Docker engine."""
 
@@ -84,7 +97,10 @@ class DockerDriver:
         self._runtime = runtime
         self._client = connect_engine()
         with engine_faults():
-            self._host = str(self._client.info().get("ID", ""))
+            info = self._client.info()
+            version = self._client.version()
+        self._host = str(info.get("ID", ""))
+        self.engine = engine_words(info, version, runtime)
 
     def resolve(self, reference: str) -> Image:
         """The image that `reference` (a tag, a digest or an ID) points to in this engine."""
@@ -119,6 +135,7 @@ class DockerDriver:
                     container = self._client.containers.create(
                         image.id, name=name, labels=labels, runtime=self._runtime, **options
                     )
+                    tell(Event.CONTAINER_CREATED, container=session_dir.name)
                     running = DockerRunning(container)
                     running.launch()
                 except docker.errors.ImageNotFound:

@@ -72,6 +72,8 @@ class Driver(Protocol):
 
     name: DriverName
     run_dir: RunDir
+    engine: str
+    """What isolates the submission, with versions of engine, runtime and kernel; empty where nothing does."""
 
     def resolve(self, reference: str) -> Image:
         """The image that `reference` points to now.

@@ -42,6 +42,19 @@ def list_gpus() -> list[Gpu]:
     return parse_gpus(answer.stdout) if answer.returncode == 0 else []
 
 
+def gpu_driver_version() -> str:
+    """The version of the NVIDIA driver; empty where there is none, or it does not say."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return ""
+    query = [program, "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.split("\n", 1)[0].strip()[:64] if answer.returncode == 0 else ""
+
+
 def require_gpus(uuids: list[str]) -> list[Gpu]:
     """The GPUs that `uuids` name.
 

@@ -33,6 +33,7 @@ class ProcessDriver:
     """Runs submissions as subprocesses of this one, with this user's rights."""
 
     name: DriverName = "process"
+    engine: str = ""
 
     def __init__(self, run_dir: RunDir) -> None:
         self.run_dir = run_dir

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from sandbox.driver import Driver, Image, Question, Running
+from sandbox.events import Event, tell
 from sandbox.evidence import Breach, Evidence, Exit, Kill, Phase, sentence_of, verdict_of
 from sandbox.guard import WrongShape
 from sandbox.guest.wire import Channel, Closed, TimedOut, TooLarge, WireError
@@ -31,6 +32,7 @@ class Outcome(NamedTuple, Generic[T]):
         sentence: what the author should change, in words of ours: may be public.
         private: the submission's own words (its error, its log's end): for its author, of public structures only.
         memory_bytes: peak, None where the kernel does not tell.
+        phase: how far it had come.
     """
 
     verdict: Verdict
@@ -41,6 +43,7 @@ class Outcome(NamedTuple, Generic[T]):
     wall_s: float
     startup_s: float | None
     memory_bytes: int | None
+    phase: Phase = Phase.START
 
 
 @dataclass
@@ -76,6 +79,7 @@ def run_session(
             running = driver.start(image, limits, question, folder)
         except SubmissionFault as refused:
             return _refused(refused, time.monotonic() - begin)
+        tell(Event.CONTAINER_STARTED, container=folder.name)
         try:
             value = _converse(running, listener, limits, body, progress)
             evidence = Evidence(Phase.DONE)
@@ -85,6 +89,7 @@ def run_session(
             evidence = _evidence(error, progress, begin, limits)
         finally:
             ended = running.stop(grace_s=2.0 if _ends_by_itself(evidence) else 0.0)
+            tell(Event.CONTAINER_ENDED, container=folder.name)
     evidence = replace(evidence, exit=ended)
     wall = time.monotonic() - begin
     if fault is not None:
@@ -99,6 +104,7 @@ def run_session(
         wall,
         progress.startup_s,
         ended.memory_bytes,
+        evidence.phase,
     )
 
 
@@ -108,7 +114,8 @@ def _refused(
     hello = progress.hello if progress else None
     startup = progress.startup_s if progress else None
     memory = ended.memory_bytes if ended else None
-    return Outcome(fault.verdict, fault.sentence, None, fault.private, hello, wall, startup, memory)
+    phase = progress.phase if progress else Phase.START
+    return Outcome(fault.verdict, fault.sentence, None, fault.private, hello, wall, startup, memory, phase)
 
 
 def _converse(
@@ -127,9 +134,11 @@ def _converse(
         ready = time.monotonic()
         progress.startup_s = ready - begin
         progress.phase = Phase.COMPUTE
+        tell(Event.READY, seconds=progress.startup_s)
         remote.deadline = ready + limits.task_s
         value = body(remote)
         progress.phase = Phase.DONE
+        tell(Event.ANSWERED)
         with suppress(WireError):  # it has answered everything: how it leaves is its own affair
             remote.bye()
         return value

@@ -60,9 +60,11 @@ class JudgeFault(Exception):
     Args:
         cause: which part.
         mend: one line that names the thing and what to do.
+        culprit: `gpu UUID` or `dataset NAME`, where others than this attempt would come to grief over it; else empty.
     """
 
-    def __init__(self, cause: FaultCause, mend: str) -> None:
+    def __init__(self, cause: FaultCause, mend: str, culprit: str = "") -> None:
         super().__init__(f"{cause}: {mend}")
         self.cause = cause
         self.mend = mend
+        self.culprit = culprit

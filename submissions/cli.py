@@ -163,7 +163,7 @@ def _earlier(store: Store, image: Image) -> Submission | None:
     twelve = submission_id("any", image.id).rpartition("-")[2]
     for key in store.list("submissions/"):
         if key.endswith("/submission.json") and key.split("/")[1].endswith(twelve):
-            earlier = Submission.model_validate_json(store.get(key))
+            earlier = Submission.read(store.get(key))
             if earlier.image.id == image.id:
                 return earlier
     return None

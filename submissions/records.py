@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator
 
@@ -17,10 +19,43 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+Fields = dict[str, Any]
+
+
 class Record(BaseModel):
-    """A stored record: frozen, and nothing unknown in it."""
+    """A stored record: frozen, and nothing unknown in it.
+
+    What was stored is never written again. A record whose fields change gets the next `schema_version`, and `upgrades`
+    the pure function that makes the fields of the version after it from those of an older one.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {}
+
+    @classmethod
+    def read(cls, data: bytes) -> Self:
+        """The record that `data` holds, whichever version of it was stored.
+
+        Raises:
+            pydantic.ValidationError: these are other bytes, or a version that this judge does not know.
+        """
+        if not cls.upgrades:
+            return cls.model_validate_json(data)
+        try:
+            fields = json.loads(data)
+        except (ValueError, RecursionError):
+            return cls.model_validate_json(data)  # which says what is wrong with it
+        while isinstance(fields, dict) and (upgrade := cls._upgrade_of(fields)):
+            try:
+                fields = upgrade(fields)
+            except (KeyError, TypeError, AttributeError):
+                break  # not what a record of that version looks like: validation names the field
+        return cls.model_validate_json(json.dumps(fields))
+
+    @classmethod
+    def _upgrade_of(cls, fields: Fields) -> Callable[[Fields], Fields] | None:
+        version = fields.get("schema_version", 1)
+        return cls.upgrades.get(version) if type(version) is int else None
 
 
 class LabelSet(Record):

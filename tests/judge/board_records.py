@@ -11,7 +11,7 @@ import numpy as np
 
 from judge.attempts import unit_prefix
 from judge.items_file import items_path, pack_items, result_path
-from judge.records import Claim, End, MetricRecord, Peaks, Provenance, Result
+from judge.records import Claim, End, MetricRecord, Origin, Peaks, Provenance, Result
 from sandbox.verdict import Verdict
 from submissions.records import Check, ImageRecord, ModelCard, PreflightReport, Submission, submission_id
 from submissions.store import Store
@@ -114,12 +114,14 @@ def result(
     provenance = Provenance(
         image_id=of.image.id,
         contract=1,
-        guest=digest("guest"),
-        judge_version="0.1.0",
-        driver=driver,
-        host="host",
-        hardware="x86_64, 2 cores",
-        device="cpu",
+        origin=Origin(
+            guest=digest("guest"),
+            judge_version="0.1.0",
+            driver=driver,
+            host="host",
+            hardware="x86_64, 2 cores",
+            device="cpu",
+        ),
         dataset=in_task.dataset,
         frames_sha256=digest("frames"),
         labels_sha256=digest("labels"),

@@ -155,6 +155,9 @@ class World:
             limits=Limits(startup_s=30, message_s=30, cpus=1),
             beat_s=0.2,
             dead_after_s=2.0,
+            key_file=self.root / "signing.key",
+            log=self.root / "judge.jsonl",
+            publish_dir=self.root / "public",
         )
 
     def write_settings(self, driver: str = "process") -> None:
@@ -162,6 +165,7 @@ class World:
         (self.root / "judge.toml").write_text(
             f'store = "store"\ndata = "data"\nrun_dir = "run"\nsite_dir = "site"\nsuite = "small.toml"\n'
             f'driver = "{driver}"\nallow_process = true\nbeat_s = 0.2\ndead_after_s = 2.0\n'
+            'key_file = "signing.key"\nlog = "judge.jsonl"\npublish_dir = "public"\n'
             "[limits]\nstartup_s = 30\nmessage_s = 30\ncpus = 1\n"
         )
 

@@ -9,7 +9,7 @@ from judge.evaluate import current_results
 from judge.hardware import hardware_class
 from judge.items_file import result_path
 from judge.plan import Circumstances, make_unit
-from judge.records import Claim, End, Result
+from judge.records import Claim, End, Origin, Result
 from judge.results import load_results
 from judge.testset import read_testset
 from sandbox.guest_archive import guest_version
@@ -39,9 +39,9 @@ def timed(world: World, submission: Submission, hardware: str, hours: int, cpus:
     common = Circumstances(guest_version(), limits, hardware)
     unit = make_unit(submission, SPEED, KINDS["efficiency"], testset, common)
     observation, when = digest(f"observation on {hardware}"), NOON + timedelta(hours=hours)
-    end = End(owner="o", ended=when, verdict=Verdict.OK, observation=observation, hardware=hardware)
+    end = End(owner="o", ended=when, verdict=Verdict.OK, observation=observation, origin=Origin(hardware=hardware))
     made = result(submission, SPEED, {}, observation_key=unit.observation_key, result_key=unit.result_key(end))
-    where = made.provenance.model_copy(update={"observation": observation, "hardware": hardware})
+    where = made.provenance.model_copy(update={"observation": observation, "origin": Origin(hardware=hardware)})
     made = made.model_copy(update={"measured": when, "provenance": where})
     prefix = unit_prefix(submission.id, SPEED.name, unit.observation_key)
     world.store.put(f"{prefix}1/claim.json", Claim(owner="o", host="h", started=when).model_dump_json().encode())
@@ -53,7 +53,7 @@ def timed(world: World, submission: Submission, hardware: str, hours: int, cpus:
 def counting(world: World, submission: Submission) -> str:
     """The hardware of the timing that counts."""
     (counts,) = load_results(world.store, [submission.id], current_results(world.settings, SUITE))
-    return counts.provenance.hardware
+    return counts.provenance.origin.hardware
 
 
 def test_the_newest_timing_counts_whichever_machine_it_was_taken_on(world: World) -> None:

@@ -1,0 +1,107 @@
+"""What happens, as events: one structured line each, for whoever looks after the judge.
+
+An event is a name of the closed list `Event` and facts of the closed list `Facts`: there is no field into which a
+structure, a label, a credential or a submission's own words would fit. The names are also the steps at which a test
+kills the judge: a handler of the logger is called before the judge goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TypedDict, Unpack
+
+LOGGER = "lambench.events"
+MAX_TEXT = 200
+
+
+class Event(StrEnum):
+    """What may happen, in about the order in which it does."""
+
+    RUN_BEGUN = "run begun"
+    REAPED = "reaped"
+    CLAIMED = "claimed"
+    TAKEN_OVER = "taken over"  # claimed after a judge that died
+    CONTAINER_CREATED = "container created"
+    CONTAINER_STARTED = "container started"
+    READY = "ready"  # the model has loaded
+    ANSWERED = "answered"  # all that was asked
+    CONTAINER_ENDED = "container ended"
+    OBSERVATION_STORED = "observation stored"
+    ENDED = "ended"  # the attempt has its end
+    MEASURED = "measured"
+    ITEMS_STORED = "items stored"
+    RESULT_STORED = "result stored"
+    FAULT = "fault"
+    HELD = "held"
+    SET_ASIDE = "set aside"
+    ENGINE_GONE = "engine gone"
+    ENGINE_BACK = "engine back"
+    RUN_ENDED = "run ended"
+    SELFTEST_ENDED = "selftest ended"
+    EVENT_RECORDED = "event recorded"  # a withdrawal, a disqualification, a rejudging that counts
+    COLLECTED = "collected"  # something that nothing refers to any more was removed
+    PUBLISHED = "published"
+
+
+class Facts(TypedDict, total=False):
+    """What an event may be accompanied by.
+
+    Args:
+        submission: id.
+        unit: `submission task`, or a path of records in the store.
+        sentence: words of ours.
+        seconds: a duration.
+        count: of whatever the event is about.
+    """
+
+    submission: str
+    task: str
+    unit: str
+    attempt: int
+    verdict: str
+    fault: str
+    phase: str
+    culprit: str
+    key: str
+    container: str
+    sentence: str
+    seconds: float
+    count: int
+
+
+_FACTS = frozenset(Facts.__annotations__)
+_log = logging.getLogger(LOGGER)
+
+
+def tell(event: Event, **facts: Unpack[Facts]) -> None:
+    """Tells whoever listens that `event` happened."""
+    if _log.isEnabledFor(logging.INFO):
+        _log.info("%s", event.value, extra={"lambench_event": event, "lambench_facts": facts})
+
+
+def plain(text: str, length: int = MAX_TEXT) -> str:
+    """`text` cut to `length`, every character escaped that would not be seen as itself."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:length])
+
+
+class JsonLines(logging.Formatter):
+    """An event as one line of JSON: time, event, facts. Anything that is no event of ours is only named."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        event = getattr(record, "lambench_event", None)
+        facts = getattr(record, "lambench_facts", {})
+        known = {name: _fact(value) for name, value in facts.items() if name in _FACTS}
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = {"time": time, "event": str(event or "unnamed"), **known}
+        return json.dumps(line, ensure_ascii=True, allow_nan=False)
+
+
+def _fact(value: object) -> str | int | float | None:
+    if isinstance(value, bool | int):
+        return int(value)
+    if isinstance(value, float):
+        return round(value, 3) if abs(value) < float("inf") else None
+    return plain(str(value))
