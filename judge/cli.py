@@ -31,6 +31,7 @@ from judge.records import Result
 from judge.results import load_held, load_results, read_submissions
 from judge.score_cli import app as score_app
 from judge.site_cli import app as site_app
+from judge.store_cli import app as store_app
 from judge.survey import Request, choose_submissions
 from sandbox.drivers import open_driver
 from sandbox.verdict import JudgeFault
@@ -54,6 +55,7 @@ app = typer.Typer(
 app.add_typer(data_app, name="data", help="Data sets: import, list, verify.")
 app.add_typer(score_app, name="score", help="Scores: of what was judged, of published tables.")
 app.add_typer(site_app, name="site", help="The leaderboard's pages: build, serve.")
+app.add_typer(store_app, name="store", help="The store: its digest.")
 
 app.command("plan")(plan_command)
 app.command("explain")(explain_command)
@@ -74,6 +76,9 @@ def evaluate_command(
     driver: Drivers = None,
     retry_held: Annotated[bool, typer.Option("--retry-held", help="try once more what is held")] = False,
     skip_missing: SkipMissing = False,
+    observe_only: Annotated[
+        bool, typer.Option("--observe-only", help="ask the models; the labels are on another machine, which measures")
+    ] = False,
     budget: Annotated[
         float | None, typer.Option(metavar="HOURS", help="begin nothing that is expected to end later")
     ] = None,
@@ -92,6 +97,7 @@ def evaluate_command(
         driver=driver,
         retry_held=retry_held,
         skip_missing=skip_missing,
+        observe_only=observe_only,
         budget_s=None if budget is None else budget * HOUR_S,
     )
     console = Console(stderr=as_json)

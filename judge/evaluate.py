@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from judge.attempts import DeathWatch, read_histories
 from judge.budget import Budget
@@ -20,6 +21,7 @@ from judge.estimate import total_of
 from judge.hardware import hardware_class
 from judge.items_file import result_path
 from judge.keys import TIMING_KINDS
+from judge.machine import Machine
 from judge.plan import Circumstances, Step, make_plan
 from judge.report import Did, UnitReport
 from judge.results import read_submissions
@@ -31,6 +33,7 @@ from judge.testset import read_testset
 from judge.unit import Place
 from sandbox.driver import Driver, DriverName
 from sandbox.drivers import open_driver
+from sandbox.events import Event, tell
 from sandbox.gpu import Gpu
 from sandbox.guest_archive import guest_version
 from sandbox.verdict import Verdict
@@ -86,21 +89,32 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
     def open_sandbox() -> Driver:
         return open_driver(found.driver, settings.run_dir)
 
-    runner = Runner(
-        place=Place(found.store, settings.data, own_key(settings.key_file, reporter.say)),
+    store = found.store
+    machine = Machine(
         open_sandbox=open_sandbox,
         hardware=hardware,
         gpus=found.gpus,
+        say=reporter.say,
+        disks=disks(settings),
+        min_free_bytes=settings.min_free_bytes,
+        engine_wait_s=settings.engine_wait_s,
+    )
+    runner = Runner(
+        place=Place(store, settings.data, own_key(settings.key_file, reporter.say)),
+        machine=machine,
         reporter=reporter,
         beat_s=settings.beat_s,
-        watch=DeathWatch(found.store, settings.dead_after_s),
+        watch=DeathWatch(store, settings.dead_after_s),
         retry_held=request.retry_held,
+        observe_only=request.observe_only,
         budget=None if request.budget_s is None else Budget(request.budget_s, costs),
         suite_option=suite_option(request),
     )
+    tell(Event.RUN_BEGUN, count=len(found.plan))
     with reporter:
         reporter.expect(sum(planned.step is not Step.DONE for planned in found.plan))
         reports = runner.run(found.plan)
+    tell(Event.RUN_ENDED, count=len(reports))
     return Summary(
         suite=found.suite.name,
         driver=found.driver,
@@ -110,6 +124,12 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         left_s=_left_s(found, reports),
         suite_option=suite_option(request),
     )
+
+
+def disks(settings: JudgeSettings) -> tuple[Path, ...]:
+    """The folders that judging writes to."""
+    stored = () if "://" in settings.store else (Path(settings.store),)
+    return (*stored, settings.run_dir)
 
 
 def suite_option(request: Request) -> str:
@@ -169,6 +189,7 @@ def in_words(summary: Summary) -> list[str]:
         Did.HELD: "held",
         Did.FAULT: "kept back by this machine",
         Did.ELSEWHERE: "left to another judge",
+        Did.UNMEASURED: "observed, to be measured where the labels are",
         Did.LEFT: "left for want of budget",
     }
     parts = [f"{counts[did]} {text}" for did, text in words.items() if counts[did]]
@@ -179,6 +200,8 @@ def in_words(summary: Summary) -> list[str]:
     lines += _left_out(summary)
     if summary.exit_status:
         lines.append(f"Mend what is named above, then: judge evaluate --all{summary.suite_option}")
+    elif counts[Did.UNMEASURED]:
+        lines.append(f"Next, on this store, where the labels are: judge evaluate --all{summary.suite_option}")
     elif counts[Did.LEFT]:
         expected = "" if summary.left_s is None else f" (about {duration(summary.left_s)})"
         lines.append(f"To go on with what is left{expected}, run it again: what is finished is not done twice.")

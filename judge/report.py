@@ -17,6 +17,7 @@ class Did(StrEnum):
     HELD = "held"
     FAULT = "fault"
     ELSEWHERE = "elsewhere"  # another judge, alive, is at it
+    UNMEASURED = "unmeasured"  # observed here; its labels are elsewhere
     LEFT = "left"  # not begun: it would have lasted beyond the budget
 
 
@@ -40,6 +41,7 @@ def line_of(report: UnitReport) -> str:
         Did.FAULT: "!",
         Did.ELSEWHERE: "·",
         Did.NOTHING: "=",
+        Did.UNMEASURED: "○",
         Did.LEFT: "…",
     }
     mark = "✗" if report.verdict not in (None, Verdict.OK) else marks[report.did]
@@ -47,6 +49,7 @@ def line_of(report: UnitReport) -> str:
         Did.HELD: f"held ({report.fault}): {report.sentence}",
         Did.FAULT: f"not judged ({report.fault}): {report.sentence}",
         Did.ELSEWHERE: report.sentence or "another judge is at it",
+        Did.UNMEASURED: report.sentence,
         Did.LEFT: f"left: {report.sentence}",
     }
     text = words.get(report.did, f"{report.verdict}  {report.sentence}")

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judge.attempts import MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
 from judge.budget import Budget
+from judge.machine import Machine
 from judge.plan import Planned, Step, Unit, next_step
-from judge.provenance import origin
 from judge.records import End, Result
 from judge.report import Did, UnitReport, line_of
+from judge.set_aside import Standstill, bad_datasets, bad_gpus
 from judge.unit import Bench, Place, fault_end, measure_unit, observe_unit
-from sandbox.driver import Driver, Image
-from sandbox.gpu import Gpu, hold_gpu
-from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
+from sandbox.events import Event, tell
+from sandbox.gpu import hold_gpu
+from sandbox.verdict import FaultCause, JudgeFault
 from submissions.progress import Reporter
-from submissions.records import Submission
 
 WAIT_S = 0.5
 RETRY_S = 1.0
@@ -32,33 +32,34 @@ class Runner:
     """Runs units one after another.
 
     Args:
-        open_sandbox: opens the driver; called once there is something to observe, and not before.
-        hardware: class of this machine with the GPU of that number, or without one.
-        stopped: why no more containers can be started in this run.
+        retry_held: try once more what is held or set aside.
+        observe_only: measure nothing that needs labels: they are on another machine.
         budget: beyond which no container is started; None: there is none.
         suite_option: what a command must add to be about the same suite.
     """
 
     place: Place
-    open_sandbox: Callable[[], Driver]
-    hardware: Callable[[Gpu | None], str]
-    gpus: Sequence[Gpu]
+    machine: Machine
     reporter: Reporter
     beat_s: float
     watch: DeathWatch
     retry_held: bool = False
-    stopped: JudgeFault | None = None
+    observe_only: bool = False
     budget: Budget | None = None
     suite_option: str = ""
-    _driver: Driver | None = None
-    _images: dict[str, Image | SubmissionFault | JudgeFault] = field(default_factory=dict)
-    _turn: int = 0
+    _units: dict[str, Unit] = field(default_factory=dict)
+    _histories: dict[str, History] = field(default_factory=dict)
+    _datasets: Mapping[str, Standstill] = field(default_factory=dict)
+    _gpus: Mapping[str, Standstill] = field(default_factory=dict)
     _stop_told: bool = False
 
     def run(self, plan: Sequence[Planned]) -> list[UnitReport]:
         """What was done about each unit of `plan`; those that another judge has claimed come last."""
         reports = []
         waiting: deque[Planned] = deque()
+        self._units = {planned.unit.prefix: planned.unit for planned in plan}
+        self._histories = {planned.unit.prefix: planned.history for planned in plan}
+        self._set_aside()
         for planned in plan:
             report = self._attend(planned)
             if report is None:
@@ -79,10 +80,11 @@ class Runner:
 
     def _told(self, report: UnitReport) -> UnitReport:
         """Says what was done, if anything; why nothing more can be is said once."""
-        repeated = self.stopped is not None and self._stop_told and report.sentence == self.stopped.mend
+        stopped = self.machine.stopped
+        repeated = stopped is not None and self._stop_told and report.sentence == stopped.mend
         if report.did is not Did.NOTHING and not repeated:
             self.reporter.say(line_of(report))
-        self._stop_told = self.stopped is not None
+        self._stop_told = stopped is not None
         return report
 
     def _attend(self, planned: Planned) -> UnitReport | None:
@@ -108,7 +110,7 @@ class Runner:
         """As `_attend`, for a unit that was not done when the plan was made: looked at anew before each try."""
         retry = self.retry_held
         for _ in range(MAX_TRIES + 1):
-            history = read_history(self.place.store, unit.prefix)
+            history = self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
             step = next_step(unit, history, self.place.store.exists, retry)
             if step is Step.DONE:
                 return self._report(unit, Did.ELSEWHERE, sentence="another judge has finished it")
@@ -120,6 +122,8 @@ class Runner:
                 life = self.watch.look(unit.prefix, history.open)
                 if life is not Life.DEAD:
                     return None if life is Life.UNKNOWN else self._report(unit, Did.ELSEWHERE)
+            if unit.testset.name in self._datasets:
+                return self._standstill(unit, self._datasets[unit.testset.name])
             over = self.budget.refuses(unit.prefix) if self.budget else None
             if over:
                 return self._report(unit, Did.LEFT, sentence=over)
@@ -135,17 +139,22 @@ class Runner:
         Raises:
             JudgeFault: no container can be started; or the attempt showed that the engine is gone.
         """
-        if self.stopped:
-            raise self.stopped
-        gpu = self.gpus[self._turn % len(self.gpus)] if self.gpus else None
-        self._turn += 1
-        uuid = gpu.uuid if gpu else None
-        driver = self._sandbox()
-        bench = Bench(driver, self._image(unit.submission), origin(driver, self.hardware(gpu), uuid, ""), uuid)
-        if gpu:
-            with hold_gpu(gpu.uuid, bench.driver.run_dir.root / "gpus"):
+        bench = self._bench(unit, history)
+        if bench.gpu:
+            with hold_gpu(bench.gpu, bench.driver.run_dir.root / "gpus"):
                 return self._claimed_try(unit, history.attempts, bench)
         return self._claimed_try(unit, history.attempts, bench)
+
+    def _bench(self, unit: Unit, history: History) -> Bench:
+        """Where `unit` is tried next: on no GPU that is set aside, and on another than the last one where there is one."""
+        spoilt_by = history.faults[-1].culprit.removeprefix("gpu ") if history.faults else ""
+        try:
+            return self.machine.bench(unit.submission, self._gpus, spoilt_by)
+        except JudgeFault as fault:
+            if fault.cause is not FaultCause.DOCKER or self.machine.stopped:
+                raise
+            self.machine.look_at_engine()
+            return self.machine.bench(unit.submission, self._gpus, spoilt_by)
 
     def _claimed_try(self, unit: Unit, attempts: Sequence[Attempt], bench: Bench) -> End | None:
         claimed = claim(self.place.store, unit.prefix, attempts, self.beat_s)
@@ -157,54 +166,50 @@ class Runner:
             except JudgeFault as fault:
                 if fault.cause in (FaultCause.CLAIM_LOST, FaultCause.STORE):
                     raise
+                if fault.cause is FaultCause.GPU and bench.gpu and not fault.culprit:
+                    fault = JudgeFault(fault.cause, fault.mend, culprit=f"gpu {bench.gpu}")
                 end = fault_end(claimed, fault, bench.origin)
                 claimed.write_end(end)
-                self.reporter.say(f"! {unit.submission.id} {unit.task.name}: this machine: {fault}")
-                self._look_at_engine(bench.driver)
-                time.sleep(RETRY_S)
-                return end
+        self.reporter.say(f"! {unit.submission.id} {unit.task.name}: this machine: {end.fault}: {end.sentence}")
+        self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
+        self._set_aside()
+        self.machine.look_at_engine()
+        time.sleep(RETRY_S)
+        return end
 
-    def _look_at_engine(self, driver: Driver) -> None:
-        """Stops the run if the engine itself is gone: further tries would only burn other units' attempts."""
-        try:
-            driver.reap()
-        except JudgeFault as fault:
-            self.stopped = fault
-            raise
-
-    def _sandbox(self) -> Driver:
-        if self._driver is None:
-            try:
-                self._driver = self.open_sandbox()
-                removed = self._driver.reap()
-            except JudgeFault as fault:
-                self.stopped = fault
-                raise
-            if removed:
-                self.reporter.say(f"Removed {removed} containers that a judge left behind.")
-        return self._driver
-
-    def _image(self, submission: Submission) -> Image | SubmissionFault:
-        """The image of `submission`, by its ID; resolved once a run.
-
-        Raises:
-            JudgeFault: this machine has it no more: no fault of its author, who got it past the preflight.
-        """
-        if submission.id not in self._images:
-            self._images[submission.id] = resolve_image(self._sandbox(), submission)
-        image = self._images[submission.id]
-        if isinstance(image, JudgeFault):
-            raise image
-        return image
+    def _set_aside(self) -> None:
+        """Looks at all attempts for what one submission after another came to grief over, and says what is new."""
+        if self.retry_held:
+            return
+        datasets = bad_datasets(self._units.values(), self._histories)
+        gpus = bad_gpus(self._histories.values())
+        for new in [
+            *(datasets[d] for d in datasets.keys() - self._datasets),
+            *(gpus[g] for g in gpus.keys() - self._gpus),
+        ]:
+            tell(Event.SET_ASIDE, culprit=new.culprit, fault=str(new.end.fault))
+            self.reporter.say(f"! Set aside, since more than one attempt came to grief over it: {new.culprit}")
+        self._datasets, self._gpus = datasets, gpus
 
     def _measure(self, unit: Unit, end: End, did: Did) -> UnitReport:
+        if self.observe_only and end.observation is not None:
+            return self._report(unit, Did.UNMEASURED, sentence="observed; to be measured where the labels are")
         result = measure_unit(unit, end, self.place)
         return self._report(unit, did, result)
 
     def _held(self, unit: Unit, end: End) -> UnitReport:
+        tell(Event.HELD, unit=unit.prefix, fault=str(end.fault))
         again = f"judge evaluate {unit.submission.id} --task {unit.task.name}{self.suite_option} --retry-held"
         sentence = f"{end.sentence}; then: {again}"
         return self._report(unit, Did.HELD, fault=end.fault, sentence=sentence)
+
+    def _standstill(self, unit: Unit, aside: Standstill) -> UnitReport:
+        tell(Event.HELD, unit=unit.prefix, fault=str(aside.end.fault), culprit=aside.culprit)
+        again = f"judge evaluate --all --task {unit.task.name}{self.suite_option} --retry-held"
+        sentence = f"{aside.culprit} is set aside, since {' and '.join(aside.submissions)} came to grief over it"
+        return self._report(
+            unit, Did.HELD, fault=aside.end.fault, sentence=f"{sentence} ({aside.end.sentence}); then: {again}"
+        )
 
     def _report(
         self,
@@ -223,24 +228,3 @@ class Runner:
             fault=fault,
             sentence=result.sentence if result else sentence,
         )
-
-
-def resolve_image(driver: Driver, submission: Submission) -> Image | SubmissionFault | JudgeFault:
-    """The image that was submitted, or whose fault it is that it cannot be run."""
-    record = submission.image
-    reference = record.id if driver.name == "docker" else record.reference
-    try:
-        image = driver.resolve(reference)
-    except SubmissionFault as fault:
-        if fault.verdict is Verdict.IMAGE_INVALID:
-            return JudgeFault(
-                FaultCause.REGISTRY, f"{record.reference} of {submission.id} cannot be had here ({fault.sentence})"
-            )
-        return fault
-    except JudgeFault as fault:
-        return fault
-    if image.id != record.id:
-        return JudgeFault(
-            FaultCause.REGISTRY, f"{record.reference} has changed since {submission.id} was submitted: submit it again"
-        )
-    return image

@@ -40,6 +40,7 @@ class Request:
         driver: given explicitly, or None for that of the settings.
         retry_held: try units once more that are held.
         skip_missing: leave out the tasks whose data sets are missing.
+        observe_only: ask the models only; the labels are on another machine, which measures.
         budget_s: start nothing that would last beyond so many seconds from now; None: no budget.
     """
 
@@ -50,6 +51,7 @@ class Request:
     driver: DriverName | None = None
     retry_held: bool = False
     skip_missing: bool = False
+    observe_only: bool = False
     budget_s: float | None = None
 
 
@@ -111,12 +113,18 @@ def survey(settings: JudgeSettings, request: Request, reporter: Reporter) -> Sur
     )
     units = make_units(submissions, prepared.tasks, prepared.testsets, common)
     plan = plan_from_store(store, units, request.retry_held)
-    works = read_works(settings, suite, plan)
+    works = read_works(settings, suite, plan, labels_here=not request.observe_only)
     return Survey(suite, store, driver, gpus, plan, works, tuple(skipped), prepared.skipped)
 
 
-def read_works(settings: JudgeSettings, suite: Suite, plan: Sequence[Planned]) -> dict[str, Work]:
-    """By task with anything to observe: how much it asks. Broken structures are told here, not by a burnt attempt."""
+def read_works(
+    settings: JudgeSettings, suite: Suite, plan: Sequence[Planned], *, labels_here: bool = True
+) -> dict[str, Work]:
+    """By task with anything to observe: how much it asks. Broken structures are told here, not by a burnt attempt.
+
+    Args:
+        labels_here: also rehearse each task with its labels.
+    """
 
     @cache
     def structures(name: str) -> Structures:
@@ -125,7 +133,8 @@ def read_works(settings: JudgeSettings, suite: Suite, plan: Sequence[Planned]) -
     works = {}
     for task in {p.unit.task.name: p.unit.task for p in plan if p.step in (Step.OBSERVE, Step.OPEN)}.values():
         asked = structures(task.dataset)
-        check_kind(settings.data, suite, task)
+        if labels_here:
+            check_kind(settings.data, suite, task)
         try:
             works[task.name] = KINDS[task.kind].work(asked, task.parameters)
         except ValueError as error:

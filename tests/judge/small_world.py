@@ -25,11 +25,13 @@ from judge.attempts import DeathWatch, read_history
 from judge.cli import main
 from judge.config import JudgeSettings
 from judge.evaluate import Request, Summary, evaluate
+from judge.machine import Machine
 from judge.plan import Circumstances, Unit, make_plan, make_unit
 from judge.records import Result
 from judge.report import UnitReport
 from judge.results import load_results
 from judge.runner import Runner
+from judge.survey import make_units, plan_from_store
 from judge.testset import read_testset
 from judge.unit import Place
 from sandbox.driver import Image
@@ -46,7 +48,7 @@ from tasks.dataset import Dataset, save_dataset
 from tasks.frames import Frames
 from tasks.kind import Kind, Parameters
 from tasks.predictions import Labels
-from tasks.suite import Task
+from tasks.suite import Task, load_suite
 
 ROOT = Path(__file__).parents[2]
 EMT_FOLDER = ROOT / "submissions" / "examples" / "emt"
@@ -225,9 +227,12 @@ class World:
         """Observes and measures `unit` as `judge evaluate` does, in this process."""
         runner = Runner(
             place=Place(self.store, self.settings.data),
-            open_sandbox=lambda: ProcessDriver(RunDir(self.settings.run_dir)),
-            hardware=lambda gpu: "this machine",
-            gpus=(),
+            machine=Machine(
+                open_sandbox=lambda: ProcessDriver(RunDir(self.settings.run_dir)),
+                hardware=lambda gpu: "this machine",
+                gpus=(),
+                say=lambda line: None,
+            ),
             reporter=Reporter(Console(file=StringIO())),
             beat_s=0.2,
             watch=DeathWatch(self.store, 2.0),
@@ -236,6 +241,21 @@ class World:
         history = read_history(self.store, unit.prefix)
         (report,) = runner.run(make_plan([unit], {unit.prefix: history}, self.store.exists, retry_held))
         return report
+
+    def run_plan_on(self, machine: Machine, submission: Submission) -> list[UnitReport]:
+        """Judges `submission` at the whole suite on `machine`, in this process."""
+        suite = load_suite(self.settings.suite)
+        testsets = {task.dataset: read_testset(self.settings.data, task.dataset) for task in suite.tasks}
+        common = Circumstances(guest_version(), self.settings.limits, "this machine")
+        units = make_units([submission], suite.tasks, testsets, common)
+        runner = Runner(
+            place=Place(self.store, self.settings.data),
+            machine=machine,
+            reporter=Reporter(Console(file=StringIO())),
+            beat_s=0.2,
+            watch=DeathWatch(self.store, 2.0),
+        )
+        return runner.run(plan_from_store(self.store, units))
 
     def results(self) -> list[Result]:
         """The results that count."""
