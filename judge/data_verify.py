@@ -62,7 +62,7 @@ def verify_against(
         UsageError: there is no such image, or it cannot be run.
         JudgeFault: this machine cannot run it.
     """
-    driver = open_driver(driver_name or settings.driver, settings.run_dir)
+    driver = open_driver(driver_name or settings.driver, settings.run_dir, settings.runtime)
     try:
         resolved = driver.resolve(image)
     except SubmissionFault as fault:

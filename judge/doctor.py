@@ -69,7 +69,7 @@ def _found(name: str, check: Callable[[], tuple[bool | None, str]]) -> Finding:
 
 def _engine(settings: JudgeSettings) -> tuple[bool | None, str]:
     try:
-        open_driver("docker", settings.run_dir)
+        open_driver("docker", settings.run_dir, settings.runtime)
     except JudgeFault as fault:
         return (None if settings.driver == "process" else False), fault.mend
     return True, "the Docker engine answers"
@@ -116,7 +116,7 @@ def _data(settings: JudgeSettings) -> tuple[bool | None, str]:
 
 def _guest(driver_name: DriverName, settings: JudgeSettings) -> tuple[bool | None, str]:
     """Starts a guest in the sandbox, asks it for the energy of copper, and compares with the known value."""
-    driver = open_driver(driver_name, settings.run_dir)
+    driver = open_driver(driver_name, settings.run_dir, settings.runtime)
     limits = Limits(startup_s=60.0, task_s=60.0, message_s=30.0, cpus=1)
     with tempfile.TemporaryDirectory(prefix="lambench-doctor-") as folder:
         (Path(folder) / "calculator.py").write_text(_CALCULATOR)

@@ -10,23 +10,23 @@ run by ID: a tag may move, an ID cannot.
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import docker
 import docker.errors
 import requests
-from docker.models.containers import Container
 from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
 
-from sandbox.cgroup import Cgroup
+from sandbox import podman
+from sandbox.docker_running import DockerRunning, remove_container
+from sandbox.docker_running import engine_faults as engine_faults
 from sandbox.driver import DriverName, Image, Question
 from sandbox.environment import environment
 from sandbox.events import Event, tell
-from sandbox.evidence import Exit
 from sandbox.image_check import image_from_inspection, invalid
 from sandbox.limits import Limits
 from sandbox.rundir import GUEST_NAME, SOCKET_NAME, RunDir
@@ -35,28 +35,15 @@ from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 LOCK_LABEL = "org.lambench.judge.lock"
 HOST_LABEL = "org.lambench.judge.host"
 RUN_DIR_LABEL = "org.lambench.judge.run-dir"
+SESSION_LABEL = "org.lambench.judge.session"
 INSIDE = "/lambench"
 NOBODY = "65534:65534"
-LOG_LINES = 60
-CONFLICT = 409
 ENGINE_TIMEOUT_S = 60
+REMOVING_AT_ONCE = 8
 BAD_REQUEST = 400
 # In what an engine says when it cannot start a container.
 _MACHINE_CLUES = ("no space left", "cgroup", "resource temporarily", "too many open files", "cannot allocate memory")
 _IMAGE_CLUES = ("OCI runtime create failed", "Cannot mkdir", "No command specified", "not a directory")
-
-
-@contextmanager
-def engine_faults() -> Iterator[None]:
-    """Turns what the engine or the connection to it raises into a `JudgeFault`."""
-    try:
-        yield
-    except (docker.errors.DockerException, requests.RequestException) as error:
-        said = error.explanation if isinstance(error, docker.errors.APIError) and error.explanation else error
-        reason = " ".join(str(said).split())[:200]
-        raise JudgeFault(
-            FaultCause.DOCKER, f"the Docker engine does not do as it is told ({reason}): check `judge doctor`"
-        ) from error
 
 
 def connect_engine() -> docker.DockerClient:
@@ -78,7 +65,7 @@ def connect_engine() -> docker.DockerClient:
 def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: str | None) -> str:
     """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2)`, from what an engine says of itself."""
     parts = {part.get("Name", ""): str(part.get("Version", "")) for part in version.get("Components") or []}
-    name = "Podman" if any("podman" in part.lower() for part in parts) else "Docker"
+    name = podman.NAME if any("podman" in part.lower() for part in parts) else "Docker"
     chosen = runtime or str(info.get("DefaultRuntime") or "runc")
     of_runtime = parts.get(chosen, "").split("\n", 1)[0]
     return (
@@ -101,6 +88,7 @@ class DockerDriver:
             version = self._client.version()
         self._host = str(info.get("ID", ""))
         self.engine = engine_words(info, version, runtime)
+        self._forgets_when_restarted = self.engine.startswith("Docker")  # Podman keeps its events, or keeps none
 
     def resolve(self, reference: str) -> Image:
         """The image that `reference` (a tag, a digest or an ID) points to in this engine."""
@@ -127,7 +115,14 @@ class DockerDriver:
     def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> DockerRunning:
         """Starts `image`; see `sandbox.driver.Driver.start`."""
         options = container_options(image, limits, question, session_dir)
-        labels = {LOCK_LABEL: self.run_dir.token, RUN_DIR_LABEL: str(self.run_dir.root), HOST_LABEL: self._host}
+        if self.engine.startswith(podman.NAME):
+            options = podman.podman_options(options)
+        labels = {
+            LOCK_LABEL: self.run_dir.token,
+            RUN_DIR_LABEL: str(self.run_dir.root),
+            HOST_LABEL: self._host,
+            SESSION_LABEL: str(session_dir),
+        }
         name = f"lambench-{session_dir.name}"
         try:
             with engine_faults():
@@ -136,7 +131,7 @@ class DockerDriver:
                         image.id, name=name, labels=labels, runtime=self._runtime, **options
                     )
                     tell(Event.CONTAINER_CREATED, container=session_dir.name)
-                    running = DockerRunning(container)
+                    running = DockerRunning(self._client.api, str(container.id), self._forgets_when_restarted)
                     running.launch()
                 except docker.errors.ImageNotFound:
                     raise JudgeFault(
@@ -151,23 +146,29 @@ class DockerDriver:
 
     def _remove(self, name: str) -> None:
         with suppress(docker.errors.DockerException, requests.RequestException):
-            DockerRunning(self._client.containers.get(name)).remove()
+            remove_container(self._client.api, name)
 
     def reap(self) -> int:
-        """Removes the containers of judges of this engine and run directory that no longer live.
+        """How many containers it removed: those of judges that no longer live, and its own of sessions that are over.
 
-        Of a judge with another run directory nothing is known here, so its containers are left alone.
+        A judge cannot remove a container whose engine does not answer when its session ends. Of a judge with another
+        run directory nothing is known here, so its containers are left alone.
         """
         mine = [f"{HOST_LABEL}={self._host}", f"{RUN_DIR_LABEL}={self.run_dir.root}"]
-        removed = 0
         with engine_faults():
-            for container in self._client.containers.list(all=True, filters={"label": mine}, ignore_removed=True):
-                if self.run_dir.dead(container.labels[LOCK_LABEL]):
-                    with suppress(docker.errors.NotFound):
-                        container.remove(force=True, v=True)
-                        removed += 1
+            # The bare list: the client's own would inspect each container, and wait for each.
+            listed = self._client.api.containers(all=True, filters={"label": mine})
+            orphans = [str(container["Id"]) for container in listed if self._is_orphan(container["Labels"])]
+            with ThreadPoolExecutor(REMOVING_AT_ONCE) as threads:
+                removed = sum(threads.map(lambda orphan: remove_container(self._client.api, orphan), orphans))
         self.run_dir.sweep()
         return removed
+
+    def _is_orphan(self, labels: Mapping[str, str]) -> bool:
+        token = labels.get(LOCK_LABEL, "")
+        if token == self.run_dir.token:
+            return SESSION_LABEL in labels and not Path(labels[SESSION_LABEL]).exists()
+        return bool(token) and self.run_dir.dead(token)
 
 
 def start_fault(error: docker.errors.APIError) -> SubmissionFault | JudgeFault:
@@ -204,7 +205,8 @@ def container_options(image: Image, limits: Limits, question: Question, session_
         "tmpfs": dict.fromkeys(("/tmp", *image.volumes), tmpfs),
         "ulimits": [
             Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
-            Ulimit(name="core", soft=0, hard=0),
+            # 0 does not stop a core dump that the host pipes to a program; 1 does, and is too little for a file.
+            Ulimit(name="core", soft=1, hard=1),
         ],
         "healthcheck": {"test": ["NONE"]},
         "log_config": LogConfig(type="local", config={"max-size": str(limits.log_bytes), "max-file": "2"}),
@@ -226,63 +228,3 @@ def container_options(image: Image, limits: Limits, question: Question, session_
 def cpuset(cpus: int) -> str:
     """The first `cpus` processors that this process may use, as Docker writes them."""
     return ",".join(map(str, sorted(os.sched_getaffinity(0))[:cpus]))
-
-
-class DockerRunning:
-    """One container, from its creation to its removal."""
-
-    def __init__(self, container: Container) -> None:
-        self._container = container
-        self._cgroup: Cgroup | None = None
-
-    def launch(self) -> None:
-        """Starts the container, and finds where the kernel counts its memory."""
-        self._container.start()
-        with engine_faults():
-            found = Cgroup.of_process(int(self._state().get("Pid") or 0))
-        # A judge that runs in a container itself sees other processes under the engine's numbers.
-        self._cgroup = found if found and self._container.id in str(found.folder) else None
-
-    def _state(self) -> Mapping[str, Any]:
-        state: Mapping[str, Any] = self._container.client.api.inspect_container(self._container.id)["State"]
-        return state
-
-    def alive(self) -> bool:
-        """Whether the container still runs."""
-        with engine_faults():
-            return bool(self._state()["Running"])
-
-    def stop(self, grace_s: float) -> Exit:
-        """Ends and removes the container; see `sandbox.driver.Running.stop`."""
-        with engine_faults():
-            try:
-                return self._stop(grace_s)
-            finally:
-                self.remove()
-
-    def _stop(self, grace_s: float) -> Exit:
-        counters = self._cgroup.read() if self._cgroup else None
-        until = time.monotonic() + grace_s
-        state = self._state()
-        while state["Running"] and time.monotonic() < until:
-            time.sleep(0.02)
-            counters = (self._cgroup.read() if self._cgroup else None) or counters
-            state = self._state()
-        ran_on = bool(state["Running"])
-        log = self._container.logs(tail=LOG_LINES)[-16_384:].decode("utf-8", "replace")
-        oom_kills = max(counters.oom_kills if counters else 0, int(bool(state.get("OOMKilled"))))
-        return Exit(
-            code=None if ran_on else int(state["ExitCode"]),
-            oom_kills=oom_kills,
-            memory_bytes=counters.peak_bytes if counters else None,
-            log=log,
-        )
-
-    def remove(self) -> None:
-        """Kills the container if it runs, and removes it with all it wrote."""
-        with engine_faults(), suppress(docker.errors.NotFound):
-            try:
-                self._container.remove(force=True, v=True)
-            except docker.errors.APIError as error:
-                if error.status_code != CONFLICT:  # its removal is already under way
-                    raise

@@ -10,11 +10,14 @@ from sandbox.process_driver import ProcessDriver
 from sandbox.rundir import RunDir, default_run_dir
 
 
-def open_driver(name: DriverName, run_dir: Path | None = None) -> Driver:
+def open_driver(name: DriverName, run_dir: Path | None = None, runtime: str = "") -> Driver:
     """The driver of that name, with a place in `run_dir`.
+
+    Args:
+        runtime: of the containers, as the engine names it (`runsc`); empty for the engine's own choice.
 
     Raises:
         JudgeFault: the engine does not answer, or the directory cannot be written.
     """
     place = RunDir(run_dir or default_run_dir())
-    return DockerDriver(place) if name == "docker" else ProcessDriver(place)
+    return DockerDriver(place, runtime or None) if name == "docker" else ProcessDriver(place)

@@ -42,7 +42,6 @@ class RunDir:
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
         self.token = f"{os.getpid()}-{secrets.token_hex(4)}"
-        self._count = 0
         try:
             for folder in (self.root, self._locks, self._sessions):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -51,7 +50,7 @@ class RunDir:
             raise JudgeFault(
                 FaultCause.DISK, f"cannot write to the run directory {self.root} ({error.strerror}): set run_dir"
             ) from error
-        longest = len(os.fsencode(self._sessions / f"{self.token}-999999" / SOCKET_NAME))
+        longest = len(os.fsencode(self._sessions / f"{self.token}-{'0' * 8}" / SOCKET_NAME))
         if longest > MAX_SOCKET_PATH:
             raise JudgeFault(
                 FaultCause.DISK, f"the path of {self.root} is too long for a socket: set a shorter run_dir"
@@ -76,8 +75,8 @@ class RunDir:
     @contextmanager
     def session(self) -> Iterator[tuple[Path, socket.socket]]:
         """A fresh folder with the guest in it, and a socket in it that listens for one connection."""
-        self._count += 1
-        folder = self._sessions / f"{self.token}-{self._count}"
+        # Drawn, not counted: a container sees this path in its mount table, and is not to know which start it is.
+        folder = self._sessions / f"{self.token}-{secrets.token_hex(4)}"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             folder.mkdir(mode=0o711)

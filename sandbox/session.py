@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import select
 import socket
 import time
@@ -12,9 +13,20 @@ from typing import Generic, NamedTuple, TypeVar
 
 from sandbox.driver import Driver, Image, Question, Running
 from sandbox.events import Event, tell
-from sandbox.evidence import Breach, Evidence, Exit, Kill, Phase, sentence_of, verdict_of
+from sandbox.evidence import (
+    Breach,
+    Evidence,
+    Exit,
+    HostFault,
+    Kill,
+    Phase,
+    Talk,
+    fault_of,
+    judgement,
+    sentence_of,
+)
 from sandbox.guard import WrongShape
-from sandbox.guest.wire import Channel, Closed, TimedOut, TooLarge, WireError
+from sandbox.guest.wire import Channel, Closed, Message, TimedOut, TooLarge, WireError
 from sandbox.limits import Limits
 from sandbox.remote import Hello, RemoteCalculator, StartupError
 from sandbox.verdict import SubmissionFault, Verdict
@@ -51,8 +63,24 @@ class _Progress:
     """How far a session has come, for the evidence."""
 
     phase: Phase = Phase.START
+    talk: Talk = Talk.NOTHING
     hello: Hello | None = None
     startup_s: float | None = None
+
+
+class _Line(Channel):
+    """A channel that knows whether the message it waited for had begun to come."""
+
+    begun = False
+
+    def receive(self, max_header: int, max_bytes: int, deadline: float = math.inf) -> Message:
+        message = super().receive(max_header, max_bytes, deadline)
+        self.begun = False
+        return message
+
+    def _some(self, view: memoryview, deadline: float) -> int:
+        self.begun = view is not self._view
+        return super()._some(view, deadline)
 
 
 def run_session(
@@ -67,7 +95,8 @@ def run_session(
     Whatever the submission does is its verdict. Anything else that `body` raises is passed on, with the container gone.
 
     Raises:
-        JudgeFault: the engine, the GPU or the disk failed.
+        JudgeFault: the engine, the GPU or the disk failed, the host had no memory left, or somebody else ended the
+            container.
     """
     begin = time.monotonic()
     progress = _Progress()
@@ -85,18 +114,22 @@ def run_session(
             evidence = Evidence(Phase.DONE)
         except SubmissionFault as raised:
             fault = raised
+            evidence = Evidence(progress.phase, refused=raised.verdict)
         except (WireError, StartupError) as error:
             evidence = _evidence(error, progress, begin, limits)
         finally:
             ended = running.stop(grace_s=2.0 if _ends_by_itself(evidence) else 0.0)
             tell(Event.CONTAINER_ENDED, container=folder.name)
-    evidence = replace(evidence, exit=ended)
+    evidence = replace(evidence, exit=ended, talk=progress.talk, on_gpu=question.device != "cpu")
     wall = time.monotonic() - begin
+    verdict = judgement(evidence)
+    if isinstance(verdict, HostFault):
+        raise fault_of(verdict, limits)
     if fault is not None:
         return _refused(fault, wall, progress, ended)
     private = "\n".join(t for t in (evidence.startup_error, evidence.startup_text, ended.log) if t)
     return Outcome(
-        verdict_of(evidence),
+        verdict,
         sentence_of(evidence, limits),
         value,
         private,
@@ -127,21 +160,25 @@ def _converse(
 ) -> T:
     begin = time.monotonic()
     ready_by = begin + limits.startup_s
-    channel = Channel(_accept(listener, running, ready_by))
+    channel = _Line(_accept(listener, running, ready_by))
+    progress.talk = Talk.HELLO
     try:
         remote = RemoteCalculator(channel, limits.message_s, ready_by + limits.task_s, limits.max_atoms_per_batch)
         progress.hello = remote.greet(ready_by)
         ready = time.monotonic()
         progress.startup_s = ready - begin
-        progress.phase = Phase.COMPUTE
+        progress.phase, progress.talk = Phase.COMPUTE, Talk.ANSWER
         tell(Event.READY, seconds=progress.startup_s)
         remote.deadline = ready + limits.task_s
         value = body(remote)
-        progress.phase = Phase.DONE
+        progress.phase, progress.talk = Phase.DONE, Talk.ANSWERED
         tell(Event.ANSWERED)
         with suppress(WireError):  # it has answered everything: how it leaves is its own affair
             remote.bye()
         return value
+    except WireError:
+        progress.talk = Talk.MESSAGE if channel.begun else progress.talk
+        raise
     finally:
         channel.close()
 

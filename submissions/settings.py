@@ -28,6 +28,7 @@ class Settings(BaseSettings):
     store: str = "var/store"
     run_dir: Path = default_run_dir()
     driver: DriverName = "docker"
+    runtime: str = ""
     limits: Limits = Limits()
 
     @classmethod

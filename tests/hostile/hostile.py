@@ -170,6 +170,122 @@ def eats_memory():
     return Eats()
 
 
+def in_a_child(action):
+    """Runs `action` in a forked child, and waits for it."""
+    pid = os.fork()
+    if not pid:
+        action()
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def fill_memory():
+    held = []
+    while True:
+        held.append(np.ones(1 << 20))
+
+
+class LosesAChild(Zero):
+    """Its child is killed for memory while it calculates; it goes on."""
+
+    def calculate(self, atoms=None, properties=(), system_changes=()):
+        in_a_child(fill_memory)
+        super().calculate(atoms)
+
+
+def child_out_of_memory():
+    return LosesAChild()
+
+
+def child_out_of_memory_then_exit():
+    class Leaves(LosesAChild):
+        def calculate(self, atoms=None, properties=(), system_changes=()):
+            super().calculate(atoms)
+            os._exit(1)
+
+    return Leaves()
+
+
+def child_out_of_memory_then_hang():
+    class Hangs(LosesAChild):
+        def calculate(self, atoms=None, properties=(), system_changes=()):
+            super().calculate(atoms)
+            time.sleep(3600)
+
+    return Hangs()
+
+
+def child_out_of_memory_then_garbage():
+    class Garbles(LosesAChild):
+        def calculate(self, atoms=None, properties=(), system_changes=()):
+            super().calculate(atoms)
+            judge_socket().sendall((64).to_bytes(8, "little") + b"\xff" * 64)
+            time.sleep(60)
+
+    return Garbles()
+
+
+def child_out_of_memory_at_start():
+    in_a_child(fill_memory)
+    raise RuntimeError("a worker is gone")
+
+
+def gpu_out_of_memory():
+    class OutOfMemoryError(RuntimeError):  # as PyTorch calls its own
+        pass
+
+    raise OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+
+def jax_out_of_memory():
+    raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 21474836480 bytes.")
+
+
+def ends_by(action):
+    class Ends(Zero):
+        def calculate(self, atoms=None, properties=(), system_changes=()):
+            action()
+            time.sleep(60)
+
+    return Ends()
+
+
+def segfaults_for_real():
+    import ctypes
+
+    return ends_by(lambda: ctypes.string_at(0))
+
+
+def aborts():
+    return ends_by(os.abort)
+
+
+def bus_error():
+    def touch_beyond_the_end():
+        import mmap
+
+        with open("/tmp/short", "w+b") as file:
+            file.truncate(mmap.PAGESIZE)
+            view = mmap.mmap(file.fileno(), mmap.PAGESIZE)
+            file.truncate(0)
+            view[0]
+
+    return ends_by(touch_beyond_the_end)
+
+
+def exits_137():
+    return ends_by(lambda: os._exit(137))
+
+
+def half_an_answer():
+    def half():
+        connection = judge_socket()
+        connection.sendall((64).to_bytes(8, "little") + b"{}")
+        os._exit(5)
+
+    return ends_by(half)
+
+
 def look_around():
     """Answers with what it can see: one number a question, as the energy of frames of that many atoms."""
 
