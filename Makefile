@@ -1,7 +1,7 @@
 # Everything a person does with a clone. Each target sets up what it needs by itself, and only once.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench soak lint images judge-image clean
+.PHONY: help setup demo test selftest bench soak lint images judge-image clean
 
 BIN := .venv/bin
 
@@ -17,6 +17,10 @@ demo: ## build, submit and judge the four examples; a leaderboard in var/site/
 
 test: ## set up, then every check and every test
 	@setup/test.sh
+
+selftest: ## attack this machine's sandbox with hostile images; a record in the store
+	@setup/all.sh
+	$(BIN)/judge selftest
 
 bench: ## measure the wire; a table, and var/bench.json
 	@setup/all.sh

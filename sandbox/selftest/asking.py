@@ -1,0 +1,59 @@
+"""How the selftest asks a hostile image to try its attack, and reads what came of it; see `hostile/report.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from ase import Atoms
+
+from sandbox.remote import RemoteCalculator
+from sandbox.selftest.attack import Finding, Trial
+from sandbox.selftest.watch import Watched
+from sandbox.session import Outcome
+from sandbox.verdict import SubmissionFault, Verdict
+from tasks.frames import Frames
+
+N_NUMBERS = 24
+# As `Trial.run` takes limits: an attempt may walk through the whole image, on a machine that does other things as well.
+PATIENCE: Mapping[str, float] = {"startup_s": 60.0, "message_s": 30.0, "task_s": 60.0}
+
+Look = Callable[[RemoteCalculator, Watched], Finding]
+
+
+def report(remote: RemoteCalculator, *given: float) -> tuple[float, ...]:
+    """What the attempt came to, as the numbers that the image answers with.
+
+    Args:
+        given: what the image is told, at most `N_NUMBERS` numbers.
+
+    Raises:
+        SubmissionFault: the attempt itself came to grief.
+    """
+    positions = np.zeros((N_NUMBERS, 3))
+    positions[: len(given), 0] = given
+    positions[:, 1] = np.arange(N_NUMBERS)
+    answer = remote.compute(Frames.from_atoms([Atoms(f"H{N_NUMBERS}", positions)]), ("energy", "forces"))
+    if not answer.ok.all() or answer.forces is None:
+        causes = ", ".join(f"{error.kind}: {error.text}" for error in answer.errors.values())
+        raise SubmissionFault(Verdict.CRASHED, "the image could not try it", causes)
+    return tuple(answer.forces[: int(answer.energy[0]), 0].tolist())
+
+
+def watched(look: Look, **limits: Any) -> Callable[[Trial], Finding]:
+    """An examination that lets `look` ask the image while it sees the container from outside.
+
+    Args:
+        limits: as `Trial.run` takes them.
+    """
+
+    def examine(trial: Trial) -> Finding:
+        return found(trial.run(lambda remote: look(remote, Watched.of(trial)), **{**PATIENCE, **limits}))
+
+    return examine
+
+
+def found(outcome: Outcome[Finding]) -> Finding:
+    """What the body found; not held where the attack could not even be tried."""
+    return outcome.value or Finding(False, f"it could not be tried: {outcome.verdict}: {outcome.sentence}")

@@ -1,0 +1,86 @@
+"""What an attack is: an image that tries one thing, and the function that finds whether it was held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from sandbox.driver import Driver, Image, Question
+from sandbox.limits import MIB, Limits
+from sandbox.remote import RemoteCalculator
+from sandbox.session import Outcome, run_session
+from sandbox.verdict import SubmissionFault
+
+T = TypeVar("T")
+
+LIMITS = Limits(
+    memory_bytes=384 * MIB,
+    tmp_bytes=32 * MIB,
+    shm_bytes=8 * MIB,
+    pids=64,
+    open_files=256,
+    cpus=1,
+    log_bytes=256 * 1024,
+    startup_s=20,
+    message_s=5,
+    task_s=15,
+)
+"""Of all attacks: small, so that whoever fills them is done soon."""
+
+
+class Finding(NamedTuple):
+    """Whether the sandbox held, and how that was seen.
+
+    Args:
+        how: words of ours, one short sentence.
+    """
+
+    held: bool
+    how: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What an attack is judged with.
+
+    Args:
+        image: as the driver resolved it, or the fault with which it refused it.
+    """
+
+    driver: Driver
+    image: Image | SubmissionFault
+    limits: Limits = LIMITS
+
+    def run(self, body: Callable[[RemoteCalculator], T], **limits: Any) -> Outcome[T]:
+        """What one session of the image came to; of a refused image, its refusal.
+
+        Args:
+            limits: fields of `Limits` that differ from those of all attacks.
+
+        Raises:
+            JudgeFault: the engine or the disk failed.
+        """
+        if isinstance(self.image, SubmissionFault):
+            fault = self.image
+            return Outcome(fault.verdict, fault.sentence, None, fault.private, None, 0.0, None, None)
+        changed = Limits.model_validate({**self.limits.model_dump(), **limits})
+        return run_session(self.driver, self.image, changed, Question(), body)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One thing that a submission may try.
+
+    Args:
+        name: in kebab-case, unique.
+        tries: what the image tries, one sentence.
+        factory: `module:function` of the hostile image, as its label names it.
+        dockerfile: further lines of the image's Dockerfile, such as ENV, VOLUME or USER root.
+    """
+
+    name: str
+    tries: str
+    factory: str
+    examine: Callable[[Trial], Finding]
+    dockerfile: tuple[str, ...] = ()

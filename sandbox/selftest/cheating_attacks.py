@@ -1,0 +1,127 @@
+"""Attacks within the protocol: on the numbers, on the process that answers, and those on secrets and on the timing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from ase import Atoms
+from ase.build import bulk
+from ase.calculators.emt import EMT
+
+from sandbox.remote import RemoteCalculator
+from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.secrecy_attacks import SECRECY_ATTACKS, ask_energy, secret_atoms
+from sandbox.selftest.timing_attacks import TIMING_ATTACKS
+from sandbox.verdict import Verdict
+from tasks.calculator import InProcessCalculator
+from tasks.card import Card, LabelSet
+from tasks.dataset import Dataset
+from tasks.frames import Frames
+from tasks.kind import Observation, Watch
+from tasks.labelled_frames import LabelledFrames, LabelledFramesParameters
+from tasks.measurement import Measurement
+from tasks.predictions import ALL_PROPERTIES, Cause, Labels
+from tasks.quickstart_dataset import Named, dataset_of
+
+JOKERS = 4  # of the image: NaN, infinity, minus infinity, 1e300
+ASKED_S = 3.0  # for which the child of a process that has ended is asked
+
+
+def labelled(seed: int = 7) -> Dataset:
+    """Crystals labelled by EMT: copper as it is, and two of nine stretched."""
+    rng = np.random.default_rng(seed)
+    entries = []
+    for index in range(9):
+        crystal = bulk("Cu", cubic=True, a=3.61 if index < 7 else 3.85)
+        crystal.positions += rng.normal(0.0, 0.05, crystal.positions.shape)
+        entries.append(Named(f"Cu {index}", "fcc", crystal))
+    true = InProcessCalculator(EMT()).compute(Frames.from_atoms([entry.atoms for entry in entries]), ALL_PROPERTIES)
+    card = Card(
+        name="selftest",
+        version="1",
+        title="Selftest",
+        domain="Inorganic Materials",
+        periodic=True,
+        label_sets={"EMT": LabelSet(theory="EMT", dispersion=False)},
+        default_label_set="EMT",
+    )
+    return dataset_of(card, entries, labels={"EMT": Labels(true.energy, true.forces, true.stress)})
+
+
+def examine_joker(trial: Trial) -> Finding:
+    """Each joker is a failed frame, and no charged metric is better than with the honest error in its place."""
+    data, kind, parameters = labelled(), LabelledFrames(), LabelledFramesParameters()
+
+    def observe(remote: RemoteCalculator) -> list[Observation]:
+        seen = [kind.observe(data.structures, parameters, remote, Watch(time.monotonic))]
+        for _ in range(JOKERS):
+            ask_energy(remote, Atoms("Cu"))
+            seen.append(kind.observe(data.structures, parameters, remote, Watch(time.monotonic)))
+        return seen
+
+    outcome = trial.run(observe)
+    if outcome.value is None:
+        return Finding(False, f"came to {outcome.verdict}")
+    honest, *joking = (kind.measure(seen, data, parameters, None) for seen in outcome.value)
+    for number, measured in enumerate(joking, start=1):
+        if measured.items.failures() != {Cause.NON_FINITE: 2}:
+            return Finding(False, f"joker {number}: not every one is a failed frame")
+        gained = better(measured, honest)
+        if gained:
+            return Finding(False, f"joker {number}: {gained} is better than without")
+    return Finding(True, f"{JOKERS} jokers: each is a failed frame, and every charged metric is worse than without")
+
+
+def better(one: Measurement, other: Measurement) -> str:
+    """The metrics that are charged less in `one`, or not a number in it."""
+    charged = {name: metric.charged for name, metric in other.metrics.items() if metric.charged is not None}
+    return ", ".join(name for name, cost in charged.items() if not (one.metrics[name].charged or np.nan) >= cost)
+
+
+def examine_absurd(trial: Trial) -> Finding:
+    """Of a batch exactly the frames with an absurd number fail, and no other is touched."""
+    frames = Frames.from_atoms([secret_atoms(1) for _ in range(8)])
+    true = InProcessCalculator(EMT()).compute(frames, ALL_PROPERTIES)
+    outcome = trial.run(lambda remote: remote.compute(frames, ALL_PROPERTIES))
+    if outcome.value is None or outcome.value.forces is None or outcome.value.stress is None:
+        return Finding(False, f"came to {outcome.verdict}")
+    answer = outcome.value
+    failed = answer.failure.tolist() == [0, *[Cause.NON_FINITE] * 6, 0]
+    gone = bool(np.isnan(answer.energy[1:7]).all() and np.isnan(outcome.value.forces[4:28]).all())
+    same = bool(np.abs(answer.energy - true.energy)[[0, 7]].max() < 1e-9)
+    return Finding(failed and gone and same, "six absurd numbers failed their six frames, and the other two were left")
+
+
+def examine_fork(trial: Trial) -> Finding:
+    """With the process that the judge started all others end: what a child answers meanwhile is of no use."""
+
+    def ask(remote: RemoteCalculator) -> int:
+        until, count = time.monotonic() + ASKED_S, 0
+        while time.monotonic() < until:
+            ask_energy(remote, secret_atoms())
+            count += 1
+        return count
+
+    outcome = trial.run(ask)
+    if outcome.value is not None:
+        return Finding(False, f"the child lived on and gave {outcome.value} answers")
+    return Finding(outcome.verdict is Verdict.CRASHED, f"the child ended with its parent: {outcome.verdict}")
+
+
+def _attack(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:
+    return Attack(name, tries, f"cheating:{factory}", examine)
+
+
+CHEATING_ATTACKS: tuple[Attack, ...] = (
+    _attack(
+        "nan-as-a-joker", "Answers NaN, infinity or 1e300 where it knows that it is wrong.", "Joker", examine_joker
+    ),
+    _attack("absurd-numbers", "Hides absurd numbers among honest ones of the same batch.", "Absurd", examine_absurd),
+    *SECRECY_ATTACKS,
+    *TIMING_ATTACKS,
+    _attack(
+        "answers-from-a-child", "Forks, and lets the child answer when the parent has left.", "Forks", examine_fork
+    ),
+)

@@ -1,0 +1,127 @@
+"""Attacks that fill up what they were given: each must end at its limit, and the judge go on."""
+
+from __future__ import annotations
+
+import errno
+from functools import partial
+from pathlib import Path
+
+from sandbox.docker_driver import connect_engine, engine_faults
+from sandbox.limits import MIB
+from sandbox.remote import RemoteCalculator
+from sandbox.selftest.asking import PATIENCE, Look, report, watched
+from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
+from sandbox.selftest.watch import Watched
+from sandbox.verdict import Verdict
+
+LOG_S = 6.0
+LOG_FILES = 2
+TINY_MEMORY_BYTES = 112 * MIB
+
+
+def _fills(folder: str, limit_bytes: int) -> Look:
+    """Held if what was written ends at `limit_bytes`, and the file system is no larger."""
+
+    def look(remote: RemoteCalculator, seen: Watched) -> Finding:
+        written_mib, error = report(remote)
+        room = seen.room_bytes(folder)
+        held = error == errno.ENOSPC and limit_bytes / 2 < written_mib * MIB <= limit_bytes
+        held = held and (room is None or room <= limit_bytes)
+        return Finding(held, f"it was full after {written_mib:.0f} MiB" if error else f"{written_mib:.0f} MiB went in")
+
+    return look
+
+
+def _within_memory(trial: Trial, memory_bytes: int) -> Finding:
+    outcome = trial.run(report, **{**PATIENCE, "memory_bytes": memory_bytes})
+    value = outcome.value
+    if value is not None and len(value) > 1 and value[1] == errno.ENOSPC:
+        return Finding(True, f"there was no more room after {value[0]:.0f} files")
+    if outcome.verdict is not Verdict.MEMORY_LIMIT:
+        return Finding(False, f"it was not ended for its memory: {outcome.verdict}: {outcome.sentence}")
+    peak = outcome.memory_bytes
+    held = peak is None or peak <= memory_bytes
+    return Finding(held, "the kernel ended it at its limit" + ("" if held else f", but it had {peak} bytes"))
+
+
+def _children(trial: Trial) -> Finding:
+    outcome = trial.run(report, **PATIENCE)
+    if outcome.value is None:
+        held = outcome.verdict is Verdict.MEMORY_LIMIT
+        return Finding(held, f"the session ended: {outcome.verdict}: {outcome.sentence}")
+    killed, taken = outcome.value
+    peak = outcome.memory_bytes or 0
+    held = killed >= 1 and killed + taken >= 4 and peak <= LIMITS.memory_bytes
+    return Finding(held, f"the kernel ended {killed:.0f} of its 4 children")
+
+
+def _processes(remote: RemoteCalculator, seen: Watched) -> Finding:
+    children, error = report(remote)
+    counted = len(seen.processes())
+    held = error == errno.EAGAIN and 8 < children < LIMITS.pids and 8 < counted <= LIMITS.pids
+    return Finding(held, f"no more than {counted} processes" if held else f"{counted} processes, and no end")
+
+
+def _open_files(remote: RemoteCalculator, seen: Watched) -> Finding:
+    opened, error = report(remote)
+    limit = seen.limit("Max open files")
+    held = error == errno.EMFILE and 32 < opened < LIMITS.open_files and limit in (None, LIMITS.open_files)
+    return Finding(held, f"no more than {opened:.0f} open files" if held else f"{opened:.0f} files, the limit {limit}")
+
+
+def _log(remote: RemoteCalculator, seen: Watched) -> Finding:
+    (written_mib,) = report(remote, LOG_S)
+    kept = log_bytes(seen)
+    held = written_mib >= 16 and 0 < kept <= (LOG_FILES + 1) * LIMITS.log_bytes
+    return Finding(held, f"of {written_mib:.0f} MiB the engine keeps {kept / 1024:.0f} KiB")
+
+
+def log_bytes(seen: Watched) -> int:
+    """Bytes of the container's log: on the engine's disk; where the judge may not look, as the engine tells it."""
+    with engine_faults():
+        root = Path(connect_engine().info()["DockerRootDir"])
+        try:
+            folder = root / "containers" / str(seen.container.id)
+            files = [path.stat().st_size for path in folder.rglob("*") if "log" in path.name and path.is_file()]
+        except OSError:
+            files = []
+        return sum(files) or len(seen.container.logs())
+
+
+FILLING_ATTACKS = (
+    Attack("fill-tmp", "It fills /tmp.", "filling:tmp", watched(_fills("/tmp", LIMITS.tmp_bytes))),
+    Attack(
+        "fill-tmp-with-empty-files",
+        "It fills /tmp with empty files, which take the kernel's memory.",
+        "filling:tiny_files",
+        partial(_within_memory, memory_bytes=TINY_MEMORY_BYTES),
+    ),
+    Attack(
+        "fill-shared-memory",
+        "It fills /dev/shm.",
+        "filling:shared_memory",
+        watched(_fills("/dev/shm", LIMITS.shm_bytes)),
+    ),
+    Attack(
+        "fill-volume",
+        "It declares a volume below /tmp, and fills it.",
+        "filling:volume",
+        watched(_fills("/tmp/cache/volume", LIMITS.tmp_bytes)),
+        ("VOLUME /tmp/cache/volume",),
+    ),
+    Attack(
+        "fill-memory",
+        "It takes memory without end.",
+        "filling:memory",
+        partial(_within_memory, memory_bytes=LIMITS.memory_bytes),
+    ),
+    Attack(
+        "fill-memory-in-children",
+        "It takes memory in several children, each within the limit.",
+        "filling:memory_of_children",
+        _children,
+    ),
+    Attack("fill-processes", "It forks without end.", "filling:processes", watched(_processes)),
+    Attack("fill-open-files", "It opens files without end.", "filling:open_files", watched(_open_files)),
+    Attack("fill-log", "It writes a gigabyte to its log.", "filling:log", watched(_log)),
+)

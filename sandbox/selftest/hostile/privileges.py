@@ -1,0 +1,231 @@
+"""Becoming more than one is: capabilities, root, mounts, system calls that a container must not have, core dumps."""
+
+import ctypes
+import os
+import platform
+import resource
+import socket
+import stat
+import struct
+import subprocess
+
+from report import Report, outcome
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+# Numbers of system calls on (x86-64, aarch64).
+CALLS = {
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "init_module": (175, 105),
+    "settimeofday": (164, 170),
+    "sethostname": (170, 161),
+    "acct": (163, 89),
+    "swapon": (167, 224),
+    "chroot": (161, 51),
+    "open_by_handle_at": (304, 265),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "fsopen": (430, 430),
+    "capset": (126, 91),
+}
+NEW_USER, NEW_MOUNTS, NEW_NET = 0x10000000, 0x00020000, 0x40000000
+SESSION_KEYRING = -3
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, PR_SET_NAME = 47, 2, 15
+
+
+def call(name, *arguments):
+    """A system call by its number, so that no library stands in between."""
+    number = CALLS[name][platform.machine() == "aarch64"]
+    words = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    if LIBC.syscall(ctypes.c_long(number), *words) == -1:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+
+
+def prctl(*arguments):
+    if LIBC.prctl(*(ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments)) == -1:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+
+
+def alone(action, *arguments):
+    """As `outcome`, in a child with one thread, as some system calls want it."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.write(writing, struct.pack("i", outcome(action, *arguments)))
+        os._exit(0)
+    os.close(writing)
+    told = os.read(reading, 4)
+    os.close(reading)
+    os.waitpid(pid, 0)
+    return struct.unpack("i", told)[0] if told else -1
+
+
+def capabilities():
+    """Tries to take capabilities and to become root; last, a call that anyone may make."""
+
+    def attempt(*_):
+        header = struct.pack("Ii", 0x20080522, 0)  # version 3 of the call, this process
+        everything = struct.pack("6I", *[0xFFFFFFFF] * 6)
+        return (
+            outcome(call, "capset", header, everything),
+            outcome(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, 21, 0, 0),
+            outcome(os.setuid, 0),
+            outcome(os.setgid, 0),
+            outcome(os.setgroups, [0]),
+            outcome(os.chown, "/tmp", 0, 0),
+            outcome(prctl, PR_SET_NAME, b"python3"),
+        )
+
+    return Report(attempt)
+
+
+def setuid_root():
+    """Runs root's programs that change the user: the user that the first says it is; the second stays to be seen."""
+
+    def attempt(*_):
+        mode = os.stat("/model/setuid-sleep")
+        user = int(subprocess.run(["/model/setuid-id", "-u"], capture_output=True, check=True).stdout)
+        subprocess.Popen(["/model/setuid-sleep", "60"])
+        return user, bool(mode.st_mode & stat.S_ISUID) and mode.st_uid == 0
+
+    return Report(attempt)
+
+
+def mounts():
+    """Tries to mount, to remount and to unmount; last, whether a folder to mount on is there."""
+
+    def attempt(*_):
+        os.makedirs("/tmp/place", exist_ok=True)
+        remount, bind = 32, 4096
+        return (
+            alone(call, "mount", b"none", b"/tmp/place", b"tmpfs", 0, None),
+            alone(call, "mount", b"/", b"/tmp/place", None, bind, None),
+            alone(call, "mount", None, b"/", None, remount, None),
+            alone(call, "mount", None, b"/lambench", None, remount | bind, None),
+            alone(call, "umount2", b"/lambench", 2),
+            alone(call, "umount2", b"/proc", 2),
+            alone(call, "fsopen", b"tmpfs", 0),
+            alone(os.listdir, "/tmp/place"),
+        )
+
+    return Report(attempt)
+
+
+def namespaces():
+    """Tries to make namespaces of its own, and to enter those of process 1; last, whether it can fork at all."""
+
+    def attempt(*_):
+        return (
+            alone(call, "unshare", NEW_USER),
+            alone(call, "unshare", NEW_USER | NEW_MOUNTS | NEW_NET),
+            alone(call, "unshare", NEW_MOUNTS),
+            alone(enter, "user"),
+            alone(enter, "mnt"),
+            alone(os.getpriority, 0, 0),
+        )
+
+    return Report(attempt)
+
+
+def enter(kind):
+    handle = os.open("/proc/1/ns/" + kind, os.O_RDONLY)
+    call("setns", handle, 0)
+
+
+def keyring():
+    """The kernel's keyrings are those of the whole host."""
+
+    def attempt(*_):
+        return (
+            alone(call, "add_key", b"user", b"lambench-selftest", b"x", 1, SESSION_KEYRING),
+            alone(call, "keyctl", 0, SESSION_KEYRING, 1),
+            alone(call, "request_key", b"user", b"lambench-selftest", None, SESSION_KEYRING),
+            alone(os.getpriority, 0, 0),
+        )
+
+    return Report(attempt)
+
+
+def raw_sockets():
+    def attempt(*_):
+        return (
+            outcome(socket.socket, socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP),
+            outcome(socket.socket, socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW),
+            outcome(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, 0),
+            outcome(socket.socket, socket.AF_INET, socket.SOCK_DGRAM),
+        )
+
+    return Report(attempt)
+
+
+def devices():
+    """Makes device nodes, and opens whatever block device or memory is there; last, a pipe that anyone may make."""
+
+    def attempt(*_):
+        return (
+            outcome(os.mknod, "/tmp/null", stat.S_IFCHR | 0o666, os.makedev(1, 3)),
+            outcome(os.mknod, "/tmp/disk", stat.S_IFBLK | 0o666, os.makedev(8, 0)),
+            *(outcome(os.open, path, os.O_RDONLY) for path in ("/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/fuse")),
+            outcome(os.open, first_disk(), os.O_RDONLY),
+            outcome(os.mkfifo, "/tmp/pipe"),
+        )
+
+    return Report(attempt)
+
+
+def first_disk():
+    for folder, _, names in os.walk("/dev"):
+        for name in names:
+            path = os.path.join(folder, name)
+            if stat.S_ISBLK(os.lstat(path).st_mode):
+                return path
+    return "/dev/no-disk-at-all"
+
+
+def kernel():
+    """What only the host's root may do to the kernel, and what strangers are kept from; last, a harmless call."""
+
+    def attempt(*_):
+        return (
+            alone(call, "bpf", 0, struct.pack("4I", 1, 4, 8, 16) + bytes(112), 128),
+            alone(call, "perf_event_open", struct.pack("IIQ", 1, 112, 0) + bytes(96), 0, -1, -1, 0),
+            alone(call, "userfaultfd", 1),
+            alone(call, "init_module", None, 0, b""),
+            alone(call, "settimeofday", None, None),
+            alone(call, "sethostname", b"mine", 4),
+            alone(call, "acct", None),
+            alone(call, "swapon", b"/tmp/none", 0),
+            alone(call, "chroot", b"/tmp"),
+            alone(call, "open_by_handle_at", -100, bytes(16), 0),
+            alone(os.getpriority, 0, 0),
+        )
+
+    return Report(attempt)
+
+
+def core_dump():
+    """Raises the limit of core dumps and aborts: whether the limit went up, how the child ended, whether it dumped."""
+
+    def attempt(*_):
+        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        raised = 1
+        try:
+            resource.setrlimit(resource.RLIMIT_CORE, unlimited)
+        except (ValueError, OSError):
+            raised = 0
+        pid = os.fork()
+        if pid == 0:
+            os.chdir("/tmp")
+            os.abort()
+        status = os.waitpid(pid, 0)[1]
+        return raised, os.WTERMSIG(status), os.WCOREDUMP(status)
+
+    return Report(attempt)

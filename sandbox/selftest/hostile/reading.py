@@ -1,0 +1,200 @@
+"""Reading and writing what is not its own: files, processes, environments, neighbours."""
+
+import ctypes
+import os
+import socket
+import subprocess
+import time
+
+from report import Report, outcome
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+SECRET = b"lambench-selftest-secret-"
+CANARY = "lambench-selftest-canary"
+# Where anyone may write by design: memory that is limited and gone with the container.
+OWN = ("/proc", "/sys", "/tmp", "/dev/shm", "/dev/mqueue", "/dev/pts")
+
+
+def write_anywhere():
+    """Makes a file in every folder, and opens what lies open: how many it could write; whether it could in /tmp."""
+
+    def attempt(*_):
+        files = ["/model/open/file", "/etc/passwd", "/etc/ld.so.preload"]
+        written = sum(outcome(create, os.path.join(folder, ".lambench-selftest")) == 0 for folder in folders())
+        written += sum(outcome(os.open, path, os.O_WRONLY) == 0 for path in files)
+        return written, outcome(create, "/tmp/.lambench-selftest") == 0, os.access("/model/open/file", os.R_OK)
+
+    return Report(attempt)
+
+
+def folders():
+    for folder, names, _ in os.walk("/"):
+        names[:] = [name for name in names if os.path.join(folder, name) not in OWN]
+        yield folder
+
+
+def create(path):
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
+
+
+def write_kernel_settings():
+    """Opens everything in /proc/sys and /sys for writing, and writes nothing: how many it could have written."""
+
+    def attempt(*_):
+        tops = ["/proc/" + name for name in ("sysrq-trigger", "irq", "bus", "fs", "mtrr")]
+        paths = [*tops, *below("/proc/sys"), *below("/sys")]
+        opened = [path for path in paths if outcome(open_only, path) == 0]
+        return len(opened), len(paths), outcome(open_only, "/proc/self/comm") == 0
+
+    return Report(attempt)
+
+
+def below(top):
+    for folder, _, names in os.walk(top):
+        for name in names:
+            yield os.path.join(folder, name)
+
+
+def open_only(path):
+    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+
+
+def replace_guest():
+    """Does to the guest and the socket all that one can do to a file; the same in /tmp."""
+
+    def attempt(*_):
+        os.mkdir("/tmp/own")
+        for name in ("guest.pyz", "judge.sock"):
+            create("/tmp/own/" + name)
+        return sum(tamper("/lambench")), sum(tamper("/tmp/own"))
+
+    return Report(attempt)
+
+
+def tamper(folder):
+    guest, listener = folder + "/guest.pyz", folder + "/judge.sock"
+    create("/tmp/other")
+    yield outcome(os.chmod, guest, 0o777) == 0
+    yield outcome(create, guest) == 0
+    yield outcome(os.link, guest, folder + "/link") == 0
+    yield outcome(os.rename, guest, folder + "/renamed") == 0
+    yield outcome(os.unlink, listener) == 0
+    yield outcome(os.symlink, "/tmp/other", listener) == 0
+    yield outcome(create, folder + "/more") == 0
+
+
+def environment():
+    """Looks for secrets in all environments and command lines: how many of the judge's, how many of its own."""
+
+    def attempt(*_):
+        texts = [name.encode() + b"=" + value.encode() for name, value in os.environ.items()]
+        for pid in pids():
+            texts += [content for name in ("environ", "cmdline") for content in read("/proc/%s/%s" % (pid, name))]
+        everything = b"\0".join(texts)
+        return everything.count(SECRET + b"of-the-judge"), everything.count(SECRET + b"of-the-image")
+
+    return Report(attempt)
+
+
+def pids():
+    return [name for name in os.listdir("/proc") if name.isdigit()]
+
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return [file.read()]
+    except OSError:
+        return []
+
+
+def processes():
+    """How many processes it sees, how many of them are strangers of the given number, and whether it sees itself."""
+
+    def attempt(number, *_):
+        commands = [command for pid in pids() for command in read("/proc/%s/cmdline" % pid)]
+        strangers = sum(b"lambench-selftest-%d" % number in command for command in commands)
+        return len(commands), strangers, sum(b"guest.pyz" in command for command in commands)
+
+    return Report(attempt)
+
+
+def host_files():
+    """Looks for canaries of the host everywhere, and for one of its own; last, how much of /lambench it can list."""
+
+    def attempt(*_):
+        os.mkdir("/tmp/decoy")
+        create("/tmp/decoy/" + CANARY)
+        own = elsewhere = 0
+        for path in canaries():
+            if path.startswith("/tmp/decoy/"):
+                own += 1
+            else:
+                elsewhere += 1
+        return elsewhere, own, outcome(os.listdir, "/lambench/../lambench")
+
+    return Report(attempt)
+
+
+def canaries():
+    """Paths that lead to a canary: in the whole tree, and where the host keeps the folder that is mounted here."""
+    for folder, names, files in os.walk("/"):
+        names[:] = [name for name in names if os.path.join(folder, name) not in ("/proc", "/sys")]
+        if CANARY in files:
+            yield os.path.join(folder, CANARY)
+    with open("/proc/self/mountinfo") as file:
+        sources = [line.split()[3] for line in file]
+    for source in sources:
+        for start in ("", "/run", "/var/run", "/proc/1/root", "/proc/1/cwd", "/lambench/.."):
+            for up in ("", "/..", "/../..", "/../../.."):
+                path = start + source + up + "/" + CANARY
+                if outcome(os.stat, path) == 0:
+                    yield path
+
+
+KEY = 0x1A3B
+IPC_CREAT = 0o1000
+held = []
+
+
+def neighbour():
+    """Told 1, leaves things that a neighbour could find; told anything else, looks for them: how many of five it finds.
+
+    The first number is what to do, the second marks the process.
+    """
+
+    def attempt(what, number, *_):
+        if what == 1:
+            create("/dev/shm/lambench-selftest-neighbour")
+            create("/tmp/lambench-selftest-neighbour")
+            LIBC.shmget(KEY, ctypes.c_size_t(4096), IPC_CREAT | 0o666)
+            server = socket.socket(socket.AF_UNIX)
+            server.bind("\0lambench-selftest-neighbour")
+            server.listen(8)
+            held.append(server)
+            held.append(start("lambench-selftest-%d" % number))
+        return found(number)
+
+    return Report(attempt)
+
+
+def start(command):
+    """A process that sleeps under the name of `command`, which stands in /proc once its program is loaded."""
+    process = subprocess.Popen([command, "60"], executable="/bin/sleep")
+    until = time.monotonic() + 2
+    while not any(read("/proc/%d/cmdline" % process.pid)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return process
+
+
+def found(number):
+    commands = [command for pid in pids() for command in read("/proc/%s/cmdline" % pid)]
+    with socket.socket(socket.AF_UNIX) as sock:
+        reached = outcome(sock.connect, "\0lambench-selftest-neighbour") == 0
+    return (
+        os.path.exists("/dev/shm/lambench-selftest-neighbour")
+        + os.path.exists("/tmp/lambench-selftest-neighbour")
+        + (LIBC.shmget(KEY, ctypes.c_size_t(0), 0) != -1)
+        + reached
+        + any(b"lambench-selftest-%d" % number in command for command in commands)
+    )

@@ -1,0 +1,59 @@
+"""Images that ask for what no image may have, and are refused; and an honest one, which is not."""
+
+from __future__ import annotations
+
+from sandbox.remote import RemoteCalculator
+from sandbox.selftest.asking import report, watched
+from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.watch import Watched
+from sandbox.verdict import SubmissionFault, Verdict
+
+COMPILED = 42.0
+
+
+def _refused(trial: Trial) -> Finding:
+    match trial.image:
+        case SubmissionFault(verdict=Verdict.POLICY_VIOLATION):
+            return Finding(True, "the image is refused")
+        case SubmissionFault():
+            return Finding(False, f"refused for another reason: {trial.image.verdict}: {trial.image.sentence}")
+        case _:
+            return Finding(False, "the image is taken as it is")
+
+
+def _honest(remote: RemoteCalculator, seen: Watched) -> Finding:
+    loaded, run, _ = report(remote, COMPILED)
+    held = loaded == COMPILED * 2 and run == 0
+    return Finding(held, "its function is loaded and called" if held else f"f(42) = {loaded}, program's status {run}")
+
+
+IMAGE_ATTACKS = (
+    Attack(
+        "image-ld-preload",
+        "Its image sets LD_PRELOAD.",
+        "honest:compiles",
+        _refused,
+        ("ENV LD_PRELOAD=/model/other.so",),
+    ),
+    Attack(
+        "image-ld-library-path",
+        "Its image sets a foreign LD_LIBRARY_PATH.",
+        "honest:compiles",
+        _refused,
+        ("ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64:/model",),
+    ),
+    Attack(
+        "image-visible-devices",
+        "Its image sets NVIDIA_VISIBLE_DEVICES=all.",
+        "honest:compiles",
+        _refused,
+        ("ENV NVIDIA_VISIBLE_DEVICES=all",),
+    ),
+    Attack("image-volume", "Its image declares a volume.", "honest:compiles", _refused, ("VOLUME /data",)),
+    Attack(
+        "honest-compiler",
+        "Nothing: it compiles a function in /tmp, loads it, and must pass.",
+        "honest:compiles",
+        watched(_honest),
+    ),
+)

@@ -1,0 +1,118 @@
+"""Attacks that start otherwise than the judge says, or stay when the judge has left."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+
+from sandbox.driver import Image
+from sandbox.remote import RemoteCalculator
+from sandbox.rundir import GUEST_NAME
+from sandbox.selftest.asking import PATIENCE, report, watched
+from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.watch import Watched, containers, host_processes
+from sandbox.session import Outcome
+from sandbox.verdict import Verdict
+
+HEALTH_S = 3.0
+MOMENT_S = 5.0
+END_S = 12.0
+
+
+def named(number: int) -> list[str]:
+    """The host's processes that bear `number`."""
+    return [process.command for process in host_processes() if f"lambench-selftest-{number}" in process.command]
+
+
+def _gone(trial: Trial, number: int) -> bool:
+    """Whether, within a moment, neither a process of that number nor a container of the image is left."""
+    until = time.monotonic() + MOMENT_S
+    image = trial.image if isinstance(trial.image, Image) else None
+    while named(number) or containers(trial.driver, image):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _stays(answers: bool, **limits: float) -> Callable[[Trial], Finding]:
+    """Held if what the image leaves behind is seen while its session lasts, and gone with it.
+
+    Args:
+        answers: whether the image answers; else it must run into its time limit.
+    """
+
+    def examine(trial: Trial) -> Finding:
+        number = secrets.randbelow(10**9)
+        present: list[bool] = []
+        asked: list[float] = []
+
+        def look(remote: RemoteCalculator) -> bool:
+            seen = Watched.of(trial)
+            try:
+                report(remote, number)
+            finally:
+                present.append(bool(seen.await_command(f"lambench-selftest-{number}")))
+                asked.append(time.monotonic())
+            return True
+
+        outcome = trial.run(look, **limits)
+        took_s = time.monotonic() - max(asked, default=0.0)
+        return _judge_end(outcome, answers, any(present), took_s, _gone(trial, number))
+
+    return examine
+
+
+def _judge_end(outcome: Outcome[bool], answers: bool, present: bool, took_s: float, gone: bool) -> Finding:
+    expected = Verdict.OK if answers else Verdict.TIME_LIMIT
+    if outcome.verdict is not expected:
+        return Finding(False, f"it could not be tried: {outcome.verdict}: {outcome.sentence}")
+    if not present:
+        return Finding(False, "its process was never there: this proves nothing")
+    if not took_s < END_S:
+        return Finding(False, f"its session took {took_s:.0f} s to end")
+    return Finding(gone, "nothing of it is left" if gone else "something of it lives on")
+
+
+def _health(remote: RemoteCalculator, seen: Watched) -> Finding:
+    ran, by_hand = report(remote, HEALTH_S)
+    if by_hand != 1:
+        return Finding(False, "its health check cannot run at all: this proves nothing")
+    held = ran == 0 and "Health" not in seen.again().seen["State"]
+    return Finding(held, "its health check was never run" if held else "its health check was run")
+
+
+def _entrypoint(remote: RemoteCalculator, seen: Watched) -> Finding:
+    ran, by_hand = report(remote)
+    if by_hand != 1:
+        return Finding(False, "its entrypoint cannot run at all: this proves nothing")
+    held = ran == 0 and any(GUEST_NAME in process.command for process in seen.processes())
+    return Finding(held, "the guest was started instead" if held else "its own entrypoint was run")
+
+
+LIFETIME_ATTACKS = (
+    Attack("outlive-session", "It leaves a process behind.", "lifetime:outlive", _stays(answers=True, **PATIENCE)),
+    Attack(
+        "ignore-signals",
+        "It ignores all signals, names another to stop it, and never ends.",
+        "lifetime:ignore",
+        _stays(answers=True, **PATIENCE),
+        ("STOPSIGNAL SIGCONT", "ONBUILD RUN touch /tmp/onbuild"),
+    ),
+    Attack("freeze", "It stops itself.", "lifetime:freeze", _stays(answers=False, message_s=2)),
+    Attack(
+        "image-healthcheck",
+        "Its image has a health check, which would run beside the guest.",
+        "lifetime:health",
+        watched(_health),
+        ("HEALTHCHECK --interval=1s CMD touch /tmp/health",),
+    ),
+    Attack(
+        "image-entrypoint",
+        "Its image has an entrypoint of its own.",
+        "lifetime:entrypoint",
+        watched(_entrypoint),
+        ('ENTRYPOINT ["/bin/sh", "-c", "touch /tmp/entrypoint; exec \\"$@\\"", "sh"]',),
+    ),
+)

@@ -1,0 +1,152 @@
+"""Attacks that reach out: to the network, to the host's sockets, to the engine."""
+
+from __future__ import annotations
+
+import secrets
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sandbox.docker_driver import connect_engine, engine_faults
+from sandbox.remote import RemoteCalculator
+from sandbox.selftest.asking import Look, report, watched
+from sandbox.selftest.attack import Attack, Finding
+from sandbox.selftest.watch import Watched
+
+DEFAULT_GATEWAY = "172.17.0.1"
+METADATA = "169.254.169.254"
+PUBLIC = "1.1.1.1"
+NO_PROOF = "not even a socket of its own answers it: this proves nothing"
+
+
+def gateway() -> str:
+    """The host's address on the network that containers have unless told otherwise."""
+    with engine_faults():
+        for network in connect_engine().networks.list(names=["bridge", "podman"]):
+            for stated in (network.attrs.get("IPAM") or {}).get("Config") or ():
+                if "." in stated.get("Gateway", ""):
+                    return str(stated["Gateway"])
+    return DEFAULT_GATEWAY
+
+
+@contextmanager
+def listening(kind: socket.SocketKind) -> Iterator[socket.socket | None]:
+    """A socket of the judge at the gateway; None where this is no address of the judge's own machine."""
+    with socket.socket(socket.AF_INET, kind) as server:
+        try:
+            server.bind((gateway(), 0))
+        except OSError:
+            yield None
+            return
+        if kind == socket.SOCK_STREAM:
+            server.listen(8)
+        with socket.socket(socket.AF_INET, kind) as own:  # it does listen: the judge reaches it
+            own.connect(server.getsockname())
+            own.send(b"own")
+            if not visited(server, wait_s=2.0):
+                yield None
+                return
+            if kind == socket.SOCK_STREAM:
+                server.accept()[0].close()
+            else:
+                server.recv(64)
+        yield server
+
+
+def visited(server: socket.socket | None, wait_s: float = 0.0) -> bool:
+    """Whether somebody came to `server`."""
+    return server is not None and bool(select.select([server], [], [], wait_s)[0])
+
+
+def numbers_of(address: str, server: socket.socket | None, port: int = 80) -> tuple[float, ...]:
+    """An IPv4 address and a port (of `server`, if there is one), as numbers."""
+    return (*map(float, address.split(".")), float(server.getsockname()[1] if server else port))
+
+
+def alone(seen: Watched) -> Finding:
+    """Held if the container has no network interface but loopback."""
+    others = seen.interfaces() - {"lo"}
+    return Finding(not others, f"it has the interfaces {sorted(others)}" if others else "no interface but loopback")
+
+
+def _judge_reach(tcp: float, route: float, loopback: float, seen: Watched, came: bool) -> Finding:
+    if loopback != 0:
+        return Finding(False, NO_PROOF)
+    if tcp == 0 or route == 0 or came:
+        return Finding(False, "there is a way to the address" if not came else "the judge's listener was reached")
+    return alone(seen)
+
+
+def _gateway(remote: RemoteCalculator, seen: Watched) -> Finding:
+    with listening(socket.SOCK_STREAM) as server:
+        tcp, route, loopback = report(remote, *numbers_of(gateway(), server))
+        return _judge_reach(tcp, route, loopback, seen, visited(server))
+
+
+def _address(address: str) -> Look:
+    def look(remote: RemoteCalculator, seen: Watched) -> Finding:
+        tcp, route, loopback = report(remote, *numbers_of(address, None))
+        return _judge_reach(tcp, route, loopback, seen, came=False)
+
+    return look
+
+
+def _ipv6(remote: RemoteCalculator, seen: Watched) -> Finding:
+    tcp, route, neighbours, loopback = report(remote)
+    return _judge_reach(tcp, min(route, neighbours), loopback, seen, came=False)
+
+
+def _name(remote: RemoteCalculator, seen: Watched) -> Finding:
+    with listening(socket.SOCK_DGRAM) as server:
+        resolved, answers, itself = report(remote, *numbers_of(gateway(), server, 53))
+        if itself != 1:
+            return Finding(False, NO_PROOF)
+        if resolved == 0 or answers or visited(server):
+            return Finding(False, "a question for a name got out")
+        return alone(seen)
+
+
+def _abstract(remote: RemoteCalculator, seen: Watched) -> Finding:
+    number = secrets.randbelow(10**9)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"\0lambench-selftest-{number}")
+        server.listen(8)
+        host, own = report(remote, number)
+        if own != 0:
+            return Finding(False, NO_PROOF)
+        reached = host == 0 or visited(server)
+        return Finding(not reached, "the host's abstract socket was " + ("reached" if reached else "not there"))
+
+
+def _engine(remote: RemoteCalculator, seen: Watched) -> Finding:
+    reached, own = report(remote)
+    if own != 1:
+        return Finding(False, NO_PROOF)
+    mounted = [mount["Destination"] for mount in seen.seen["Mounts"] if mount["Type"] != "tmpfs"]
+    held = reached == 0 and mounted == ["/lambench"]
+    return Finding(held, "no socket but its own" if held else f"{reached:.0f} sockets reached; mounted: {mounted}")
+
+
+def _again(remote: RemoteCalculator, seen: Watched) -> Finding:
+    again, guest = report(remote)
+    if guest != 0:
+        return Finding(False, "it does not even see the guest beside the socket: this proves nothing")
+    return Finding(again != 0, "nobody listens any more" if again else "a second connection was accepted")
+
+
+NETWORK_ATTACKS = (
+    Attack("network-dns", "It looks up a name.", "network:ask_name", watched(_name)),
+    Attack("network-gateway", "It connects to the host at the bridge's gateway.", "network:reach", watched(_gateway)),
+    Attack("network-public", "It connects to a public address.", "network:reach", watched(_address(PUBLIC))),
+    Attack(
+        "network-metadata",
+        "It connects to the cloud's metadata address.",
+        "network:reach",
+        watched(_address(METADATA)),
+    ),
+    Attack("network-ipv6", "It connects by IPv6, and greets its neighbours.", "network:reach_6", watched(_ipv6)),
+    Attack("socket-engine", "It looks for the engine's socket.", "network:engine_socket", watched(_engine)),
+    Attack("socket-abstract", "It connects to a socket without a file.", "network:abstract_socket", watched(_abstract)),
+    Attack("socket-again", "It connects to the judge a second time.", "network:judge_socket_again", watched(_again)),
+)

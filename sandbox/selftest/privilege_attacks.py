@@ -1,0 +1,107 @@
+"""Attacks that try to become more than user 65534 without a capability."""
+
+from __future__ import annotations
+
+import errno
+import signal
+from collections.abc import Callable
+
+from sandbox.docker_driver import NOBODY
+from sandbox.remote import RemoteCalculator
+from sandbox.selftest.asking import Look, report, watched
+from sandbox.selftest.attack import Attack, Finding
+from sandbox.selftest.watch import Watched
+
+UID = int(NOBODY.partition(":")[0])
+CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+
+
+def _nothing_more(seen: Watched) -> Finding:
+    return Finding(True, "every call was refused")
+
+
+def refused(outside: Callable[[Watched], Finding] = _nothing_more) -> Look:
+    """Held if every call failed but the last, which anyone may make, and `outside` finds nothing either."""
+
+    def look(remote: RemoteCalculator, seen: Watched) -> Finding:
+        *calls, harmless = report(remote)
+        if harmless != 0:
+            return Finding(False, "even a call that anyone may make was refused: this proves nothing")
+        done = [number for number, error in enumerate(calls, 1) if error == 0]
+        return Finding(False, f"calls {done} of {len(calls)} succeeded") if done else outside(seen)
+
+    return look
+
+
+def forbidden(remote: RemoteCalculator, seen: Watched) -> Finding:
+    """Held if every call but the last was refused for what it is, not for how it was made."""
+    *calls, harmless = report(remote)
+    allowed = [
+        number for number, error in enumerate(calls, 1) if error not in (errno.EPERM, errno.EACCES, errno.ENOSYS)
+    ]
+    if harmless != 0:
+        return Finding(False, "even a call that anyone may make was refused: this proves nothing")
+    return Finding(not allowed, f"calls {allowed} were let through" if allowed else "every call was refused")
+
+
+def _powerless(seen: Watched) -> Finding:
+    """Held if the kernel says that its first process has no capability, and cannot gain one."""
+    status = seen.status()
+    if not status:
+        host = seen.seen["HostConfig"]
+        held = host["CapDrop"] == ["ALL"] and not host["CapAdd"] and "no-new-privileges" in host["SecurityOpt"]
+        return Finding(held, "the engine says that it has no capability" if held else "the engine gave it more")
+    owned = [name for name in CAPABILITIES if int(status[name], 16)]
+    users = {int(word) for word in status["Uid"].split()}
+    held = not owned and users == {UID} and status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
+    return Finding(held, "no capability, none to gain" if held else f"{owned}, users {users}: see /proc/PID/status")
+
+
+def _setuid(remote: RemoteCalculator, seen: Watched) -> Finding:
+    said, is_setuid = report(remote)
+    users = {process.uid for process in seen.await_command("setuid-sleep")}
+    if is_setuid != 1 or not users:
+        return Finding(False, "the program was no setuid program, or did not run: this proves nothing")
+    held = said == UID and users == {UID}
+    return Finding(held, f"root's program runs as user {sorted(users)}, and says {said:.0f}")
+
+
+def _mounts(remote: RemoteCalculator, seen: Watched) -> Finding:
+    before = seen.mounts()
+    finding = refused()(remote, seen)
+    if finding.held and seen.mounts() != before:
+        return Finding(False, "what is mounted in it has changed")
+    return finding
+
+
+def _devices(seen: Watched) -> Finding:
+    given = seen.seen["HostConfig"]["Devices"] or seen.seen["HostConfig"]["Privileged"]
+    return Finding(not given, "the engine gave it devices" if given else "no device but the harmless ones")
+
+
+def _core(remote: RemoteCalculator, seen: Watched) -> Finding:
+    raised, ended_by, dumped = report(remote)
+    if ended_by != signal.SIGABRT:
+        return Finding(False, "it did not abort: this proves nothing")
+    held = raised == 0 and dumped == 0
+    return Finding(held, "it aborted without a core dump" if held else "a core dump was written on the host")
+
+
+def _root(remote: RemoteCalculator, seen: Watched) -> Finding:
+    report(remote)
+    users = {process.uid for process in seen.processes()}
+    return Finding(users == {UID}, f"its processes run as user {sorted(users)}")
+
+
+PRIVILEGE_ATTACKS = (
+    Attack("gain-capabilities", "It takes capabilities.", "privileges:capabilities", watched(refused(_powerless))),
+    Attack("gain-root-by-setuid", "It runs a setuid-root program.", "privileges:setuid_root", watched(_setuid)),
+    Attack("gain-root-by-user", "Its image says USER root.", "privileges:raw_sockets", watched(_root), ("USER root",)),
+    Attack("gain-mounts", "It mounts, remounts and unmounts.", "privileges:mounts", watched(_mounts)),
+    Attack("gain-namespaces", "It makes namespaces of its own.", "privileges:namespaces", watched(forbidden)),
+    Attack("gain-keyring", "It uses the kernel's keyrings.", "privileges:keyring", watched(forbidden)),
+    Attack("gain-raw-sockets", "It opens raw sockets.", "privileges:raw_sockets", watched(forbidden)),
+    Attack("gain-devices", "It makes device nodes.", "privileges:devices", watched(refused(_devices))),
+    Attack("gain-kernel", "It uses calls that change the kernel.", "privileges:kernel", watched(forbidden)),
+    Attack("core-dump", "It dumps core onto the host.", "privileges:core_dump", watched(_core)),
+)

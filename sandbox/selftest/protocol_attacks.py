@@ -1,0 +1,292 @@
+"""Attacks on the protocol: each ends in its verdict, soon after it was made, and costs the judge little memory."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sandbox.evidence import Phase
+from sandbox.guest.wire import TimedOut
+from sandbox.limits import MIB
+from sandbox.remote import RemoteCalculator
+from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.own_memory import watched_memory
+from sandbox.session import Outcome
+from sandbox.verdict import Verdict
+from tasks.frames import Frames
+
+# What an answer to a few atoms may cost the judge: it is three copies of a header, and what the engine's client takes.
+MOST_MEMORY = 16 * MIB
+# A breach is found as soon as its bytes are there.
+MOST_SECONDS = 4.0
+MESSAGE_S = 1.0
+STARTUP_S = 2.5
+# What waking up late, and the kernel's own ticks, may add to a deadline.
+LATE_S = 2.0
+
+
+def atoms(count: int = 1) -> Frames:
+    """One structure of `count` hydrogen atoms at random places: no two trials ask about the same."""
+    positions = np.random.default_rng().uniform(0.0, 100.0, (count, 3))
+    return Frames.from_arrays(
+        {
+            "n_atoms": np.array([count]),
+            "numbers": np.ones(count, np.int64),
+            "positions": positions,
+            "cell": np.zeros((1, 3, 3)),
+            "pbc": np.zeros((1, 3), np.bool_),
+            "charge": np.zeros(1, np.int64),
+            "multiplicity": np.zeros(1, np.int64),
+        }
+    )
+
+
+def ask_twice(remote: RemoteCalculator) -> list[float]:
+    """The energies of two structures of one atom."""
+    return [float(remote.compute(atoms(), ("energy", "forces")).energy[0]) for _ in range(2)]
+
+
+class Watched(NamedTuple):
+    """A session, the peak of the judge's own memory, and the seconds that the judge talked after the hello."""
+
+    outcome: Outcome[Any]
+    memory_bytes: int
+    seconds: float
+
+
+def watch(trial: Trial, body: Callable[[RemoteCalculator], Any], **limits: Any) -> Watched:
+    """What a session came to, and what it cost the judge."""
+    seconds = [0.0]
+
+    def timed(remote: RemoteCalculator) -> Any:
+        begin = time.monotonic()
+        try:
+            return body(remote)
+        finally:
+            seconds[0] = time.monotonic() - begin
+
+    with watched_memory() as memory:
+        outcome = trial.run(timed, **limits)
+    return Watched(outcome, memory.peak_bytes, seconds[0])
+
+
+def complaint(seen: Watched, expected: Verdict) -> str:
+    """Why a session did not end as it should have; empty where it did."""
+    if seen.outcome.verdict is not expected:
+        return f"came to {seen.outcome.verdict}, not {expected}"
+    if not seen.memory_bytes <= MOST_MEMORY:
+        return f"cost the judge {seen.memory_bytes / MIB:.0f} MiB"
+    if not seen.seconds <= MOST_SECONDS:
+        return f"was ended only after {seen.seconds:.1f} s"
+    return ""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Examines an image by its verdicts, one for each of the ways in which it misbehaves."""
+
+    verdicts: Sequence[Verdict]
+
+    def __call__(self, trial: Trial) -> Finding:
+        peak = 0
+        for number, expected in enumerate(self.verdicts, start=1):
+            seen = watch(trial, ask_twice, max_atoms_per_batch=number)
+            said = complaint(seen, expected)
+            if said:
+                return Finding(False, f"way {number} of {len(self.verdicts)} {said}")
+            peak = max(peak, seen.memory_bytes)
+        named = " or ".join(sorted(set(self.verdicts)))
+        return Finding(True, f"{len(self.verdicts)} of {len(self.verdicts)} ended as {named}; {peak / MIB:.1f} MiB")
+
+
+def marker_of(frames: Frames) -> str:
+    """The file that the judge would have made by unpickling the answer about `frames`."""
+    return f"/tmp/lambench-unpickled-{frames.positions[0, :1].tobytes().hex()}"
+
+
+def examine_pickle(trial: Trial) -> Finding:
+    """Four ways to have a pickle loaded: none of them is taken, and no file is made."""
+    verdicts = (Verdict.PROTOCOL_ERROR, Verdict.PROTOCOL_ERROR, Verdict.PROTOCOL_ERROR, Verdict.OK)
+    for number, expected in enumerate(verdicts, start=1):
+        frames = atoms()
+
+        def ask(remote: RemoteCalculator, frames: Frames = frames) -> bool:
+            return bool(remote.compute(frames, ("energy", "forces")).ok[0])
+
+        seen = watch(trial, ask, max_atoms_per_batch=number)
+        if os.path.lexists(marker_of(frames)):
+            os.unlink(marker_of(frames))
+            return Finding(False, f"way {number}: the judge loaded the pickle")
+        # As the text of a failure it is a text: the frame has failed, and nothing else has happened.
+        said = complaint(seen, expected) or ("was taken for an answer" if seen.outcome.value else "")
+        if said:
+            return Finding(False, f"way {number} of {len(verdicts)} {said}")
+    return Finding(True, "in four places, and nothing loaded it: no file was made")
+
+
+def examine_slowness(trial: Trial) -> Finding:
+    """The deadline is that of the whole message, not of a byte; of the hello it is that of the start."""
+    answer = watch(trial, ask_twice, max_atoms_per_batch=1, message_s=MESSAGE_S)
+    hello = watch(trial, ask_twice, max_atoms_per_batch=2, startup_s=STARTUP_S)
+    said = complaint(answer, Verdict.TIME_LIMIT) or complaint(hello, Verdict.STARTUP_TIMEOUT)
+    if said:
+        return Finding(False, said)
+    return Finding(
+        True, f"given up after {answer.seconds:.1f} s, at a deadline of {MESSAGE_S:g} s for the whole message"
+    )
+
+
+def examine_silence(trial: Trial) -> Finding:
+    """A question larger than what the kernel holds is not waited for beyond the deadline."""
+    frames = atoms(100_000)
+    given_up: list[float] = []
+
+    def ask(remote: RemoteCalculator) -> None:
+        begin = time.monotonic()
+        try:
+            remote.compute(frames, ("energy",))
+        except TimedOut as late:
+            if "not taken" in str(late):
+                given_up.append(time.monotonic() - begin)
+            raise
+
+    outcome = trial.run(ask, message_s=MESSAGE_S)
+    if outcome.verdict is not Verdict.TIME_LIMIT or not given_up:
+        return Finding(False, f"came to {outcome.verdict}, or it was read")
+    return Finding(
+        given_up[0] <= MESSAGE_S + LATE_S,
+        f"sending was given up after {given_up[0]:.1f} s, at a deadline of {MESSAGE_S:g} s",
+    )
+
+
+def examine_sleep(trial: Trial) -> Finding:
+    """A start has a deadline."""
+    outcome = trial.run(lambda remote: None, startup_s=STARTUP_S)
+    asleep = outcome.phase is Phase.START and "asleep" in outcome.private
+    return Finding(
+        outcome.verdict is Verdict.STARTUP_TIMEOUT and asleep,
+        f"it was ended at its deadline of {STARTUP_S:g} s: {outcome.verdict}",
+    )
+
+
+def examine_escapes(trial: Trial) -> Finding:
+    """Texts of the hello hold only what can be seen; those of a failed start do not reach our sentence."""
+    greeted = trial.run(lambda remote: None, max_atoms_per_batch=1)
+    failed = trial.run(lambda remote: None, max_atoms_per_batch=2)
+    hello = greeted.hello
+    if hello is None or failed.verdict is not Verdict.STARTUP_FAILED:
+        return Finding(False, f"came to {greeted.verdict} and {failed.verdict}")
+    texts = [hello.calculator, hello.device, *hello.versions, *hello.versions.values(), failed.sentence]
+    plain = all(text.isprintable() and len(text) <= 400 for text in texts)
+    return Finding(plain, "nothing that a terminal obeys was left of the hello, nor of a failed start in our sentence")
+
+
+def examine_second_connection(trial: Trial) -> Finding:
+    """The listener closes behind the first connection."""
+    outcome = trial.run(ask_twice)
+    held = outcome.verdict is Verdict.OK and outcome.value == [0.0, 0.0]
+    return Finding(held, "the first connection was served and no byte came over the second")
+
+
+def examine_reconnecting(trial: Trial) -> Finding:
+    """Whoever closes the connection has ended."""
+    outcome = trial.run(ask_twice)
+    held = outcome.verdict is Verdict.CRASHED and "refused twenty times" in outcome.private
+    return Finding(held, f"the second connection was refused, and the session came to {outcome.verdict}")
+
+
+def examine_beside_the_guest(trial: Trial) -> Finding:
+    """A forged answer is the container's answer; the guest's own is then one too many."""
+    outcome = trial.run(ask_twice)
+    return Finding(
+        outcome.verdict is Verdict.PROTOCOL_ERROR, f"two answers under one id ended the session: {outcome.verdict}"
+    )
+
+
+def _server(name: str, tries: str, function: str, examine: Callable[[Trial], Finding]) -> Attack:
+    """An attack by a server of its own."""
+    start = ('LABEL org.lambench.protocol="1"', f'ENTRYPOINT ["python3", "/model/protocol.py", "{function}"]')
+    return Attack(name, tries, f"protocol:{function}", examine, start)
+
+
+_MALFORMED, _TOO_LARGE = Verdict.PROTOCOL_ERROR, Verdict.OUTPUT_LIMIT
+
+PROTOCOL_ATTACKS: tuple[Attack, ...] = (
+    _server(
+        "pickle", "Answers with a pickle that makes a file where it is loaded.", "pickle_for_an_answer", examine_pickle
+    ),
+    _server(
+        "header-no-json",
+        "Answers with a header that is no JSON object.",
+        "header_is_no_json",
+        Refused([_MALFORMED] * 5),
+    ),
+    _server("duplicate-names", "Names an array twice in one answer.", "names_given_twice", Refused([_MALFORMED] * 2)),
+    _server(
+        "numbers-that-are-none",
+        "States NaN, infinity or a negative length as the shape of an array.",
+        "numbers_that_are_none",
+        Refused([_MALFORMED] * 7),
+    ),
+    _server(
+        "offsets",
+        "Lets arrays overlap, leave a gap, or lie outside of the message.",
+        "offsets",
+        Refused([_MALFORMED] * 5),
+    ),
+    _server(
+        "types-and-shapes",
+        "Answers with another dtype, other arrays or another shape than asked for.",
+        "types_and_shapes",
+        Refused([*[_MALFORMED] * 4, Verdict.WRONG_SHAPE]),
+    ),
+    _server(
+        "enormous-message",
+        "Announces 2^40 bytes, sends a header of a million keys, or one byte too many.",
+        "enormous",
+        Refused([_TOO_LARGE, _MALFORMED, _TOO_LARGE, _TOO_LARGE]),
+    ),
+    _server(
+        "many-keys", "Fills the header that is allowed with names.", "as_many_keys_as_fit", Refused([_MALFORMED] * 2)
+    ),
+    _server(
+        "one-byte-at-a-time",
+        "Sends its answer so slowly that no byte is ever late.",
+        "one_byte_at_a_time",
+        examine_slowness,
+    ),
+    _server(
+        "another-id", "Answers under the id of another question.", "answer_to_another_id", Refused([_MALFORMED] * 2)
+    ),
+    _server("early-answer", "Answers before anything was asked.", "answer_before_the_question", Refused([_MALFORMED])),
+    _server("two-answers", "Answers one question twice.", "two_answers", Refused([_MALFORMED] * 2)),
+    Attack(
+        "beside-the-guest",
+        "Answers over the guest's own connection before the guest does.",
+        "protocol:BesideTheGuest",
+        examine_beside_the_guest,
+    ),
+    _server("hello-twice", "Sends its hello twice.", "hello_twice", Refused([_MALFORMED])),
+    _server(
+        "impossible-hello",
+        "Says hello in another protocol, with a million elements, or without energy.",
+        "impossible_hello",
+        Refused([_MALFORMED, _TOO_LARGE, *[_MALFORMED] * 6]),
+    ),
+    _server("escape-sequences", "Puts what a terminal obeys into its hello.", "escape_sequences", examine_escapes),
+    _server(
+        "impossible-failures",
+        "States failures of a cause that is not its own, too many, or none for a failed frame.",
+        "impossible_failures",
+        Refused([_MALFORMED] * 8),
+    ),
+    _server("second-connection", "Connects to the judge twice.", "second_connection", examine_second_connection),
+    _server("reconnecting", "Closes its connection and connects anew.", "reconnects", examine_reconnecting),
+    _server("never-reads", "Takes no byte of what it is asked.", "never_reads", examine_silence),
+    _server("sleeps-at-start", "Is never ready.", "sleeps", examine_sleep),
+)

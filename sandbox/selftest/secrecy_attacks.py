@@ -1,0 +1,162 @@
+"""Attacks on what should stay secret: a structure that a container was asked about is not told by any other way.
+
+What a model says in numbers, its answers and which frames fail, is stored with the observation and is not public. Of
+its own choice remain the verdict, the moment at which it ends, its exit status and how many frames fail: some bits an
+attempt, in words of ours.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from ase import Atoms
+from ase.build import bulk
+
+from sandbox.evidence import exit_words
+from sandbox.remote import RemoteCalculator
+from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
+from sandbox.session import Outcome
+from sandbox.verdict import Verdict
+from tasks.card import Card
+from tasks.frames import Frames
+from tasks.kind import Observation, Watch
+from tasks.labelled_frames import LabelledFrames, LabelledFramesParameters
+from tasks.quickstart_dataset import Named, dataset_of
+
+
+def unlabelled_card() -> Card:
+    """The card of a data set of crystals without labels."""
+    return Card(name="selftest", version="1", title="Selftest", domain="Inorganic Materials", periodic=True)
+
+
+def secret_atoms(count: int = 2) -> Atoms:
+    """A copper crystal of `count` cells that nobody has seen before."""
+    crystal: Atoms = bulk("Cu", cubic=True).repeat((1, 1, count))
+    crystal.positions += np.random.default_rng().normal(0.0, 0.05, crystal.positions.shape)
+    return crystal
+
+
+def ask_energy(remote: RemoteCalculator, atoms: Atoms) -> float:
+    """The model's energy of one structure [eV]."""
+    return float(remote.compute(Frames.from_atoms([atoms]), ("energy",)).energy[0])
+
+
+def in_words(atoms: Atoms) -> tuple[str, ...]:
+    """Some of a structure's coordinates as its image writes them: what is looked for where it must not be."""
+    return tuple(f"{x:.9f}" for x in atoms.positions[:3].ravel())
+
+
+def told(outcome: Outcome[Any]) -> str:
+    """All of an outcome that is written down, and may be published."""
+    return f"{outcome.verdict} {outcome.sentence} {outcome.phase} {outcome.hello}"
+
+
+def holds(text: str, atoms: Atoms) -> bool:
+    """Whether `text` tells anything of the coordinates."""
+    return any(word in text for word in in_words(atoms))
+
+
+def examine_log(trial: Trial) -> Finding:
+    """The log is the author's, and of public structures only: nothing else of the outcome holds any of it."""
+    atoms = secret_atoms()
+    outcome = trial.run(lambda remote: ask_energy(remote, atoms))
+    if outcome.verdict is not Verdict.CRASHED or not holds(outcome.private, atoms):
+        return Finding(False, f"came to {outcome.verdict}, or the log did not come")
+    return Finding(
+        not holds(told(outcome), atoms), "the structure is in the log, and not in verdict, sentence or hello"
+    )
+
+
+def examine_errors(trial: Trial) -> Finding:
+    """Of an error its cause is stored, neither class nor text."""
+    atoms = secret_atoms()
+    data = dataset_of(unlabelled_card(), [Named("secret", "", atoms)])
+
+    def ask(remote: RemoteCalculator) -> tuple[bool, Observation]:
+        error = remote.compute(data.frames, ("energy",)).errors.get(0)
+        came = error is not None and holds(error.text, atoms) and holds(error.kind, atoms)
+        watch = Watch(time.monotonic)
+        return came, LabelledFrames().observe(data.structures, LabelledFramesParameters(), remote, watch)
+
+    outcome = trial.run(ask)
+    if outcome.value is None or not outcome.value[0]:
+        return Finding(False, f"came to {outcome.verdict}, or the error did not come")
+    seen = outcome.value[1]
+    stored = " ".join([told(outcome), *seen.notes, *seen.notes.values(), *seen.arrays])
+    raw = b"".join(array.tobytes() for array in seen.arrays.values())
+    leaked = holds(stored, atoms) or any(word.encode() in raw for word in in_words(atoms))
+    return Finding(not leaked, "the structure came as the class and the text of an error, and was not stored")
+
+
+def examine_exit_status(trial: Trial) -> Finding:
+    """Of two structures the same is told but for a number below 256."""
+    sentences = set()
+    for _ in range(2):
+        atoms = secret_atoms()
+        outcome = trial.run(partial(ask_energy, atoms=atoms))
+        if outcome.verdict is not Verdict.CRASHED or not holds(outcome.private, atoms):
+            return Finding(False, f"came to {outcome.verdict}, or it did not try")
+        if holds(told(outcome), atoms):
+            return Finding(False, "the structure is in what is told")
+        sentences.add(without_status(outcome.sentence))
+    return Finding(len(sentences) == 1, "of an exit status made of the structure at most its own number is told")
+
+
+def without_status(sentence: str) -> str:
+    """`sentence` without our words for an exit status."""
+    for code in (None, *range(256)):
+        sentence = sentence.replace(f"({exit_words(code)})", "")
+    return sentence
+
+
+def examine_notes(trial: Trial) -> Finding:
+    """A fresh start finds nothing that an earlier one wrote, and its hello is the same."""
+    frames = Frames.from_atoms([secret_atoms()])
+
+    def ask(remote: RemoteCalculator) -> tuple[float, float]:
+        answer = remote.compute(frames, ("energy", "forces"))
+        return float(answer.energy[0]), 0.0 if answer.forces is None else float(answer.forces[0, 0])
+
+    first, second = trial.run(ask), trial.run(ask)
+    if first.value is None or second.value is None or not first.value[1] >= 1:
+        return Finding(False, f"came to {first.verdict} and {second.verdict}, or no note could be written")
+    held = second.value[0] == 0.0 and first.hello == second.hello
+    return Finding(held, f"notes written in {first.value[1]:.0f} places were gone at the next start")
+
+
+def examine_surroundings(trial: Trial) -> Finding:
+    """Starts with other structures and another time for the task look the same from inside.
+
+    The preflight differs from an evaluation in these alone.
+    """
+    limits = (LIMITS.task_s, 2 * LIMITS.task_s)
+    seen = [trial.run(partial(ask_energy, atoms=secret_atoms()), task_s=seconds).value for seconds in limits]
+    held = None not in seen and len(set(seen)) == 1
+    return Finding(held, "environment, arguments, limits, user, host name and folders were the same at both starts")
+
+
+def _attack(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:
+    return Attack(name, tries, f"cheating:{factory}", examine)
+
+
+SECRECY_ATTACKS: tuple[Attack, ...] = (
+    _attack("secrets-in-the-log", "Writes each structure into its log, and ends.", "Prints", examine_log),
+    _attack("secrets-in-errors", "Raises errors whose class and text are the structure.", "Raises", examine_errors),
+    _attack("secrets-in-the-exit", "Ends with an exit status made of the structure.", "Exits", examine_exit_status),
+    _attack(
+        "notes-for-the-next-start",
+        "Writes files named by the structure, and greets with what it found of earlier ones.",
+        "leaves_notes",
+        examine_notes,
+    ),
+    _attack(
+        "looks-around",
+        "Looks for anything that tells a preflight from an evaluation.",
+        "LooksAround",
+        examine_surroundings,
+    ),
+)

@@ -1,0 +1,149 @@
+"""Attacks on the timing: the kind *efficiency* is run on models that would rather not work while they are timed.
+
+**What does not hold.** A model that answers at once and works on in a thread is found out where the answer needed that
+work. Work that no answer needs (emptying a cache) can be put off past a timed answer, and then delays the untimed one
+that follows. A model that is honest for a number of questions and then is not contradicts itself where it is asked
+again of a fresh start; what is asked only once, as labelled frames are, shows it as errors alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from ase import Atoms
+from ase.build import bulk
+
+from sandbox.remote import RemoteCalculator
+from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.secrecy_attacks import ask_energy, secret_atoms, unlabelled_card
+from sandbox.session import Outcome
+from sandbox.verdict import SubmissionFault, Verdict
+from tasks.dataset import Dataset
+from tasks.efficiency import Efficiency, EfficiencyParameters
+from tasks.frames import Frames
+from tasks.kind import Observation, Watch
+from tasks.measurement import Measurement
+from tasks.predictions import Cause
+from tasks.quickstart_dataset import Named, dataset_of
+
+WORK_S = 0.02  # that the cheating models need for a structure
+# On a shared host a selftest may be disturbed: what is timed here has only to be longer than a sleep.
+TIMING = EfficiencyParameters(n_frames=3, max_atoms=32, n_batches=0, max_noise=1e9)
+TASK_S = 120.0
+KIND = Efficiency()
+
+
+def timing_data() -> Dataset:
+    """Two crystals that are replicated to be timed."""
+    return dataset_of(unlabelled_card(), [Named(element, "fcc", bulk(element, cubic=True)) for element in ("Cu", "Al")])
+
+
+def timed(trial: Trial, way: int = 1, again: bool = True) -> Measurement:
+    """What the kind *efficiency* makes of the model, asked again of a second, fresh start unless `again` is false.
+
+    Raises:
+        SubmissionFault: it did not answer.
+    """
+    data = timing_data()
+
+    def observe(remote: RemoteCalculator) -> Observation:
+        return KIND.observe(data.structures, TIMING, remote, Watch(time.monotonic, echo=remote.echo))
+
+    def recheck(remote: RemoteCalculator) -> Observation:
+        return KIND.recheck(seen, data.structures, TIMING, remote, Watch(time.monotonic))
+
+    seen = answered(trial.run(observe, max_atoms_per_batch=way, task_s=TASK_S))
+    if again:
+        seen = answered(trial.run(recheck, max_atoms_per_batch=way, task_s=TASK_S))
+    return KIND.measure(seen, data, TIMING, None)
+
+
+def answered(outcome: Outcome[Observation]) -> Observation:
+    """The value of `outcome`.
+
+    Raises:
+        SubmissionFault: there is none.
+    """
+    if outcome.value is None:
+        raise SubmissionFault(outcome.verdict, outcome.sentence)
+    return outcome.value
+
+
+def shortest(measured: Measurement) -> float:
+    """Seconds of the shortest timed call; NaN where any has none."""
+    return float(np.min(measured.items.columns["seconds"]))
+
+
+@dataclass(frozen=True)
+class FoundOut:
+    """Examines a timing: no time counts, since the model contradicts itself.
+
+    Args:
+        way: in which it cheats.
+    """
+
+    way: int = 1
+
+    def __call__(self, trial: Trial) -> Finding:
+        try:
+            measured = timed(trial, way=self.way)
+        except SubmissionFault as fault:
+            return Finding(False, f"came to {fault.verdict}")
+        wrong = measured.items.failures().get(Cause.INCONSISTENT, 0)
+        void = all(measured.metrics[name].value is None for name in ("time_mean", "time_median", "time_p95"))
+        asked = measured.metrics["n_rechecked"].value or 0.0
+        return Finding(void and wrong > 0, f"{wrong} of {asked:.0f} answers asked again were others: no time counts")
+
+
+def examine_replays(trial: Trial) -> Finding:
+    """No frame is sent twice, so that a memory of frames is of no use: every one is timed with its work."""
+    data = timing_data()
+
+    def observe(remote: RemoteCalculator) -> tuple[Observation, float, float]:
+        seen = KIND.observe(data.structures, TIMING, remote, Watch(time.monotonic, echo=remote.echo))
+        count = remote.compute(Frames.from_atoms([Atoms("Cu")]), ("energy", "forces"))
+        return seen, float(count.energy[0]), 0.0 if count.forces is None else float(count.forces[0, 0])
+
+    outcome = trial.run(observe, max_atoms_per_batch=1, task_s=TASK_S)
+    if outcome.value is None:
+        return Finding(False, f"came to {outcome.verdict}")
+    seen, replayed, worked = outcome.value
+    seconds = shortest(KIND.measure(seen, data, TIMING, None))
+    held = replayed == 0.0 and worked == 2.0 * TIMING.n_frames and seconds >= WORK_S
+    return Finding(
+        held, f"{worked:.0f} frames, none known; the shortest was timed at {1e3 * seconds:.0f} ms for work of 20"
+    )
+
+
+def examine_stopped_clock(trial: Trial) -> Finding:
+    """The clock is the judge's own, that of times and that of deadlines."""
+    try:
+        seconds = shortest(timed(trial, again=False))
+    except SubmissionFault as fault:
+        return Finding(False, f"came to {fault.verdict}")
+    hanging = trial.run(partial(ask_energy, atoms=secret_atoms()), max_atoms_per_batch=2, message_s=1.0)
+    if hanging.verdict is not Verdict.TIME_LIMIT:
+        return Finding(False, f"what never ends came to {hanging.verdict}")
+    return Finding(seconds >= WORK_S, f"timed at {1e3 * seconds:.0f} ms for work of 20, and ended at its deadline")
+
+
+def _attack(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:
+    return Attack(name, tries, f"cheating:{factory}", examine)
+
+
+TIMING_ATTACKS: tuple[Attack, ...] = (
+    _attack("replays", "Answers from memory for structures that it has seen.", "Replays", examine_replays),
+    _attack(
+        "replays-alike",
+        "Answers from memory for structures of a cell and elements that it has seen.",
+        "Replays",
+        FoundOut(way=2),
+    ),
+    _attack("deferred-work", "Answers at once, and works on in a thread.", "Defers", FoundOut()),
+    _attack("state-machine", "Is honest for the first questions only.", "StateMachine", FoundOut()),
+    _attack("stopped-clock", "Stops all clocks inside.", "StopsTheClock", examine_stopped_clock),
+)
