@@ -116,6 +116,11 @@ class Card(Entry):
         """name@version: the dataset's folder, and how suites name it."""
         return f"{self.name}@{self.version}"
 
+    @property
+    def hidden(self) -> bool:
+        """Whether structures and labels are not known to be public."""
+        return not self.public_since
+
 
 class Term(Entry):
     """A structure in a sum of energies.

@@ -52,11 +52,13 @@ class Structures:
     Args:
         name: name@version of the dataset.
         conditions: by name, one row a structure: what it is to be put under (`tasks.dataset_checks.CONDITIONS`).
+        hidden: whether they are not known to be public: no model should have them by heart.
     """
 
     name: str
     frames: Frames
     conditions: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    hidden: bool = False
 
     def condition(self, name: str) -> NDArray[Any]:
         """The condition of that name.
@@ -107,7 +109,7 @@ class Dataset:
     @property
     def structures(self) -> Structures:
         """The structures alone."""
-        return Structures(self.card.full_name, self.frames, self.conditions)
+        return Structures(self.card.full_name, self.frames, self.conditions, self.card.hidden)
 
     def label_set(self, name: str | None) -> str:
         """`name`, or the default label set for None.
@@ -173,7 +175,7 @@ def load_structures(folder: Path) -> Structures:
         check_conditions(conditions, len(frames))
     except DatasetError as error:
         raise DatasetError(f"{folder / str(error)}") from None
-    return Structures(card.full_name, frames, conditions)
+    return Structures(card.full_name, frames, conditions, card.hidden)
 
 
 def load_dataset(folder: Path) -> Dataset:
@@ -246,10 +248,10 @@ def read_card(folder: Path) -> Card:
         card = Card.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{path}: is not TOML: {error}") from None
     except ValidationError as error:
         raise DatasetError(f"{path}: {one_line(error)}") from None
+    except (ValueError, RecursionError) as error:  # tomllib's own, and those of Python's limits on digits and depth
+        raise DatasetError(f"{path}: is not TOML: {error}") from None
     if folder.name != card.full_name:
         raise DatasetError(f"{path}: name: the folder must be called {card.full_name}, not {folder.name}")
     return card

@@ -41,11 +41,12 @@ from tasks.contributions import Charged, Contribution, charged_mean_of, mean_of,
 from tasks.dataset import Dataset, Structures
 from tasks.energy_units import Unit, unit_size
 from tasks.frames import Bool, Float
-from tasks.frames_observation import observe_frames, read_frames
+from tasks.frames_observation import asked_work, observe_structures, read_frames
 from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric, Part
 from tasks.parts import Averaged, parts_by_group
 from tasks.predictions import Cause, Predictions
+from tasks.probe_sizes import probed
 
 PERCENT = 100.0
 _COUNT = re.compile(r"(.+_)?count")
@@ -91,7 +92,7 @@ class EnergyDifferences:
     """Errors of energy differences."""
 
     name: str = "energy_differences"
-    observe_version: int = 1
+    observe_version: int = 2
     measure_version: int = 3
     parameters: type[Parameters] = EnergyDifferencesParameters
 
@@ -99,11 +100,11 @@ class EnergyDifferences:
         self, structures: Structures, parameters: EnergyDifferencesParameters, model: BatchCalculator, watch: Watch
     ) -> Observation:
         """The energy of each structure."""
-        return observe_frames(structures.frames, ("energy",), model, watch)
+        return observe_structures(structures, self.observe_version, ("energy",), model, watch)
 
     def work(self, structures: Structures, parameters: EnergyDifferencesParameters) -> Work:
-        """Each structure once."""
-        return Work.of(structures.frames)
+        """Each structure once, and of a hidden data set some of them in other guises."""
+        return asked_work(structures, self.observe_version)
 
     def measure(
         self,
@@ -125,7 +126,8 @@ class EnergyDifferences:
             size = unit_size(parameters.unit, rows[0].area is not None)
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
-        sums = summed(rows, read_frames(observation, dataset.frames), chosen, size)
+        answer = read_frames(observation, dataset.frames)
+        sums, probes = summed(rows, answer, chosen, size), probed(observation, dataset.frames, answer)
         groups, quantities = np.array([row.group for row in rows]), np.array([row.quantity for row in rows])
         metrics: dict[str, Metric] = {}
         columns = {"predicted": sums.predicted, "reference": sums.reference, "error": sums.error}
@@ -143,7 +145,8 @@ class EnergyDifferences:
                 for metric, some in shares(prefix, own, groups, f"{where}.group").items():
                     metrics[metric] = share_off(sums.of(some), parameters.tolerance, stated.get(metric))
         names = ([row.id for row in rows], groups.tolist(), [row.cluster or row.id for row in rows])
-        return Measurement(metrics, Items(*names, sums.cause, columns), {"items in": parameters.unit}, parts)
+        notes = {"items in": parameters.unit, **probes.notes}
+        return Measurement({**metrics, **probes.metrics}, Items(*names, sums.cause, columns), notes, parts)
 
     def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
         """Of all metrics, by the columns that say which quantity an item has."""

@@ -40,11 +40,12 @@ from tasks.contributions import Charged, Contribution, charged_mean_of, mean_of,
 from tasks.dataset import Dataset, Structures
 from tasks.energy_units import ENERGY_UNITS, SURFACE_UNITS
 from tasks.frames import Float
-from tasks.frames_observation import observe_frames, read_frames
+from tasks.frames_observation import asked_work, observe_structures, read_frames
 from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric, Part
 from tasks.parts import Averaged, parts_by_group
 from tasks.predictions import Cause
+from tasks.probe_sizes import probed
 
 KCAL_PER_MOL, MJ_PER_M2 = ENERGY_UNITS["kcal/mol"], SURFACE_UNITS["mJ/m²"]
 POINTS = 200
@@ -75,7 +76,7 @@ class EnergyProfiles:
     """Errors of energy profiles and their barriers, or of stacking-fault energies and their slopes."""
 
     name: str = "energy_profiles"
-    observe_version: int = 1
+    observe_version: int = 2
     measure_version: int = 2
     parameters: type[Parameters] = EnergyProfilesParameters
 
@@ -83,11 +84,11 @@ class EnergyProfiles:
         self, structures: Structures, parameters: EnergyProfilesParameters, model: BatchCalculator, watch: Watch
     ) -> Observation:
         """The energy of each structure."""
-        return observe_frames(structures.frames, ("energy",), model, watch)
+        return observe_structures(structures, self.observe_version, ("energy",), model, watch)
 
     def work(self, structures: Structures, parameters: EnergyProfilesParameters) -> Work:
-        """Each structure once."""
-        return Work.of(structures.frames)
+        """Each structure once, and of a hidden data set some of them in other guises."""
+        return asked_work(structures, self.observe_version)
 
     def measure(
         self,
@@ -124,7 +125,8 @@ class EnergyProfiles:
             metrics[OFF] = barriers_off(off, trivial, stated.get(OFF))
             columns["barrier_off"] = off
         names = ([s.id for s in scans], [s.group for s in scans], [s.cluster or s.id for s in scans])
-        return Measurement(metrics, Items(*names, cause, columns), parts=parts)
+        probes = probed(observation, dataset.frames, answer)
+        return Measurement({**metrics, **probes.metrics}, Items(*names, cause, columns), probes.notes, parts)
 
     def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
         """Of all metrics."""

@@ -22,10 +22,11 @@ from tasks.charge import charged_mean, failure_cost
 from tasks.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.dataset import Dataset, Structures
 from tasks.frames import Float
-from tasks.frames_observation import observe_frames, read_frames
+from tasks.frames_observation import asked_work, observe_structures, read_frames
 from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric
 from tasks.predictions import Cause
+from tasks.probe_sizes import probed
 
 # Metric: its unit, and the median deviation of WIEN2k's PBE from experiment as above.
 BASELINES = {"v0_mae_percent": ("%", 3.16), "b0_mae_percent": ("%", 12.7), "b0_prime_mae": ("", 0.638)}
@@ -40,7 +41,7 @@ class EquationOfStateKind:
     """Errors of V0 [%], B0 [%] and B0′."""
 
     name: str = "equation_of_state"
-    observe_version: int = 1
+    observe_version: int = 2
     measure_version: int = 2
     parameters: type[Parameters] = EquationOfStateParameters
 
@@ -48,11 +49,11 @@ class EquationOfStateKind:
         self, structures: Structures, parameters: EquationOfStateParameters, model: BatchCalculator, watch: Watch
     ) -> Observation:
         """The energy of each structure."""
-        return observe_frames(structures.frames, ("energy",), model, watch)
+        return observe_structures(structures, self.observe_version, ("energy",), model, watch)
 
     def work(self, structures: Structures, parameters: EquationOfStateParameters) -> Work:
-        """Each structure once."""
-        return Work.of(structures.frames)
+        """Each structure once, and of a hidden data set some of them in other guises."""
+        return asked_work(structures, self.observe_version)
 
     def measure(
         self,
@@ -88,7 +89,8 @@ class EquationOfStateKind:
         items = Items(*names, cause, columns)
         stated = dataset.baselines(chosen)
         metrics = {name: _metric(name, errors[_error_column(name)], stated.get(name)) for name in BASELINES}
-        return Measurement(metrics, items)
+        probes = probed(observation, dataset.frames, answer)
+        return Measurement({**metrics, **probes.metrics}, items, probes.notes)
 
     def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
         """Of all metrics."""

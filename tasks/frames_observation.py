@@ -2,14 +2,69 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from math import floor
 from typing import Any
 
 from numpy.typing import NDArray
 
+from tasks.asked_order import atoms_of, generator_for, put_back
 from tasks.calculator import BatchCalculator, compute_in_batches
-from tasks.frames import Frames
-from tasks.kind import Observation, Watch
+from tasks.dataset import Structures
+from tasks.frames import Frames, Int
+from tasks.kind import Observation, Watch, Work
+from tasks.leak_probes import Guises, draw_guises, in_guise, split_answers
 from tasks.predictions import Predictions, Properties
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """What a model is asked of a data set.
+
+    Args:
+        frames: (m,) the structures; of a hidden data set also some of them in other guises, after them.
+        order: (m,) in which they are sent.
+        guises: None of a public data set.
+    """
+
+    frames: Frames
+    order: Int
+    guises: Guises | None
+
+
+def questions(structures: Structures, observe_version: int) -> Questions:
+    """What is asked: the same whenever it is asked of the same structures."""
+    frames = structures.frames
+    rng = generator_for(structures.frames_sha256, observe_version)
+    guises = draw_guises(frames, rng) if structures.hidden else None
+    if guises is not None:
+        frames = Frames.concatenate([frames, in_guise(frames, guises)])
+    return Questions(frames, rng.permutation(len(frames)), guises)
+
+
+def observe_structures(
+    structures: Structures, observe_version: int, properties: Properties, model: BatchCalculator, watch: Watch
+) -> Observation:
+    """The model's answers to all structures, as `observe_frames` stores them, asked about in a random order.
+
+    Of a hidden data set also what `tasks.leak_probes` names `probe_…`, which is told apart: a guise that fails is no
+    failure of its structure, and a task is not stopped for guises alone.
+    """
+    asked, n = questions(structures, observe_version), len(structures.frames)
+    beside = len(asked.frames) - n
+    # As many failures as there are guises say nothing of the structures; between two counts, so that no rounding does.
+    enough = (floor(watch.failed_share * n) + beside + 0.5) / (n + beside)
+    sent = observe_frames(asked.frames.take(asked.order), properties, model, replace(watch, failed_share=enough))
+    atoms = atoms_of(asked.frames, asked.order)
+    arrays = {name: put_back(a, atoms if name == "forces" else asked.order) for name, a in sent.arrays.items()}
+    if asked.guises is not None:
+        arrays = split_answers(arrays, structures.frames, asked.guises)
+    return Observation(arrays, sent.notes)
+
+
+def asked_work(structures: Structures, observe_version: int) -> Work:
+    """Each structure once, and each guise."""
+    return Work.of(questions(structures, observe_version).frames)
 
 
 def observe_frames(frames: Frames, properties: Properties, model: BatchCalculator, watch: Watch) -> Observation:

@@ -32,11 +32,12 @@ from tasks.composition import composition, composition_energy
 from tasks.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.dataset import Dataset, Structures
 from tasks.frames import Bool, Float, Frames
-from tasks.frames_observation import observe_frames, read_frames
+from tasks.frames_observation import asked_work, observe_structures, read_frames
 from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement, Metric, Part
 from tasks.parts import Averaged, part_of, parts_by_group
 from tasks.predictions import ALL_PROPERTIES, Labels, Predictions
+from tasks.probe_sizes import probed
 
 
 class LabelledFramesParameters(Parameters):
@@ -160,7 +161,7 @@ class LabelledFrames:
     """Energy, force and virial errors over frames."""
 
     name: str = "labelled_frames"
-    observe_version: int = 1
+    observe_version: int = 2
     measure_version: int = 2
     parameters: type[Parameters] = LabelledFramesParameters
 
@@ -168,11 +169,11 @@ class LabelledFrames:
         self, structures: Structures, parameters: LabelledFramesParameters, model: BatchCalculator, watch: Watch
     ) -> Observation:
         """Energy, forces and stress of each frame, whichever of them are labelled: labels may come later."""
-        return observe_frames(structures.frames, ALL_PROPERTIES, model, watch)
+        return observe_structures(structures, self.observe_version, ALL_PROPERTIES, model, watch)
 
     def work(self, structures: Structures, parameters: LabelledFramesParameters) -> Work:
-        """Each frame once."""
-        return Work.of(structures.frames)
+        """Each frame once, and of a hidden data set some of them in other guises."""
+        return asked_work(structures, self.observe_version)
 
     def measure(
         self,
@@ -205,7 +206,9 @@ class LabelledFrames:
             *parts_by_group(averaged, dataset.table.group),
             *parts_by_element(frames, counts, labels, answer, averaged),
         ]
-        return Measurement(metrics, items, _silences(found, answer), parts)
+        probes = probed(observation, frames, answer)
+        notes = {**_silences(found, answer), **probes.notes}
+        return Measurement({**metrics, **probes.metrics}, items, notes, parts)
 
     def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
         """Of all metrics; with the energy shift held."""

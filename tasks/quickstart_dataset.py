@@ -14,6 +14,7 @@ from tasks.frames import Frames
 from tasks.predictions import Labels
 
 ASE_LICENCE = "LGPL-2.1-or-later (ASE)"
+PUBLIC_SINCE = "2026"  # when these procedural structures came, with this file
 
 
 class Named(NamedTuple):
@@ -60,5 +61,13 @@ def dataset_of(
 def unlabelled(name: str, title: str, domain: Domain, structures: Sequence[Named]) -> Dataset:
     """A dataset of structures alone."""
     periodic = bool(structures[0].atoms.pbc.all())
-    card = Card(name=name, version="1", title=title, domain=domain, periodic=periodic, licence=ASE_LICENCE)
+    card = Card(
+        name=name,
+        version="1",
+        title=title,
+        domain=domain,
+        periodic=periodic,
+        licence=ASE_LICENCE,
+        public_since=PUBLIC_SINCE,
+    )
     return dataset_of(card, structures)

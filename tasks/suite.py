@@ -149,10 +149,10 @@ def read_suite(text: str, source: str) -> Suite:
     """
     try:
         stated = _StatedSuite.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise SuiteError(f"{source}: is not TOML: {error}") from None
     except ValidationError as error:
         raise SuiteError(f"{source}: {one_line(error)}") from None
+    except (ValueError, RecursionError) as error:  # tomllib's own, and those of Python's limits on digits and depth
+        raise SuiteError(f"{source}: is not TOML: {error}") from None
     names = [task.name for task in stated.tasks]
     for index, name in enumerate(names):
         if name in names[:index]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -164,12 +165,31 @@ def test_what_a_container_answers_is_what_the_same_kind_gets_in_this_process(
         np.testing.assert_allclose(outcome.value.arrays[key], array, rtol=1e-9, atol=1e-8, err_msg=key)
 
 
+def test_of_a_hidden_data_set_a_container_answers_guises_as_this_process_does(
+    driver: DockerDriver, quickstart: Path
+) -> None:
+    public = load_dataset(quickstart / "wien2k-frames@1")
+    dataset = replace(public, card=public.card.model_copy(update={"public_since": ""}))
+    seen = observed(driver, example(driver, "emt"), "labelled_frames", dataset)
+    kind, watch = KINDS["labelled_frames"], Watch(clock=lambda: 0.0)
+    here = kind.observe(dataset.structures, kind.parameters(), InProcessCalculator(EMT()), watch)
+    assert seen.arrays.keys() == here.arrays.keys()
+    for key, array in here.arrays.items():
+        np.testing.assert_allclose(seen.arrays[key], array, rtol=1e-9, atol=1e-8, err_msg=key)
+    metrics = measured("labelled_frames", seen, dataset).metrics
+    probes = [metric for name, metric in metrics.items() if name.startswith("probe_")]
+    assert len(probes) == 7
+    # EMT knows few of the elements: two of the four are among them, and no guise of theirs fails.
+    assert all((metric.n_items, metric.n_failed) == (2, 0) and metric.value < 1e-4 for metric in probes)
+
+
 def card(name: str, theory: str, domain: str = "Molecules") -> Card:
     return Card(
         name=name.lower(),
         version="1",
         title=name,
         domain=domain,
+        public_since="2020",
         periodic=domain != "Molecules",
         default_label_set=theory,
         label_sets={theory: LabelSet(theory=theory, dispersion=False)},

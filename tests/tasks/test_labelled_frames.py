@@ -39,7 +39,7 @@ def test_emt_on_mlearn_copper_equals_plain_numpy(reference_data: Path, run: Any)
     label_sets = {"PBE": LabelSet(theory="PBE", dispersion=False)}
     card = Card(
         name="mlearn-cu", version="1", title="mlearn Cu", domain="Inorganic Materials", periodic=True,
-        label_sets=label_sets, default_label_set="PBE",
+        label_sets=label_sets, default_label_set="PBE", public_since="2020",
     )  # fmt: skip
     measured = run(KIND, import_frames(path, card), InProcessCalculator(EMT()))
 
