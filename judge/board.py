@@ -142,6 +142,21 @@ class Firmness:
 
 
 @dataclass(frozen=True)
+class TakenOut:
+    """A submission that was withdrawn or disqualified: it has no row and no rank.
+
+    Args:
+        word: which of the two.
+        reason: in the maintainer's words.
+    """
+
+    submission: Submission
+    word: str
+    when: datetime
+    reason: str
+
+
+@dataclass(frozen=True)
 class Leaderboard:
     """All submissions, best first, those that are not ranked last.
 
@@ -152,6 +167,7 @@ class Leaderboard:
         measured: when the newest number was measured; None where there is none.
         hardware: machines that timings were taken on.
         problems: what could not be read or added up, a line each, for the maintainer.
+        taken_out: the last first.
     """
 
     suite: Suite
@@ -162,6 +178,7 @@ class Leaderboard:
     measured: datetime | None
     hardware: tuple[str, ...]
     problems: tuple[str, ...] = ()
+    taken_out: tuple[TakenOut, ...] = ()
 
     @property
     def ranked(self) -> tuple[Row, ...]:

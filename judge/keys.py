@@ -41,6 +41,7 @@ def observation_key(
     failed_share: float,
     dispersion: D3 | None,
     hardware: str,
+    round: int = 0,
 ) -> str:
     """Key of what a model answers: all that can change the answer. The hardware class counts for timings only.
 
@@ -50,9 +51,11 @@ def observation_key(
         limits: of the container, the task's time limit among them.
         failed_share: of the structures, beyond which no more are asked.
         dispersion: what the judge adds to the answers; None: nothing.
+        round: of judging anew. It enters where it is not 0, as `result_key`'s: keys from before there were rounds stay.
     """
     return hash_of(
         {
+            **_round(round),
             "image": image_id,
             "contract": contract,
             "guest": guest,
@@ -80,6 +83,7 @@ def result_key(
     measure_version: int,
     parameters: Parameters,
     failed_share: float,
+    round: int = 0,
 ) -> str:
     """Key of what is made of an observation: metrics and the verdict over them.
 
@@ -88,9 +92,11 @@ def result_key(
         reference_sha256: of what the card says that metrics depend on (baselines, groups), not its citation.
         failed_share: of the items, beyond which the verdict is not OK. Two observations of one content may have been
             made for different shares, so that of the observation's own key does not stand for it.
+        round: of judging anew: a model that answers the same again has another result, beside the old one.
     """
     return hash_of(
         {
+            **_round(round),
             "observation": observation,
             "labels": labels_sha256,
             "table": table_sha256,
@@ -101,6 +107,10 @@ def result_key(
             "failed_share": failed_share,
         }
     )
+
+
+def _round(number: int) -> dict[str, int]:
+    return {"round": number} if number else {}
 
 
 def verdict_key(*, observation_key: str, verdict: Verdict) -> str:

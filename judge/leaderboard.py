@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from judge.answers import TIMING, Judged, Results, is_usable
-from judge.board import Leaderboard, MetricLine, OtherScores, Row, Scores, TaskLine
+from judge.board import Leaderboard, MetricLine, OtherScores, Row, Scores, TakenOut, TaskLine
 from judge.other_schemes import other_scores
 from judge.records import MetricRecord, Result
 from judge.schemes import corrected_trees, published_release, published_trees
+from judge.standing import Standing
 from judge.uncertainty import firmness
 from sandbox.verdict import Verdict
 from scoring import Entry, Release, load_release, ranking
@@ -26,6 +27,7 @@ def build_leaderboard(
     load_items: Callable[[Result], Items | None],
     release: Release | None = None,
     problems: Sequence[str] = (),
+    standings: Mapping[str, Standing] | None = None,
 ) -> Leaderboard:
     """The leaderboard of a suite.
 
@@ -35,12 +37,15 @@ def build_leaderboard(
             there is no interval of its metrics.
         release: of the scoring; `corrected` where None.
         problems: already known, to be shown with those found here.
+        standings: by submission; one that was taken out has no row. None: nobody was.
 
     Raises:
         ScoringError: a metric that cannot be added up, naming submission, release, task and field; a suite that names
             a release or a benchmark that is not known.
     """
     rules = release or load_release()
+    out = _taken_out(submissions, standings or {})
+    submissions = [s for s in submissions if s.id not in {one.submission.id for one in out}]
     judged = {(r.submission, r.task): r for r in results if r.submission in {s.id for s in submissions}}
     read = Judged(suite, judged, load_items, list(problems))
     published = published_release(suite)
@@ -63,7 +68,13 @@ def build_leaderboard(
     measured = max((r.measured for r in shown), default=None)
     firm = firmness(read, trees, others, [row.submission.id for row in placed if row.rank is not None])
     found = tuple(dict.fromkeys(read.problems))
-    return Leaderboard(suite, rules, published, placed, firm, measured, tuple(sorted(hardware)), found)
+    return Leaderboard(suite, rules, published, placed, firm, measured, tuple(sorted(hardware)), found, out)
+
+
+def _taken_out(submissions: Sequence[Submission], standings: Mapping[str, Standing]) -> tuple[TakenOut, ...]:
+    events = [(s, standings[s.id].out) for s in submissions if s.id in standings]
+    found = [TakenOut(s, str(event.kind), event.time, event.reason) for s, event in events if event]
+    return tuple(sorted(found, key=lambda one: (one.when, one.submission.id), reverse=True))
 
 
 def _row(

@@ -47,6 +47,7 @@ class Unit:
         limits: of the container.
         observation_key: of what the model is asked.
         correction: what is added to its answers.
+        round: of judging this anew; 0 for the first.
     """
 
     submission: Submission
@@ -59,6 +60,7 @@ class Unit:
     limits: Limits
     observation_key: str
     correction: Correction = NOTHING_ADDED
+    round: int = 0
 
     @property
     def prefix(self) -> str:
@@ -91,6 +93,7 @@ class Unit:
             measure_version=self.kind.measure_version,
             parameters=self.parameters,
             failed_share=self.task.failed_share,
+            round=self.round,
         )
 
 
@@ -112,7 +115,9 @@ class Planned(NamedTuple):
     step: Step
 
 
-def make_unit(submission: Submission, task: Task, kind: Kind, testset: TestSet, common: Circumstances) -> Unit:
+def make_unit(
+    submission: Submission, task: Task, kind: Kind, testset: TestSet, common: Circumstances, round: int = 0
+) -> Unit:
     """The unit of `submission` at `task`, with its observation key."""
     stated = submission.card.label_sets.get(task.model_domain)
     # A data set without labels (dynamics, timings) fits whatever was declared: that chooses the model's head.
@@ -143,8 +148,10 @@ def make_unit(submission: Submission, task: Task, kind: Kind, testset: TestSet, 
             failed_share=task.failed_share,
             dispersion=correction.d3,
             hardware=common.hardware,
+            round=round,
         ),
         correction=correction,
+        round=round,
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from judge.attempts import History, read_histories, unit_prefix
 from judge.records import End, Result
+from judge.standing import Rounds, TaskOf, read_standings, rounds_that_count
 from submissions.records import Record, Submission
 from submissions.store import Store, StoreError
 
@@ -46,25 +47,39 @@ def read_submissions(store: Store) -> list[Submission]:
 
 
 def load_results(
-    store: Store, submissions: Sequence[str], current: Collection[str] | None = None, *, of_all_suites: bool = False
+    store: Store,
+    submissions: Sequence[str],
+    current: Collection[str] | None = None,
+    *,
+    of_all_suites: bool = False,
+    trusted: Collection[str] | None = None,
+    rounds: Rounds | None = None,
 ) -> list[Result]:
     """Of each submission and task the one result that counts, by submission and task.
 
-    A result counts only if its observation is the one that the last attempt of its unit ended with. Among those (other
-    limits, labels or versions) one whose key is in `current` comes first, and then the newest.
+    A result counts only if its observation is the one that the last attempt of its unit ended with, and only if it is
+    of the round that counts. Among those (other limits, labels or versions) one whose key is in `current` comes first,
+    and then the newest.
 
     Args:
         current: keys in the store of the results that fit the present data sets and versions; None: not known.
         of_all_suites: of each data set that a task of that name has, since two suites may have tasks of one name.
+        trusted: keys, of which one must have signed each event that makes a round count; None: whoever did.
+        rounds: in place of those that count.
+
+    Raises:
+        StoreError: a record cannot be read; one line that names it.
     """
     histories = read_histories(store, submissions)
+    counting = rounds_that_count(read_standings(store, submissions, trusted)) if rounds is None else rounds
     best: dict[tuple[str, str, str], tuple[tuple[bool, float, str], Result]] = {}
     for submission in submissions:
         for key in store.list(f"results/{submission}/"):
             if not key.endswith(".json"):
                 continue
             result = read_record(store, key, Result)
-            if not _counts(result, histories):
+            task = TaskOf(result.submission, result.task, result.provenance.dataset)
+            if result.round != counting.get(task, 0) or not _counts(result, histories):
                 continue
             rank = (current is not None and key in current, result.measured.timestamp(), result.result_key)
             place = (result.submission, result.task, result.provenance.dataset if of_all_suites else "")

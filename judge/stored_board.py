@@ -9,6 +9,7 @@ from judge.items_file import items_path, unpack_items
 from judge.leaderboard import build_leaderboard
 from judge.records import Result
 from judge.results import load_results, read_record
+from judge.standing import Standing, read_standing
 from submissions.records import Submission
 from submissions.store import Store, StoreError
 from tasks.measurement import Items
@@ -16,41 +17,54 @@ from tasks.suite import Suite
 
 
 def read_board(
-    store: Store, suite: Suite, on_problem: Callable[[str], None], current: Collection[str] | None = None
+    store: Store,
+    suite: Suite,
+    on_problem: Callable[[str], None],
+    current: Collection[str] | None = None,
+    trusted: Collection[str] | None = None,
 ) -> Leaderboard:
     """The leaderboard of a suite from all that is in the store.
 
     Args:
         on_problem: told a line about each record that cannot be read or added up, and is left out.
         current: keys of the results that fit the present data sets, where that is known: see `load_results`.
+        trusted: keys, of which one must have signed each event; None: whoever did. `current_results` has asked already.
     """
-    submissions, results = _read(store, on_problem, current)
-    board = build_leaderboard(suite, submissions, results, lambda result: load_items(store, result))
+    submissions, results, standings = _read(store, on_problem, current, trusted)
+    board = build_leaderboard(
+        suite, submissions, results, lambda result: load_items(store, result), standings=standings
+    )
     for problem in board.problems:
         on_problem(problem)
     return board
 
 
 def _read(
-    store: Store, on_problem: Callable[[str], None], current: Collection[str] | None
-) -> tuple[list[Submission], list[Result]]:
-    """All submissions that can be read with all their results, and these. One broken record leaves its row out: the
-    page must not say "not judged" of what was judged.
+    store: Store,
+    on_problem: Callable[[str], None],
+    current: Collection[str] | None,
+    trusted: Collection[str] | None,
+) -> tuple[list[Submission], list[Result], dict[str, Standing]]:
+    """All submissions that can be read with all their results, these, and where they stand. One broken record leaves
+    its row out: the page must not say "not judged" of what was judged.
     """
     submissions: list[Submission] = []
     results: list[Result] = []
+    standings: dict[str, Standing] = {}
     for key in store.list("submissions/"):
         if not key.endswith("/submission.json"):
             continue
         try:
             submission = read_record(store, key, Submission)
-            of_submission = load_results(store, [submission.id], current)
+            standing = read_standing(store, submission.id, trusted)
+            of_submission = load_results(store, [submission.id], current, rounds=standing.rounds)
         except StoreError as error:
             on_problem(error.mend)
             continue
         submissions.append(submission)
+        standings[submission.id] = standing
         results += of_submission
-    return submissions, results
+    return submissions, results, standings
 
 
 def load_items(store: Store, result: Result) -> Items | None:

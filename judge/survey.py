@@ -13,6 +13,8 @@ from judge.estimate import Cost, cost_of, speed_of
 from judge.hardware import hardware_class
 from judge.plan import Circumstances, Planned, Step, Unit, make_plan, make_unit
 from judge.results import read_submissions
+from judge.signing import trusted_keys
+from judge.standing import FIRST_ROUNDS, Rounds, TaskOf, read_standings, rounds_that_count, taken_out
 from judge.testset import TestSet
 from sandbox.driver import DriverName
 from sandbox.gpu import Gpu, require_gpus
@@ -42,6 +44,7 @@ class Request:
         skip_missing: leave out the tasks whose data sets are missing.
         observe_only: ask the models only; the labels are on another machine, which measures.
         budget_s: start nothing that would last beyond so many seconds from now; None: no budget.
+        rounds: these alone are judged, each in its round; None: all that was asked for, in the round that counts.
     """
 
     ids: tuple[str, ...] = ()
@@ -53,6 +56,7 @@ class Request:
     skip_missing: bool = False
     observe_only: bool = False
     budget_s: float | None = None
+    rounds: Rounds | None = None
 
 
 @dataclass(frozen=True)
@@ -101,20 +105,29 @@ def survey(settings: JudgeSettings, request: Request, reporter: Reporter) -> Sur
     suite = load_suite(request.suite or settings.suite)
     tasks = choose_tasks(suite, request.tasks)
     chosen = choose_submissions(read_submissions(store), request.ids)
-    submissions, skipped = split_by_driver(chosen, driver, settings.allow_process or request.driver == "process")
+    standings = read_standings(store, [submission.id for submission in chosen], trusted_keys(settings))
+    judged = [submission for submission in chosen if not standings[submission.id].out]
+    submissions, skipped = split_by_driver(judged, driver, settings.allow_process or request.driver == "process")
+    skipped = [*taken_out(chosen, standings), *skipped]
     if request.ids and skipped:
         raise UsageError(skipped[0])
     for line in skipped:
         reporter.say(f"- {line}")
     gpus = require_gpus(list(request.gpus))
     prepared = prepare(settings.data, suite, tasks, reporter, request.skip_missing)
-    common = Circumstances(
-        guest_version(), settings.limits, hardware_class(settings.limits.cpus, gpus[0].name if gpus else None)
-    )
-    units = make_units(submissions, prepared.tasks, prepared.testsets, common)
+    rounds = rounds_that_count(standings) if request.rounds is None else request.rounds
+    units = make_units(submissions, prepared.tasks, prepared.testsets, circumstances(settings, gpus), rounds)
+    if request.rounds is not None:
+        units = [unit for unit in units if task_of(unit) in request.rounds]
     plan = plan_from_store(store, units, request.retry_held)
     works = read_works(settings, suite, plan, labels_here=not request.observe_only)
     return Survey(suite, store, driver, gpus, plan, works, tuple(skipped), prepared.skipped)
+
+
+def circumstances(settings: JudgeSettings, gpus: Sequence[Gpu]) -> Circumstances:
+    """What every unit has in common that is judged here and now."""
+    hardware = hardware_class(settings.limits.cpus, gpus[0].name if gpus else None)
+    return Circumstances(guest_version(), settings.limits, hardware)
 
 
 def read_works(
@@ -149,14 +162,30 @@ def plan_from_store(store: Store, units: Sequence[Unit], retry_held: bool = Fals
 
 
 def make_units(
-    submissions: Sequence[Submission], tasks: Sequence[Task], testsets: Mapping[str, TestSet], common: Circumstances
+    submissions: Sequence[Submission],
+    tasks: Sequence[Task],
+    testsets: Mapping[str, TestSet],
+    common: Circumstances,
+    rounds: Rounds = FIRST_ROUNDS,
 ) -> list[Unit]:
-    """Every submission at every task, submission by submission."""
+    """Every submission at every task, submission by submission, in the first round or that of `rounds`."""
     return [
-        make_unit(submission, task, KINDS[task.kind], testsets[task.dataset], common)
+        make_unit(
+            submission,
+            task,
+            KINDS[task.kind],
+            testsets[task.dataset],
+            common,
+            rounds.get(TaskOf(submission.id, task.name, task.dataset), 0),
+        )
         for submission in submissions
         for task in tasks
     ]
+
+
+def task_of(unit: Unit) -> TaskOf:
+    """The submission, the task and the data set of `unit`."""
+    return TaskOf(unit.submission.id, unit.task.name, unit.task.dataset)
 
 
 def choose_tasks(suite: Suite, names: Sequence[str]) -> list[Task]:
