@@ -2,13 +2,15 @@
 
 What is signed is the record as it was stored, not as a later version of the judge reads it: its JSON without the field
 `signature`, names sorted, no spaces, ASCII. The private key lies outside the store, readable by its owner alone; the
-public one stands in every signature, and whoever verifies says which of them is trusted.
+public one stands in every signature, and whoever verifies says which of them is trusted: this judge's own, those of
+the settings, and those of a file beside the private key, one a line, that nobody else may write.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,12 +19,14 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from judge.config import ConfigError
+from judge.config import ConfigError, JudgeSettings
 from judge.records import Signature
 from submissions.records import Record
 
 R = TypeVar("R", bound=Record)
 FIELD = "signature"
+TRUSTED = "trusted.keys"
+_PUBLIC = re.compile(r"[0-9a-f]{64}")
 
 
 class BadSignature(ValueError):
@@ -102,6 +106,101 @@ def own_key(path: Path, on_new: Callable[[str], None] = lambda line: None) -> Si
     return key
 
 
+def safe_key_file(settings: JudgeSettings) -> Path:
+    """Where the private key lies: nowhere that is copied, shown to containers or put on the web.
+
+    Raises:
+        ConfigError: it would lie within the store, the data sets, the pages or the run directory.
+    """
+    path = settings.key_file.resolve()
+    store = settings.store.removeprefix("file://")
+    places = {
+        "the store": None if "://" in store else Path(store),
+        "the data sets": settings.data,
+        "the published pages": settings.publish_dir,
+        "the pages": settings.site_dir,
+        "the run directory": settings.run_dir,
+    }
+    for what, folder in places.items():
+        if folder is not None and path.is_relative_to(folder.resolve()):
+            raise ConfigError(f"key_file: {settings.key_file} lies within {what} ({folder}): move it out of there")
+    return settings.key_file
+
+
+def trusted_file(settings: JudgeSettings) -> Path:
+    """The file of keys that this user trusts."""
+    return settings.key_file.with_name(TRUSTED)
+
+
+def trusted_keys(settings: JudgeSettings) -> frozenset[str]:
+    """The public keys whose signatures count: this judge's own, those of the settings, those of the file beside it.
+
+    Raises:
+        ConfigError: one of them is no key, or others may read the private key or write the file.
+    """
+    return frozenset(key for keys in keys_by_source(settings).values() for key in keys)
+
+
+def keys_by_source(settings: JudgeSettings) -> dict[str, tuple[str, ...]]:
+    """The trusted public keys, by where each is stated: `own`, `settings`, `file`.
+
+    Raises:
+        ConfigError: as `trusted_keys`.
+    """
+    try:
+        own: tuple[str, ...] = (SigningKey.load(safe_key_file(settings)).public,)
+    except FileNotFoundError:
+        own = ()
+    stated = tuple(public_key(key, "trusted_keys") for key in settings.trusted_keys)
+    return {"own": own, "settings": stated, "file": _read_trusted(trusted_file(settings))}
+
+
+def trust(settings: JudgeSettings, key: str) -> bool:
+    """True if `key` is trusted from now on, False if it was already.
+
+    Raises:
+        ConfigError: it is no key, or the file of trusted keys cannot be written.
+    """
+    path, known = trusted_file(settings), trusted_keys(settings)
+    wanted = public_key(key, "KEY")
+    if wanted in known:
+        return False
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with open(handle, "w", encoding="ascii") as file:
+            file.write(wanted + "\n")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written ({error.strerror}): mend it, or state trusted_keys") from None
+    return True
+
+
+def public_key(text: str, field: str) -> str:
+    """`text` as a public key.
+
+    Raises:
+        ConfigError: it is none; the message names `field`.
+    """
+    key = text.strip().lower()
+    if not _PUBLIC.fullmatch(key):
+        raise ConfigError(f"{field}: {text[:80]!r} is no public key: 64 hexadecimal digits, as judge keys show says")
+    return key
+
+
+def _read_trusted(path: Path) -> tuple[str, ...]:
+    try:
+        with path.open(encoding="ascii") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            lines = file.read().split("\n")
+    except FileNotFoundError:
+        return ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read ({error}): mend it, or remove it") from None
+    if mode & 0o022:
+        raise ConfigError(f"{path} can be written by others: chmod 600 {path}, after a look at what it holds")
+    return tuple(public_key(line, str(path)) for line in lines if line.strip())
+
+
 def canonical(fields: dict[str, Any]) -> bytes:
     """What is signed of the JSON object `fields`."""
     unsigned = {name: value for name, value in fields.items() if name != FIELD}
@@ -128,6 +227,6 @@ def check_signature(data: bytes, trusted: Collection[str]) -> str:
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.key)).verify(
             bytes.fromhex(signature.value), canonical(fields)
         )
-    except (InvalidSignature, ValueError):
+    except (InvalidSignature, ValueError, RecursionError):
         raise BadSignature("it was changed after it was signed") from None
     return signature.key

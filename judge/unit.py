@@ -7,8 +7,8 @@ crash at any point, what exists says what is still to be done.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from judge.assess import Assessment, assess
 from judge.items_file import items_path, pack_items, result_path
@@ -20,14 +20,21 @@ from judge.records import End, MetricRecord, PartRecord, Result
 from sandbox.events import Event, tell
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
-from tasks.dataset import load_dataset
-from tasks.kind import Observation
+from submissions.store import Store
+from tasks.dataset import Dataset, load_dataset
 from tasks.measurement import Measurement, Metric, Part
 from tasks.predictions import Cause
 
-__all__ = ["Bench", "Place", "Progress", "fault_end", "judge_version", "measure_unit", "observe_unit"]
+__all__ = ["Bench", "Place", "Progress", "fault_end", "judge_version", "measure_unit", "observe_unit", "remeasure"]
 
 MAX_PARTS = 2000  # of a result: all elements and a good many groups; what is beyond is in the items table
+
+
+class Measured(NamedTuple):
+    """What an attempt came to: the result, not yet signed, and its items table as stored; None where it has none."""
+
+    result: Result
+    items: bytes | None
 
 
 def measure_unit(unit: Unit, end: End, place: Place) -> Result:
@@ -36,20 +43,11 @@ def measure_unit(unit: Unit, end: End, place: Place) -> Result:
     Raises:
         JudgeFault: MEASURE, the observation does not fit the data set; STORE.
     """
-    key = unit.result_key(end)
-    if end.observation is None:
-        result = _result(unit, end, key, Assessment(end.verdict or Verdict.CRASHED, end.sentence), None)
-    else:
-        measurement = _measure(unit, read_observation(place.store, end.observation), place.data)
-        failures = measurement.items.failures()
-        on_gpu = end.origin.device == "cuda"
-        assessment = assess(
-            len(measurement.items), failures, unit.task.failed_share, on_gpu, _has_number(measurement.metrics)
-        )
-        packed = pack_items(measurement.items)
-        result = _result(unit, end, key, assessment, measurement)
-        result = result.model_copy(update={"items_sha256": hashlib.sha256(packed).hexdigest()})
-        place.store.put(items_path(unit.submission.id, unit.task.name, key), packed)
+    result, items = remeasure(unit, end, place.store, lambda: load_dataset(place.data / unit.task.dataset))
+    key = result.result_key
+    tell(Event.MEASURED, unit=unit.prefix, key=key, verdict=result.verdict)
+    if items is not None:
+        place.store.put(items_path(unit.submission.id, unit.task.name, key), items)
         tell(Event.ITEMS_STORED, unit=unit.prefix, key=key)
     if place.key is not None:
         result = place.key.sign(result)
@@ -60,10 +58,31 @@ def measure_unit(unit: Unit, end: End, place: Place) -> Result:
     return Result.read(place.store.get(path))  # another judge measured the same at the same time
 
 
-def _measure(unit: Unit, observation: Observation, data: Path) -> Measurement:
+def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]) -> Measured:
+    """What `end` comes to, from its observation and the labels. Writes nothing.
+
+    Args:
+        dataset: that of the task; asked only if there is an observation.
+
+    Raises:
+        JudgeFault: MEASURE, the observation does not fit the data set; STORE, it is gone or damaged.
+    """
+    key = unit.result_key(end)
+    if end.observation is None:
+        return Measured(_result(unit, end, key, Assessment(end.verdict or Verdict.CRASHED, end.sentence), None), None)
+    observation = read_observation(store, end.observation)
     with kind_at_fault(unit):
-        dataset = load_dataset(data / unit.task.dataset)
-        return unit.kind.measure(observation, dataset, unit.parameters, unit.measured_label_set)
+        measurement = unit.kind.measure(observation, dataset(), unit.parameters, unit.measured_label_set)
+    assessment = assess(
+        len(measurement.items),
+        measurement.items.failures(),
+        unit.task.failed_share,
+        end.origin.device == "cuda",
+        _has_number(measurement.metrics),
+    )
+    items = pack_items(measurement.items)
+    result = _result(unit, end, key, assessment, measurement)
+    return Measured(result.model_copy(update={"items_sha256": hashlib.sha256(items).hexdigest()}), items)
 
 
 def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement: Measurement | None) -> Result:
@@ -75,6 +94,7 @@ def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement:
         domain=unit.task.domain,
         observation_key=unit.observation_key,
         result_key=key,
+        round=unit.round,
         measured=utc_now(),
         verdict=assessment.verdict,
         sentence=assessment.sentence,

@@ -1,0 +1,213 @@
+"""Publishing: what may be shown, with the reasons against it, and then pages and manifest at once.
+
+In this order: the pages are written beside their places, the manifest gets its number in the store, and then pages,
+manifest and `index.html` are put in place. Whatever fails before leaves the pages that are there; a judge that dies
+after leaves a manifest whose pages are not yet there, which `judge verify` names and publishing again mends.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from judge.board import Leaderboard
+from judge.config import JudgeSettings
+from judge.evaluate import current_results
+from judge.items_file import result_path
+from judge.manifest import (
+    FILE,
+    Manifest,
+    PublishedScores,
+    Stored,
+    append,
+    manifest_path,
+    read_chain,
+    sha256,
+)
+from judge.provenance import judge_commit, judge_version
+from judge.public import SCORE_DIGITS, public_sets, rounded
+from judge.records import Result
+from judge.selftest import last_selftest, unproven
+from judge.signing import BadSignature, SigningKey, check_signature
+from judge.site import site_files, staged
+from judge.stored_board import read_board
+from sandbox.events import Event, tell
+from sandbox.verdict import FaultCause, JudgeFault
+from scoring import Term
+from submissions.store import Store, StoreError, open_store
+from tasks.suite import Suite
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What would be published.
+
+    Args:
+        files: content by path in the site, without the manifest.
+        results: sha256 of the stored bytes of every result that is shown, by key in the store.
+        selftests: sha256 of the stored records of those that decide about these.
+        refusals: why it may not be published, a line each.
+        problems: what could not be added up, a line each, for the maintainer.
+    """
+
+    board: Leaderboard
+    files: Mapping[str, bytes]
+    results: Mapping[str, str]
+    selftests: tuple[str, ...]
+    refusals: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now: datetime) -> Proposal:
+    """What is to be published of the store, and what stands against it. Writes nothing.
+
+    Args:
+        trusted: public keys.
+        now: that the age of a selftest is counted to.
+
+    Raises:
+        DatasetError: one line that names file and field.
+        StoreError: the store does not answer.
+    """
+    store = open_store(settings.store)
+    said: list[str] = []
+    board = read_board(store, suite, said.append, current_results(settings, suite), trusted)
+    shown = shown_results(board)
+    stored = {result_path(r.submission, r.task, r.result_key): r for r in shown}
+    content = {key: _as_read(store, key, result) for key, result in stored.items()}
+    refusals = [line for line in said if line not in board.problems]  # records that cannot be read: a row is missing
+    refusals += [str(broken) for broken in read_chain(store, trusted).broken]
+    refusals += _unsigned(stored, content, trusted)
+    refusals += unproven(store, shown, settings.selftest_max_age_days, now, settings.allow_process)
+    selftests = _selftests(store, shown)
+    datasets = {task.dataset for task in suite.tasks} | {result.provenance.dataset for result in shown}
+    refusals += _unsigned_selftests(selftests, trusted)
+    return Proposal(
+        board=board,
+        files=site_files(store, board, public_sets(settings.data, datasets, now.date())),
+        results={key: sha256(data) for key, data in sorted(content.items())},
+        selftests=tuple(sorted(map(sha256, selftests.values()))),
+        refusals=tuple(dict.fromkeys(refusals)),
+        problems=board.problems,
+    )
+
+
+def publish_site(store: Store, proposal: Proposal, folder: Path, key: SigningKey, now: datetime) -> Stored:
+    """The manifest of what now lies in `folder`.
+
+    Raises:
+        JudgeFault: DISK, the pages cannot be written; STORE.
+    """
+
+    def make(n: int, previous: str) -> Manifest:
+        return manifest_of(proposal, n, previous, now)
+
+    try:
+        with staged(proposal.files, folder) as site:
+            stored = append(store, key, make)
+            site.add(FILE, stored.data)
+            site.show()
+    except OSError as error:
+        raise JudgeFault(
+            FaultCause.DISK, f"{folder} cannot be written ({error.strerror}): mend it, or set publish_dir"
+        ) from error
+    tell(Event.PUBLISHED, key=manifest_path(stored.manifest.n), count=len(proposal.files))
+    return stored
+
+
+def manifest_of(proposal: Proposal, n: int, previous: str, now: datetime) -> Manifest:
+    """The manifest of `proposal`, not yet signed."""
+    return Manifest(
+        n=n,
+        suite=proposal.board.suite.name,
+        release=proposal.board.release.name,
+        published=now,
+        judge_version=judge_version(),
+        judge_commit=judge_commit(),
+        files={name: sha256(content) for name, content in sorted(proposal.files.items())},
+        results=dict(proposal.results),
+        scores=published_scores(proposal.board),
+        selftests=proposal.selftests,
+        previous=previous,
+    )
+
+
+def published_scores(board: Leaderboard) -> dict[str, PublishedScores]:
+    """The scores of every submission on the board, cut as on the pages: in more digits answers could be hidden."""
+    return {
+        row.submission.id: PublishedScores(
+            force_field=_score(row.scores.force_field),
+            property_error=_score(row.scores.property_error),
+            efficiency=_score(row.scores.efficiency),
+            instability=_score(row.scores.stability),
+            rank=row.rank,
+        )
+        for row in sorted(board.rows, key=lambda row: row.submission.id)
+    }
+
+
+def _score(term: Term) -> float | None:
+    """JSON has no infinity: a score that is none is absent."""
+    return rounded(term.value, SCORE_DIGITS) if term.value is not None and abs(term.value) < float("inf") else None
+
+
+def shown_results(board: Leaderboard) -> list[Result]:
+    """All results that the board shows."""
+    return [line.result for row in board.rows for line in row.tasks if line.result is not None]
+
+
+def _as_read(store: Store, key: str, result: Result) -> bytes:
+    """The stored bytes of a result that the board was made of.
+
+    Raises:
+        StoreError: something else is there now, or nothing.
+    """
+    with suppress(KeyError, ValidationError):
+        data = store.get(key)
+        if Result.read(data) == result:
+            return data
+    raise StoreError(f"store: {key} was changed meanwhile, or lies under another name: see judge verify --all")
+
+
+def _unsigned(stored: Mapping[str, Result], content: Mapping[str, bytes], trusted: Collection[str]) -> list[str]:
+    """A line for each submission and reason for which its results' signatures do not count."""
+    tasks: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for key, result in stored.items():
+        try:
+            check_signature(content[key], trusted)
+        except BadSignature as error:
+            tasks[result.submission, str(error)].append(result.task)
+    lines = []
+    for (submission, why), names in tasks.items():
+        mend = "" if "judge keys" in why else f"; judge it anew: judge rejudge {submission}"
+        lines.append(f"{submission}: {', '.join(names)}: {why}{mend}")
+    return lines
+
+
+def _selftests(store: Store, results: Iterable[Result]) -> dict[str, bytes]:
+    """The stored records of the selftests that decide about `results`, by key: those that they name, and the newest of
+    each host and engine.
+    """
+    origins = [result.provenance.origin for result in results]
+    newest = [
+        last_selftest(store, host, engine) for host, engine in sorted({(o.host, o.engine) for o in origins if o.engine})
+    ]
+    keys = {origin.selftest for origin in origins if origin.selftest} | {key for key, _ in filter(None, newest)}
+    return {key: store.get(key) for key in sorted(keys) if store.exists(key)}
+
+
+def _unsigned_selftests(selftests: Mapping[str, bytes], trusted: Collection[str]) -> list[str]:
+    """A line for each selftest that nobody trusted has signed as it is: it proves nothing."""
+    lines = []
+    for key, data in selftests.items():
+        try:
+            check_signature(data, trusted)
+        except BadSignature as error:
+            lines.append(f"{key}: {error}; or run judge selftest again")
+    return lines
