@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 
 from pydantic import Field, ValidationError, field_validator
@@ -81,9 +80,9 @@ def load_settings() -> JudgeSettings:
     """
     try:
         return JudgeSettings()
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{SETTINGS_FILE}: {error}") from None
     except ValidationError as error:
         complaint = one_line(error).replace("no such field", "no such setting")
         variable = "LAMBENCH_" + complaint.partition(":")[0].upper().replace(".", "__")
         raise ConfigError(f"{SETTINGS_FILE} or {variable}: {complaint}") from None
+    except (ValueError, RecursionError) as error:  # of TOML, UTF-8, and Python's limits on digits and depth
+        raise ConfigError(f"{SETTINGS_FILE}: {error}") from None

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from judge.observation_file import pack, unpack
 from tasks.measurement import Items
+from tasks.predictions import Cause
 
 _TEXT = ("id", "group", "cluster")
 _COLUMN = "column."
@@ -30,15 +31,24 @@ def unpack_items(data: bytes) -> Items:
         ValueError: these are other bytes.
     """
     arrays, text = unpack(data)
+    for name in _TEXT:
+        if not isinstance(text, dict) or not _is_texts(text.get(name)):
+            raise ValueError(f"the items table has no column {name}")
+    cause = arrays.get("cause", np.zeros((), np.int8))
+    if cause.ndim != 1 or cause.dtype.kind != "i" or not np.isin(cause, list(Cause)).all():
+        raise ValueError("the items table has no proper causes")
     columns = {
         name.removeprefix(_COLUMN): array.astype(np.float64)
         for name, array in arrays.items()
         if name.startswith(_COLUMN)
     }
-    try:
-        return Items(text["id"], text["group"], text["cluster"], arrays["cause"].astype(np.int8), columns)
-    except KeyError as missing:
-        raise ValueError(f"the items table has no {missing}") from None
+    if any(column.ndim != 1 for column in columns.values()):
+        raise ValueError("the items table has a column that is none")
+    return Items(text["id"], text["group"], text["cluster"], cause.astype(np.int8), columns)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def items_path(submission: str, task: str, result_key: str) -> str:

@@ -36,7 +36,7 @@ def unpack(data: bytes) -> tuple[dict[str, NDArray[Any]], Any]:
         size = int.from_bytes(data[:8], "little")
         text = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["json"])
         return load(data), text
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError("not a file that the judge wrote") from error
 
 
@@ -67,7 +67,10 @@ def read_observation(store: Store, digest: str) -> Observation:
         raise StoreError(f"store: {key} is gone: restore it, or delete the attempt that names it") from None
     if hashlib.sha256(data).hexdigest() != digest:
         raise StoreError(f"store: {key} is damaged: restore it, or delete it and the attempt that names it")
-    arrays, notes = unpack(data)
+    try:
+        arrays, notes = unpack(data)
+    except ValueError:
+        raise StoreError(f"store: {key} is no observation: delete it and the attempt that names it") from None
     return Observation(arrays, notes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import PurePosixPath
@@ -14,6 +14,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from judge import page_scores, present
 from judge.board import Leaderboard, Row
 from judge.page_scores import LABELS, score_of
+from judge.public import LEAST_ITEMS, public_board
 from judge.uncertainty import N_RESAMPLES
 from scoring import Term
 from tasks.suite import Task
@@ -154,8 +155,16 @@ def _task_summaries(board: Leaderboard) -> tuple[TaskSummary, ...]:
     )
 
 
-def render(board: Leaderboard) -> dict[str, bytes]:
-    """Every file of the site by its path in it; assets carry the hash of their content in their name."""
+def render(
+    leaderboard: Leaderboard, public_sets: Collection[str] = (), logs: Mapping[str, str] | None = None
+) -> dict[str, bytes]:
+    """Every file of the site by its path in it; assets carry the hash of their content in their name.
+
+    Args:
+        public_sets: names of the data sets that are public; of what was judged on any other, less is shown.
+        logs: by submission, what its container said in the preflight.
+    """
+    board = public_board(leaderboard, public_sets)  # whatever follows knows nothing else
     contents = {name: _template(name).encode() for name in ASSETS}
     assets = {name: _hashed(name, content) for name, content in contents.items()}
     environment = _environment()
@@ -176,6 +185,9 @@ def render(board: Leaderboard) -> dict[str, bytes]:
             why=page_scores.why(board, row, keys),
             why_as_published=page_scores.why(board, row, keys, as_published=True),
             published_words=page_scores.published_words(board.published),
+            public_sets=public_sets,
+            least_items=LEAST_ITEMS,
+            log=(logs or {}).get(row.submission.id, ""),
         )
         files[row.page] = text.encode()
     index = environment.get_template("index.html").render(

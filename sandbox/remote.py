@@ -8,6 +8,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+from ase.data import chemical_symbols
 
 from sandbox.guard import MAX_HELLO_BYTES, Expected, Guard, check, expected_result, read_failures
 from sandbox.guest.wire import FRAME_FIELDS, PROTOCOL, Channel, WireError, pack_header
@@ -152,7 +153,12 @@ def read_hello(said: dict[str, str]) -> Hello:
         budget = int(said.get("max_atoms_per_batch", "0"))
     except (ValueError, RecursionError):
         raise WireError("the hello is malformed") from None
-    if not isinstance(versions, dict) or len(versions) > 64 or budget < 0 or len(elements) > 118:
+    if not isinstance(versions, dict) or len(versions) > 64 or budget < 0:
+        raise WireError("the hello is malformed")
+    # A list, nested as deep as its reader allows, could not be written as text any more.
+    if not all(isinstance(version, str) for version in versions.values()):
+        raise WireError("the hello is malformed")
+    if len(elements) > len(chemical_symbols) or not all(0 < z < len(chemical_symbols) for z in elements):
         raise WireError("the hello is malformed")
     stated = said.get("properties", "").split(",")
     properties: Properties = tuple(p for p in ALL_PROPERTIES if p in stated)
@@ -165,7 +171,7 @@ def read_hello(said: dict[str, str]) -> Hello:
         max_atoms_per_batch=budget,
         elements=elements or None,
         device=_clean(said.get("device", ""), 100),
-        versions={_clean(str(k), 64): _clean(str(v), 64) for k, v in versions.items()},
+        versions={_clean(name, 64): _clean(version, 64) for name, version in versions.items()},
     )
 
 

@@ -21,6 +21,7 @@ from sandbox.gpu import hold_gpu, require_gpus
 from sandbox.verdict import JudgeFault, SubmissionFault
 from submissions.card_file import CardError, card_from_reference, first_complaint, read_card
 from submissions.preflight import Preflight, run_preflight
+from submissions.preflight_log import store_log
 from submissions.progress import Reporter
 from submissions.records import ImageRecord, ModelCard, PreflightReport, Submission, submission_id, utc_now
 from submissions.settings import Settings
@@ -56,7 +57,7 @@ def submit(
     settings = Settings()
     model_card = _card(console, card, image)
     reference = _reference(image, python, calculator)
-    sandbox = open_driver(driver or settings.driver, settings.run_dir)
+    sandbox = open_driver(driver or settings.driver, settings.run_dir, settings.runtime)
     resolved = sandbox.resolve(reference)
     opened = None if check_only else open_store(store or settings.store)
     known = _earlier(opened, resolved) if opened else None
@@ -75,7 +76,7 @@ def submit(
     if report is None:
         _refuse(console, image, preflight, as_json)
     else:
-        _accept(console, opened, _submission(author, model_card, resolved, report), as_json)
+        _accept(console, opened, _submission(author, model_card, resolved, report), preflight.outcome.private, as_json)
 
 
 def _card(console: Console, path: Path | None, reference: str) -> ModelCard:
@@ -131,8 +132,9 @@ def _indent(text: str) -> str:
     return "\n".join(f"  │ {line}" for line in printable.splitlines()[-40:])
 
 
-def _accept(console: Console, store: Store | None, submission: Submission, as_json: bool) -> None:
+def _accept(console: Console, store: Store | None, submission: Submission, said: str, as_json: bool) -> None:
     if store:
+        store_log(store, submission.id, said)  # first: a submission that is there is whole
         key = f"submissions/{submission.id}/submission.json"
         store.put_if_absent(key, submission.model_dump_json(indent=1).encode())
     if as_json:

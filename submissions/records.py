@@ -50,7 +50,10 @@ class Record(BaseModel):
                 fields = upgrade(fields)
             except (KeyError, TypeError, AttributeError):
                 break  # not what a record of that version looks like: validation names the field
-        return cls.model_validate_json(json.dumps(fields))
+        try:
+            return cls.model_validate_json(json.dumps(fields))
+        except RecursionError:  # nested deeper than the writer goes, though the reader did
+            return cls.model_validate_json(data)
 
     @classmethod
     def _upgrade_of(cls, fields: Fields) -> Callable[[Fields], Fields] | None:

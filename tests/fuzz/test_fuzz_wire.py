@@ -1,0 +1,265 @@
+"""Whatever comes over the wire is an answer of exactly the expected shapes or a breach of the protocol, and no hang.
+
+Every input goes through a real socket. `make test` runs a share, the same each time; `make soak` the whole.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import socket
+import struct
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
+from random import Random
+
+import numpy as np
+import pytest
+from ase.build import bulk, molecule
+
+from sandbox.guard import MAX_FAILURES, MAX_HEADER_BYTES, Guard, expected_result, read_failures
+from sandbox.guest.wire import Channel, WireError, pack_header
+from sandbox.remote import Hello, RemoteCalculator, StartupError
+from tasks.frames import Frames
+from tasks.predictions import ALL_PROPERTIES, Cause
+from tests.fuzz.mutations import COUNTS, NUMBERS, fuzz, mangled, mangled_json
+
+FRAMES = Frames.from_atoms([bulk("Cu"), molecule("H2O")])
+EXPECTED = expected_result(2, 4, ALL_PROPERTIES)
+HELLO = {
+    "op": "hello", "protocol": "1", "calculator": "m:f (EMT)", "properties": "energy,forces,stress", "batch": "false",
+    "max_atoms_per_batch": "0", "elements": "1,8,29", "device": "cpu", "versions": '{"python": "3.11", "ase": "3.26"}',
+}  # fmt: skip
+FAILED = {"op": "failed", "protocol": "1", "class": "ValueError", "text": "no weights", "cause": "1"}
+SPECIAL = (np.nan, np.inf, -np.inf, 1e15, 1e308, 5e-324, -0.0)
+CONSTANT_BYTES = 16 * 2**20  # a header's JSON as objects, the channel's buffer
+PATIENCE_S = 20.0
+
+SIZES = pytest.mark.parametrize(
+    ("share", "soak"),
+    [pytest.param(0.02, False, id="share"), pytest.param(1.0, True, marks=pytest.mark.soak, id="whole")],
+)
+
+
+def arrays_of(random: Random, number: int) -> tuple[list[tuple[str, np.ndarray]], dict[str, str]]:
+    """An answer that may well be good: some numbers that are none, some frames that failed."""
+    energy, forces = np.array([-1.5, 2.5]), np.full((4, 3), 0.25)
+    stress, status = np.zeros((2, 6)), np.zeros(2, np.int64)
+    said = {"op": "result"}
+    for array in (energy, forces.reshape(-1), stress.reshape(-1)):
+        if random.random() < 0.2:
+            array[random.randrange(array.size)] = random.choice(SPECIAL)
+        if random.random() < 0.05:
+            array[:] = np.frombuffer(random.randbytes(array.nbytes))
+    if random.random() < 0.3:
+        status[random.randrange(2)] = random.choice((1, 1, 1, 2, -1, 2**62))
+        stated = [[random.choice((1, 1, 2, 3, 4, 5)), "ValueError", "too far"]]
+        said["failures"] = mangled_json(random, stated).decode("utf-8", "replace")
+    id_ = number if random.random() < 0.9 else random.getrandbits(62)
+    arrays = [("id", np.array([id_])), ("energy", energy), ("forces", forces), ("stress", stress), ("status", status)]
+    if random.random() < 0.05:
+        random.shuffle(arrays)
+    return arrays, said
+
+
+def message(random: Random, number: int = 7) -> bytes:
+    """A message to answer with: good, with another header, or broken somewhere; sometimes any bytes."""
+    if random.random() < 0.05:
+        return random.randbytes(random.randrange(200))
+    arrays, said = arrays_of(random, number)
+    packed, data = pack_header(arrays, said), b"".join(array.tobytes() for _, array in arrays)
+    pick = random.random()
+    if pick < 0.4:
+        header = mangled_json(random, json.loads(packed[16:]))
+        packed = struct.pack("<QQ", 8 + len(header) + len(data), len(header)) + header
+    whole = packed + data
+    if pick > 0.7:
+        return whole
+    if pick > 0.6:
+        where = random.choice((0, 8))
+        return whole[:where] + struct.pack("<Q", random.choice(NUMBERS)) + whole[where + 8 :]
+    return mangled(random, whole) if pick > 0.2 else whole
+
+
+def answered(data: bytes) -> socket.socket:
+    """Our end of a connection on which `data` was sent, as far as anybody took it, and which then closed."""
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    with theirs, suppress(BlockingIOError):
+        theirs.send(data)
+    return ours
+
+
+@SIZES
+def test_the_guard_takes_exactly_what_was_asked_for(share: float, soak: bool) -> None:
+    taken = 0
+    told: set[str] = set()
+
+    def one(random: Random) -> None:
+        nonlocal taken
+        ours = answered(message(random))
+        try:
+            answer = Guard(Channel(ours)).receive(EXPECTED, "result", time.monotonic() + PATIENCE_S)
+            failures = read_failures(answer.metadata, answer.arrays["status"])
+        except WireError as error:
+            told.add(str(error))
+            return
+        finally:
+            ours.close()
+        assert {(n, a.dtype, a.shape) for n, a in answer.arrays.items()} == set(EXPECTED.arrays)
+        assert len(failures) <= MAX_FAILURES
+        taken += 1
+
+    n = int(500_000 * share)
+    fuzz("answers", n, one, soak=soak)
+    assert len(told) < 40  # a closed list: whatever is sent, nothing of it is told
+    assert 0.1 * n < taken < 0.9 * n  # neither is all refused, nor all good
+
+
+@SIZES
+def test_a_greeting_is_a_hello_or_a_breach(share: float, soak: bool) -> None:
+    seen = {Hello: 0, StartupError: 0, WireError: 0}
+    longest = [0, 0]
+
+    def one(random: Random) -> None:
+        said = dict(HELLO if random.random() < 0.8 else FAILED)
+        if random.random() < 0.5:
+            field = random.choice(list(said))
+            good = json.loads(said[field]) if field == "versions" else said[field]
+            said[field] = mangled_json(random, good).decode("utf-8", "replace")
+            if field in ("max_atoms_per_batch", "elements"):
+                said[field] = said[field].strip('"')
+        packed = pack_header([], said)
+        if random.random() < 0.3:
+            header = mangled_json(random, json.loads(packed[16:]))
+            packed = struct.pack("<QQ", 8 + len(header), len(header)) + header
+        ours = answered(mangled(random, packed) if random.random() < 0.2 else packed)
+        remote = RemoteCalculator(Channel(ours), 1.0, time.monotonic() + PATIENCE_S, 1000)
+        try:
+            hello = remote.greet(time.monotonic() + PATIENCE_S)
+        except StartupError as error:
+            longest[0] = max(longest[0], len(error.kind))
+            longest[1] = max(longest[1], len(error.text))
+            seen[StartupError] += 1
+        except WireError:
+            seen[WireError] += 1
+        else:
+            check_hello(hello, remote)
+            seen[Hello] += 1
+        finally:
+            ours.close()
+
+    fuzz("greetings", int(200_000 * share), one, soak=soak)
+    assert all(seen.values()), seen
+    assert longest[0] <= 128
+    assert longest[1] <= 2048
+
+
+def check_hello(hello: Hello, remote: RemoteCalculator) -> None:
+    assert "energy" in hello.properties
+    assert 0 < remote.max_atoms_per_batch <= 1000
+    assert all(1 <= z <= 118 for z in hello.elements or ())
+    words = [hello.calculator, hello.device, *hello.versions, *hello.versions.values()]
+    assert all(word.isprintable() and len(word) <= 200 for word in words)
+
+
+class Peer:
+    """The other end, in a thread: reads one question, and answers with what `answer` makes of its id."""
+
+    def __init__(self, answer: Callable[[int], bytes]) -> None:
+        self.ours, self._theirs = socket.socketpair()
+        self._answer = answer
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        with self._theirs, self._theirs.makefile("rb") as stream:
+            (length,) = struct.unpack("<Q", stream.read(8))
+            question = stream.read(length)
+            with suppress(OSError):  # it was refused before all of it was taken
+                self._theirs.sendall(self._answer(struct.unpack("<q", question[-8:])[0]))
+
+    def close(self) -> None:
+        self.ours.close()
+        self._thread.join()
+
+
+@SIZES
+def test_predictions_are_whole_or_the_session_ends(share: float, soak: bool) -> None:
+    taken = 0
+
+    def one(random: Random) -> None:
+        nonlocal taken
+        peer = Peer(lambda number: message(random, number))
+        remote = RemoteCalculator(Channel(peer.ours), PATIENCE_S, time.monotonic() + PATIENCE_S, 1000)
+        try:
+            answer = remote.compute(FRAMES, ALL_PROPERTIES)
+        except WireError:
+            return
+        finally:
+            peer.close()
+        assert answer.energy.shape == (2,)
+        assert answer.forces is not None
+        assert answer.forces.shape == (4, 3)
+        assert answer.stress is not None
+        assert answer.stress.shape == (2, 6)
+        assert all(Cause(int(code)) in set(Cause) for code in answer.failure)
+        assert np.isfinite(answer.energy[answer.ok]).all()
+        assert np.isfinite(answer.forces[answer.ok[FRAMES.frame_index]]).all()
+        assert np.isnan(answer.energy[~answer.ok]).all()
+        taken += 1
+
+    n = int(50_000 * share)
+    fuzz("predictions", n, one, soak=soak)
+    assert 0.1 * n < taken < 0.9 * n
+
+
+@SIZES
+def test_no_message_takes_memory_beyond_what_was_asked_for(share: float, soak: bool) -> None:
+    def one(random: Random) -> None:
+        n, total = random.choice(((2, 4), (50, 2000)))
+        expected = expected_result(n, total, ALL_PROPERTIES)
+        data = message(random)
+        if random.random() < 0.7:  # a length that may be believed, and a header as large as it may be
+            length = random.choice((expected.nbytes, expected.nbytes + MAX_HEADER_BYTES, 2**30, 2**47, 8, 9))
+            filler = random.choice((b"[", b'{"a":', b'"\\u0000', b"9", b"{},", b"\0"))
+            header = (filler * MAX_HEADER_BYTES)[: random.choice((length, MAX_HEADER_BYTES, 1000)) % 150_000]
+            data = struct.pack("<QQ", length, len(header)) + header
+        ours = answered(data)
+        gc.collect(0)
+        tracemalloc.start()
+        try:
+            Guard(Channel(ours)).receive(expected, "result", time.monotonic() + PATIENCE_S)
+        except WireError:
+            pass
+        finally:
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            ours.close()
+        assert peak < expected.nbytes + MAX_HEADER_BYTES + CONSTANT_BYTES
+
+    fuzz("memory", int(20_000 * share), one, soak=soak)
+
+
+@pytest.mark.parametrize("begun", [b"", b"\x40", struct.pack("<Q", 64), struct.pack("<QQ", 64, 32) + b"{"])
+def test_what_stays_open_and_says_nothing_ends_at_its_deadline(begun: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        theirs.sendall(begun)
+        begin = time.monotonic()
+        with pytest.raises(WireError):
+            Guard(Channel(ours)).receive(EXPECTED, "result", begin + 0.1)
+        assert time.monotonic() - begin < PATIENCE_S
+    ours.close()
+    COUNTS["silence"] += 1
+
+
+def test_no_descriptor_is_left_open_by_what_was_refused() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for k in range(50):
+        answered(message(Random(k))).close()
+    assert len(os.listdir("/proc/self/fd")) == before
