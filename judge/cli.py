@@ -11,6 +11,7 @@ import json
 import signal
 import sys
 from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 from typing import Annotated, Literal
 
@@ -19,6 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from judge.author_cli import show_to_author
 from judge.config import ConfigError, JudgeSettings, UsageError, load_settings
 from judge.data_cli import app as data_app
 from judge.doctor import examine
@@ -26,13 +28,21 @@ from judge.estimate import HOUR_S
 from judge.evaluate import evaluate, in_words
 from judge.event_log import events_to
 from judge.explain_cli import explain_command
+from judge.gc_cli import gc_command
+from judge.keys_cli import app as keys_app
 from judge.plan_cli import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus, plan_command
 from judge.records import Result
+from judge.rejudge_cli import rejudge_command
 from judge.results import load_held, load_results, read_submissions
 from judge.score_cli import app as score_app
+from judge.selftest_cli import selftest_command
+from judge.signing import trusted_keys
 from judge.site_cli import app as site_app
+from judge.standing import read_standing, read_standings
+from judge.standing_cli import disqualify_command, reinstate_command, withdraw_command
 from judge.store_cli import app as store_app
 from judge.survey import Request, choose_submissions
+from judge.verify_cli import verify_command
 from sandbox.drivers import open_driver
 from sandbox.verdict import JudgeFault
 from scoring import ScoringError
@@ -53,12 +63,20 @@ app = typer.Typer(
     "wrong usage, a broken setting, suite or data set, or a missing one; 3 this machine is at fault; 130 stopped.",
 )
 app.add_typer(data_app, name="data", help="Data sets: import, list, verify.")
+app.add_typer(keys_app, name="keys", help="The key that this judge signs with, and those whose signatures count.")
 app.add_typer(score_app, name="score", help="Scores: of what was judged, of published tables.")
-app.add_typer(site_app, name="site", help="The leaderboard's pages: build, serve.")
+app.add_typer(site_app, name="site", help="The leaderboard's pages: build, publish, serve.")
 app.add_typer(store_app, name="store", help="The store: its digest.")
 
 app.command("plan")(plan_command)
 app.command("explain")(explain_command)
+app.command("verify")(verify_command)
+app.command("selftest")(selftest_command)
+app.command("gc")(gc_command)
+app.command("rejudge")(rejudge_command)
+app.command("withdraw")(withdraw_command)
+app.command("disqualify")(disqualify_command)
+app.command("reinstate")(reinstate_command)
 
 
 @app.callback()
@@ -103,8 +121,7 @@ def evaluate_command(
     console = Console(stderr=as_json)
     settings = load_settings()
     try:
-        with events_to(settings.log):
-            summary = evaluate(settings, request, Reporter(console, "judging"))
+        summary = evaluate(settings, request, Reporter(console, "judging"))
     except KeyboardInterrupt:
         again = " ".join(argument for argument in sys.argv[1:])
         print(f"\nStopped. What was finished is kept. To go on: judge {again}", file=sys.stderr)
@@ -121,10 +138,13 @@ def evaluate_command(
 @app.command("list")
 def list_command(as_json: Json = False) -> None:
     """The submissions, and how far each is judged."""
-    store = open_store(load_settings().store)
+    settings = load_settings()
+    store = open_store(settings.store)
     submissions = read_submissions(store)
     ids = [submission.id for submission in submissions]
-    results = load_results(store, ids, of_all_suites=True)
+    trusted = trusted_keys(settings)
+    standings = read_standings(store, ids, trusted)
+    results = load_results(store, ids, of_all_suites=True, trusted=trusted)
     held = load_held(store, ids)
     rows = []
     for submission in submissions:
@@ -138,13 +158,14 @@ def list_command(as_json: Json = False) -> None:
                 "results": len(own),
                 "ok": sum(result.verdict == "OK" for result in own),
                 "held": sum(unit.submission == submission.id for unit in held),
+                "standing": standings[submission.id].in_words,
             }
         )
     if as_json:
         print(json.dumps(rows, indent=1))
         return
     if not rows:
-        print(f"No submission in {load_settings().store} yet: lambench-submit IMAGE")
+        print(f"No submission in {settings.store} yet: lambench-submit IMAGE")
         return
     table = plain_table(*rows[0], numbers=("results", "ok", "held"))
     for row in rows:
@@ -158,18 +179,27 @@ def show_command(
     task: Annotated[
         str | None, typer.Option(help="this task alone, with what failures cost and errors by part")
     ] = None,
+    author: Annotated[bool, typer.Option("--author", help="exactly what its author may see")] = False,
     as_json: Json = False,
 ) -> None:
     """One submission: what it is, its verdicts, its metrics, and what is held."""
-    store = open_store(load_settings().store)
+    settings = load_settings()
+    store = open_store(settings.store)
     submission = choose_submissions(read_submissions(store), [id])[0]
-    results = [r for r in load_results(store, [submission.id], of_all_suites=True) if task in (None, r.task)]
+    if author:
+        show_to_author(settings, store, submission, task, as_json)
+        return
+    trusted = trusted_keys(settings)
+    standing = read_standing(store, submission.id, trusted)
+    counting = load_results(store, [submission.id], of_all_suites=True, trusted=trusted)
+    results = [result for result in counting if task in (None, result.task)]
     held = [unit for unit in load_held(store, [submission.id]) if task in (None, unit.task)]
     if task and not results and not held:
         raise UsageError(f"{submission.id} has no result at {task!r}: see what it has with judge show {submission.id}")
     if as_json:
         said = {
             "submission": submission.model_dump(mode="json"),
+            "standing": standing.in_words,
             "results": [result.model_dump(mode="json") for result in results],
             "held": [{"task": unit.task, **unit.end.model_dump(mode="json")} for unit in held],
         }
@@ -179,6 +209,8 @@ def show_command(
     card = submission.card
     console.print(f"[bold]{escape(card.name)}[/] {escape(card.version)}  {submission.id}")
     console.print(escape(f"{submission.image.reference} ({submission.image.id[:19]}…)"), soft_wrap=True)
+    if standing.out:
+        console.print(escape(standing.in_words[:1].upper() + standing.in_words[1:]), soft_wrap=True)
     console.print(_results_table(results) if results else "Not judged yet: judge evaluate " + submission.id)
     for result in results if task else ():
         show_closely(result, console)
@@ -244,12 +276,20 @@ def reap_command(
 ) -> None:
     """Removes the containers that dead judges left behind. `judge evaluate` does so by itself."""
     settings: JudgeSettings = load_settings()
-    removed = open_driver(driver or settings.driver, settings.run_dir).reap()
+    removed = open_driver(driver or settings.driver, settings.run_dir, settings.runtime).reap()
     print(f"Removed {removed}." if removed else "Nothing was left behind.")
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
+
+
+def _event_log() -> AbstractContextManager[None]:
+    """Writes down what happens meanwhile. Settings that are broken are told by the command that needs them."""
+    try:
+        return events_to(load_settings().log)
+    except ConfigError:
+        return nullcontext()
 
 
 def main() -> None:
@@ -258,7 +298,8 @@ def main() -> None:
     debug = "--debug" in sys.argv
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     try:
-        app()
+        with _event_log():
+            app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:  # the very top: a person reads one line

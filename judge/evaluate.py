@@ -7,6 +7,7 @@ finished, and what is left is told, which is no fault.
 
 from __future__ import annotations
 
+import platform
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +27,9 @@ from judge.plan import Circumstances, Step, make_plan
 from judge.report import Did, UnitReport
 from judge.results import read_submissions
 from judge.runner import Runner
-from judge.signing import own_key
+from judge.selftest import last_selftest
+from judge.signing import own_key, safe_key_file, trusted_keys
+from judge.standing import Rounds, read_standings, rounds_that_count
 from judge.survey import Request as Request
 from judge.survey import Survey, make_units, survey
 from judge.testset import read_testset
@@ -87,20 +90,26 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         return hardware_class(settings.limits.cpus, gpu.name if gpu else None)
 
     def open_sandbox() -> Driver:
-        return open_driver(found.driver, settings.run_dir)
+        return open_driver(found.driver, settings.run_dir, settings.runtime)
 
     store = found.store
+
+    def last_selftest_of(driver: Driver) -> str:
+        found = last_selftest(store, platform.node(), driver.engine) if driver.engine else None
+        return found[0] if found else ""
+
     machine = Machine(
         open_sandbox=open_sandbox,
         hardware=hardware,
         gpus=found.gpus,
         say=reporter.say,
+        selftest=last_selftest_of,
         disks=disks(settings),
         min_free_bytes=settings.min_free_bytes,
         engine_wait_s=settings.engine_wait_s,
     )
     runner = Runner(
-        place=Place(store, settings.data, own_key(settings.key_file, reporter.say)),
+        place=Place(store, settings.data, own_key(safe_key_file(settings), reporter.say)),
         machine=machine,
         reporter=reporter,
         beat_s=settings.beat_s,
@@ -109,6 +118,7 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         observe_only=request.observe_only,
         budget=None if request.budget_s is None else Budget(request.budget_s, costs),
         suite_option=suite_option(request),
+        command="judge evaluate" if request.rounds is None else "judge rejudge",
     )
     tell(Event.RUN_BEGUN, count=len(found.plan))
     with reporter:
@@ -144,15 +154,19 @@ def _left_s(found: Survey, reports: Sequence[UnitReport]) -> float | None:
     return None if not left or total.unknown else total.seconds
 
 
-def current_results(settings: JudgeSettings, suite: Suite) -> frozenset[str]:
+def current_results(settings: JudgeSettings, suite: Suite, rounds: Rounds | None = None) -> frozenset[str]:
     """Keys of the results in the store that fit the present data sets, versions and limits.
 
     For `load_results`: without it the newest counts, which after a label was changed and changed back is not the one.
     Timings fit whichever machine they were taken on; of those on several, the newest counts. Tasks whose data sets are
     missing have none.
 
+    Args:
+        rounds: in place of those that count.
+
     Raises:
         DatasetError: one line that names file and field.
+        StoreError: a record cannot be read, or nobody trusted signed an event; one line that names it.
     """
     store = open_store(settings.store)
     tasks = [task for task in suite.tasks if is_there(settings.data, task.dataset)]
@@ -160,10 +174,12 @@ def current_results(settings: JudgeSettings, suite: Suite) -> frozenset[str]:
     submissions = read_submissions(store)
     histories = read_histories(store, [submission.id for submission in submissions])
     guest, this = guest_version(), hardware_class(settings.limits.cpus, None)
-    units = make_units(submissions, tasks, testsets, Circumstances(guest, settings.limits, this))
+    if rounds is None:
+        rounds = rounds_that_count(read_standings(store, [s.id for s in submissions], trusted_keys(settings)))
+    units = make_units(submissions, tasks, testsets, Circumstances(guest, settings.limits, this), rounds)
     timings = [task for task in tasks if task.kind in TIMING_KINDS]
     for machine in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {this}):
-        units += make_units(submissions, timings, testsets, Circumstances(guest, settings.limits, machine))
+        units += make_units(submissions, timings, testsets, Circumstances(guest, settings.limits, machine), rounds)
     plan = make_plan(units, histories, frozenset(store.list("results/")).__contains__)
     return frozenset(
         result_path(unit.submission.id, unit.task.name, unit.result_key(history.end))

@@ -3,46 +3,50 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from sandbox.events import LOGGER, JsonLines
-from sandbox.verdict import FaultCause, JudgeFault
 
 MAX_BYTES = 16 * 1024 * 1024
 BACKUPS = 4
 
 
-class _Handler(RotatingFileHandler):
-    """A log that cannot be written any more (the disk is full) is no reason to stop judging."""
+class _EventFile(RotatingFileHandler):
+    """The file, made with the first event. If it cannot be written that is said once, and the judge goes on."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True)
+        self._told = False
+
+    def _open(self) -> TextIOWrapper:
+        Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True)
+        return super()._open()
 
     def handleError(self, record: logging.LogRecord) -> None:
-        pass
+        if not self._told:
+            self._told = True
+            why = getattr(sys.exc_info()[1], "strerror", None) or "see its folder"
+            print(f"judge: the log {self.baseFilename} cannot be written ({why}): set log", file=sys.stderr)
 
 
 @contextmanager
 def events_to(path: Path) -> Iterator[None]:
-    """Meanwhile, every event is written to the file `path`.
-
-    Raises:
-        JudgeFault: DISK: it cannot be opened.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handler = _Handler(path, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8")
-    except OSError as error:
-        raise JudgeFault(FaultCause.DISK, f"cannot write the log {path} ({error.strerror}): set log") from error
+    """Meanwhile, every event is written to the file `path`."""
+    handler = _EventFile(path)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger(LOGGER)
-    before, logger.propagate = (logger.level, logger.propagate), False
+    level, propagate = logger.level, logger.propagate
     logger.setLevel(logging.INFO)
+    logger.propagate = False
     logger.addHandler(handler)
     try:
         yield
     finally:
         logger.removeHandler(handler)
-        logger.level, logger.propagate = before
-        with suppress(OSError):
-            handler.close()
+        logger.level, logger.propagate = level, propagate
+        handler.close()

@@ -43,6 +43,8 @@ def explain_command(
     submission = choose_submissions(read_submissions(open_store(settings.store)), [id])[0]
     board = board_for_command(settings, suite)
     row = next((row for row in board.rows if row.submission.id == submission.id), None)
+    if row is None and any(one.submission.id == submission.id for one in board.taken_out):
+        raise UsageError(f"{submission.id} has no scores, since it was taken out: judge show {submission.id}")
     if row is None:
         raise UsageError(f"{submission.id}: its records cannot be read: judge show {submission.id}")
     terms = scores_of(row, as_published)

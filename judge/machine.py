@@ -108,7 +108,7 @@ class Machine:
                     raise
                 if not gone:
                     gone = True
-                    tell(Event.ENGINE_GONE, sentence=fault.mend)
+                    tell(Event.ENGINE_GONE)
                     self.say(f"! The engine does not answer: waiting {self.engine_wait_s:g} s for it to come back …")
                 time.sleep(min(POLL_S, self.engine_wait_s))
             else:

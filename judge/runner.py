@@ -36,6 +36,7 @@ class Runner:
         observe_only: measure nothing that needs labels: they are on another machine.
         budget: beyond which no container is started; None: there is none.
         suite_option: what a command must add to be about the same suite.
+        command: that runs these units, for the line that says how to try one again.
     """
 
     place: Place
@@ -47,6 +48,7 @@ class Runner:
     observe_only: bool = False
     budget: Budget | None = None
     suite_option: str = ""
+    command: str = "judge evaluate"
     _units: dict[str, Unit] = field(default_factory=dict)
     _histories: dict[str, History] = field(default_factory=dict)
     _datasets: Mapping[str, Standstill] = field(default_factory=dict)
@@ -146,7 +148,7 @@ class Runner:
         return self._claimed_try(unit, history.attempts, bench)
 
     def _bench(self, unit: Unit, history: History) -> Bench:
-        """Where `unit` is tried next: on no GPU that is set aside, and on another than the last one where there is one."""
+        """Where `unit` is tried next: on no GPU that is set aside, and not on the last one where there is another."""
         spoilt_by = history.faults[-1].culprit.removeprefix("gpu ") if history.faults else ""
         try:
             return self.machine.bench(unit.submission, self._gpus, spoilt_by)
@@ -199,13 +201,13 @@ class Runner:
 
     def _held(self, unit: Unit, end: End) -> UnitReport:
         tell(Event.HELD, unit=unit.prefix, fault=str(end.fault))
-        again = f"judge evaluate {unit.submission.id} --task {unit.task.name}{self.suite_option} --retry-held"
+        again = f"{self.command} {unit.submission.id} --task {unit.task.name}{self.suite_option} --retry-held"
         sentence = f"{end.sentence}; then: {again}"
         return self._report(unit, Did.HELD, fault=end.fault, sentence=sentence)
 
     def _standstill(self, unit: Unit, aside: Standstill) -> UnitReport:
         tell(Event.HELD, unit=unit.prefix, fault=str(aside.end.fault), culprit=aside.culprit)
-        again = f"judge evaluate --all --task {unit.task.name}{self.suite_option} --retry-held"
+        again = f"{self.command} --all --task {unit.task.name}{self.suite_option} --retry-held"
         sentence = f"{aside.culprit} is set aside, since {' and '.join(aside.submissions)} came to grief over it"
         return self._report(
             unit, Did.HELD, fault=aside.end.fault, sentence=f"{sentence} ({aside.end.sentence}); then: {again}"

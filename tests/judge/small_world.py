@@ -124,6 +124,7 @@ def save_frames(data: Path, element: str, name: str, n_frames: int = 6, shift: f
         domain="Inorganic Materials",
         periodic=True,
         citation=citation,
+        public_since="2026",  # so that each structure is asked about once
         default_label_set="EMT",
         label_sets={"EMT": Theory(theory="ASE's EMT", dispersion=False)},
     )

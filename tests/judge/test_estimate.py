@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from rich.console import Console
 
@@ -56,7 +54,6 @@ def test_of_one_size_alone_time_is_taken_to_go_as_the_atoms() -> None:
 
 def test_a_preflight_that_timed_nothing_tells_no_speed() -> None:
     assert speed_of(PreflightReport(checks=())) is None
-    assert speed_of(PreflightReport(checks=(), timings=(Timing(n_atoms=4, seconds=math.nan),))) is None
     assert cost_of(Work(10, 100), None, 60.0) == Cost(None)
 
 

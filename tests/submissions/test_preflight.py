@@ -18,6 +18,7 @@ from ase.calculators.emt import EMT
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.card_file import CardError, read_card
 from submissions.preflight import measure_model, time_larger
+from submissions.preflight_log import MAX_BYTES, log_path, printable_end, read_log
 from submissions.probes import (
     ForceConsistency,
     batch_difference,
@@ -253,6 +254,38 @@ def test_a_model_must_start_in_every_domain_that_its_card_declares(tmp_path: Pat
     assert said["sentence"].startswith("For the domain Molecules")
 
 
+LOUD = """
+import sys
+from ase.calculators.emt import EMT
+print("weights loaded")
+print("\\x1b[31mred\\x1b[0m", file=sys.stderr)
+def make_calculator():
+    return EMT()
+"""
+
+
+def test_what_the_container_said_in_the_preflight_is_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "loud"
+    folder.mkdir()
+    (folder / "calculator.py").write_text(LOUD)
+    done = submit(str(folder), "--driver", "process", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    submission = Submission.model_validate_json(done.stdout)
+    store = LocalStore(tmp_path / "var/store")
+    assert sorted(store.get(log_path(submission.id)).splitlines()) == [b"\\x1b[31mred\\x1b[0m", b"weights loaded"]
+    assert read_log(store, submission.id).count("\n") == 1
+
+
+def test_the_end_of_a_long_log_is_kept_in_whole_lines() -> None:
+    text = "\n".join(f"line {k} \x07é" for k in range(20_000))
+    kept = printable_end(text)
+    assert 60_000 < len(kept.encode()) <= MAX_BYTES
+    assert kept.endswith("line 19999 \\x07é")
+    assert kept.partition("\n")[0].startswith("line 1")
+    assert printable_end("a\r\nb\ud800\u202e\n\n") == "a\nb\\ud800\\u202e"
+    assert printable_end("é" * MAX_BYTES) == "é" * (MAX_BYTES // 2 - 1)
+
+
 @pytest.mark.docker
 def test_a_folder_is_no_image(tmp_path: Path, images: None) -> None:
     failed = submit(".", "--check-only", cwd=tmp_path)
@@ -266,6 +299,7 @@ def test_submitting_an_image(tmp_path: Path, images: None) -> None:
     done = submit("lambench/emt:latest", "--card", card, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     submission = Submission.model_validate_json(done.stdout)
+    assert read_log(LocalStore(tmp_path / "var/store"), submission.id) == ""  # EMT says nothing
     assert submission.image.id.startswith("sha256:")
     assert submission.id.endswith(submission.image.id[7:19])
     assert {check.name for check in submission.preflight.checks if check.gating} == {"starts", "answers", "resources"}
