@@ -104,6 +104,7 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         gpus=found.gpus,
         say=reporter.say,
         selftest=last_selftest_of,
+        run_dir=settings.run_dir,
         disks=disks(settings),
         min_free_bytes=settings.min_free_bytes,
         engine_wait_s=settings.engine_wait_s,

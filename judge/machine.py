@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from sandbox.driver import Driver, Image
 from sandbox.events import Event, tell
 from sandbox.gpu import Gpu
 from sandbox.limits import GIB
+from sandbox.rundir import is_something_left
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.records import Submission
 
@@ -34,6 +36,7 @@ class Machine:
         gpus: that may be used; empty for the CPU.
         say: told a line, for a person.
         selftest: key of the last selftest of this host with that driver's engine; empty for none.
+        run_dir: where judges of this host keep their sessions.
         disks: folders that are written to.
         min_free_bytes: that each of them must have left.
         engine_wait_s: how long an engine that answered before is waited for.
@@ -45,6 +48,7 @@ class Machine:
     gpus: Sequence[Gpu]
     say: Callable[[str], None]
     selftest: Callable[[Driver], str] = lambda driver: ""
+    run_dir: Path | None = None
     disks: Sequence[Path] = ()
     min_free_bytes: int = 0
     engine_wait_s: float = 0.0
@@ -91,6 +95,12 @@ class Machine:
             if removed:
                 self.say(f"Removed {removed} containers that a judge left behind.")
         return self._driver
+
+    def clear(self) -> None:
+        """Removes what a judge that died here left, also where there is nothing more to observe."""
+        if self.run_dir is not None and is_something_left(self.run_dir):
+            with suppress(JudgeFault):  # whoever has something to observe will say that there is no engine
+                self.sandbox()
 
     def look_at_engine(self) -> None:
         """Waits for an engine that no longer answers, since further tries would only burn other units' attempts.

@@ -62,6 +62,7 @@ class Runner:
         self._units = {planned.unit.prefix: planned.unit for planned in plan}
         self._histories = {planned.unit.prefix: planned.history for planned in plan}
         self._set_aside()
+        self.machine.clear()
         for planned in plan:
             report = self._attend(planned)
             if report is None:
@@ -164,6 +165,8 @@ class Runner:
             return None
         with claimed, self.reporter.unit(f"{unit.submission.id} {unit.task.name}") as progress:
             try:
+                if attempts and attempts[-1].end is None:
+                    bench.driver.reap()  # what the judge left that this is taken over from
                 return observe_unit(unit, bench, self.place, claimed, progress)
             except JudgeFault as fault:
                 if fault.cause in (FaultCause.CLAIM_LOST, FaultCause.STORE):

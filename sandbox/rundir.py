@@ -99,17 +99,7 @@ class RunDir:
 
     def dead(self, token: str) -> bool:
         """Whether the judge that `token` names no longer lives on this host."""
-        try:
-            handle = os.open(self._locks / token, os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return True
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        finally:
-            os.close(handle)
-        return True
+        return _is_dead(self._locks, token)
 
     def sweep(self) -> int:
         """Removes session folders and locks of judges that no longer live; the number of session folders removed."""
@@ -122,3 +112,24 @@ class RunDir:
             if not lock.name.startswith(".") and self.dead(lock.name):
                 lock.unlink(missing_ok=True)
         return removed
+
+
+def is_something_left(root: Path) -> bool:
+    """Whether a judge that no longer lives left a session in the run directory `root`; its container may run on."""
+    sessions = root / "s"
+    folders = list(sessions.iterdir()) if sessions.is_dir() else []
+    return any(_is_dead(root / "judges", folder.name.rpartition("-")[0]) for folder in folders)
+
+
+def _is_dead(locks: Path, token: str) -> bool:
+    try:
+        handle = os.open(locks / token, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+    return True
