@@ -18,6 +18,9 @@ from sandbox.verdict import FaultCause, JudgeFault
 LOG_LINES = 60
 LOG_BYTES = 16_384
 CONFLICT = 409
+SERVER_ERROR = 500
+REMOVING_TRIES = 4
+REMOVING_AGAIN_S = 0.3
 POLL_S = 0.02
 # An engine may write down the end of a container a moment after it says that it has ended.
 RECORD_S = 2.0
@@ -48,17 +51,24 @@ def _one_line(said: object) -> str:
 def remove_container(api: docker.APIClient, container: str) -> bool:
     """Kills the container if it runs, and removes it with all it wrote; False where that was done by another.
 
+    Podman now and then fails at it while the container is just ending: so it is asked again.
+
     Args:
         container: its ID or name.
     """
-    try:
-        api.remove_container(container, force=True, v=True)
-    except docker.errors.NotFound:
-        return False
-    except docker.errors.APIError as error:
-        if error.status_code != CONFLICT:  # its removal is already under way
-            raise
-        return False
+    for tries_left in reversed(range(REMOVING_TRIES)):
+        try:
+            api.remove_container(container, force=True, v=True)
+        except docker.errors.NotFound:
+            return False
+        except docker.errors.APIError as error:
+            if error.status_code == CONFLICT:  # its removal is already under way
+                return False
+            if not tries_left or error.status_code < SERVER_ERROR:
+                raise
+            time.sleep(REMOVING_AGAIN_S)
+        else:
+            break
     return True
 
 

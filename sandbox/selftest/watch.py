@@ -134,11 +134,14 @@ class Watched:
 def containers(driver: Driver, image: Image | None = None) -> list[Container]:
     """The containers of this judge, of one image alone if it is given, whatever became of them; the newest first."""
     filters = {"label": f"{LOCK_LABEL}={driver.run_dir.token}"}
-    if image is not None:
-        filters["ancestor"] = image.id
     with engine_faults():
         found: list[Container] = connect_engine().containers.list(all=True, filters=filters, ignore_removed=True)
-    return found
+    # Podman knows no filter by an image's ID, and writes the ID without its algorithm.
+    return [one for one in found if image is None or _bare(str(one.attrs["Image"])) == _bare(image.id)]
+
+
+def _bare(image_id: str) -> str:
+    return image_id.rpartition(":")[2]
 
 
 def host_processes() -> Iterator[Process]:
