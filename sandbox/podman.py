@@ -17,12 +17,14 @@ PROCESSES_OF_USER = 32_768
 def podman_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """`options` of Docker's `create`, for Podman.
 
-    It has no log driver `local`: `k8s-file` is capped, too. A limit on processes of the user must be stated.
+    It has no log driver `local`: `k8s-file` is capped, too. A limit on the processes of a user must be stated. And a
+    read-only root comes with a writable `/run` and `/var/tmp`, unless something else is mounted there.
     """
     most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
     allowed = PROCESSES_OF_USER if most == resource.RLIM_INFINITY else min(most, PROCESSES_OF_USER)
     return {
         **options,
         "log_config": LogConfig(type="k8s-file", config={"max-size": options["log_config"].config["max-size"]}),
+        "tmpfs": {**dict.fromkeys(("/run", "/var/tmp"), "ro,size=64k"), **options["tmpfs"]},
         "ulimits": [*options["ulimits"], Ulimit(name="nproc", soft=allowed, hard=allowed)],
     }
