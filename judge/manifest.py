@@ -45,6 +45,8 @@ class Manifest(Record):
         release: of the scoring.
         files: sha256 by path in the site, but for the manifest and the site's own list of files.
         results: sha256 of the stored bytes by key in the store, of all results that are shown.
+        submissions: the same of what all submissions say of themselves, and of their preflights' logs.
+        events: the same of every decision about them, so that none can be taken away unnoticed.
         scores: by submission.
         selftests: sha256 of the stored records of those that let the results be published; their keys would name hosts.
         previous: sha256 of the stored bytes of manifest n - 1; empty for the first.
@@ -59,6 +61,8 @@ class Manifest(Record):
     judge_commit: str
     files: dict[str, str]
     results: dict[str, str]
+    submissions: dict[str, str]
+    events: dict[str, str]
     scores: dict[str, PublishedScores]
     selftests: tuple[str, ...]
     previous: str
@@ -179,9 +183,18 @@ def _read(data: bytes, n: int, before: str | None, trusted: Collection[str]) -> 
 
 def lost_results(store: Store, chain: Chain) -> list[Broken]:
     """The results that a manifest names and that are gone, or are no longer what was published, each once."""
+    return _lost(store, chain, lambda manifest: manifest.results)
+
+
+def lost_files(store: Store, chain: Chain) -> list[Broken]:
+    """The same of submissions, logs of preflights and decisions."""
+    return _lost(store, chain, lambda manifest: {**manifest.submissions, **manifest.events})
+
+
+def _lost(store: Store, chain: Chain, of: Callable[[Manifest], dict[str, str]]) -> list[Broken]:
     named: dict[tuple[str, str], int] = {}
     for stored in chain.manifests:
-        for key, digest in stored.manifest.results.items():
+        for key, digest in of(stored.manifest).items():
             named.setdefault((key, digest), stored.manifest.n)
     broken = []
     for (key, digest), n in sorted(named.items(), key=lambda entry: (entry[1], entry[0])):

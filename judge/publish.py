@@ -31,12 +31,13 @@ from judge.manifest import (
     sha256,
 )
 from judge.provenance import judge_commit, judge_version
-from judge.public import SCORE_DIGITS, public_sets, rounded
+from judge.public import EFFICIENCY, public_score, public_sets
 from judge.records import Result
 from judge.selftest import last_selftest, unproven
 from judge.signing import BadSignature, SigningKey, check_signature
 from judge.site import site_files, staged
 from judge.stored_board import read_board
+from judge.submission_files import SubmissionFiles, misnamed, submission_files, unlike_published
 from sandbox.events import Event, tell
 from sandbox.verdict import FaultCause, JudgeFault
 from scoring import Term
@@ -51,6 +52,7 @@ class Proposal:
     Args:
         files: content by path in the site, without the manifest.
         results: sha256 of the stored bytes of every result that is shown, by key in the store.
+        stated: the same of all submissions, their logs, and the decisions about them.
         selftests: sha256 of the stored records of those that decide about these.
         refusals: why it may not be published, a line each.
         problems: what could not be added up, a line each, for the maintainer.
@@ -59,6 +61,7 @@ class Proposal:
     board: Leaderboard
     files: Mapping[str, bytes]
     results: Mapping[str, str]
+    stated: SubmissionFiles
     selftests: tuple[str, ...]
     refusals: tuple[str, ...]
     problems: tuple[str, ...]
@@ -73,25 +76,31 @@ def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now
 
     Raises:
         DatasetError: one line that names file and field.
-        StoreError: the store does not answer.
+        StoreError: the store does not answer, or was changed meanwhile.
     """
     store = open_store(settings.store)
     said: list[str] = []
+    chain = read_chain(store, trusted)
+    stated = submission_files(store)
     board = read_board(store, suite, said.append, current_results(settings, suite), trusted)
     shown = shown_results(board)
     stored = {result_path(r.submission, r.task, r.result_key): r for r in shown}
     content = {key: _as_read(store, key, result) for key, result in stored.items()}
     refusals = [line for line in said if line not in board.problems]  # records that cannot be read: a row is missing
-    refusals += [str(broken) for broken in read_chain(store, trusted).broken]
+    refusals += [str(broken) for broken in (*chain.broken, *unlike_published(store, chain), *misnamed(store))]
     refusals += _unsigned(stored, content, trusted)
     refusals += unproven(store, shown, settings.selftest_max_age_days, now, settings.allow_process)
     selftests = _selftests(store, shown)
     datasets = {task.dataset for task in suite.tasks} | {result.provenance.dataset for result in shown}
     refusals += _unsigned_selftests(selftests, trusted)
+    files = site_files(store, board, public_sets(settings.data, datasets, now.date()))
+    if submission_files(store) != stated:
+        raise StoreError("store: a submission or a decision came meanwhile: do it again")
     return Proposal(
         board=board,
-        files=site_files(store, board, public_sets(settings.data, datasets, now.date())),
+        files=files,
         results={key: sha256(data) for key, data in sorted(content.items())},
+        stated=stated,
         selftests=tuple(sorted(map(sha256, selftests.values()))),
         refusals=tuple(dict.fromkeys(refusals)),
         problems=board.problems,
@@ -132,6 +141,8 @@ def manifest_of(proposal: Proposal, n: int, previous: str, now: datetime) -> Man
         judge_commit=judge_commit(),
         files={name: sha256(content) for name, content in sorted(proposal.files.items())},
         results=dict(proposal.results),
+        submissions=proposal.stated.submissions,
+        events=proposal.stated.events,
         scores=published_scores(proposal.board),
         selftests=proposal.selftests,
         previous=previous,
@@ -142,19 +153,19 @@ def published_scores(board: Leaderboard) -> dict[str, PublishedScores]:
     """The scores of every submission on the board, cut as on the pages: in more digits answers could be hidden."""
     return {
         row.submission.id: PublishedScores(
-            force_field=_score(row.scores.force_field),
-            property_error=_score(row.scores.property_error),
-            efficiency=_score(row.scores.efficiency),
-            instability=_score(row.scores.stability),
+            force_field=_score("force_field", row.scores.force_field),
+            property_error=_score("property_error", row.scores.property_error),
+            efficiency=_score(EFFICIENCY, row.scores.efficiency),
+            instability=_score("instability", row.scores.stability),
             rank=row.rank,
         )
         for row in sorted(board.rows, key=lambda row: row.submission.id)
     }
 
 
-def _score(term: Term) -> float | None:
+def _score(name: str, term: Term) -> float | None:
     """JSON has no infinity: a score that is none is absent."""
-    return rounded(term.value, SCORE_DIGITS) if term.value is not None and abs(term.value) < float("inf") else None
+    return public_score(name, term.value) if term.value is not None and abs(term.value) < float("inf") else None
 
 
 def shown_results(board: Leaderboard) -> list[Result]:

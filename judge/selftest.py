@@ -18,13 +18,15 @@ from judge.signing import SigningKey
 from sandbox.driver import Driver
 from sandbox.events import Event, tell
 from sandbox.guest_archive import guest_version
+from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.images import CALCULATOR_IMAGE
-from sandbox.selftest.run import AttackResult, selftest
+from sandbox.selftest.run import LEFT_BEHIND, AttackResult, hostile_images, selftest
 from submissions.records import Record, utc_now
 from submissions.store import Store, StoreError
 
 PREFIX = "selftests/"
 CLOCKS_APART = timedelta(minutes=5)
+MIN_ATTACKS = 40  # of a whole selftest by another version, whose catalogue is not known here
 
 
 class AttackRecord(Record):
@@ -38,11 +40,13 @@ class AttackRecord(Record):
 
 
 class SelftestRecord(Record):
-    """`selftests/<host>/<time>-<token>.json`: one whole selftest of one host and engine.
+    """`selftests/<host>/<time>-<token>.json`: one selftest of one host and engine.
 
     Args:
         engine: with versions of runtime and kernel: after any of them has changed, a selftest says nothing.
-        passed: every attack was held, and nothing was left behind.
+        base: ID of the image that the hostile ones were built on.
+        results: of one that was broken off, those that had come.
+        passed: it came to its end, every attack was held, and nothing was left behind.
     """
 
     schema_version: Literal[1] = 1
@@ -52,6 +56,7 @@ class SelftestRecord(Record):
     judge_version: str
     judge_commit: str
     guest: str
+    base: str
     started: AwareDatetime
     seconds: float
     results: tuple[AttackRecord, ...]
@@ -75,26 +80,49 @@ def run_selftest(
 ) -> SelftestRecord:
     """The record of a whole selftest, run now and stored.
 
+    One that is broken off is stored with what came so far, as not passed: then the one before proves nothing any more.
+    Only one that is killed (SIGKILL, a power cut) stores nothing.
+
     Raises:
-        JudgeFault: it could not begin, or the store failed.
+        JudgeFault: it could not begin, and nothing is stored; or the store failed.
     """
     started, begin = utc_now(), time.monotonic()
-    results = selftest(driver, on_result, base=base)
-    record = SelftestRecord(
+    images = hostile_images(driver, base)
+    begun = SelftestRecord(
         host=platform.node(),
         engine=driver.engine,
         driver=driver.name,
         judge_version=judge_version(),
         judge_commit=judge_commit(),
         guest=guest_version(),
+        base=images.base_id,
         started=started,
-        seconds=time.monotonic() - begin,
-        results=tuple(AttackRecord(**result._asdict()) for result in results),
-        passed=bool(results) and all(result.held for result in results),
+        seconds=0.0,
+        results=(),
+        passed=False,
     )
-    stored = store_selftest(store, key.sign(record))
-    tell(Event.SELFTEST_ENDED, key=stored, seconds=record.seconds, count=sum(not r.held for r in results))
+    results: list[AttackResult] = []
+    record = begun
+
+    def came(result: AttackResult) -> None:
+        nonlocal record
+        results.append(result)
+        record = _with(begun, results, time.monotonic() - begin)
+        on_result(result)
+
+    try:
+        selftest(driver, came, images=images)
+        record = record.model_copy(update={"passed": bool(results) and all(result.held for result in results)})
+    finally:
+        at = store_selftest(store, key.sign(record))
+        tell(Event.SELFTEST_ENDED, key=at, seconds=record.seconds, count=sum(not r.held for r in results))
     return record
+
+
+def _with(begun: SelftestRecord, results: Iterable[AttackResult], seconds: float) -> SelftestRecord:
+    """`begun` with what has come so far."""
+    records = tuple(AttackRecord(**result._asdict()) for result in results)
+    return begun.model_copy(update={"results": records, "seconds": seconds})
 
 
 def store_selftest(store: Store, record: SelftestRecord) -> str:
@@ -126,7 +154,11 @@ def unproven(
     Two selftests can prove a result. That which it names, the last before it was observed, where it passed and was not
     older than `max_age_days` when the result was measured: so a kernel that is replaced next month takes nothing back.
     And the newest of that host and engine, where it is not older than that `now`: so a selftest may also come after the
-    judging. If the newest one failed, nothing of that host and engine is proven.
+    judging. If the newest one failed, nothing of that host and engine is proven. If that which a result names failed,
+    or is gone, no later one helps: the result was judged in a sandbox that was known to be broken, or may have been.
+
+    Only a whole selftest proves: one by this version of the judge has all attacks of its catalogue, and that nothing
+    was left behind; one by another version, whose catalogue is not known here, at least `MIN_ATTACKS`.
 
     Args:
         max_age_days: how old the selftest may be.
@@ -164,8 +196,14 @@ def _doubt(
         return "no selftest: run judge selftest there"
     key, record = newest
     if not _passed(record):
-        failed = ", ".join(result.name for result in record.results if not result.held)
-        return f"its selftest failed ({failed or 'nothing was tried'}; {key}): mend it, and run judge selftest again"
+        return f"its selftest failed ({_what_failed(record)}; {key}): mend it, and run judge selftest again"
+    if not _is_whole(record):
+        return f"its selftest did not try all attacks ({key}): run judge selftest again"
+    then = _read(store, named) if named else record
+    if then is None:
+        return f"the selftest before the judging ({named}) is gone: restore it, or judge rejudge what names it"
+    if not _passed(then):
+        return f"the selftest before the judging failed ({_what_failed(then)}; {named}): judge rejudge what names it"
     age = now - record.started
     if not timedelta(0) <= age + CLOCKS_APART:
         return f"its selftest is of the future ({key}): set the clock"
@@ -176,17 +214,34 @@ def _doubt(
 
 def _was_proven(store: Store, place: Place, max_age: timedelta, named: str, measured: Sequence[datetime]) -> bool:
     """Whether the selftest that results name had passed, and not too long before each."""
-    try:
-        record = SelftestRecord.read(store.get(named)) if named.startswith(PREFIX) else None
-    except (ValidationError, KeyError, StoreError):
-        return False
-    if record is None or (record.host, record.engine) != place or not _passed(record):
+    record = _read(store, named)
+    if record is None or (record.host, record.engine) != place or not _passed(record) or not _is_whole(record):
         return False
     return all(timedelta(0) <= moment - record.started <= max_age for moment in measured)
 
 
+def _read(store: Store, key: str) -> SelftestRecord | None:
+    """The selftest under `key`; None where there is none that could be read."""
+    try:
+        return SelftestRecord.read(store.get(key)) if key.startswith(PREFIX) else None
+    except (ValidationError, KeyError, StoreError):
+        return None
+
+
 def _passed(record: SelftestRecord) -> bool:
     return record.passed and bool(record.results) and all(result.held for result in record.results)
+
+
+def _what_failed(record: SelftestRecord) -> str:
+    return ", ".join(result.name for result in record.results if not result.held) or "it was broken off"
+
+
+def _is_whole(record: SelftestRecord) -> bool:
+    """Whether it tried all that a selftest tries."""
+    tried = {result.name for result in record.results}
+    if record.judge_version == judge_version():
+        return tried >= {LEFT_BEHIND, *(attack.name for attack in ATTACKS)}
+    return len(tried) >= MIN_ATTACKS
 
 
 def _folder(host: str) -> str:

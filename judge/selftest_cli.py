@@ -13,12 +13,12 @@ import typer
 from judge.config import JudgeSettings, UsageError, load_settings
 from judge.plan_cli import Json
 from judge.selftest import run_selftest
-from judge.signing import own_key
+from judge.signing import own_key, safe_key_file
 from sandbox.drivers import open_driver
 from sandbox.selftest.attack import Attack
 from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.images import CALCULATOR_IMAGE, remove_images
-from sandbox.selftest.run import AttackResult, selftest
+from sandbox.selftest.run import AttackResult, hostile_images, selftest
 from submissions.store import open_store
 
 NOT_HELD = 1
@@ -72,12 +72,13 @@ def _run(settings: JudgeSettings, attacks: Sequence[Attack] | None, base: str, q
             print(line_of(result), flush=True)
 
     results: list[AttackResult] = []
+    path = safe_key_file(settings)
     driver = open_driver("docker", settings.run_dir, settings.runtime)
     if attacks is None:
-        key = own_key(settings.key_file, lambda line: print(line, file=sys.stderr))
+        key = own_key(path, lambda line: print(line, file=sys.stderr))
         run_selftest(open_store(settings.store), driver, key, told, base)
     else:
-        selftest(driver, told, attacks, base)
+        selftest(driver, told, attacks, hostile_images(driver, base))
     return tuple(results)
 
 

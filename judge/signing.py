@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from judge.config import ConfigError, JudgeSettings
+from judge.key_file import append_lines, write_new
 from judge.records import Signature
 from submissions.records import Record
 
@@ -33,6 +35,10 @@ class BadSignature(ValueError):
     """A record that nobody trusted has signed as it is; one line that says why."""
 
 
+class KeyExists(ConfigError):
+    """There is a file already where a key was to be made."""
+
+
 class SigningKey:
     """A private key, from its 32 bytes."""
 
@@ -42,19 +48,18 @@ class SigningKey:
 
     @classmethod
     def create(cls, path: Path) -> SigningKey:
-        """A new key, written to `path` for its owner alone.
+        """A new key, written to `path` for its owner alone: whole, or not at all, whatever dies when.
 
         Raises:
-            ConfigError: there is a file already, or it cannot be written.
+            KeyExists: there is a file already.
+            ConfigError: it cannot be written.
         """
         secret = Ed25519PrivateKey.generate().private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            with open(handle, "w", encoding="ascii") as file:
-                file.write(secret.hex() + "\n")
+            write_new(path, secret.hex() + "\n")
         except FileExistsError:
-            raise ConfigError(f"key_file: {path} exists: a key is never overwritten; name another") from None
+            raise KeyExists(f"key_file: {path} exists: a key is never overwritten; name another") from None
         except OSError as error:
             raise ConfigError(f"key_file: {path} cannot be written ({error.strerror}): name another") from None
         return cls(secret)
@@ -101,7 +106,12 @@ def own_key(path: Path, on_new: Callable[[str], None] = lambda line: None) -> Si
         return SigningKey.load(path)
     except FileNotFoundError:
         pass
-    key = SigningKey.create(path)
+    try:
+        key = SigningKey.create(path)
+    except KeyExists:  # made by another judge a moment ago
+        with suppress(FileNotFoundError):  # a link to nowhere
+            return SigningKey.load(path)
+        raise
     on_new(f"Made a key to sign results with: {path} (its public part: {key.public})")
     return key
 
@@ -167,9 +177,7 @@ def trust(settings: JudgeSettings, key: str) -> bool:
         return False
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        with open(handle, "w", encoding="ascii") as file:
-            file.write(wanted + "\n")
+        append_lines(path, wanted + "\n")
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): mend it, or state trusted_keys") from None
     return True

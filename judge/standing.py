@@ -1,7 +1,9 @@
 """Where a submission stands: taken out of the ranking or not, and which round of judging a task anew counts.
 
 Nothing of it is a state that could be set: it follows from the events in the store, each signed, in the order of their
-times. Whoever can write to the store but has no trusted key can neither reinstate a submission nor make a round count.
+times. Whoever can write to the store but has no trusted key can make no event. Nothing in the events themselves tells
+that one was deleted; every manifest names those there are, so that from the next publication on `judge verify` tells,
+and `judge site publish` refuses. One that was deleted before is lost unseen.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from judge.results import load_results, read_record
 from judge.same_numbers import compare, same_items
 from judge.signing import BadSignature, check_signature
 from judge.standing import read_standing
+from judge.submission_files import record_path, why_misnamed
 from judge.testset import read_testset
 from judge.unit import Measured, remeasure
 from judge.unit_again import Unlike, unit_again
@@ -91,13 +92,14 @@ def check_submission(ground: Ground, id: str) -> Checked:
     """What does not hold of the results of a submission that count in the suite."""
     tasks = {task.name: task for task in ground.suite.tasks}
     try:
-        submission = read_record(ground.store, f"submissions/{id}/submission.json", Submission)
+        submission = read_record(ground.store, record_path(id), Submission)
         rounds = read_standing(ground.store, id, ground.trusted).rounds
         results = [r for r in load_results(ground.store, [id], ground.current, rounds=rounds) if r.task in tasks]
         histories = read_histories(ground.store, [id])
     except StoreError as error:
         return Checked(id, 0, (Broken(id, error.mend),))
-    broken: list[Broken] = []
+    misnamed = why_misnamed(id, submission)
+    broken = [Broken(record_path(id), misnamed)] if misnamed else []
     largest = 0.0
     for result in results:
         end = histories[unit_prefix(id, result.task, result.observation_key)].end

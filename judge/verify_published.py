@@ -13,6 +13,7 @@ from judge.results import read_record
 from judge.same_numbers import is_same
 from judge.signing import BadSignature, check_signature
 from judge.stored_board import load_items
+from judge.submission_files import record_path, unlike_published
 from scoring import ScoringError
 from submissions.records import Submission
 from submissions.store import Store, StoreError
@@ -41,11 +42,11 @@ def check_published(store: Store, suite: Suite, folder: Path, trusted: frozenset
     """
     chain = read_chain(store, trusted)
     broken = list(chain.broken)
-    lost = lost_results(store, chain)
+    lost = [*lost_results(store, chain), *unlike_published(store, chain)]
     broken += lost
     last, n_files = chain.newest(suite.name), None
     if last:
-        if not {found.what for found in lost} & set(last.manifest.results):
+        if not {found.what for found in lost} & {*last.manifest.results, *last.manifest.submissions}:
             broken += check_scores(store, suite, last)
         broken += _selftests(store, last, trusted)
         if folder.is_dir():
@@ -64,7 +65,7 @@ def check_scores(store: Store, suite: Suite, stored: Stored) -> list[Broken]:
     manifest, what = stored.manifest, manifest_path(stored.manifest.n)
     try:
         results = [read_record(store, key, Result) for key in manifest.results]
-        submissions = [read_record(store, f"submissions/{id}/submission.json", Submission) for id in manifest.scores]
+        submissions = [read_record(store, record_path(id), Submission) for id in manifest.scores]
         board = build_leaderboard(suite, submissions, results, lambda result: load_items(store, result))
     except (StoreError, ScoringError) as error:
         said = error.mend if isinstance(error, StoreError) else str(error)

@@ -33,6 +33,9 @@ class HostileImages:
         base: an image with Python, numpy and ASE.
         repository: what comes before the names of the images.
 
+    Attributes:
+        base_id: ID of the image that `base` names.
+
     Raises:
         JudgeFault: the engine does not answer, or does not have `base`.
     """
@@ -42,13 +45,15 @@ class HostileImages:
         self._repository = repository
         with engine_faults():
             try:
-                base_id = str(self._client.images.get(base).id)
+                self.base_id = str(self._client.images.get(base).id)
             except docker.errors.ImageNotFound:
                 raise JudgeFault(
                     FaultCause.DOCKER, f"there is no image {base} to build the selftest's on: make images"
                 ) from None
             files = _files()
-            self._base = self._built("base", files, inputs=_hash(base_id.encode(), *files.values()), base=base_id)
+            self._base = self._built(
+                "base", files, inputs=_hash(self.base_id.encode(), *files.values()), base=self.base_id
+            )
 
     def of(self, attack: Attack, driver: Driver) -> Image | SubmissionFault:
         """The image of `attack` as `driver` takes it, or the fault with which it refuses it."""

@@ -10,9 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from judge.items_file import result_path
+from judge.provenance import judge_version
 from judge.records import Result
 from judge.selftest import AttackRecord, SelftestRecord, store_selftest
 from judge.signing import SigningKey
+from sandbox.selftest.catalog import ATTACKS
+from sandbox.selftest.run import LEFT_BEHIND
 from submissions.records import utc_now
 from tests.judge.small_world import SUITE, World, save_frames
 
@@ -46,6 +49,12 @@ def result_key(world: World, task: str = "copper") -> str:
     return result_path(result.submission, result.task, result.result_key)
 
 
+def submission_of(world: World) -> str:
+    """ID of the one submission."""
+    (submission,) = {result.submission for result in world.results()}
+    return submission
+
+
 def change_result(world: World, change: Callable[[Result], Result], key: SigningKey | None = None) -> str:
     """Writes the copper's result anew, changed; signed by `key`, or with the signature that it had. Where it lies."""
     path = result_key(world)
@@ -67,6 +76,12 @@ def scaled(result: Result, factor: float = 0.5) -> Result:
     return result.model_copy(update={"metrics": {**result.metrics, "force_rmse": better}})
 
 
+def all_held() -> tuple[AttackRecord, ...]:
+    """What a whole selftest comes to where every attack is held."""
+    names = (*(attack.name for attack in ATTACKS), LEFT_BEHIND)
+    return tuple(AttackRecord(name=name, tries="", held=True, how="", seconds=1.0) for name in names)
+
+
 def proven_in_a_container(world: World, key: SigningKey, days_ago: float = 0) -> str:
     """Lets the copper's result be one of a container, and stores a selftest of its engine, signed by `key`. Where."""
 
@@ -79,12 +94,13 @@ def proven_in_a_container(world: World, key: SigningKey, days_ago: float = 0) ->
         host=Result.read(world.store.get(path)).provenance.origin.host,
         engine="an engine",
         driver="docker",
-        judge_version="0.1.0",
+        judge_version=judge_version(),
         judge_commit="",
         guest="",
+        base="",
         started=utc_now() - timedelta(days=days_ago),
         seconds=1.0,
-        results=(AttackRecord(name="dns", tries="to reach a name", held=True, how="it did not", seconds=1.0),),
+        results=all_held(),
         passed=True,
     )
     return store_selftest(world.store, key.sign(record))

@@ -10,6 +10,7 @@ import pytest
 
 from judge.manifest import FOLDER, Chain, Manifest, append, lost_results, manifest_path, read_chain, sha256
 from judge.signing import SigningKey
+from judge.submission_files import unlike_published
 from submissions.store import LocalStore
 from tests.judge.board_records import NOON
 
@@ -33,6 +34,8 @@ def made(**stated: object) -> Callable[[int, str], Manifest]:
             "judge_commit": "",
             "files": {},
             "results": {},
+            "submissions": {},
+            "events": {},
             "scores": {},
             "selftests": (),
             **stated,
@@ -140,4 +143,25 @@ def test_results_that_were_published_must_stay(store: LocalStore) -> None:
     assert [str(broken) for broken in lost_results(store, read_chain(store, TRUSTED))] == [
         "results/a.json: was published (manifests/000001.json) and is gone: restore it",
         "results/b.json: is not what was published (manifests/000001.json): restore it",
+    ]
+
+
+def test_what_is_published_of_a_submission_must_stay(store: LocalStore) -> None:
+    files = {f"submissions/{name}": name.encode() for name in ("a/submission.json", "b/submission.json", "b/events/1")}
+    for key, data in files.items():
+        store.put(key, data)
+    digests = {key: sha256(data) for key, data in files.items()}
+    events = {key: digests.pop(key) for key in ("submissions/b/events/1",)}
+    append(store, KEY, made(submissions=digests, events=events))
+    append(store, KEY, made())
+    store.put("submissions/b/events/2", b"later")
+    assert unlike_published(store, read_chain(store, TRUSTED)) == []
+    store.delete("submissions/b/events/1")
+    store.put("submissions/b/submission.json", b"better")
+    store.put("submissions/a/preflight.log", b"said afterwards")
+    assert [str(broken) for broken in unlike_published(store, read_chain(store, TRUSTED))] == [
+        "submissions/b/events/1: was published (manifests/000001.json) and is gone: restore it",
+        "submissions/b/submission.json: is not what was published (manifests/000001.json): restore it",
+        "submissions/a/preflight.log: was not there when its submission was published (manifests/000001.json): "
+        "remove it",
     ]

@@ -17,7 +17,7 @@ from judge.records import Result
 from judge.signing import SigningKey, check_signature, trusted_keys
 from judge.site import staged
 from judge.stored_board import read_board
-from submissions.records import utc_now
+from submissions.records import Submission, utc_now
 from tasks.suite import load_suite
 from tests.judge.judged_world import (
     change_result,
@@ -27,6 +27,7 @@ from tests.judge.judged_world import (
     proven_in_a_container,
     result_key,
     scaled,
+    submission_of,
 )
 from tests.judge.small_world import World
 
@@ -82,14 +83,16 @@ def test_the_pages_and_their_manifest_are_written(world: World) -> None:
     assert [(e["key"], e["count"]) for e in events if e["event"] == "published"] == [(manifest_path(1), len(site))]
 
 
-def test_scores_are_published_as_they_are(world: World) -> None:
+def test_scores_are_published_as_on_the_pages(world: World) -> None:
     assert world.run_here(*PUBLISH)[0] == 0
     stated = Manifest.read(world.store.get(manifest_path(1))).scores
     board = read_board(world.store, load_suite(world.settings.suite), lambda line: None)
     assert stated == published_scores(board)
     (row,) = board.rows
-    assert stated[row.submission.id].force_field == row.scores.force_field.value
-    assert (stated[row.submission.id].rank, row.scores.force_field.value is None) == (1, False)
+    value = row.scores.force_field.value
+    assert value is not None
+    assert stated[row.submission.id].force_field == float(f"{value:.5e}")
+    assert (stated[row.submission.id].rank, f"{value:.5e}" == f"{value!r}") == (1, False)
 
 
 def test_the_next_names_the_one_before(world: World) -> None:
@@ -186,6 +189,53 @@ def test_a_broken_chain_is_refused(world: World) -> None:
     status, _, err = world.run_here(*PUBLISH)
     assert (status, "NOT  manifests/000001.json: is gone: restore it" in err) == (1, True)
     assert manifests(world) == [manifest_path(2)]
+
+
+def test_a_decision_that_was_deleted_is_refused(world: World) -> None:
+    submission = submission_of(world)
+    assert world.run_here("disqualify", submission, "--reason", "It was trained on it.")[0] == 0
+    assert world.run_here(*PUBLISH)[0] == 0
+    (key,) = world.store.list(f"submissions/{submission}/events/")
+    data = world.store.get(key)
+    assert Manifest.read(world.store.get(manifest_path(1))).events == {key: sha256(data)}
+    before = content(world.root / "public")
+    world.store.delete(key)
+    status, _, err = world.run_here(*PUBLISH)
+    assert (status, err.splitlines()[0]) == (
+        1,
+        f"NOT  {key}: was published ({manifest_path(1)}) and is gone: restore it",
+    )
+    assert (content(world.root / "public"), manifests(world)) == (before, [manifest_path(1)])
+    world.store.put(key, data)
+    assert world.run_here("reinstate", submission, "--reason", "It was not.")[0] == 0
+    assert world.run_here(*PUBLISH)[0] == 0
+    assert len(Manifest.read(world.store.get(manifest_path(2))).events) == 2
+
+
+def test_a_card_or_a_log_that_was_changed_is_refused(world: World) -> None:
+    submission = submission_of(world)
+    record, log = f"submissions/{submission}/submission.json", f"submissions/{submission}/preflight.log"
+    world.store.put(log, b"ready")
+    assert world.run_here(*PUBLISH)[0] == 0
+    assert Manifest.read(world.store.get(manifest_path(1))).submissions == {
+        key: sha256(world.store.get(key)) for key in (log, record)
+    }
+    read = Submission.read(world.store.get(record))
+    world.store.put(record, read.model_copy(update={"author": "somebody else"}).model_dump_json().encode())
+    world.store.put(log, b"steady")
+    status, _, err = world.run_here(*PUBLISH)
+    assert (status, manifests(world)) == (1, [manifest_path(1)])
+    assert err.splitlines()[:2] == [
+        f"NOT  {key}: is not what was published ({manifest_path(1)}): restore it" for key in (log, record)
+    ]
+
+
+def test_a_submission_under_another_name_is_refused(world: World) -> None:
+    record = f"submissions/{submission_of(world)}/submission.json"
+    read = Submission.read(world.store.get(record))
+    card = read.card.model_copy(update={"name": "a better one"})
+    world.store.put(record, read.model_copy(update={"card": card}).model_dump_json().encode())
+    assert refused(world) == [f"NOT  {record}: its ID does not follow from its card's name and its image: restore it"]
 
 
 def test_where_pages_do_not_fit_the_old_ones_stay_whole(world: World) -> None:

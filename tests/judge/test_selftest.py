@@ -8,19 +8,24 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import docker
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judge.provenance import judge_version
 from judge.records import Origin, Result
 from judge.selftest import AttackRecord, SelftestRecord, last_selftest, run_selftest, store_selftest, unproven
 from judge.signing import SigningKey, check_signature
 from sandbox.driver import Driver
 from sandbox.drivers import open_driver
+from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.catalog import ATTACKS
-from sandbox.selftest.run import LEFT_BEHIND
+from sandbox.selftest.run import LEFT_BEHIND, AttackResult, selftest
+from submissions.records import utc_now
 from submissions.store import LocalStore
 from tests.judge.board_records import SUITE, good_metrics, result, submission
+from tests.judge.judged_world import all_held
 from tests.judge.small_world import World
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -35,13 +40,14 @@ def selftest_of(
         host=host,
         engine=engine,
         driver="docker",
-        judge_version="0.1.0",
+        judge_version=judge_version(),
         judge_commit="",
         guest="0" * 16,
+        base=f"sha256:{'0' * 64}",
         started=started,
         seconds=120.0,
         results=(
-            AttackRecord(name="fill-tmp", tries="It fills /tmp.", held=True, how="it was full", seconds=1.0),
+            *all_held(),
             AttackRecord(name="gain-root", tries="It gains root.", held=held, how="as seen", seconds=1.0),
         ),
         passed=held if passed is None else passed,
@@ -107,6 +113,32 @@ def test_a_record_that_contradicts_itself_proves_nothing(gate: Gate, record: Sel
 def test_a_selftest_that_tried_nothing_proves_nothing(gate: Gate) -> None:
     store_selftest(gate.store, selftest_of().model_copy(update={"results": ()}))
     assert len(gate.doubts()) == 1
+
+
+@pytest.mark.parametrize("missing", [ATTACKS[0].name, LEFT_BEHIND])
+def test_a_selftest_that_left_an_attack_out_proves_nothing(gate: Gate, missing: str) -> None:
+    record = selftest_of()
+    left = tuple(result for result in record.results if result.name != missing)
+    store_selftest(gate.store, record.model_copy(update={"results": left}))
+    assert "did not try all attacks" in gate.doubts()[0]
+
+
+@pytest.mark.parametrize(("n_attacks", "proves"), [(39, False), (40, True)])
+def test_a_selftest_by_another_version_needs_forty_attacks(gate: Gate, n_attacks: int, proves: bool) -> None:
+    changed = {"judge_version": "0.0.1", "results": all_held()[:n_attacks]}
+    store_selftest(gate.store, selftest_of().model_copy(update=changed))
+    assert (gate.doubts() == []) == proves
+
+
+def test_what_was_judged_in_a_broken_sandbox_is_refused_though_it_was_mended(gate: Gate) -> None:
+    failed = store_selftest(gate.store, selftest_of(started=NOON - timedelta(days=1), held=False))
+    store_selftest(gate.store, selftest_of(started=NOON))
+    assert gate.doubts() == []
+    (line,) = gate.doubts(named(gate, failed, NOON))
+    assert f"before the judging failed (gain-root; {failed}): judge rejudge" in line
+    gate.store.delete(failed)
+    (line,) = gate.doubts(named(gate, failed, NOON))
+    assert f"({failed}) is gone: restore it" in line
 
 
 def test_the_newest_selftest_decides(gate: Gate) -> None:
@@ -203,6 +235,46 @@ def test_an_attack_that_is_not_there_is_wrong_usage(world: World) -> None:
     assert status == 2
     assert "fill-the-moon" in err
     assert "--list" in err
+
+
+def test_the_key_of_a_selftest_lies_nowhere_that_is_copied_or_shown(world: World) -> None:
+    world.write_settings()
+    lies = world.root / "store" / "signing.key"
+    status, _, err = world.run_here("selftest", "--base", "lambench/absent:latest", LAMBENCH_KEY_FILE=str(lies))
+    assert (status, err.startswith(f"judge: key_file: {lies} lies within the store"), lies.exists()) == (2, True, False)
+
+
+@pytest.mark.docker
+def test_a_selftest_that_is_broken_off_takes_the_proof_back(world: World, images) -> None:
+    driver: Driver = open_driver("docker", world.settings.run_dir)
+    here, seen = result_of(platform.node(), driver.engine), []
+    store_selftest(world.store, selftest_of(platform.node(), driver.engine, started=utc_now() - timedelta(hours=1)))
+    assert unproven(world.store, [here], MAX_AGE_DAYS, utc_now(), False) == []
+
+    def interrupt(result: AttackResult) -> None:
+        seen.append(result.name)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_selftest(world.store, driver, SigningKey.create(world.settings.key_file), interrupt)
+    found = last_selftest(world.store, platform.node(), driver.engine)
+    assert found is not None
+    assert ([result.name for result in found[1].results], found[1].passed) == (seen, False)
+    assert seen == [ATTACKS[0].name]
+    assert found[1].base == docker.from_env().images.get("lambench/calculator:latest").id
+    (line,) = unproven(world.store, [here], MAX_AGE_DAYS, utc_now(), False)
+    assert "its selftest failed (it was broken off; " in line
+
+
+@pytest.mark.docker
+def test_an_examination_that_fails_in_our_own_code_is_not_held_and_ends_nothing(world: World, images) -> None:
+    def breaks(trial: Trial) -> Finding:
+        raise ZeroDivisionError("a secret")
+
+    driver: Driver = open_driver("docker", world.settings.run_dir)
+    broken, left = selftest(driver, attacks=(Attack("breaks", "Nothing.", "network:reach", breaks),))
+    assert (broken.held, left.name, left.held) == (False, LEFT_BEHIND, True)
+    assert broken.how.startswith("our own examination failed (ZeroDivisionError, test_selftest.py:")
 
 
 @pytest.mark.docker

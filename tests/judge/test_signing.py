@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,16 @@ from hypothesis import strategies as st
 
 from judge.config import ConfigError
 from judge.manifest import Manifest, PublishedScores
-from judge.signing import BadSignature, SigningKey, canonical, check_signature, safe_key_file, trust, trusted_keys
+from judge.signing import (
+    BadSignature,
+    SigningKey,
+    canonical,
+    check_signature,
+    own_key,
+    safe_key_file,
+    trust,
+    trusted_keys,
+)
 from submissions.records import utc_now
 from tests.judge.small_world import World
 
@@ -34,6 +45,8 @@ def manifest(score: float | None = 0.1, suite: str = "small") -> Manifest:
         judge_commit="",
         files={},
         results={},
+        submissions={},
+        events={},
         scores={"emt-0123456789ab": one},
         selftests=(),
         previous="",
@@ -163,3 +176,48 @@ def test_a_file_of_trusted_keys_that_others_may_write_is_refused(world: World) -
     path.chmod(0o620)
     with pytest.raises(ConfigError, match=r"can be written by others: chmod 600 .*trusted\.keys, after a look"):
         trusted_keys(world.settings)
+
+
+def test_a_key_that_cannot_be_written_whole_is_not_there(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))  # as a full disk would, or a kill between two steps
+    try:
+        with pytest.raises(ConfigError, match="cannot be written"):
+            SigningKey.create(tmp_path / "signing.key")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_who_make_the_key_at_once_sign_with_the_same(tmp_path: Path) -> None:
+    n, found = 8, []
+    for attempt in range(20):
+        path, start = tmp_path / f"{attempt}" / "signing.key", threading.Barrier(n)
+
+        def sign(path: Path = path, start: threading.Barrier = start) -> None:
+            start.wait(timeout=20)
+            found.append(own_key(path).public)
+
+        threads = [threading.Thread(target=sign) for _ in range(n)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=30)
+        assert found == [SigningKey.load(path).public] * n
+        assert [file.name for file in path.parent.iterdir()] == ["signing.key"]
+        found.clear()
+
+
+def test_a_link_to_nowhere_is_no_place_for_a_key(tmp_path: Path) -> None:
+    (tmp_path / "signing.key").symlink_to(tmp_path / "absent")
+    with pytest.raises(ConfigError, match="exists: a key is never overwritten"):
+        own_key(tmp_path / "signing.key")
+
+
+def test_a_key_is_trusted_on_a_line_of_its_own(world: World) -> None:
+    path = world.root / "trusted.keys"
+    path.write_text(OTHER.public)  # by an editor that ends no line
+    path.chmod(0o600)
+    assert trust(world.settings, KEY.public)
+    assert path.read_text() == f"{OTHER.public}\n{KEY.public}\n"
+    assert trusted_keys(world.settings) == {OTHER.public, KEY.public}

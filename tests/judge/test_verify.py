@@ -27,6 +27,7 @@ from tests.judge.judged_world import (
     proven_in_a_container,
     result_key,
     scaled,
+    submission_of,
 )
 from tests.judge.small_world import World, save_frames
 
@@ -53,11 +54,6 @@ def broken(world: World, *arguments: str, status: int = 1) -> list[tuple[str, st
     assert isinstance(said, dict)
     assert (ended, said["exit_status"]) == (status, status)
     return [(row["what"], row["why"]) for row in said["broken"]]
-
-
-def submission_of(world: World) -> str:
-    (submission,) = {result.submission for result in world.results()}
-    return submission
 
 
 def write(world: World, key: str, record: Record) -> None:
@@ -224,8 +220,9 @@ def test_an_image_that_is_another(world: World) -> None:
     image = submission.image.model_copy(update={"id": f"sha256:{'0' * 64}"})
     path = result_key(world)
     write(world, key, submission.model_copy(update={"image": image}))
-    what, why = broken(world)[0]
-    assert (what, why.startswith("its observation key does not follow from submission")) == (path, True)
+    misnamed, unlike = broken(world)[:2]
+    assert misnamed == (key, "its ID does not follow from its card's name and its image: restore it")
+    assert (unlike[0], unlike[1].startswith("its observation key does not follow from submission")) == (path, True)
 
 
 def test_a_decision_that_was_changed(world: World) -> None:
@@ -236,6 +233,23 @@ def test_a_decision_that_was_changed(world: World) -> None:
     world.store.put(key, world.store.get(key).replace(b"a mistake", b"my mistake"))
     what, why = broken(world)[0]
     assert (what, why.startswith(f"store: {key}: it was changed after it was signed")) == (submission, True)
+
+
+def test_a_decision_that_was_deleted(world: World) -> None:
+    submission = submission_of(world)
+    assert world.run_here("disqualify", submission, "--reason", "It was trained on it.")[0] == 0
+    assert world.run_here("site", "publish")[0] == 0
+    assert broken(world, status=0) == []
+    (key,) = world.store.list(f"submissions/{submission}/events/")
+    world.store.delete(key)
+    assert broken(world)[0] == (key, f"was published ({manifest_path(3)}) and is gone: restore it")
+
+
+def test_an_author_that_was_changed(world: World) -> None:
+    key = f"submissions/{submission_of(world)}/submission.json"
+    submission = Submission.read(world.store.get(key))
+    write(world, key, submission.model_copy(update={"author": "somebody else"}))
+    assert broken(world) == [(key, f"is not what was published ({manifest_path(1)}): restore it")]
 
 
 def test_a_selftest_that_is_gone(world: World) -> None:
