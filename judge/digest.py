@@ -2,6 +2,9 @@
 
 Whatever was killed, taken over or tried again meanwhile must not show: a store that was disturbed and one that was not
 have the same digest, or something was lost or doubled.
+
+Of kinds that ask some hidden structures again (`tasks.leak_probes`), two stores draw these with a secret of their own:
+probes, observation and key differ. To compare such stores, give both one `secrets/order` before anything is judged.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ DFTD3 = Annotated[str, typer.Option(help="the DFT-D3 in the labels: functional a
 Title = Annotated[str, typer.Option(help="for readers (default: the name)")]
 Citation = Annotated[str, typer.Option(help="the paper, with its DOI")]
 Licence = Annotated[str, typer.Option(help="of the data")]
-PublicSince = Annotated[str, typer.Option(help="date; leave out if the data are not public")]
+PublicSince = Annotated[str, typer.Option(help="date (2014, 2014-05, 2014-05-01); none for data that are not public")]
 
 Units = Annotated[str, typer.Option(help=_UNITS)]
 Fparam = Annotated[str, typer.Option(help="deepmd: the columns of fparam.npy, as charge,multiplicity,other")]

@@ -14,7 +14,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from judge import page_scores, present
 from judge.board import Leaderboard, Row
 from judge.page_scores import LABELS, score_of
-from judge.public import LEAST_ITEMS, public_board
+from judge.public import LEAST_ITEMS
+from judge.public_board import public_board
 from judge.uncertainty import N_RESAMPLES
 from scoring import Term
 from tasks.suite import Task

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator, model_validator
 
 from tasks.complaint import one_line as one_line
 
@@ -16,6 +17,7 @@ UNITS: Mapping[str, str] = {"energy": "eV", "length": "Å", "forces": "eV/Å", "
 # Frames of one value are correlated. `cluster` is whatever the table's column of that name holds; `composition` and
 # `info:FIELD` say what it holds.
 CLUSTER_COLUMN = r"^(group|cluster|composition|info:\S.*)$"
+_DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?")
 DATASET_NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -72,7 +74,9 @@ class Card(Entry):
         default_label_set: what a submission that declares none of them is held against.
         periodic: whether every structure is periodic in all three directions.
         units: of every number in the files; there is one choice only, stated so that nobody need guess.
-        public_since: the date since which the structures and labels are public, or empty if they are not.
+        public_since: the date since which structures and labels are public (2014, 2014-05 or 2014-05-01), or empty if
+            they are not. A date to come is for pages and authors only, which are shown less until then: whoever
+            observes knows no calendar, and asks hidden structures again only of a set that states no date.
         cluster_column: what frames that are correlated have in common: `group`, the column of `table.json`; or, in its
             column `cluster`, their `composition`, the field `info:FIELD` of the imported file (`info:trajectory`), or
             whatever its author put there (`cluster`). None: each stands for itself.
@@ -98,6 +102,13 @@ class Card(Entry):
     settings: dict[str, FiniteFloat] = Field(default_factory=dict)
     sha256: dict[str, Sha256] = Field(default_factory=dict)
 
+    @field_validator("public_since")
+    @classmethod
+    def _is_date(cls, stated: str) -> str:
+        if stated and not _DATE.fullmatch(stated):
+            raise ValueError("must be a date (2014, 2014-05 or 2014-05-01), or empty where the data are not public")
+        return stated
+
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         if self.units != UNITS:
@@ -118,7 +129,7 @@ class Card(Entry):
 
     @property
     def hidden(self) -> bool:
-        """Whether structures and labels are not known to be public."""
+        """Whether the card states no date since which structures and labels are public, past or to come."""
         return not self.public_since
 
 

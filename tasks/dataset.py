@@ -52,7 +52,7 @@ class Structures:
     Args:
         name: name@version of the dataset.
         conditions: by name, one row a structure: what it is to be put under (`tasks.dataset_checks.CONDITIONS`).
-        hidden: whether they are not known to be public: no model should have them by heart.
+        hidden: whether their card states no date since which they are public: no model should have them by heart.
     """
 
     name: str

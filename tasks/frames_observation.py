@@ -32,10 +32,14 @@ class Questions:
     guises: Guises | None
 
 
-def questions(structures: Structures, observe_version: int) -> Questions:
-    """What is asked: the same whenever it is asked of the same structures."""
+def questions(structures: Structures, observe_version: int, secret: bytes = b"") -> Questions:
+    """What is asked: the same whenever it is asked of the same structures.
+
+    Args:
+        secret: of the store (`tasks.kind.Watch`): of hidden structures order and guises are drawn with it.
+    """
     frames = structures.frames
-    rng = generator_for(structures.frames_sha256, observe_version)
+    rng = generator_for(structures.frames_sha256, observe_version, secret if structures.hidden else b"")
     guises = draw_guises(frames, rng) if structures.hidden else None
     if guises is not None:
         frames = Frames.concatenate([frames, in_guise(frames, guises)])
@@ -50,7 +54,7 @@ def observe_structures(
     Of a hidden data set also what `tasks.leak_probes` names `probe_…`, which is told apart: a guise that fails is no
     failure of its structure, and a task is not stopped for guises alone.
     """
-    asked, n = questions(structures, observe_version), len(structures.frames)
+    asked, n = questions(structures, observe_version, watch.secret), len(structures.frames)
     beside = len(asked.frames) - n
     # As many failures as there are guises say nothing of the structures; between two counts, so that no rounding does.
     enough = (floor(watch.failed_share * n) + beside + 0.5) / (n + beside)
@@ -63,7 +67,7 @@ def observe_structures(
 
 
 def asked_work(structures: Structures, observe_version: int) -> Work:
-    """Each structure once, and each guise."""
+    """Each structure once, and each guise; their atoms are an estimate, since it is a secret which have guises."""
     return Work.of(questions(structures, observe_version).frames)
 
 

@@ -82,6 +82,7 @@ class Watch:
         echo: seconds of one round trip of `nbytes` over the wire without any calculator, or None in-process.
         failed_share: an observation of many structures stops early once more than this share of them has failed.
         checkpoint: None where nothing is to be kept.
+        secret: what is drawn at random of hidden structures is drawn with it, so that no one else can; may be empty.
     """
 
     clock: Callable[[], float]
@@ -90,6 +91,7 @@ class Watch:
     echo: Callable[[int], float] | None = None
     failed_share: float = 1.0
     checkpoint: Checkpoint | None = None
+    secret: bytes = field(default=b"", repr=False)
 
     def in_time(self) -> bool:
         """Whether the deadline is yet to come."""

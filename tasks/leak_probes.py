@@ -3,12 +3,15 @@
 A model that has hidden structures by heart answers them without computing. It does not know them in another guise: some
 of them (2 %, at least 4 and at most 64) are sent again, each turned at random, moved, with its atoms in another order,
 and with its atoms displaced by a root mean square of 0.01 Å, at random places among the others. The first three must
-be answered as the structure itself, forces turned and reordered alike; the fourth with another energy, by as much as
-the forces say. To tell guises by their looks (a cell that leans, a coordinate with more digits) does not help: what is
-looked up for the structure and what is computed for its guise still have to agree.
+be answered as the structure itself, forces turned and reordered alike; the fourth with another energy: by as much as
+the forces say, or, of kinds that ask for energies alone, by whatever is not nothing (`tasks.probe_sizes`). To tell
+guises by their looks (a cell that leans, a coordinate with more digits) does not help: what is looked up for the
+structure and what is computed for its guise still have to agree.
 
 What is not seen: a table that is searched up to rotation, translation and order, and in which a neighbour's energy is
-corrected by its stored forces: that is a model of these structures, if of nothing else.
+corrected by its stored forces: that is a model of these structures, if of nothing else. Nor, where energies alone are
+asked for, one that adds a little of its own making to what it finds for a neighbour. A structure of one atom is but
+moved by a displacement, which shows nothing of it.
 """
 
 from __future__ import annotations

@@ -8,15 +8,18 @@
 each the largest over the structures that were sent again. The trapezoidal rule leaves an error of the third order in δ:
 at 0.01 Å below 0.1 meV/atom, also for the stiffest bonds. Without forces, of |E(x + δ) − E(x)| / n only what is more
 than 100 meV/atom counts: as much as forces of 10 eV/Å do along displacements of 0.01 Å, and forces on structures far
-from equilibrium reach a few eV/Å.
+from equilibrium reach a few eV/Å. So a look-up of the nearest structure, up to rotation and order, has 0 in all four.
+It is found by what no model does that sees positions: displaced structures of the very same energy are counted, with
+forces and without. Forces of guises alone are not asked for, since that would tell guises from the others.
 
 They refuse nobody and enter no score: without baseline and charge they are for the reader. A structure that was itself
 not answered has no part in them, one that was answered in its own guise alone is counted as failed.
 
 **What is said**, in a note: a change beyond 1 meV/atom, ten times what single precision makes of energies of 1000
 eV/atom; of rotations beyond 10 meV/atom, since models that are not equivariant by construction are off by a few
-(M. F. Langer, S. N. Pozdnyakov, M. Ceriotti, arXiv:2406.17747; `tasks.asked_again` has the same bound); and forces that
-are off by more than 50 meV/Å and a fifth of their own size.
+(M. F. Langer, S. N. Pozdnyakov, M. Ceriotti, arXiv:2406.17747; `tasks.asked_again` has the same bound); forces that
+are off by more than 50 meV/Å and a fifth of their own size; and an energy that is the same to 1e-12 eV/atom after a
+displacement of several atoms against each other: looked up, or of a model that is blind to it (a cutoff between them).
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ ENERGY_TOLERANCE = {
     Probe.PERMUTATION: 0.001,
     Probe.DISPLACEMENT: 0.001,
 }  # eV/atom
+SAME = 1e-12  # eV/atom
 FORCE_TOLERANCE = 0.050  # eV/Å
 RELATIVE_TOLERANCE = 0.2
 # Nobody asked: a task that was stopped, or whose time was over. The judge alone states these causes.
@@ -67,12 +71,14 @@ class _Sizes(NamedTuple):
         force: [eV/Å]; None where there are none, and of displacements.
         force_tolerance: [eV/Å].
         asked: whether the structure was answered, and asked about in this guise.
+        same: whether the energy is the very same, where it cannot be; of displacements alone.
     """
 
     energy: Float
     force: Float | None
     force_tolerance: Float
     asked: Bool
+    same: Bool
 
 
 def probed(observation: Observation, frames: Frames, answer: Predictions) -> Probed:
@@ -102,6 +108,8 @@ def _sizes(frames: Frames, answer: Predictions, guises: Guises, found: GuiseAnsw
     change = found.energy - answer.energy[guises.original]
     change[found.failure != 0] = np.nan
     displaced = ROW[Probe.DISPLACEMENT]
+    same = np.zeros(change.shape, bool)
+    same[displaced] = (np.abs(change[displaced]) <= SAME * own) & (own > 1)  # a single atom is but moved
     forces: dict[Probe, Float] = {}
     tolerance = np.full(len(guises), np.inf)
     if answer.forces is None or found.forces is None:
@@ -113,7 +121,8 @@ def _sizes(frames: Frames, answer: Predictions, guises: Guises, found: GuiseAnsw
         forces = _force_changes(before, found.forces, guises, own)
         tolerance = FORCE_TOLERANCE + RELATIVE_TOLERANCE * _root_mean_square(before, own)
     return {
-        probe: _Sizes(np.abs(change[row]) / own, forces.get(probe), tolerance, asked[row]) for probe, row in ROW.items()
+        probe: _Sizes(np.abs(change[row]) / own, forces.get(probe), tolerance, asked[row], same[row])
+        for probe, row in ROW.items()
     }
 
 
@@ -155,6 +164,8 @@ def _sentence(probe: Probe, sizes: _Sizes, with_forces: bool) -> str:
     force = np.zeros(len(energy)) if sizes.force is None else sizes.force[asked]
     if (force > sizes.force_tolerance[asked]).any():
         said.append(f"the forces changed by up to {np.nanmax(force):.2g} eV/Å")
+    if same := int(sizes.same[asked].sum()):
+        said.append(f"{same} had the very same energy, as if looked up")
     if failed := int((~np.isfinite(energy)).sum()):
         said.append(f"{failed} {'was' if failed == 1 else 'were'} not answered")
     n = int(asked.sum())

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from judge.board import Leaderboard
 from judge.items_file import items_path, pack_items
@@ -17,16 +18,18 @@ from judge.pages import render
 from judge.public import (
     LEAST_ITEMS,
     is_public,
-    public_board,
+    public_parts,
     public_peaks,
     public_result,
+    public_score,
     public_sentence,
     public_sets,
     public_submission,
     rounded,
-    run_names,
 )
-from judge.records import Origin, PartRecord, Peaks, Result, Signature
+from judge.public_board import hidden_runs, public_board
+from judge.publish import published_scores
+from judge.records import MetricRecord, Origin, PartRecord, Peaks, Result, Signature
 from judge.stored_board import read_board
 from sandbox.evidence import exit_words
 from sandbox.limits import MIB
@@ -35,11 +38,12 @@ from submissions.records import ImageRecord
 from submissions.store import LocalStore
 from tasks.card import Card
 from tasks.measurement import Items
+from tasks.predictions import Cause
 from tests.judge.board_records import SUITE, error, good_results, result, save, submission
 from tests.judge.small_world import save_frames
 
 TODAY = date(2026, 11, 21)
-CRYSTALS, _, _, DRIFT, _ = SUITE.tasks
+CRYSTALS, _, _, DRIFT, SPEED = SUITE.tasks
 ORIGIN = Origin(
     host="secret-host",
     driver="docker",
@@ -61,10 +65,19 @@ def test_a_data_set_is_public_from_the_date_on_its_card(since: str) -> None:
     assert is_public(card(since), TODAY)
 
 
-@pytest.mark.parametrize("since", ["", "2027", "2026-12", "2026-11-22", "soon", "no", "2014 (energies)", "20140501"])
-def test_any_other_is_hidden(since: str) -> None:
+@pytest.mark.parametrize("since", ["", "2027", "2026-12", "2026-11-22"])
+def test_without_a_date_or_before_it_a_data_set_is_hidden(since: str) -> None:
     assert not is_public(card(since), TODAY)
     assert not is_public(None, TODAY)
+    assert card(since).hidden == (since == "")  # a date to come is for pages alone
+
+
+@pytest.mark.parametrize(
+    "since", ["soon", "no", "2014 (energies)", "20140501", "2026-13", "2026-00", "2026-1", "2026\n"]
+)
+def test_what_is_no_date_is_refused(since: str) -> None:
+    with pytest.raises(ValidationError, match=r"public_since\n.*must be a date"):
+        card(since)
 
 
 def dated(path: Path, since: str) -> str:
@@ -144,6 +157,57 @@ def test_small_parts_and_seeds_of_hidden_sets_are_left_out() -> None:
     assert (hidden.provenance.seeds, known.provenance.seeds) == ({}, {"order_seed": 7})
 
 
+def parts_of(*sizes: int, metric: str = "mae") -> list[PartRecord]:
+    return [
+        PartRecord(by="group", name=f"{i}", metric=metric, value=0.1, unit="eV", n_items=n) for i, n in enumerate(sizes)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shown"),
+    [
+        ((9, 7, 4), ()),  # the whole without the others is the third
+        ((9, 7, 2, 2), ()),  # the third and fourth together
+        ((9, 7, 3, 2), (9, 7)),
+        ((9, 7), (9, 7)),
+        ((9, 7, 0), (9, 7)),  # of nothing nothing can be told
+    ],
+)
+def test_a_small_part_is_not_told_from_the_others_either(sizes: tuple[int, ...], shown: tuple[int, ...]) -> None:
+    parts = [*parts_of(*sizes), *parts_of(9, 7, metric="rmse")]
+    found = public_parts(parts, hidden=True)
+    assert tuple(part.n_items for part in found if part.metric == "mae") == shown
+    assert tuple(part.n_items for part in found if part.metric == "rmse") == (9, 7)
+    assert public_parts(parts, hidden=False) == tuple(parts)
+
+
+def test_what_a_guess_of_hidden_structures_could_be_held_against_is_left_out() -> None:
+    whole = a_result().provenance
+    hidden, known = (public_result(a_result(), hidden=which).provenance for which in (True, False))
+    assert whole.frames_sha256
+    assert whole.labels_sha256
+    assert (hidden.frames_sha256, hidden.labels_sha256) == ("", "")
+    assert (known.frames_sha256, known.labels_sha256) == (whole.frames_sha256, whole.labels_sha256)
+    assert hidden.observation == whole.observation
+
+
+def test_times_have_two_digits() -> None:
+    metrics = {
+        "time_mean": MetricRecord(value=123.456, charged=128.9, unit="µs/atom", n_items=9),
+        "time_spread": MetricRecord(value=0.012345, unit="", n_items=9),
+        "atoms_mean": MetricRecord(value=1234.5, unit="atoms", n_items=9),
+        "n_rechecked": MetricRecord(value=123.0, unit="", n_items=9),
+        "wire_cost": MetricRecord(value=None, unit="µs", n_items=0),
+    }
+    shown = public_result(result(submission("alpha"), SPEED, metrics), hidden=False).metrics
+    assert (shown["time_mean"].value, shown["time_mean"].charged) == (120.0, 130.0)
+    assert shown["time_spread"].value == 0.012
+    assert (shown["atoms_mean"].value, shown["n_rechecked"].value, shown["wire_cost"].value) == (1234.5, 123.0, None)
+    other = public_result(result(submission("alpha"), CRYSTALS, metrics), hidden=False)
+    assert other.metrics["time_mean"].value == 123.456
+    assert (public_score("efficiency", 1.2345), public_score("force_field", 0.12345678)) == (1.2, 0.123457)
+
+
 def test_a_folder_of_the_process_driver_is_known_by_its_name_alone() -> None:
     image = ImageRecord(reference="/home/me/emt?python=/usr/bin/python3", id="process:ab", driver="process")
     of = submission("alpha").model_copy(update={"image": image})
@@ -154,33 +218,76 @@ def test_a_folder_of_the_process_driver_is_known_by_its_name_alone() -> None:
 NAMES = ("secret-run-a", "secret-run-b")
 
 
-@pytest.fixture
-def board(tmp_path: Path) -> Leaderboard:
-    store = LocalStore(tmp_path)
-    for name, relative, slope in (("alpha", 0.2, 1e-3), ("beta", 0.4, 1e-7)):
+def board_of(store: LocalStore, **slopes: tuple[float, float]) -> Leaderboard:
+    """Models by name with the drifts [eV/atom/ps] of two runs; NaN: it exploded."""
+    for k, (name, of_runs) in enumerate(slopes.items(), 1):
         of = submission(name)
-        results = good_results(of, relative)
+        results = good_results(of, 0.2 * k)
         save(store, [of], results)
-        runs = Items(NAMES, ("", ""), NAMES, np.zeros(2, np.int8), {"slope": np.array([slope, 1e-5])})
+        cause = np.where(np.isnan(of_runs), Cause.EXPLODED, 0).astype(np.int8)
+        runs = Items(NAMES, ("", ""), NAMES, cause, {"slope": np.array(of_runs)})
         drift = next(one for one in results if one.task == DRIFT.name)
         store.put(items_path(of.id, drift.task, drift.result_key), pack_items(runs))
     problems: list[str] = []
     return read_board(store, SUITE, problems.append)
 
 
-def test_runs_of_hidden_sets_are_numbered(board: Leaderboard) -> None:
-    names = run_names(board.rows, SUITE.tasks)
-    assert names == {f"drift: {name}": f"drift: run no. {i}" for i, name in enumerate(NAMES, 1)}
+@pytest.fixture
+def board(tmp_path: Path) -> Leaderboard:
+    return board_of(LocalStore(tmp_path), alpha=(1e-3, 1e-5), beta=(1e-7, 1e-5))
+
+
+def leaves(board: Leaderboard) -> list[str]:
+    return [term.name for row in board.rows for _, term in row.scores.stability.walk() if not term.parts]
+
+
+def test_runs_of_hidden_sets_are_not_shown_one_by_one(board: Leaderboard) -> None:
+    """A run is of one structure: neither its name nor its drift is for others, nor its place in a ranking."""
+    assert hidden_runs(board.rows, SUITE.tasks) == {f"drift: {name}": "drift" for name in NAMES}
+    assert hidden_runs(board.rows, ()) == {}
     assert "secret-run" in repr(board)
     shown = public_board(board, ())
     assert "secret-run" not in repr(shown)
-    assert "drift: run no. 2" in repr(shown)
+    assert leaves(shown) == ["drift"] * len(board.rows)
+    for row, cut in zip(board.rows, shown.rows, strict=True):
+        for whole, tree in zip(row.scores.instability.values(), cut.scores.instability.values(), strict=True):
+            (task,) = tree.parts
+            assert task.value == pytest.approx(whole.value, rel=1e-5)  # of all runs together: the score itself
+            assert (task.weight, task.evidence, task.total) == (pytest.approx(1.0), None, 2)
+    intervals = shown.firmness.intervals["instability"].values()
+    assert {path for of in intervals for path in of.nodes} == {("Instability",)}
+    assert not any(of.metrics for of in intervals)
+    assert not any(of.without or of.decisive for of in shown.firmness.without["instability"].values())
     assert public_board(shown, ()) == shown
+    assert public_board(board, [DRIFT.dataset]).rows[0].scores.stability.parts != shown.rows[0].scores.stability.parts
     assert "secret-run" in repr(public_board(board, [DRIFT.dataset]))
 
 
+def test_a_failed_run_counts_among_those_of_its_task(tmp_path: Path) -> None:
+    board = board_of(LocalStore(tmp_path), alpha=(np.nan, 1e-5), beta=(1e-3, 1e-5))
+    for row, cut in zip(board.rows, public_board(board, ()).rows, strict=True):
+        (task,) = cut.scores.stability.parts
+        assert task.value == pytest.approx(row.scores.stability.value, rel=1e-5)
+
+
+def test_the_efficiency_and_its_times_have_two_digits(board: Leaderboard) -> None:
+    stated = published_scores(board)
+    for row in board.rows:
+        assert stated[row.submission.id].efficiency == rounded(row.scores.efficiency.value or 0.0)
+    for row, cut in zip(board.rows, public_board(board, ()).rows, strict=True):
+        for whole, term in zip(row.scores.efficiency.walk(), cut.scores.efficiency.walk(), strict=True):
+            assert term[1].value == rounded(whole[1].value or 0.0)
+            raw = whole[1].evidence
+            assert raw is None or term[1].evidence.value == rounded(raw.value)
+    for of in public_board(board, ()).firmness.intervals["efficiency"].values():
+        for interval in (of.score, *of.nodes.values(), *of.metrics.values()):
+            assert (interval.low, interval.high) == pytest.approx(
+                (rounded(interval.low), rounded(interval.high)), rel=0, abs=0, nan_ok=True
+            )
+
+
 def test_scores_have_no_more_digits_than_sorting_needs(board: Leaderboard) -> None:
-    for row, shown in zip(board.rows, public_board(board, ()).rows, strict=True):
+    for row, shown in zip(board.rows, public_board(board, [DRIFT.dataset]).rows, strict=True):
         for whole, cut in zip(row.scores.stability.walk(), shown.scores.stability.walk(), strict=True):
             value = cut[1].value
             assert value == pytest.approx(whole[1].value, rel=1e-5)
@@ -191,15 +298,8 @@ def test_scores_have_no_more_digits_than_sorting_needs(board: Leaderboard) -> No
 def test_pages_are_made_of_the_public_view(board: Leaderboard) -> None:
     hidden, known = b"".join(render(board).values()), b"".join(render(board, [DRIFT.dataset]).values())
     assert b"secret-run" not in hidden
-    assert b"run no. 1" in hidden
+    assert "not shown one by one" in hidden.decode()
     assert b"secret-run" in known
-
-
-def test_the_intervals_of_numbered_runs_are_still_theirs(board: Leaderboard) -> None:
-    """A node's interval is found by the names on the way to it: both were renamed, or neither."""
-    names = run_names(board.rows, SUITE.tasks)
-    for key, of in board.firmness.intervals["instability"].items():
-        shown = public_board(board, ()).firmness.intervals["instability"][key]
-        renamed = {tuple(names.get(name, name) for name in path): each for path, each in of.nodes.items()}
-        assert repr(shown.nodes) == repr(renamed)
-        assert any("run no." in name for path in shown.nodes for name in path)
+    for hashed in (board.rows[0].tasks[0].result.provenance.frames_sha256, "<dt>Structures</dt>", "<dt>Labels</dt>"):
+        assert hashed.encode() not in hidden
+        assert hashed.encode() in known

@@ -111,6 +111,18 @@ def test_other_structures_or_another_version_are_sent_in_another_order() -> None
     assert len({tuple(order) for order in orders}) == len(orders)
 
 
+def test_with_another_secret_hidden_structures_are_sent_in_another_order_and_public_ones_are_not() -> None:
+    frames = mixed(30)
+    hidden = [questions(Structures("a@1", frames, hidden=True), 1, secret) for secret in (b"", b"one", b"two", b"one")]
+    orders = [tuple(asked.order.tolist()) for asked in hidden]
+    assert len(set(orders)) == 3
+    assert orders[1] == orders[3]
+    guises = [asked.frames.sha256() for asked in hidden]
+    assert len(set(guises)) == 3
+    public = [questions(Structures("a@1", frames), 1, secret).order.tolist() for secret in (b"", b"one")]
+    assert public[0] == public[1]
+
+
 def test_batches_are_filled_as_before() -> None:
     model = Recording(max_atoms_per_batch=30)
     observe(Structures("a@1", mixed(40), hidden=True), model)

@@ -191,6 +191,65 @@ def test_a_memory_without_forces_is_found_too() -> None:
     assert "more than so small a step explains." in found.measured.notes["displacement probe"]
 
 
+class LookUp(Calculator):
+    """Computes nothing: the energy of the structure that it knows whose sorted distances are nearest."""
+
+    implemented_properties = ("energy",)
+
+    def __init__(self, known: list[Atoms]) -> None:
+        super().__init__()
+        self._known = []
+        for atoms in known:
+            own = atoms.copy()
+            own.calc = EMT()
+            self._known.append((spectrum(atoms), own.get_potential_energy()))
+
+    def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
+        super().calculate(atoms, properties, system_changes)
+        asked = spectrum(atoms)
+        alike = [(np.abs(known - asked).max(), energy) for known, energy in self._known if len(known) == len(asked)]
+        self.results = {"energy": min(alike)[1]}
+
+
+def spectrum(atoms: Atoms) -> Any:
+    """What neither rotation, translation nor order changes; the cell tells most of it, and is not displaced."""
+    distances = np.sort(atoms.get_all_distances(mic=bool(atoms.pbc.any())).ravel())
+    return np.concatenate([distances, 100.0 * atoms.cell.lengths()])
+
+
+@pytest.mark.parametrize("name", ["energy_differences", "energy_profiles", "equation_of_state"])
+def test_a_look_up_of_the_nearest_structure_is_found_by_energies_that_stay_the_same(name: str) -> None:
+    world = WORLDS[name]()
+    frames = world.dataset.frames
+    known = [frames.atoms(i).repeat((2, 1, 1) if frames.n_atoms[i] == 1 else 1) for i in range(len(frames))]
+    world = world._replace(dataset=replace(world.dataset, frames=Frames.from_atoms(known)))
+    model = InProcessCalculator(LookUp(known))
+    observation = world.kind.observe(world.dataset.structures, world.parameters, model, WATCH)
+    found = world.kind.measure(observation, world.dataset, world.parameters, PBE)
+    assert [found.metrics[probe].value for probe in ENERGIES] == [0.0] * 4  # of which no size tells
+    assert [key for key in found.notes if key.endswith("probe")] == ["displacement probe"]
+    k = found.metrics["probe_displacement_max"].n_items
+    assert found.notes["displacement probe"] == (
+        f"Asked again about {k} structures, with their atoms displaced by 0.01 Å: "
+        f"{k} had the very same energy, as if looked up."
+    )
+    honest = world.kind.observe(world.dataset.structures, world.parameters, InProcessCalculator(EMT()), WATCH)
+    assert "displacement probe" not in world.kind.measure(honest, world.dataset, world.parameters, PBE).notes
+
+
+def test_guises_are_told_from_the_stored_observation_whatever_they_were_drawn_with() -> None:
+    dataset = labelled(molecules(60))
+    plain, own = see(EMT(), dataset), see(EMT(), dataset, watch=replace(WATCH, secret=b"of one store"))
+    for name in ("probe_structure", "probe_rotation", "probe_displacement"):
+        assert not np.array_equal(plain.observation.arrays[name], own.observation.arrays[name]), name
+    for name in (*INVARIANT, *FORCES):
+        assert own.value(name) < EXACT, name
+    for name in ("energy", "forces"):  # what is not a probe is as in any other store
+        assert plain.observation.arrays[name].tobytes() == own.observation.arrays[name].tobytes()
+    assert b"of one store" not in b"".join(array.tobytes() for array in own.observation.arrays.values())
+    assert "of one store" not in repr(replace(WATCH, secret=b"of one store"))
+
+
 PULL = 0.05  # eV/Å
 
 

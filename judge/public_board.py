@@ -1,0 +1,156 @@
+"""The leaderboard as anybody may read it: public results (`judge.public`), and scores that tell of no single run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from judge.answers import DYNAMICS
+from judge.board import Firmness, Leaderboard, OtherScores, Row, Scores, TaskLine
+from judge.public import EFFICIENCY, SCORE_DIGITS, TIME_DIGITS, cut, public_result, public_submission, rounded
+from scoring import Term
+from scoring.intervals import Interval, Uncertainty
+from scoring.robustness import LeftOut
+from tasks.suite import Task
+
+
+def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
+    """The leaderboard as anybody may read it.
+
+    Args:
+        public: names of the data sets that are public; every other one is hidden.
+    """
+    hidden = [task for task in board.suite.tasks if task.dataset not in public]
+    runs = hidden_runs(board.rows, hidden)
+    return replace(
+        board,
+        rows=tuple(_public_row(row, public, runs) for row in board.rows),
+        firmness=_public_firmness(board.firmness, runs),
+        problems=(),
+        taken_out=tuple(replace(one, submission=public_submission(one.submission)) for one in board.taken_out),
+    )
+
+
+def hidden_runs(rows: Iterable[Row], hidden: Iterable[Task]) -> dict[str, str]:
+    """By run of a hidden task of dynamics, that task: each run is of one structure, and is not shown by itself."""
+    prefixes = {f"{task.name}: ": task.name for task in hidden if task.kind == DYNAMICS}
+    trees = (tree for row in rows for of in (row.scores, row.as_published) for tree in of.instability.values())
+    names = {term.name for tree in trees for _, term in tree.walk()}
+    return {name: task for prefix, task in prefixes.items() for name in sorted(names) if name.startswith(prefix)}
+
+
+def _public_row(row: Row, public: Collection[str], runs: Mapping[str, str]) -> Row:
+    return replace(
+        row,
+        submission=public_submission(row.submission),
+        scores=_public_scores(row.scores, runs),
+        as_published=_public_scores(row.as_published, runs),
+        # What intervals were computed from has the names of clusters, and is of no use any more.
+        others=OtherScores(
+            {name: _public_term(term) for name, term in row.others.corrected.items()},
+            {name: _public_term(term) for name, term in row.others.as_published.items()},
+        ),
+        tasks=tuple(_public_line(line, public) for line in row.tasks),
+    )
+
+
+def _public_line(line: TaskLine, public: Collection[str]) -> TaskLine:
+    if line.result is None:
+        return line
+    # What was judged may be another data set than the suite names now.
+    hidden = line.task.dataset not in public or line.result.provenance.dataset not in public
+    return replace(line, result=public_result(line.result, hidden=hidden))
+
+
+def _public_scores(scores: Scores, runs: Mapping[str, str]) -> Scores:
+    return Scores(
+        _public_term(scores.force_field),
+        _public_term(scores.property_error),
+        _with_public_evidence(_public_term(scores.efficiency, TIME_DIGITS)),
+        {at: _public_term(_without_runs(tree, runs)) for at, tree in scores.instability.items()},
+    )
+
+
+def _public_term(term: Term, digits: int = SCORE_DIGITS) -> Term:
+    return replace(
+        term,
+        value=cut(term.value, digits),
+        counted=cut(term.counted, digits),
+        at_worst=cut(term.at_worst, digits),
+        at_best=cut(term.at_best, digits),
+        parts=tuple(_public_term(part, digits) for part in term.parts),
+    )
+
+
+def _with_public_evidence(term: Term) -> Term:
+    """The tree with the times at its ends cut."""
+    own = term.evidence
+    if own is not None:
+        own = own._replace(value=cut(own.value, TIME_DIGITS), uncharged=cut(own.uncharged, TIME_DIGITS))
+    return replace(term, evidence=own, parts=tuple(_with_public_evidence(part) for part in term.parts))
+
+
+def _without_runs(term: Term, runs: Mapping[str, str]) -> Term:
+    """The tree with one term for all `runs` of a task, where its first one was."""
+    of: dict[str, list[Term]] = {}
+    for part in term.parts:
+        of.setdefault(runs.get(part.name, ""), []).append(part)
+    parts = []
+    for part in term.parts:
+        task = runs.get(part.name)
+        if task is None:
+            parts.append(_without_runs(part, runs))
+        elif part is of[task][0]:
+            parts.append(_all_runs(task, of[task]))
+    return replace(term, parts=tuple(parts))
+
+
+def _all_runs(task: str, runs: list[Term]) -> Term:
+    weight = sum(run.weight for run in runs)
+    worth = [(run.weight, run.value if run.value is not None else run.counted) for run in runs]
+    mean = sum(w * v for w, v in worth if w and v is not None) / weight if weight else None
+    measured = any(run.value is not None for run in runs)
+    return Term(
+        task,
+        mean if measured else None,
+        "mean over the runs of a hidden data set, which are not shown one by one",
+        sum(run.covered for run in runs),
+        sum(run.total for run in runs),
+        weight,
+        counted=None if measured else mean,
+    )
+
+
+def _public_firmness(firmness: Firmness, runs: Mapping[str, str]) -> Firmness:
+    """Without the runs of hidden tasks, and with times as they are shown."""
+    return Firmness(
+        {
+            score: {key: _public_intervals(of, runs, of_times=score == EFFICIENCY) for key, of in found.items()}
+            for score, found in firmness.intervals.items()
+        },
+        firmness.weights,
+        {
+            score: {key: _public_units(of, runs) for key, of in found.items()}
+            for score, found in firmness.without.items()
+        },
+    )
+
+
+def _public_intervals(of: Uncertainty, runs: Mapping[str, str], of_times: bool) -> Uncertainty:
+    def shown(interval: Interval) -> Interval:
+        if not of_times:
+            return interval
+        return interval._replace(low=rounded(interval.low, TIME_DIGITS), high=rounded(interval.high, TIME_DIGITS))
+
+    return replace(
+        of,
+        value=rounded(of.value, TIME_DIGITS) if of_times else of.value,
+        score=shown(of.score),
+        nodes={path: shown(each) for path, each in of.nodes.items() if runs.keys().isdisjoint(path)},
+        metrics={key: shown(each) for key, each in of.metrics.items() if key[0] not in runs},
+    )
+
+
+def _public_units(of: LeftOut, runs: Mapping[str, str]) -> LeftOut:
+    without = {unit: rank for unit, rank in of.without.items() if unit not in runs}
+    return replace(of, without=without, decisive=tuple(unit for unit in of.decisive if unit not in runs))
