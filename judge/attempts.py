@@ -10,7 +10,8 @@ A claim without an end is dead when its beat has not changed for `dead_after_s` 
 two machines' clocks are compared), or at once when its owner was a process of this host that is gone. Whoever takes
 over claims n + 1. So n fences: an end below the highest claim is ignored, however late it arrives, and no two attempts
 are ever counted. An attempt that this judge's own machine spoilt ends with a fault; after three of these the unit is
-held for a person.
+held for a person. So it is after twenty attempts that no judge lived to end: whoever finds the last of them dead claims
+one more, and ends it with a fault that says so.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from submissions.records import utc_now
 from submissions.store import Store, StoreError
 
 MAX_TRIES = 3
+MAX_DEATHS = 20
 T = TypeVar("T", Claim, End)
 
 
@@ -74,10 +76,16 @@ class History:
         return [a.end for a in self.attempts if a.end and a.end.fault]
 
     @property
+    def unended(self) -> int:
+        """How many attempts have no end: their judges died or were killed, but for the last one's, which may live."""
+        return sum(attempt.end is None for attempt in self.attempts)
+
+    @property
     def held(self) -> End | None:
         """The last fault, if the unit is held for a person."""
         last = self.last.end if self.last else None
-        return last if last and last.fault and len(self.faults) >= MAX_TRIES else None
+        enough = len(self.faults) >= MAX_TRIES or self.unended >= MAX_DEATHS
+        return last if last and last.fault and enough else None
 
     @property
     def open(self) -> Attempt | None:
@@ -88,6 +96,11 @@ class History:
 def unit_prefix(submission: str, task: str, observation_key: str) -> str:
     """Where the attempts of a unit lie."""
     return f"attempts/{submission}/{task}/{observation_key}/"
+
+
+def submission_of(prefix: str) -> str:
+    """The submission whose unit's attempts lie at `prefix`."""
+    return prefix.split("/")[1]
 
 
 def read_histories(store: Store, submissions: Iterable[str]) -> dict[str, History]:

@@ -131,7 +131,10 @@ def _guest(driver_name: DriverName, settings: JudgeSettings) -> tuple[bool | Non
     if not abs(energy - _COPPER_EV) < 1e-9:
         return False, f"copper came out at {energy:.6f} eV, not {_COPPER_EV:.6f}: reinstall ASE"
     start = outcome.startup_s or 0.0
-    return True, f"connected in {start:.2f} s, copper's energy is right, a round trip costs {echo_s * 1e6:.0f} µs"
+    text = f"connected in {start:.2f} s, copper's energy is right, a round trip costs {echo_s * 1e6:.0f} µs"
+    if driver_name == "docker" and outcome.memory_bytes is None:
+        text += "; its cgroup is not seen from here: no peak of memory is known, nor whose a kill for memory was"
+    return True, text
 
 
 def _ask(remote: RemoteCalculator) -> tuple[float, float]:

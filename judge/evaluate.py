@@ -98,6 +98,8 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         found = last_selftest(store, platform.node(), driver.engine) if driver.engine else None
         return found[0] if found else ""
 
+    # A machine that only observes signs nothing: it needs no key, and makes none.
+    key = None if request.observe_only else own_key(safe_key_file(settings), reporter.say)
     machine = Machine(
         open_sandbox=open_sandbox,
         hardware=hardware,
@@ -110,7 +112,7 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         engine_wait_s=settings.engine_wait_s,
     )
     runner = Runner(
-        place=Place(store, settings.data, own_key(safe_key_file(settings), reporter.say)),
+        place=Place(store, settings.data, key),
         machine=machine,
         reporter=reporter,
         beat_s=settings.beat_s,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judge.observation_file import pack, unpack
+from submissions.store import Store
 from tasks.measurement import Items
 from tasks.predictions import Cause
 
@@ -59,3 +62,36 @@ def items_path(submission: str, task: str, result_key: str) -> str:
 def result_path(submission: str, task: str, result_key: str) -> str:
     """Where a result lies."""
     return f"results/{submission}/{task}/{result_key}.json"
+
+
+@dataclass
+class ItemsTable:
+    """The items table in the store, while its result is being stored.
+
+    Two judges may measure one unit at once and differ by rounding. The result that wins names the hash of its table, so
+    at the end the table must be that of the winner, whoever of them came first or died in between.
+
+    Args:
+        replaced: what this judge wrote over.
+    """
+
+    store: Store
+    path: str
+    replaced: bytes | None = None
+
+    def store_ahead_of(self, result: str, items: bytes) -> None:
+        """Stores `items`, unless the result at `result` is there: the table is its. A table without a result was left
+        by a judge that died, or is of one that is about to store its result."""
+        if not self.store.put_if_absent(self.path, items) and not self.store.exists(result):
+            self.replaced = self.store.get(self.path)
+            self.store.put(self.path, items)
+
+    def keep(self, items: bytes) -> None:
+        """After this judge's result won: the other may have written over the table before it saw that."""
+        if not self.store.put_if_absent(self.path, items):
+            self.store.put(self.path, items)
+
+    def give_way(self, sha256: str) -> None:
+        """After a result won that names `sha256`: if this judge wrote over the table of that, it brings it back."""
+        if self.replaced is not None and hashlib.sha256(self.replaced).hexdigest() == sha256:
+            self.store.put(self.path, self.replaced)

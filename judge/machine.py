@@ -37,7 +37,7 @@ class Machine:
         say: told a line, for a person.
         selftest: key of the last selftest of this host with that driver's engine; empty for none.
         run_dir: where judges of this host keep their sessions.
-        disks: folders that are written to.
+        disks: folders that are written to, beside those of the driver.
         min_free_bytes: that each of them must have left.
         engine_wait_s: how long an engine that answered before is waited for.
         stopped: why no more containers can be started in this run.
@@ -128,7 +128,7 @@ class Machine:
                 return
 
     def _require_room(self) -> None:
-        for disk in self.disks:
+        for disk in (*self.disks, *self.sandbox().disks):
             free = _free_bytes(disk)
             if free < self.min_free_bytes:
                 raise JudgeFault(

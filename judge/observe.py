@@ -5,22 +5,25 @@ No label is opened here.
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from judge.attempts import ClaimedAttempt
 from judge.checkpoint_file import CheckpointFile, checkpoint_of
 from judge.observation_file import store_observation
+from judge.order_secret import order_secret
 from judge.plan import Unit
 from judge.records import End, Origin, Peaks
 from judge.signing import SigningKey
 from sandbox.driver import Driver, Image, Question
 from sandbox.events import Event, tell
 from sandbox.evidence import Phase
+from sandbox.gpu import still_has_gpu
 from sandbox.remote import RemoteCalculator
 from sandbox.session import Outcome, run_session
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
@@ -86,7 +89,9 @@ def observe_unit(unit: Unit, bench: Bench, place: Place, attempt: ClaimedAttempt
         _check_correction(unit, structures)
     prefix, run_dir = unit.prefix, bench.driver.run_dir.root
     checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, bench.origin.hardware)
-    outcome = _Asking(unit, bench, bench.image, structures, progress, checkpoint).outcome()
+    secret = order_secret(place.store) if structures.hidden else b""
+    outcome = _Asking(unit, bench, bench.image, structures, progress, checkpoint, secret).outcome()
+    _check_gpu(bench)
     digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
     if digest is not None:
         tell(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
@@ -116,6 +121,7 @@ class _Asking:
     structures: Structures
     progress: Progress
     checkpoint: CheckpointFile
+    secret: bytes = field(default=b"", repr=False)
 
     def outcome(self) -> Outcome[Observation]:
         """What the first start came to; of a kind that rechecks, what it and a second, fresh start came to."""
@@ -173,7 +179,19 @@ class _Asking:
             progress=self.progress,
             echo=remote.echo,
             failed_share=self.unit.task.failed_share,
+            secret=self.secret,
         )
+
+
+def _check_gpu(bench: Bench) -> None:
+    """Told after every attempt: what a GPU that died left unanswered looks like failures of the model.
+
+    Raises:
+        JudgeFault: the GPU that the attempt ran on is no longer there.
+    """
+    if bench.gpu and not still_has_gpu(bench.gpu):
+        mend = f"GPU {bench.gpu} was lost while a model ran on it: look at nvidia-smi and the kernel's log"
+        raise JudgeFault(FaultCause.GPU, mend, culprit=f"gpu {bench.gpu}")
 
 
 def _check_correction(unit: Unit, structures: Structures) -> None:
@@ -204,12 +222,24 @@ def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, origin: Origin) -> End
     )
 
 
-_OUR_OWN = (ValueError, TypeError, AttributeError, ArithmeticError, LookupError, RuntimeError)
+_OUR_OWN = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    LookupError,
+    MemoryError,
+    OSError,  # a file that is gone; what the store or a checkpoint cannot write is a JudgeFault already
+    RuntimeError,
+)
+# Of an OSError: the disk, not our code.
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 
 
 @contextmanager
 def kind_at_fault(unit: Unit) -> Iterator[None]:
-    """An error of our own code in a task kind, or a host that disturbs its timings, is this judge's fault.
+    """An error of our own code in a task kind, a bad disk, or a host that disturbs its timings, is this judge's fault.
 
     It ends this unit only.
     """
@@ -221,5 +251,7 @@ def kind_at_fault(unit: Unit) -> Iterator[None]:
         raise JudgeFault(FaultCause.NOISY_HOST, mend) from noisy
     except _OUR_OWN as error:
         text = " ".join(str(error).split())
+        if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
+            raise JudgeFault(FaultCause.DISK, f"{name}: {text}: free some space, or check the disk") from error
         mend = f"{name}: {type(error).__name__}: {text}: see it with --debug"
         raise JudgeFault(FaultCause.MEASURE, mend, culprit=f"dataset {unit.task.dataset}") from error

@@ -90,7 +90,10 @@ def load_results(
 
 def _counts(result: Result, histories: dict[str, History]) -> bool:
     history = histories.get(unit_prefix(result.submission, result.task, result.observation_key))
-    return history is not None and history.end is not None and history.end.observation == result.provenance.observation
+    end = history.end if history else None
+    if end is None or end.observation != result.provenance.observation:
+        return False
+    return end.observation is not None or end.verdict == result.verdict  # what is measured has its own verdict
 
 
 def load_held(store: Store, submissions: Iterable[str]) -> list[Held]:

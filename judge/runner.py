@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from judge.attempts import MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
+from judge.attempts import MAX_DEATHS, MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
 from judge.budget import Budget
 from judge.machine import Machine
 from judge.plan import Planned, Step, Unit, next_step
-from judge.records import End, Result
+from judge.records import End, Origin, Result
 from judge.report import Did, UnitReport, line_of
-from judge.set_aside import Standstill, bad_datasets, bad_gpus
+from judge.set_aside import MIN_SUBMISSIONS, Standstill, bad_datasets, bad_gpus
 from judge.unit import Bench, Place, fault_end, measure_unit, observe_unit
 from sandbox.events import Event, tell
 from sandbox.gpu import hold_gpu
@@ -54,6 +54,7 @@ class Runner:
     _datasets: Mapping[str, Standstill] = field(default_factory=dict)
     _gpus: Mapping[str, Standstill] = field(default_factory=dict)
     _stop_told: bool = False
+    _spoilt: dict[FaultCause, set[str]] = field(default_factory=dict)  # submissions, since the last verdict
 
     def run(self, plan: Sequence[Planned]) -> list[UnitReport]:
         """What was done about each unit of `plan`; those that another judge has claimed come last."""
@@ -125,6 +126,9 @@ class Runner:
                 life = self.watch.look(unit.prefix, history.open)
                 if life is not Life.DEAD:
                     return None if life is Life.UNKNOWN else self._report(unit, Did.ELSEWHERE)
+                if history.unended >= MAX_DEATHS and not retry:
+                    self._give_up(unit, history)
+                    continue
             if unit.testset.name in self._datasets:
                 return self._standstill(unit, self._datasets[unit.testset.name])
             over = self.budget.refuses(unit.prefix) if self.budget else None
@@ -167,7 +171,9 @@ class Runner:
             try:
                 if attempts and attempts[-1].end is None:
                     bench.driver.reap()  # what the judge left that this is taken over from
-                return observe_unit(unit, bench, self.place, claimed, progress)
+                end = observe_unit(unit, bench, self.place, claimed, progress)
+                self._spoilt.clear()
+                return end
             except JudgeFault as fault:
                 if fault.cause in (FaultCause.CLAIM_LOST, FaultCause.STORE):
                     raise
@@ -175,6 +181,7 @@ class Runner:
                     fault = JudgeFault(fault.cause, fault.mend, culprit=f"gpu {bench.gpu}")
                 end = fault_end(claimed, fault, bench.origin)
                 claimed.write_end(end)
+                self._stop_if_it_goes_on(unit, fault)
         self.reporter.say(f"! {unit.submission.id} {unit.task.name}: this machine: {end.fault}: {end.sentence}")
         self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
         self._set_aside()
@@ -182,12 +189,32 @@ class Runner:
         time.sleep(RETRY_S)
         return end
 
+    def _give_up(self, unit: Unit, history: History) -> None:
+        """Ends an attempt at a unit over which one judge after another died, so that it is held."""
+        claimed = claim(self.place.store, unit.prefix, history.attempts, self.beat_s)
+        if claimed is not None:
+            mend = (
+                f"the judge died or was killed {history.unended} times in the middle of this unit: look for what kills "
+                "it (memory, in the kernel's log?), or let it run to its end"
+            )
+            claimed.write_end(fault_end(claimed, JudgeFault(FaultCause.MEASURE, mend), Origin()))
+
+    def _stop_if_it_goes_on(self, unit: Unit, fault: JudgeFault) -> None:
+        """Stops the run once the engine or a disk spoils attempts of two submissions, with no verdict between them."""
+        if fault.cause not in (FaultCause.DOCKER, FaultCause.DISK):
+            return
+        spoilt = self._spoilt.setdefault(fault.cause, set())
+        spoilt.add(unit.submission.id)
+        if len(spoilt) >= MIN_SUBMISSIONS and self.machine.stopped is None:
+            mend = f"nothing more is begun, since one submission's attempt after another's was spoilt: {fault.mend}"
+            self.machine.stopped = JudgeFault(fault.cause, mend)
+
     def _set_aside(self) -> None:
         """Looks at all attempts for what one submission after another came to grief over, and says what is new."""
         if self.retry_held:
             return
         datasets = bad_datasets(self._units.values(), self._histories)
-        gpus = bad_gpus(self._histories.values())
+        gpus = bad_gpus(self._histories)
         for new in [
             *(datasets[d] for d in datasets.keys() - self._datasets),
             *(gpus[g] for g in gpus.keys() - self._gpus),

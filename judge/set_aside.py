@@ -7,14 +7,15 @@ tries are burnt on it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import NamedTuple
 
-from judge.attempts import History
+from judge.attempts import History, submission_of
 from judge.plan import Unit
 from judge.records import End
+from sandbox.verdict import Verdict
 
 MIN_SUBMISSIONS = 2  # one alone may be what is odd
-MIN_GPU_FAULTS = 2
 
 
 class Standstill(NamedTuple):
@@ -49,19 +50,26 @@ def bad_datasets(units: Iterable[Unit], histories: Mapping[str, History]) -> dic
     }
 
 
-def bad_gpus(histories: Iterable[History]) -> dict[str, Standstill]:
-    """By UUID: GPUs that spoilt two attempts since they last did their part in one that came to a verdict."""
-    faults: dict[str, list[End]] = {}
-    worked: dict[str, End] = {}
-    for end in (attempt.end for history in histories for attempt in history.attempts if attempt.end):
-        if end.verdict is not None and end.origin.gpu:
-            uuid = end.origin.gpu
-            worked[uuid] = max(end, worked.get(uuid, end), key=lambda e: e.ended)
-        elif end.culprit.startswith("gpu "):
-            faults.setdefault(end.culprit.removeprefix("gpu "), []).append(end)
+def bad_gpus(histories: Mapping[str, History]) -> dict[str, Standstill]:
+    """By UUID: GPUs that spoilt attempts of two submissions since they last did their part in one that came out OK.
+
+    Any other verdict on it may be what a failing GPU looks like.
+
+    Args:
+        histories: by the units' prefixes.
+    """
+    faults: dict[str, list[tuple[str, End]]] = {}
+    worked: dict[str, datetime] = {}
+    for prefix, history in histories.items():
+        for end in (attempt.end for attempt in history.attempts if attempt.end):
+            if end.verdict is Verdict.OK and end.origin.gpu:
+                worked[end.origin.gpu] = max(end.ended, worked.get(end.origin.gpu, end.ended))
+            elif end.culprit.startswith("gpu "):
+                faults.setdefault(end.culprit.removeprefix("gpu "), []).append((submission_of(prefix), end))
     found = {}
-    for uuid, ends in faults.items():
-        since = [end for end in ends if uuid not in worked or end.ended > worked[uuid].ended]
-        if len(since) >= MIN_GPU_FAULTS:
-            found[uuid] = Standstill(f"gpu {uuid}", max(since, key=lambda e: e.ended), ())
+    for uuid, spoilt in faults.items():
+        since = [(who, end) for who, end in spoilt if uuid not in worked or end.ended > worked[uuid]]
+        submissions = tuple(sorted({who for who, _ in since}))
+        if len(submissions) >= MIN_SUBMISSIONS:
+            found[uuid] = Standstill(f"gpu {uuid}", max((end for _, end in since), key=lambda e: e.ended), submissions)
     return found

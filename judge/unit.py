@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from judge.assess import Assessment, assess
-from judge.items_file import items_path, pack_items, result_path
+from judge.items_file import ItemsTable, items_path, pack_items, result_path
 from judge.observation_file import read_observation
 from judge.observe import Bench, Place, Progress, fault_end, kind_at_fault, observe_unit
 from judge.plan import Unit
@@ -43,19 +43,25 @@ def measure_unit(unit: Unit, end: End, place: Place) -> Result:
     Raises:
         JudgeFault: MEASURE, the observation does not fit the data set; STORE.
     """
-    result, items = remeasure(unit, end, place.store, lambda: load_dataset(place.data / unit.task.dataset))
+    store = place.store
+    result, items = remeasure(unit, end, store, lambda: load_dataset(place.data / unit.task.dataset))
     key = result.result_key
     tell(Event.MEASURED, unit=unit.prefix, key=key, verdict=result.verdict)
+    path = result_path(unit.submission.id, unit.task.name, key)
+    table = ItemsTable(store, items_path(unit.submission.id, unit.task.name, key))
     if items is not None:
-        place.store.put(items_path(unit.submission.id, unit.task.name, key), items)
+        table.store_ahead_of(path, items)
         tell(Event.ITEMS_STORED, unit=unit.prefix, key=key)
     if place.key is not None:
         result = place.key.sign(result)
-    path = result_path(unit.submission.id, unit.task.name, key)
-    if place.store.put_if_absent(path, result.model_dump_json(indent=1).encode()):
+    if store.put_if_absent(path, result.model_dump_json(indent=1).encode()):
+        if items is not None:
+            table.keep(items)
         tell(Event.RESULT_STORED, unit=unit.prefix, key=key, verdict=result.verdict)
         return result
-    return Result.read(place.store.get(path))  # another judge measured the same at the same time
+    winner = Result.read(store.get(path))  # another judge measured the same at the same time
+    table.give_way(winner.items_sha256)
+    return winner
 
 
 def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]) -> Measured:

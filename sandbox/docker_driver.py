@@ -10,10 +10,10 @@ run by ID: a tag may move, an ID cannot.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import docker
@@ -30,7 +30,8 @@ from sandbox.events import Event, tell
 from sandbox.image_check import image_from_inspection, invalid
 from sandbox.limits import Limits
 from sandbox.rundir import GUEST_NAME, SOCKET_NAME, RunDir
-from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
+from sandbox.start_faults import start_fault
+from sandbox.verdict import FaultCause, JudgeFault
 
 LOCK_LABEL = "org.lambench.judge.lock"
 HOST_LABEL = "org.lambench.judge.host"
@@ -40,10 +41,6 @@ INSIDE = "/lambench"
 NOBODY = "65534:65534"
 ENGINE_TIMEOUT_S = 60
 REMOVING_AT_ONCE = 8
-BAD_REQUEST = 400
-# In what an engine says when it cannot start a container.
-_MACHINE_CLUES = ("no space left", "cgroup", "resource temporarily", "too many open files", "cannot allocate memory")
-_IMAGE_CLUES = ("OCI runtime create failed", "Cannot mkdir", "No command specified", "not a directory")
 
 
 def connect_engine() -> docker.DockerClient:
@@ -63,15 +60,26 @@ def connect_engine() -> docker.DockerClient:
 
 
 def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: str | None) -> str:
-    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2)`, from what an engine says of itself."""
+    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, seccomp default)`, from what an engine says of itself."""
     parts = {part.get("Name", ""): str(part.get("Version", "")) for part in version.get("Components") or []}
     name = podman.NAME if any("podman" in part.lower() for part in parts) else "Docker"
     chosen = runtime or str(info.get("DefaultRuntime") or "runc")
     of_runtime = parts.get(chosen, "").split("\n", 1)[0]
     return (
         f"{name} {version.get('Version', '')} ({' '.join([chosen, of_runtime]).strip()}, "
-        f"Linux {info.get('KernelVersion', '')}, cgroup v{info.get('CgroupVersion') or 1})"
+        f"Linux {info.get('KernelVersion', '')}, cgroup v{info.get('CgroupVersion') or 1}, "
+        f"{', '.join(_security_words(info.get('SecurityOptions') or []))})"
     )
+
+
+def _security_words(options: Sequence[str]) -> list[str]:
+    """What else isolates containers of this engine: once it is changed, its last selftest says nothing more."""
+    named = [dict(part.partition("=")[::2] for part in option.split(",")) for option in options]
+    found = {option.get("name", ""): option for option in named}
+    seccomp = found.get("seccomp")
+    profile = PurePath(seccomp.get("profile", "")).name if seccomp else ""
+    first = f"seccomp {profile}".strip() if seccomp else "no seccomp"
+    return [first, *(name for name in ("apparmor", "selinux", "rootless", "userns") if name in found)]
 
 
 class DockerDriver:
@@ -88,6 +96,8 @@ class DockerDriver:
             version = self._client.version()
         self._host = str(info.get("ID", ""))
         self.engine = engine_words(info, version, runtime)
+        # Of an engine elsewhere, or whose folder is not seen from here, nothing is known.
+        self.disks = tuple(Path(place) for place in [str(info.get("DockerRootDir") or "")] if os.path.isdir(place))
         self._forgets_when_restarted = self.engine.startswith("Docker")  # Podman keeps its events, or keeps none
 
     def resolve(self, reference: str) -> Image:
@@ -152,7 +162,8 @@ class DockerDriver:
         """How many containers it removed: those of judges that no longer live, and its own of sessions that are over.
 
         A judge cannot remove a container whose engine does not answer when its session ends. Of a judge with another
-        run directory nothing is known here, so its containers are left alone.
+        run directory nothing is known here, so its containers are left alone. One that cannot be removed is told of,
+        and tried again by whoever comes next.
         """
         mine = [f"{HOST_LABEL}={self._host}", f"{RUN_DIR_LABEL}={self.run_dir.root}"]
         with engine_faults():
@@ -160,29 +171,24 @@ class DockerDriver:
             listed = self._client.api.containers(all=True, filters={"label": mine})
             orphans = [str(container["Id"]) for container in listed if self._is_orphan(container["Labels"])]
             with ThreadPoolExecutor(REMOVING_AT_ONCE) as threads:
-                removed = sum(threads.map(lambda orphan: remove_container(self._client.api, orphan), orphans))
+                removed = sum(threads.map(self._remove_orphan, orphans))
         self.run_dir.sweep()
         return removed
+
+    def _remove_orphan(self, container: str) -> bool:
+        """Whether it removed `container`: one that the engine cannot remove must not keep everything from starting."""
+        try:
+            return remove_container(self._client.api, container)
+        except docker.errors.APIError as error:
+            said = " ".join(str(error.explanation or error).split())
+            tell(Event.FAULT, fault=FaultCause.DOCKER, container=container, sentence=f"cannot be removed: {said}")
+            return False
 
     def _is_orphan(self, labels: Mapping[str, str]) -> bool:
         token = labels.get(LOCK_LABEL, "")
         if token == self.run_dir.token:
             return SESSION_LABEL in labels and not Path(labels[SESSION_LABEL]).exists()
         return bool(token) and self.run_dir.dead(token)
-
-
-def start_fault(error: docker.errors.APIError) -> SubmissionFault | JudgeFault:
-    """Whose fault it is that a container cannot be created or started: the image's, unless it names the machine."""
-    text = " ".join(str(error.explanation or error).split())
-    if "device driver" in text or "nvidia" in text:
-        return JudgeFault(FaultCause.GPU, "the engine cannot pass GPUs on: install the NVIDIA container toolkit")
-    of_the_machine = any(clue in text.lower() for clue in _MACHINE_CLUES)
-    if not of_the_machine and (error.status_code == BAD_REQUEST or any(clue in text for clue in _IMAGE_CLUES)):
-        return invalid(
-            "The image cannot be started as user 65534: its WORKDIR must be a folder that anyone may enter, "
-            "and its entrypoint a program that anyone may run."
-        )
-    return JudgeFault(FaultCause.DOCKER, f"the Docker engine cannot start a container ({text[:200]}): see its log")
 
 
 def container_options(image: Image, limits: Limits, question: Question, session_dir: Path) -> dict[str, Any]:

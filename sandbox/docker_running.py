@@ -13,6 +13,7 @@ import requests
 
 from sandbox.cgroup import Cgroup, MemoryCounters, MemoryWatch
 from sandbox.evidence import Exit, Intervention
+from sandbox.start_faults import full_disk, is_full_disk
 from sandbox.verdict import FaultCause, JudgeFault
 
 LOG_LINES = 60
@@ -33,14 +34,16 @@ def engine_faults() -> Iterator[None]:
     """Turns what the engine or the connection to it raises into a `JudgeFault`."""
     try:
         yield
+    except docker.errors.DockerException as error:  # first: what an engine answers is a RequestException, too
+        said = error.explanation if isinstance(error, docker.errors.APIError) and error.explanation else error
+        if is_full_disk(" ".join(str(said).split())):
+            raise full_disk(_one_line(said)) from error
+        raise JudgeFault(
+            FaultCause.DOCKER, f"the Docker engine does not do as it is told ({_one_line(said)}): check `judge doctor`"
+        ) from error
     except requests.RequestException as error:
         raise JudgeFault(
             FaultCause.DOCKER, f"the Docker engine does not answer ({_one_line(error)}): start it"
-        ) from error
-    except docker.errors.DockerException as error:
-        said = error.explanation if isinstance(error, docker.errors.APIError) and error.explanation else error
-        raise JudgeFault(
-            FaultCause.DOCKER, f"the Docker engine does not do as it is told ({_one_line(said)}): check `judge doctor`"
         ) from error
 
 

@@ -74,6 +74,8 @@ class Driver(Protocol):
     run_dir: RunDir
     engine: str
     """What isolates the submission, with versions of engine, runtime and kernel; empty where nothing does."""
+    disks: tuple[Path, ...]
+    """Folders of this machine that it writes to, beside the run directory."""
 
     def resolve(self, reference: str) -> Image:
         """The image that `reference` points to now.

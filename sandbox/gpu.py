@@ -42,6 +42,21 @@ def list_gpus() -> list[Gpu]:
     return parse_gpus(answer.stdout) if answer.returncode == 0 else []
 
 
+def still_has_gpu(uuid: str) -> bool:
+    """Whether the NVIDIA driver still names that GPU: one that fell off the bus, or whose driver died, it does not.
+
+    Of what it prints only the lines count: it also fails as a whole where another GPU is lost.
+    """
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return False
+    try:
+        answer = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return any(gpu.uuid == uuid for gpu in parse_gpus(answer.stdout))
+
+
 def gpu_driver_version() -> str:
     """The version of the NVIDIA driver; empty where there is none, or it does not say."""
     program = shutil.which("nvidia-smi")

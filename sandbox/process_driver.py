@@ -34,6 +34,7 @@ class ProcessDriver:
 
     name: DriverName = "process"
     engine: str = ""
+    disks: tuple[Path, ...] = ()
 
     def __init__(self, run_dir: RunDir) -> None:
         self.run_dir = run_dir

@@ -6,6 +6,7 @@ of a store that nobody disturbed, and nothing is lost, doubled or left lying abo
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -209,7 +210,8 @@ class KillWorld(World):
         assert len(per_unit) == len(histories)
         assert set(per_unit.values()) == {1}
         for result in results:
-            assert store.exists(items_path(result.submission, result.task, result.result_key))
+            items = store.get(items_path(result.submission, result.task, result.result_key))
+            assert hashlib.sha256(items).hexdigest() == result.items_sha256
         self.check_nothing_is_left()
 
     def check_nothing_is_left(self) -> None:

@@ -243,12 +243,12 @@ class World:
         (report,) = runner.run(make_plan([unit], {unit.prefix: history}, self.store.exists, retry_held))
         return report
 
-    def run_plan_on(self, machine: Machine, submission: Submission) -> list[UnitReport]:
-        """Judges `submission` at the whole suite on `machine`, in this process."""
+    def run_plan_on(self, machine: Machine, *submissions: Submission) -> list[UnitReport]:
+        """Judges `submissions` at the whole suite on `machine`, in this process."""
         suite = load_suite(self.settings.suite)
         testsets = {task.dataset: read_testset(self.settings.data, task.dataset) for task in suite.tasks}
         common = Circumstances(guest_version(), self.settings.limits, "this machine")
-        units = make_units([submission], suite.tasks, testsets, common)
+        units = make_units(list(submissions), suite.tasks, testsets, common)
         runner = Runner(
             place=Place(self.store, self.settings.data),
             machine=machine,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.attempts import DeathWatch, History, Life, claim, read_histories, read_history, unit_prefix
+from judge.attempts import MAX_DEATHS, DeathWatch, History, Life, claim, read_histories, read_history, unit_prefix
 from judge.owner import own_name, surely_gone
 from judge.records import Claim, End
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
@@ -160,6 +160,25 @@ def test_three_faults_hold_a_unit_and_a_fourth_try_that_works_frees_it(store: Lo
     claimed.write_end(an_end(claimed.owner))
     assert read_history(store, PREFIX).held is None
     assert read_history(store, PREFIX).end is not None
+
+
+def test_many_judges_that_died_hold_a_unit_once_that_is_said(store: LocalStore) -> None:
+    for n in range(1, MAX_DEATHS):
+        foreign_claim(store, n)
+    claimed = claim(store, PREFIX, read_history(store, PREFIX).attempts, 5.0)
+    assert claimed is not None
+    claimed.write_end(an_end(claimed.owner, None, FaultCause.DOCKER))
+    assert read_history(store, PREFIX).held is None  # one less, and one fault
+    foreign_claim(store, MAX_DEATHS + 1)
+    history = read_history(store, PREFIX)
+    assert history.unended == MAX_DEATHS
+    assert history.held is None  # the last one may live
+    claimed = claim(store, PREFIX, history.attempts, 5.0)
+    assert claimed is not None
+    claimed.write_end(an_end(claimed.owner, None, FaultCause.MEASURE))
+    held = read_history(store, PREFIX).held
+    assert held is not None
+    assert held.fault is FaultCause.MEASURE
 
 
 def test_nothing_is_nothing() -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sys
 
 import pytest
 
-from judge.attempts import claim, read_histories, read_history
+from judge.attempts import MAX_DEATHS, claim, read_histories, read_history
 from judge.evaluate import UsageError, current_results
+from judge.observe import kind_at_fault
+from judge.owner import own_name
 from judge.records import Claim
 from judge.report import Did
 from judge.results import load_results
-from sandbox.verdict import FaultCause, Verdict
+from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.records import utc_now
 from tasks.dataset import DatasetError
+from tasks.kinds import KINDS
 from tasks.suite import load_suite
 from tests.judge.small_world import World, save_frames
 
@@ -218,6 +222,47 @@ def test_a_claim_of_a_living_judge_is_left_to_it(world: World) -> None:
         summary, _ = world.evaluate()
     assert sorted(unit.did for unit in summary.units) == [Did.ELSEWHERE, Did.OBSERVED]
     assert len(world.results()) == 1
+
+
+def test_a_unit_over_which_one_judge_after_another_died_is_held(world: World) -> None:
+    world.submit("emt")
+    poisoned, _ = sorted(prefixes_of(world))
+    boot, namespace, pid, _, token = own_name().split("/")
+    for n in range(1, MAX_DEATHS + 1):
+        gone = Claim(owner=f"{boot}/{namespace}/{pid}/1/{token}", host="here", started=utc_now())
+        world.store.put(f"{poisoned}{n}/claim.json", gone.model_dump_json().encode())
+    summary, said = world.evaluate()
+    assert sorted(unit.did for unit in summary.units) == [Did.HELD, Did.OBSERVED]
+    assert f"died or was killed {MAX_DEATHS} times" in said
+    again, _ = world.evaluate()
+    assert sorted(unit.did for unit in again.units) == [Did.HELD, Did.NOTHING]
+    assert len(read_history(world.store, poisoned).attempts) == MAX_DEATHS + 1
+    freed, _ = world.evaluate(retry_held=True)
+    assert sorted(unit.did for unit in freed.units) == [Did.NOTHING, Did.OBSERVED]
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (AssertionError("a law of ours"), FaultCause.MEASURE),
+        (MemoryError(), FaultCause.MEASURE),
+        (FileNotFoundError("gone"), FaultCause.MEASURE),
+        (OSError(errno.ENOSPC, "No space left on device"), FaultCause.DISK),
+    ],
+)
+def test_whatever_our_own_code_raises_ends_one_unit_only(world: World, error: Exception, cause: FaultCause) -> None:
+    unit = world.unit(world.submit("emt"), KINDS["labelled_frames"])
+    with pytest.raises(JudgeFault) as caught, kind_at_fault(unit):
+        raise error
+    assert caught.value.cause is cause
+
+
+def test_a_machine_that_only_observes_needs_no_key(world: World) -> None:
+    world.submit("emt")
+    world.evaluate(observe_only=True)
+    assert not world.settings.key_file.exists()
+    world.evaluate()
+    assert world.settings.key_file.exists()
 
 
 def prefixes_of(world: World) -> set[str]:

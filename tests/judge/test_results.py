@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import pytest
 
 from judge.attempts import read_histories
+from judge.items_file import ItemsTable, items_path, result_path
 from judge.records import Claim, End, Result
 from judge.results import load_held, load_results, read_submissions
 from sandbox.verdict import FaultCause, Verdict
 from submissions.records import utc_now
-from submissions.store import StoreError
+from submissions.store import LocalStore, StoreError
 from tests.judge.small_world import World
 
 
@@ -33,6 +37,59 @@ def test_the_result_of_an_attempt_that_was_taken_over_does_not_count(world: Worl
     assert [result.task for result in load_results(world.store, [submission.id])] == ["nickel"]
     world.evaluate()
     assert [result.verdict for result in load_results(world.store, [submission.id])] == [Verdict.CRASHED, Verdict.OK]
+
+
+def test_a_verdict_without_an_answer_counts_only_while_the_last_attempt_came_to_it(world: World) -> None:
+    submission = world.submit("bad", "def make_calculator():\n    raise RuntimeError('no')\n")
+    world.evaluate(tasks=("copper",))
+    assert [result.verdict for result in load_results(world.store, [submission.id])] == [Verdict.STARTUP_FAILED]
+    claim_again(world, copper_prefix(world, submission.id), End(owner="o", ended=utc_now(), verdict=Verdict.CRASHED))
+    assert not load_results(world.store, [submission.id])
+
+
+WINNER = hashlib.sha256(b"winner").hexdigest()
+
+
+@pytest.mark.parametrize("story", ["one", "after a crash", "late", "loses after all", "written over at the last"])
+def test_the_items_are_those_of_the_result_that_won(story: str, tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    winner, loser = ItemsTable(store, "results/e/t/k.items"), ItemsTable(store, "results/e/t/k.items")
+    result = "results/e/t/k.json"
+    match story:
+        case "one":
+            winner.store_ahead_of(result, b"winner")
+        case "after a crash":
+            loser.store_ahead_of(result, b"loser")  # and dies
+            winner.store_ahead_of(result, b"winner")
+        case "late":
+            winner.store_ahead_of(result, b"winner")
+            store.put(result, b"{}")
+            loser.store_ahead_of(result, b"loser")
+            loser.give_way(WINNER)
+        case "loses after all":
+            winner.store_ahead_of(result, b"winner")
+            loser.store_ahead_of(result, b"loser")
+            store.put(result, b"{}")
+            loser.give_way(WINNER)
+        case "written over at the last":
+            winner.store_ahead_of(result, b"winner")
+            loser.store_ahead_of(result, b"loser")
+            store.put(result, b"{}")
+            winner.keep(b"winner")
+            loser.give_way(WINNER)
+    assert store.get("results/e/t/k.items") == b"winner"
+
+
+def test_a_table_that_a_dead_judge_left_does_not_stay_beside_the_result(world: World) -> None:
+    submission = world.submit("emt")
+    world.evaluate(tasks=("copper",))
+    (result,) = world.results()
+    items = items_path(submission.id, "copper", result.result_key)
+    world.store.delete(result_path(submission.id, "copper", result.result_key))
+    world.store.put(items, b"of another judge, which rounds otherwise, and died")
+    world.evaluate(tasks=("copper",))
+    (again,) = world.results()
+    assert hashlib.sha256(world.store.get(items)).hexdigest() == again.items_sha256 == result.items_sha256
 
 
 def test_of_two_results_of_one_task_the_newer_counts(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from io import StringIO
@@ -12,7 +13,7 @@ import pytest
 from ase.build import bulk
 from rich.console import Console
 
-from judge.attempts import Attempt, History, read_histories
+from judge.attempts import Attempt, History, read_histories, unit_prefix
 from judge.evaluate import evaluate
 from judge.machine import Machine
 from judge.records import End, Origin
@@ -21,6 +22,7 @@ from judge.set_aside import bad_gpus
 from judge.survey import Request
 from sandbox.docker_driver import DockerDriver
 from sandbox.gpu import Gpu
+from sandbox.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.progress import Reporter
@@ -87,28 +89,37 @@ def test_a_data_set_that_our_code_fails_on_is_set_aside_after_two_submissions(wo
     assert not [h for h in read_histories(world.store, [models[3].id]).values() if h.faults]
 
 
-def end_on(gpu: str, minutes: int, *, spoilt: bool) -> Attempt:
+def end_on(gpu: str, minutes: int, verdict: Verdict | None) -> End:
     when = NOON + timedelta(minutes=minutes)
-    if spoilt:
-        end = End(owner="o", ended=when, fault=FaultCause.GPU, culprit=f"gpu {gpu}")
-    else:
-        end = End(owner="o", ended=when, verdict=Verdict.OK, origin=Origin(gpu=gpu))
-    return Attempt(minutes + 1, None, end)
+    if verdict is None:
+        return End(owner="o", ended=when, fault=FaultCause.GPU, culprit=f"gpu {gpu}")
+    return End(owner="o", ended=when, verdict=verdict, origin=Origin(gpu=gpu))
+
+
+SPOILT, OK, CRASHED = None, Verdict.OK, Verdict.CRASHED
 
 
 @pytest.mark.parametrize(
     ("story", "aside"),
     [
-        ([("A", True), ("A", True)], {"A"}),
-        ([("A", True), ("B", True)], set()),
-        ([("A", True), ("A", False), ("A", True)], set()),  # it did its part meanwhile
-        ([("A", False), ("A", True), ("B", False), ("A", True)], {"A"}),
-        ([("A", True), ("A", True), ("A", False)], set()),
+        ([("m", "A", SPOILT), ("n", "A", SPOILT)], {"A"}),
+        ([("m", "A", SPOILT), ("m", "A", SPOILT), ("m", "A", SPOILT)], set()),  # one alone may be what is odd
+        ([("m", "A", SPOILT), ("n", "B", SPOILT)], set()),
+        ([("m", "A", SPOILT), ("m", "A", OK), ("n", "A", SPOILT)], set()),  # it did its part meanwhile
+        ([("m", "A", SPOILT), ("m", "A", CRASHED), ("n", "A", SPOILT)], {"A"}),  # that may be how it fails
+        ([("m", "A", OK), ("m", "A", SPOILT), ("m", "B", OK), ("n", "A", SPOILT)], {"A"}),
+        ([("m", "A", SPOILT), ("n", "A", SPOILT), ("n", "A", OK)], set()),
     ],
 )
-def test_a_gpu_is_set_aside_after_two_faults_in_a_row(story: list[tuple[str, bool]], aside: set[str]) -> None:
-    attempts = tuple(end_on(f"GPU-{name}", i, spoilt=spoilt) for i, (name, spoilt) in enumerate(story))
-    assert set(bad_gpus([History(attempts)])) == {f"GPU-{name}" for name in aside}
+def test_a_gpu_is_set_aside_once_it_spoilt_attempts_of_two(
+    story: list[tuple[str, str, Verdict | None]], aside: set[str]
+) -> None:
+    attempts: dict[str, tuple[Attempt, ...]] = {}
+    for i, (submission, name, verdict) in enumerate(story):
+        prefix = unit_prefix(submission, "t", "k")
+        attempts[prefix] = (*attempts.get(prefix, ()), Attempt(i + 1, None, end_on(f"GPU-{name}", i, verdict)))
+    found = bad_gpus({prefix: History(tried) for prefix, tried in attempts.items()})
+    assert set(found) == {f"GPU-{name}" for name in aside}
 
 
 @pytest.mark.docker
@@ -116,25 +127,84 @@ def test_an_attempt_that_a_gpu_spoilt_is_tried_on_another(world: World, images: 
     """The fault is real where the engine cannot pass GPUs on, as on any machine without NVIDIA's toolkit."""
     if "nvidia" in images.info().get("Runtimes", {}):
         pytest.skip("this engine has GPUs")
-    run_dir = RunDir(world.root / "run")
-    driver = DockerDriver(run_dir)
-    submission = world.record("emt", driver.resolve("lambench/emt:latest"))
+    driver = DockerDriver(RunDir(world.root / "run"))
+    image = driver.resolve("lambench/emt:latest")
+    one, other = world.record("one", image), world.record("other", image)
+
+    def run(*submissions: Submission) -> list[FaultCause | None]:
+        machine = Machine(
+            open_sandbox=lambda: driver,
+            hardware=lambda gpu: "this machine",
+            gpus=[Gpu("GPU-aaaa", "One"), Gpu("GPU-bbbb", "Other")],
+            say=lambda line: None,
+        )
+        return [unit.fault for unit in world.run_plan_on(machine, *submissions)]
+
+    def tried(submission: Submission) -> list[list[str]]:
+        histories = read_histories(world.store, [submission.id]).values()
+        return [[attempt.end.culprit for attempt in history.attempts if attempt.end] for history in histories]
+
+    assert run(one) == [FaultCause.GPU] * 2
+    assert sorted(tried(one)) == [
+        ["gpu GPU-aaaa", "gpu GPU-bbbb", "gpu GPU-aaaa"],
+        ["gpu GPU-bbbb", "gpu GPU-aaaa", "gpu GPU-bbbb"],
+    ]
+    assert run(one, other) == [FaultCause.GPU] * 4
+    assert sorted(culprit for culprits in tried(other) for culprit in culprits) == [
+        "gpu GPU-aaaa",
+        "gpu GPU-bbbb",
+    ]  # then both are set aside
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_gpu_that_is_lost_in_the_middle_is_no_verdict(
+    world: World, monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    """What the NVIDIA driver names is read from a program that stands for it."""
+    submission = world.submit(
+        "bad", "def make_calculator(device):\n    raise RuntimeError('CUDA error: unknown error')\n"
+    )
+    listing = "" if lost else "GPU 0: NVIDIA One (UUID: GPU-aaaa)"
+    program = world.root / "bin" / "nvidia-smi"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{listing}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     machine = Machine(
-        open_sandbox=lambda: driver,
+        open_sandbox=lambda: ProcessDriver(RunDir(world.root / "run")),
         hardware=lambda gpu: "this machine",
-        gpus=[Gpu("GPU-aaaa", "One"), Gpu("GPU-bbbb", "Other")],
+        gpus=[Gpu("GPU-aaaa", "One")],
         say=lambda line: None,
     )
-    summary = world.run_plan_on(machine, submission)
-    assert {unit.fault for unit in summary} == {FaultCause.GPU}
-    tried = [
-        [attempt.end.culprit for attempt in history.attempts if attempt.end]
-        for history in read_histories(world.store, [submission.id]).values()
-    ]
-    first = sorted(tried, key=len)[-1]
-    assert first[:2] == ["gpu GPU-aaaa", "gpu GPU-bbbb"]
-    assert sum(map(len, tried)) <= 4  # then both are set aside, and nothing more is burnt
-    assert all(culprits.count("gpu GPU-aaaa") <= 2 for culprits in tried)
+    reports = world.run_plan_on(machine, submission)
+    if lost:
+        assert {(unit.verdict, unit.fault) for unit in reports} == {(None, FaultCause.GPU)}
+        ends = [end for history in read_histories(world.store, [submission.id]).values() for end in history.faults]
+        assert {end.culprit for end in ends} == {"gpu GPU-aaaa"}
+    else:
+        assert {(unit.verdict, unit.fault) for unit in reports} == {(Verdict.STARTUP_FAILED, None)}
+
+
+def test_a_disk_that_spoils_one_after_another_stops_the_run(world: World) -> None:
+    """The fault is real: the Python that they name is there, and cannot be run."""
+    python = world.root / "python"
+    python.write_text("no program")
+    python.chmod(0o755)
+    bad = [world.submit(name, python=python) for name in ("a", "b", "c")]
+    summary, said = world.evaluate(tasks=("copper",))
+    assert [unit.fault for unit in summary.units] == [FaultCause.DISK] * 3
+    assert "nothing more is begun" in said
+    tries = [sum(len(h.faults) for h in read_histories(world.store, [model.id]).values()) for model in bad]
+    assert sorted(tries) == [0, 1, 3]
+
+
+def test_the_drivers_own_disks_are_looked_at(world: World) -> None:
+    driver = ProcessDriver(RunDir(world.root / "run"))
+    driver.disks = (world.root / "data",)
+    machine = Machine(lambda: driver, lambda gpu: "this machine", (), lambda line: None, min_free_bytes=1 << 60)
+    with pytest.raises(JudgeFault, match=f"free at {world.root}/data") as caught:
+        machine.bench(world.submit("emt"), (), "")
+    assert caught.value.cause is FaultCause.DISK
 
 
 def test_a_full_disk_is_told_before_anything_is_claimed(world: World) -> None:

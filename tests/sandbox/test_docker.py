@@ -276,6 +276,31 @@ def test_a_gpu_that_is_not_there_is_the_judges_fault(docker_driver: DockerDriver
     assert caught.value.cause is FaultCause.GPU
 
 
+def test_the_engines_own_disk_is_among_those_looked_at(docker_driver: DockerDriver) -> None:
+    root = Path(connect_engine().info()["DockerRootDir"])
+    assert docker_driver.disks == ((root,) if root.is_dir() else ())
+
+
+@pytest.mark.parametrize("folder", ["/etc/passwd", "/etc/passwd/x"])
+def test_an_image_whose_folder_cannot_be_entered_is_told(docker_driver, hostile_image: Build, folder: str) -> None:
+    base = hostile_image("honest").reference
+    client = connect_engine()
+    made = client.containers.create(base, command=["true"])
+    try:  # not by a Dockerfile: its WORKDIR makes the folder
+        made.commit("lambench-test/no-way-in", "latest", conf={"WorkingDir": folder})
+    finally:
+        made.remove()
+    outcome = judged(docker_driver, docker_driver.resolve("lambench-test/no-way-in:latest"))
+    assert outcome.verdict is Verdict.IMAGE_INVALID, outcome
+    assert "WORKDIR" in outcome.sentence
+
+
+def test_a_runtime_that_is_not_there_is_the_judges_fault(run_dir, hostile_image: Build) -> None:
+    with pytest.raises(JudgeFault, match="nosuch") as caught:
+        judged(DockerDriver(run_dir, "nosuch"), hostile_image("honest"))
+    assert caught.value.cause is FaultCause.DOCKER
+
+
 def test_an_engine_that_does_not_answer_is_the_judges_fault(run_dir, monkeypatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///tmp/no-engine-listens-here.sock")
     with pytest.raises(JudgeFault, match="start it"):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 
 import docker.errors
 import pytest
 import requests
 
-from sandbox.docker_driver import start_fault
-from sandbox.gpu import parse_gpus, require_gpus
+from sandbox.docker_driver import engine_words
+from sandbox.docker_running import engine_faults
+from sandbox.gpu import parse_gpus, require_gpus, still_has_gpu
 from sandbox.image_check import image_from_inspection
-from sandbox.verdict import JudgeFault, SubmissionFault, Verdict
+from sandbox.start_faults import start_fault
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 
 GOOD = {
     "Id": "sha256:" + "a" * 64,
@@ -109,17 +112,118 @@ def test_an_absent_gpu_is_the_judges_fault_and_never_the_cpu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "text", "fault"),
+    ("listing", "status", "there"),
     [
-        (400, "No command specified", SubmissionFault),
-        (500, "Cannot mkdir: /x is not a directory", SubmissionFault),
-        (500, "OCI runtime create failed: mkdir /lambench/x: read-only file system", SubmissionFault),
-        (500, "OCI runtime create failed: write /x: no space left on device", JudgeFault),
-        (500, 'could not select device driver "" with capabilities: [[gpu]]', JudgeFault),
-        (500, "something else", JudgeFault),
+        (LISTING, 0, True),
+        (LISTING, 15, True),  # another one is lost
+        (LISTING.replace("4c8a2a51", "00000000"), 0, False),
+        ("Unable to determine the device handle for GPU0000:01:00.0: Unknown Error", 255, False),
+        ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", 9, False),
     ],
 )
-def test_whose_fault_it_is_that_a_container_does_not_start(status: int, text: str, fault: type) -> None:
+def test_a_gpu_is_there_if_the_driver_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listing: str, status: int, there: bool
+) -> None:
+    (tmp_path / "listing").write_text(listing)
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n/bin/cat {tmp_path}/listing\nexit {status}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert still_has_gpu("GPU-4c8a2a51-0a02-3b1c-9a4c-aaaaaaaaaaaa") is there
+
+
+def said(text: str, status: int = 500) -> docker.errors.APIError:
+    """An error of an engine."""
     response = requests.Response()
     response.status_code = status
-    assert isinstance(start_fault(docker.errors.APIError("x", response, text)), fault)
+    return docker.errors.APIError("x", response, text)
+
+
+RUNC = "failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
+INIT = RUNC + "error during container init: "
+FILE_NOT_FOLDER = ": unknown: Are you trying to mount a directory onto a file (or vice-versa)? Check if the specified …"
+# Most of them as Docker 20.10 with runc 1.1 says them.
+OF_THE_IMAGE = [
+    "No command specified",
+    "Cannot mkdir: /x is not a directory",
+    "lstat /var/lib/docker/overlay2/a819/merged/etc/passwd/x: not a directory",
+    "OCI runtime create failed: mkdir /lambench/x: read-only file system",
+    INIT + "mkdir /lambench/sub: read-only file system: unknown",
+    INIT + 'chdir to cwd ("/root") set in config.json failed: permission denied: unknown',
+    INIT + 'chdir to cwd ("/opt/nvidia/app") set in config.json failed: permission denied: unknown',
+    INIT + 'chdir to cwd ("/no space left on device") set in config.json failed: permission denied: unknown',
+    INIT + 'chdir to cwd ("/nvidia-container-cli: device error: x") set in config.json failed: permission denied',
+    INIT
+    + 'error mounting "tmpfs" to rootfs at "/tmp": mount tmpfs:/tmp (via /proc/self/fd/6), flags: 0xe: not a directory'
+    + FILE_NOT_FOLDER,
+    RUNC + 'exec: "/etc/passwd": permission denied: unknown',
+    RUNC + 'exec: "nothere": executable file not found in $PATH: unknown',
+    RUNC + 'exec: "/sbin/docker-init": stat /sbin/docker-init: permission denied: unknown',
+]
+OF_THE_MACHINE = [
+    ("something else", FaultCause.DOCKER),
+    ("Unknown runtime specified nosuch", FaultCause.DOCKER),
+    ('invalid mount config for type "bind": bind source path does not exist: /run/s', FaultCause.DOCKER),
+    ("Requested CPUs are not available - requested 900, available: 0-1", FaultCause.DOCKER),
+    ("Minimum memory limit allowed is 6MB", FaultCause.DOCKER),
+    ("Decoding seccomp profile failed: invalid character", FaultCause.DOCKER),
+    (INIT + "error loading seccomp filter into kernel: invalid argument: unknown", FaultCause.DOCKER),
+    (INIT + "write sysctl key net.x: open /proc/sys/net/x: no such file or directory: unknown", FaultCause.DOCKER),
+    (
+        RUNC + "unable to apply cgroup configuration: mkdir /sys/fs/cgroup/d: permission denied: unknown",
+        FaultCause.DOCKER,
+    ),
+    ("OCI runtime create failed: mkdir /sys/fs/cgroup/d: read-only file system: unknown", FaultCause.DOCKER),
+    (RUNC + 'exec: "/sbin/docker-init": no such file or directory: unknown', FaultCause.DOCKER),
+    (
+        INIT + "error running hook #0: error running hook: exit status 1, stdout: , stderr: nvidia-container-cli: "
+        "mount error: file creation failed: /merged/usr/lib/libcuda.so.1: file exists: unknown",
+        FaultCause.DOCKER,
+    ),
+    (
+        INIT + "error running hook #0: error running hook: exit status 1, stdout: , stderr: nvidia-container-cli: "
+        "device error: GPU-0: unknown device: unknown",
+        FaultCause.GPU,
+    ),
+    ('could not select device driver "" with capabilities: [[gpu]]', FaultCause.GPU),
+    ("failed to inject CDI devices: unresolvable CDI devices nvidia.com/gpu=GPU-0", FaultCause.GPU),
+    ("OCI runtime create failed: write /x: no space left on device", FaultCause.DISK),
+    ("mkdir /var/lib/docker/overlay2/ab-init: no space left on device", FaultCause.DISK),
+]
+
+
+@pytest.mark.parametrize("status", [400, 500])
+@pytest.mark.parametrize("text", OF_THE_IMAGE)
+def test_what_only_an_image_can_cause_is_its_verdict(status: int, text: str) -> None:
+    fault = start_fault(said(text, status))
+    assert isinstance(fault, SubmissionFault)
+    assert fault.verdict is Verdict.IMAGE_INVALID
+
+
+@pytest.mark.parametrize("status", [400, 500])
+@pytest.mark.parametrize(("text", "cause"), OF_THE_MACHINE)
+def test_what_else_keeps_a_container_from_starting_is_this_machines(status: int, text: str, cause: FaultCause) -> None:
+    fault = start_fault(said(text, status))
+    assert isinstance(fault, JudgeFault)
+    assert fault.cause is cause
+
+
+def test_a_full_disk_is_no_fault_of_the_engine() -> None:
+    with pytest.raises(JudgeFault) as caught, engine_faults():
+        raise said("write /var/lib/docker/tmp/x: no space left on device")
+    assert caught.value.cause is FaultCause.DISK
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["name=seccomp,profile=default"], "seccomp default"),
+        (["name=apparmor", "name=seccomp,profile=/etc/own.json", "name=cgroupns"], "seccomp own.json, apparmor"),
+        (["name=rootless", "name=seccomp,profile=builtin", "name=userns"], "seccomp builtin, rootless, userns"),
+        (None, "no seccomp"),
+    ],
+)
+def test_an_engine_is_named_with_what_isolates_its_containers(options: list[str] | None, words: str) -> None:
+    info = {"KernelVersion": "6.1.0", "CgroupVersion": "2", "DefaultRuntime": "runc", "SecurityOptions": options}
+    version = {"Version": "20.10.24", "Components": [{"Name": "runc", "Version": "1.1.5"}]}
+    assert engine_words(info, version, None) == f"Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, {words})"

@@ -5,24 +5,28 @@ That they are held is shown by tests/sandbox/test_selftest.py, through Docker. H
 
 from __future__ import annotations
 
+import ast
 import os
 import pickle
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sandbox.docker_driver import DockerDriver
 from sandbox.driver import Question
+from sandbox.evidence import Phase
 from sandbox.limits import MIB
 from sandbox.process_driver import ProcessDriver
+from sandbox.remote import RemoteCalculator
 from sandbox.rundir import RunDir
-from sandbox.selftest import timing_attacks
+from sandbox.selftest import cheating_attacks, protocol_attacks, secrecy_attacks, timing_attacks
 from sandbox.selftest.attack import LIMITS, Attack, Trial
 from sandbox.selftest.cheating_attacks import CHEATING_ATTACKS, better, labelled
 from sandbox.selftest.hostile import cheating, protocol
@@ -63,6 +67,65 @@ def test_an_honest_model_is_not_taken_for_an_attack_that_was_held(driver: Proces
     attack = ALL[name]
     finding = attack.examine(trial(driver, "cheating:Emt"))
     assert not finding.held, finding.how
+
+
+class Came(Trial):
+    """A trial whose sessions came to what is said here, one after the other."""
+
+    def coming_to(self, *outcomes: Outcome[Any]) -> Came:
+        object.__setattr__(self, "outcomes", iter(outcomes))
+        return self
+
+    def run(self, body: Callable[[RemoteCalculator], Any], **limits: Any) -> Outcome[Any]:
+        return next(self.outcomes)  # type: ignore[attr-defined,no-any-return]
+
+
+def came(verdict: Verdict, value: Any = None, private: str = "", phase: Phase = Phase.START) -> Outcome[Any]:
+    return Outcome(verdict, "", value, private, None, 1.0, 0.5, None, phase)
+
+
+OK, CRASHED, LATE, BREACH = Verdict.OK, Verdict.CRASHED, Verdict.STARTUP_TIMEOUT, Verdict.PROTOCOL_ERROR
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "not_held"),
+    [
+        ("answers-from-a-child", [came(CRASHED)], [came(Verdict.TIME_LIMIT)]),
+        ("notes-for-the-next-start", [came(OK, (0.0, 3.0))] * 2, [came(OK, (0.0, 3.0)), came(OK, (3.0, 3.0))]),
+        ("looks-around", [came(OK, 1.0)] * 2, [came(OK, 1.0), came(OK, 2.0)]),
+        ("second-connection", [came(OK, [0.0, 0.0])], [came(OK, [1.0, 0.0])]),
+        ("reconnecting", [came(CRASHED, private="refused twenty times")], [came(CRASHED)]),
+        ("beside-the-guest", [came(BREACH)], [came(OK, [0.0, 0.0])]),
+        ("sleeps-at-start", [came(LATE, private="asleep")], [came(LATE)]),
+    ],
+)
+def test_what_was_not_held_is_not_said_in_the_words_of_what_was(
+    driver: ProcessDriver, name: str, held: list[Outcome[Any]], not_held: list[Outcome[Any]]
+) -> None:
+    """A record is signed and kept: it must not say that a child ended where it lived on."""
+    image = driver.resolve(f"{HOSTILE}?calculator=cheating:Emt")
+    good = ALL[name].examine(Came(driver, image).coming_to(*held))
+    bad = ALL[name].examine(Came(driver, image).coming_to(*not_held))
+    assert (good.held, bad.held) == (True, False)
+    assert re.sub(r"[A-Z_]{2,}|[0-9.]+", "", good.how) != re.sub(r"[A-Z_]{2,}|[0-9.]+", "", bad.how)
+
+
+def calls_of_finding() -> Iterator[tuple[str, ast.Call]]:
+    for module in (cheating_attacks, protocol_attacks, secrecy_attacks, timing_attacks):
+        for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+                yield f"{module.__name__}:{node.lineno}", node
+
+
+def test_no_sentence_is_said_of_both_ends() -> None:
+    """Wherever a finding is made it is known which one: so each has words of its own."""
+    calls = dict(calls_of_finding())
+    assert len(calls) >= 40
+    assert [place for place, call in calls.items() if not isinstance(call.args[0], ast.Constant)] == []
+    texts = {
+        held: {ast.unparse(c.args[1]) for c in calls.values() if c.args[0].value is held} for held in (True, False)
+    }  # type: ignore[attr-defined]
+    assert not texts[True] & texts[False]
 
 
 def test_names_are_unique_and_every_factory_is_there() -> None:
