@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from judge.config import JudgeSettings, UsageError, load_settings
 from judge.gc import Attempts, Garbage, dead_writers_files, items_without_result, unreferred_observations
-from judge.gc_machine import checkpoints, dead_sessions, unused_images
+from judge.gc_machine import checkpoints, dead_sessions, selftest_images, unreferred_images
 from judge.hardware import hardware_class
 from judge.plan_cli import Json
 from judge.results import read_submissions
@@ -22,18 +22,29 @@ from submissions.store import Store, open_store
 from submissions.tables import plain_table, table_console
 
 DAY_S = 86400.0
+IMAGES_HELP = (
+    "also images of calculators without a name that no submission of this store refers to; only for hosts with one "
+    "store: those of another store's submissions would go too"
+)
 
 
 def gc_command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be removed")] = False,
     days: Annotated[float, typer.Option(help="how old checkpoints and selftest images may get")] = 30.0,
+    images: Annotated[bool, typer.Option("--images", help=IMAGES_HELP)] = False,
     as_json: Json = False,
 ) -> None:
-    """Removes what nothing refers to: observations, items tables, what dead judges left, images of no submission."""
+    """Removes what nothing refers to: observations, items tables, what dead judges left, old images of the selftest."""
     if not days >= 0:
         raise UsageError(f"--days must be 0 or more, not {days:g}")
     settings = load_settings()
-    found, lines = find_garbage(settings, open_store(settings.store), time.time() - days * DAY_S)
+    store = open_store(settings.store)
+    if images and not any(True for _ in store.list("submissions/")):
+        raise UsageError(
+            f"--images: there are no submissions in {settings.store}, and so every image would seem to be of none: "
+            "set store to that of this host"
+        )
+    found, lines = find_garbage(settings, store, time.time() - days * DAY_S, images)
     kept = [] if dry_run else [each for each in found if not _collect(each)]
     lines += [f"{each.kind} {each.name} is in use after all: kept" for each in kept]
     gone = [each for each in found if each not in kept]
@@ -44,11 +55,14 @@ def gc_command(
         _show(gone, lines, dry_run)
 
 
-def find_garbage(settings: JudgeSettings, store: Store, oldest: float) -> tuple[list[Garbage], list[str]]:
+def find_garbage(
+    settings: JudgeSettings, store: Store, oldest: float, images: bool = False
+) -> tuple[list[Garbage], list[str]]:
     """All that can be removed, and a line for each place that was not looked at.
 
     Args:
         oldest: seconds since the epoch.
+        images: also those of calculators: no other store's submissions are run on this machine's engine.
 
     Raises:
         StoreError: a record cannot be read; one line that names it.
@@ -64,7 +78,9 @@ def find_garbage(settings: JudgeSettings, store: Store, oldest: float) -> tuple[
     if settings.driver != "docker":
         return found, [*lines, "Images are not looked at: submissions are run without a container here"]
     try:
-        found += unused_images(lambda: [submission.image.id for submission in read_submissions(store)], oldest)
+        found += selftest_images(oldest)
+        if images:
+            found += unreferred_images(lambda: [submission.image.id for submission in read_submissions(store)])
     except JudgeFault as fault:
         lines.append(f"Images are not looked at: {fault.mend}")
     return found, lines
@@ -96,6 +112,6 @@ def _show(gone: list[Garbage], lines: list[str], dry_run: bool) -> None:
     if not gone:
         console.print("There is nothing to remove.")
     elif dry_run:
-        console.print(f"Would remove {len(gone)}, {total} in all. To do it: judge gc")
+        console.print(f"Would remove {len(gone)}, {total} in all. To do it: the same without --dry-run")
     else:
         console.print(f"Removed {len(gone)}, {total} in all.")

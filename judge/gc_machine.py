@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import docker
@@ -65,27 +65,45 @@ def dead_sessions(run_dir: Path) -> tuple[Garbage, ...]:
     return tuple(Garbage(GarbageKind.SESSION, str(folder), _tree_size(folder), remover(folder)) for folder in folders)
 
 
-def unused_images(referred: Callable[[], Collection[str]], oldest: float) -> tuple[Garbage, ...]:
-    """Images with no name that no submission refers to, and images of the selftest made before `oldest`.
+def unreferred_images(referred: Callable[[], Collection[str]]) -> tuple[Garbage, ...]:
+    """Images of calculators with no name that no submission refers to.
+
+    An engine knows nothing of stores: the images of another store's submissions are among them.
 
     Args:
         referred: IDs of the images of all submissions; asked after the images were listed.
+
+    Raises:
+        JudgeFault: no engine answers.
+    """
+    client = connect_engine()
+    with engine_faults():  # the raw list: it does not stumble over images that somebody removes meanwhile
+        nameless = client.api.images(filters={"dangling": True, "label": CALCULATOR_LABEL})
+    kept = set(referred())
+    return _as_garbage(client, {image["Id"]: image for image in nameless if image["Id"] not in kept})
+
+
+def selftest_images(oldest: float) -> tuple[Garbage, ...]:
+    """Images of the selftest made before `oldest`, of whatever store: the next selftest builds its own again.
+
+    Args:
         oldest: seconds since the epoch.
 
     Raises:
         JudgeFault: no engine answers.
     """
     client = connect_engine()
-    with engine_faults():  # the raw lists: they do not stumble over images that somebody removes meanwhile
-        nameless = client.api.images(filters={"dangling": True, "label": CALCULATOR_LABEL})
+    with engine_faults():
         hostile = client.api.images(filters={"reference": SELFTEST_IMAGES})
-    kept = set(referred())
-    found = {image["Id"]: image for image in nameless}
-    found |= {name: image for image in hostile if image["Created"] < oldest for name in image["RepoTags"] or ()}
+    old = {name: image for image in hostile if image["Created"] < oldest for name in image["RepoTags"] or ()}
+    return _as_garbage(client, old)
+
+
+def _as_garbage(client: docker.DockerClient, images: Mapping[str, Mapping[str, object]]) -> tuple[Garbage, ...]:
+    """What the engine lists, by the name that it is removed by."""
     return tuple(
-        Garbage(GarbageKind.IMAGE, name, int(image["Size"]), _image_remover(client, name))
-        for name, image in sorted(found.items())
-        if image["Id"] not in kept
+        Garbage(GarbageKind.IMAGE, name, int(str(image["Size"])), _image_remover(client, name))
+        for name, image in sorted(images.items())
     )
 
 

@@ -106,6 +106,29 @@ def rejudge(settings: JudgeSettings, request: Request, reporter: Reporter, again
     return Rejudged(suite=found.suite.name, changes=changes, not_judged=not_judged)
 
 
+def judged_anew(settings: JudgeSettings, request: Request, reporter: Reporter) -> Rejudged:
+    """The results that count beside those of the rounds that were judged and do not count yet. Judges nothing.
+
+    Raises:
+        UsageError: there is no such round that came to a verdict; and as `judge.survey.survey`.
+    """
+    found = survey(settings, request, reporter)
+    before = _counting(settings, found)
+    units = {task_of(planned.unit): planned.unit for planned in found.plan if task_of(planned.unit) in before}
+    begun = begun_rounds(found.store, list(units.values()), circumstances(settings, found.gpus))
+    rounds = {task: number for task, number in begun.items() if number > units[task].round}
+    after = _of_rounds(settings, found, rounds)
+    if not any(task in after for task in rounds):
+        of = " ".join(request.ids) or "--all"
+        raise UsageError(f"nothing of it was judged anew that could be applied: judge rejudge {of}, and look at it")
+    changes = [change_of(before[task], after.get(task), number, None) for task, number in rounds.items()]
+    told = [
+        each if each.after else each.model_copy(update={"why": f"round {each.round} is held, or was not finished"})
+        for each in changes
+    ]
+    return Rejudged(suite=found.suite.name, changes=tuple(told))
+
+
 def next_round(counting: int, begun: int, again: bool) -> int:
     """The round to judge: one that was begun and does not count yet is gone on with, unless another is wanted.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from typing import Annotated
 
@@ -13,14 +14,14 @@ from rich.table import Table
 
 from judge.config import UsageError, load_settings
 from judge.plan_cli import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus
-from judge.rejudge import Change, Rejudged, apply, rejudge
+from judge.rejudge import Change, Rejudged, apply, judged_anew, rejudge
 from judge.standing_cli import checked_reason
 from judge.survey import Request
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
 
 INTERRUPTED = 130
-AGAIN = "--again"
+AGAIN, RETRY_HELD = "--again", "--retry-held"
 
 
 def rejudge_command(
@@ -30,18 +31,24 @@ def rejudge_command(
     task: Tasks = None,
     gpus: Gpus = "",
     driver: Drivers = None,
-    retry_held: Annotated[bool, typer.Option("--retry-held", help="try once more what is held")] = False,
+    retry_held: Annotated[bool, typer.Option(RETRY_HELD, help="try once more what is held")] = False,
     skip_missing: SkipMissing = False,
     again: Annotated[bool, typer.Option(AGAIN, help="begin anew, even if there is one that was not applied")] = False,
-    applied: Annotated[bool, typer.Option("--apply", help="from now on the new results count")] = False,
+    applied: Annotated[bool, typer.Option("--apply", help="judge nothing; what was judged anew now counts")] = False,
     reason: Annotated[str, typer.Option(help="why they count, with --apply")] = "",
     as_json: Json = False,
 ) -> None:
-    """Judges anew what was judged, beside the old, and shows both. What counts changes only with --apply."""
+    """Judges anew what was judged, beside the old, and shows both. What counts changes only with --apply.
+
+    That judges nothing: it takes what an earlier call has judged and shown.
+    """
     if everything == bool(ids):
         raise UsageError("say which submissions: judge rejudge --all, or judge rejudge ID…")
     if reason and not applied:
         raise UsageError("--reason goes with --apply: without it nothing changes that would want one")
+    if applied and (again or retry_held):
+        first = AGAIN if again else RETRY_HELD
+        raise UsageError(f"--apply judges nothing: first judge rejudge {first} without it, and look at what changed")
     words = checked_reason(reason) if applied else ""
     request = Request(
         ids=tuple(ids or ()),
@@ -54,17 +61,24 @@ def rejudge_command(
     )
     settings, reporter = load_settings(), Reporter(Console(stderr=as_json), "judging anew")
     try:
-        done = rejudge(settings, request, reporter, again)
-        done = apply(settings, done, words, reporter) if applied else done
+        if applied:
+            done = apply(settings, judged_anew(settings, request, reporter), words, reporter)
+        else:
+            done = rejudge(settings, request, reporter, again)
     except KeyboardInterrupt:
-        command = " ".join(argument for argument in sys.argv[1:] if argument != AGAIN)
-        print(f"\nStopped. What was finished is kept. To go on: judge {command}", file=sys.stderr)
+        print(f"\nStopped. What was finished is kept. To go on: {_command(RETRY_HELD)}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print(json.dumps({**done.model_dump(mode="json"), "exit_status": done.exit_status}))
     else:
         _show(done)
     raise typer.Exit(done.exit_status)
+
+
+def _command(*kept: str) -> str:
+    """The command that was given, without what is for the first call only."""
+    first = {AGAIN, RETRY_HELD} - set(kept)
+    return shlex.join(["judge", *(argument for argument in sys.argv[1:] if argument not in first)])
 
 
 def _show(done: Rejudged) -> None:
@@ -76,7 +90,8 @@ def _show(done: Rejudged) -> None:
     if done.applied:
         console.print("The new results count from now on. Next: judge site build")
     elif any(change.after is not None for change in done.changes):
-        console.print("Nothing that counts has changed. To make it count: the same again, with --apply --reason TEXT")
+        line = f"Nothing that counts has changed. To make it count: {_command()} --apply --reason TEXT"
+        console.print(escape(line), soft_wrap=True)
 
 
 def table_of(changes: tuple[Change, ...]) -> Table:

@@ -91,7 +91,9 @@ def examine_absurd(trial: Trial) -> Finding:
     failed = answer.failure.tolist() == [0, *[Cause.NON_FINITE] * 6, 0]
     gone = bool(np.isnan(answer.energy[1:7]).all() and np.isnan(outcome.value.forces[4:28]).all())
     same = bool(np.abs(answer.energy - true.energy)[[0, 7]].max() < 1e-9)
-    return Finding(failed and gone and same, "six absurd numbers failed their six frames, and the other two were left")
+    if not (failed and gone and same):
+        return Finding(False, "an absurd number was taken for an answer, or an honest frame of its batch was changed")
+    return Finding(True, "six absurd numbers failed their six frames, and the other two were left")
 
 
 def examine_fork(trial: Trial) -> Finding:
@@ -107,7 +109,9 @@ def examine_fork(trial: Trial) -> Finding:
     outcome = trial.run(ask)
     if outcome.value is not None:
         return Finding(False, f"the child lived on and gave {outcome.value} answers")
-    return Finding(outcome.verdict is Verdict.CRASHED, f"the child ended with its parent: {outcome.verdict}")
+    if outcome.verdict is not Verdict.CRASHED:
+        return Finding(False, f"came to {outcome.verdict}")
+    return Finding(True, f"the child ended with its parent: {outcome.verdict}")
 
 
 def _attack(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:

@@ -158,20 +158,19 @@ def examine_silence(trial: Trial) -> Finding:
     outcome = trial.run(ask, message_s=MESSAGE_S)
     if outcome.verdict is not Verdict.TIME_LIMIT or not given_up:
         return Finding(False, f"came to {outcome.verdict}, or it was read")
-    return Finding(
-        given_up[0] <= MESSAGE_S + LATE_S,
-        f"sending was given up after {given_up[0]:.1f} s, at a deadline of {MESSAGE_S:g} s",
-    )
+    when = f"after {given_up[0]:.1f} s, at a deadline of {MESSAGE_S:g} s"
+    if not given_up[0] <= MESSAGE_S + LATE_S:
+        return Finding(False, f"sending was given up late: {when}")
+    return Finding(True, f"sending was given up {when}")
 
 
 def examine_sleep(trial: Trial) -> Finding:
     """A start has a deadline."""
     outcome = trial.run(lambda remote: None, startup_s=STARTUP_S)
     asleep = outcome.phase is Phase.START and "asleep" in outcome.private
-    return Finding(
-        outcome.verdict is Verdict.STARTUP_TIMEOUT and asleep,
-        f"it was ended at its deadline of {STARTUP_S:g} s: {outcome.verdict}",
-    )
+    if outcome.verdict is not Verdict.STARTUP_TIMEOUT or not asleep:
+        return Finding(False, f"came to {outcome.verdict}, or it did not sleep")
+    return Finding(True, f"it was ended at its deadline of {STARTUP_S:g} s: {outcome.verdict}")
 
 
 def examine_escapes(trial: Trial) -> Finding:
@@ -183,29 +182,33 @@ def examine_escapes(trial: Trial) -> Finding:
         return Finding(False, f"came to {greeted.verdict} and {failed.verdict}")
     texts = [hello.calculator, hello.device, *hello.versions, *hello.versions.values(), failed.sentence]
     plain = all(text.isprintable() and len(text) <= 400 for text in texts)
-    return Finding(plain, "nothing that a terminal obeys was left of the hello, nor of a failed start in our sentence")
+    if not plain:
+        return Finding(False, "what a terminal obeys, or a text without end, came through the hello or a failed start")
+    return Finding(True, "nothing that a terminal obeys was left of the hello, nor of a failed start in our sentence")
 
 
 def examine_second_connection(trial: Trial) -> Finding:
     """The listener closes behind the first connection."""
     outcome = trial.run(ask_twice)
-    held = outcome.verdict is Verdict.OK and outcome.value == [0.0, 0.0]
-    return Finding(held, "the first connection was served and no byte came over the second")
+    if outcome.verdict is not Verdict.OK or outcome.value != [0.0, 0.0]:
+        return Finding(False, f"came to {outcome.verdict}, or a byte came over the second connection")
+    return Finding(True, "the first connection was served and no byte came over the second")
 
 
 def examine_reconnecting(trial: Trial) -> Finding:
     """Whoever closes the connection has ended."""
     outcome = trial.run(ask_twice)
-    held = outcome.verdict is Verdict.CRASHED and "refused twenty times" in outcome.private
-    return Finding(held, f"the second connection was refused, and the session came to {outcome.verdict}")
+    if outcome.verdict is not Verdict.CRASHED or "refused twenty times" not in outcome.private:
+        return Finding(False, f"came to {outcome.verdict}, or the second connection was not refused")
+    return Finding(True, f"the second connection was refused, and the session came to {outcome.verdict}")
 
 
 def examine_beside_the_guest(trial: Trial) -> Finding:
     """A forged answer is the container's answer; the guest's own is then one too many."""
     outcome = trial.run(ask_twice)
-    return Finding(
-        outcome.verdict is Verdict.PROTOCOL_ERROR, f"two answers under one id ended the session: {outcome.verdict}"
-    )
+    if outcome.verdict is not Verdict.PROTOCOL_ERROR:
+        return Finding(False, f"came to {outcome.verdict}")
+    return Finding(True, f"two answers under one id ended the session: {outcome.verdict}")
 
 
 def _server(name: str, tries: str, function: str, examine: Callable[[Trial], Finding]) -> Attack:

@@ -66,9 +66,9 @@ def examine_log(trial: Trial) -> Finding:
     outcome = trial.run(lambda remote: ask_energy(remote, atoms))
     if outcome.verdict is not Verdict.CRASHED or not holds(outcome.private, atoms):
         return Finding(False, f"came to {outcome.verdict}, or the log did not come")
-    return Finding(
-        not holds(told(outcome), atoms), "the structure is in the log, and not in verdict, sentence or hello"
-    )
+    if holds(told(outcome), atoms):
+        return Finding(False, "the structure is in verdict, sentence or hello")
+    return Finding(True, "the structure is in the log, and not in verdict, sentence or hello")
 
 
 def examine_errors(trial: Trial) -> Finding:
@@ -89,7 +89,9 @@ def examine_errors(trial: Trial) -> Finding:
     stored = " ".join([told(outcome), *seen.notes, *seen.notes.values(), *seen.arrays])
     raw = b"".join(array.tobytes() for array in seen.arrays.values())
     leaked = holds(stored, atoms) or any(word.encode() in raw for word in in_words(atoms))
-    return Finding(not leaked, "the structure came as the class and the text of an error, and was not stored")
+    if leaked:
+        return Finding(False, "the structure came as the class and the text of an error, and would be stored")
+    return Finding(True, "the structure came as the class and the text of an error, and was not stored")
 
 
 def examine_exit_status(trial: Trial) -> Finding:
@@ -103,7 +105,9 @@ def examine_exit_status(trial: Trial) -> Finding:
         if holds(told(outcome), atoms):
             return Finding(False, "the structure is in what is told")
         sentences.add(without_status(outcome.sentence))
-    return Finding(len(sentences) == 1, "of an exit status made of the structure at most its own number is told")
+    if len(sentences) != 1:
+        return Finding(False, "of two structures different sentences are told, beyond the number of an exit status")
+    return Finding(True, "of an exit status made of the structure at most its own number is told")
 
 
 def without_status(sentence: str) -> str:
@@ -124,8 +128,9 @@ def examine_notes(trial: Trial) -> Finding:
     first, second = trial.run(ask), trial.run(ask)
     if first.value is None or second.value is None or not first.value[1] >= 1:
         return Finding(False, f"came to {first.verdict} and {second.verdict}, or no note could be written")
-    held = second.value[0] == 0.0 and first.hello == second.hello
-    return Finding(held, f"notes written in {first.value[1]:.0f} places were gone at the next start")
+    if second.value[0] != 0.0 or first.hello != second.hello:
+        return Finding(False, f"at the next start {second.value[0]:.0f} notes were found, or another hello was said")
+    return Finding(True, f"notes written in {first.value[1]:.0f} places were gone at the next start")
 
 
 def examine_surroundings(trial: Trial) -> Finding:
@@ -135,8 +140,9 @@ def examine_surroundings(trial: Trial) -> Finding:
     """
     limits = (LIMITS.task_s, 2 * LIMITS.task_s)
     seen = [trial.run(partial(ask_energy, atoms=secret_atoms()), task_s=seconds).value for seconds in limits]
-    held = None not in seen and len(set(seen)) == 1
-    return Finding(held, "environment, arguments, limits, user, host name and folders were the same at both starts")
+    if None in seen or len(set(seen)) != 1:
+        return Finding(False, "the two starts did not look the same from inside, or were not looked at")
+    return Finding(True, "environment, arguments, limits, user, host name and folders were the same at both starts")
 
 
 def _attack(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:

@@ -22,8 +22,11 @@ from safetensors.numpy import save
 from judge.checkpoint_file import CheckpointFile
 from judge.config import ConfigError, load_settings
 from judge.items_file import pack_items, unpack_items
+from judge.manifest import Manifest
 from judge.observation_file import observation_path, pack, read_observation, unpack
 from judge.records import Claim, End, Result
+from judge.selftest import SelftestRecord
+from judge.standing import StandingEvent
 from submissions.preflight_log import log_path, printable_end, read_log
 from submissions.records import Record, Submission
 from submissions.store import LocalStore, StoreError
@@ -40,6 +43,9 @@ RECORDS: dict[type[Record], tuple[str, ...]] = {
     Claim: ("claim.json",),
     End: ("end.json", "end-of-a-fault.json"),
     Result: ("result.json",),
+    SelftestRecord: ("selftest.json",),
+    StandingEvent: ("standing-event.json",),
+    Manifest: ("manifest.json",),
 }
 SUITE = """
 name = "small"
@@ -340,4 +346,6 @@ def test_a_log_that_was_stored_by_someone_else_is_cut_and_escaped(tmp_path: Path
 
 def test_the_fixtures_are_what_they_seem() -> None:
     assert all(len(stored(record)) >= 2 for record in RECORDS)
+    # Whatever lies in the store of a kind has an example there: none is left out here.
+    assert {name for names in RECORDS.values() for name in names} == {path.name for path in STORED.glob("*/*.json")}
     assert tomllib.loads(JUDGE_TOML)["limits"]["cpus"] == 1

@@ -259,7 +259,21 @@ def test_what_stays_open_and_says_nothing_ends_at_its_deadline(begun: bytes) -> 
 
 
 def test_no_descriptor_is_left_open_by_what_was_refused() -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    """Neither by the guard nor by the remote calculator, whatever came, once the session's own end is closed."""
+    before, refused, kept = len(os.listdir("/proc/self/fd")), 0, []
     for k in range(50):
-        answered(message(Random(k))).close()
+        ours = answered(message(Random(k)))
+        guard, remote = Guard(Channel(ours)), RemoteCalculator(Channel(ours), 1.0, time.monotonic() + PATIENCE_S, 1000)
+        for ask in (
+            lambda guard=guard: guard.receive(EXPECTED, "result", time.monotonic() + PATIENCE_S),
+            lambda remote=remote: remote.greet(time.monotonic() + PATIENCE_S),
+            lambda remote=remote: remote.compute(FRAMES, ALL_PROPERTIES),
+        ):
+            try:
+                ask()
+            except (WireError, StartupError):
+                refused += 1
+        ours.close()
+        kept.append((guard, remote))  # so that it is not the collector that closes what they opened
+    assert refused > 100
     assert len(os.listdir("/proc/self/fd")) == before

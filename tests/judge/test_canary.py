@@ -15,7 +15,9 @@ import docker
 import pytest
 
 from judge.attempts import claim
+from judge.manifest import Manifest
 from judge.observe import Bench, Place, observe_unit
+from judge.order_secret import KEY
 from judge.pages import render
 from judge.plan import Unit
 from judge.provenance import origin
@@ -101,7 +103,9 @@ def test_nothing_is_on_the_pages(judged: tuple[World, bytes]) -> None:
     assert status == 0, out + err
     site = world.settings.site_dir
     assert found_below(site, PUBLIC) == {}
-    assert GROUP in "".join(path.read_text() for path in site.glob("submissions/*.html"))
+    pages = "".join(path.read_text() for path in site.glob("submissions/*.html"))
+    assert "Force RMSE" in pages
+    assert GROUP not in pages  # the whole without this group is the one structure of the other
     for data in rendered(world).values():
         assert found_in(data, PUBLIC) == []
 
@@ -113,6 +117,27 @@ def rendered(world: World) -> dict[str, bytes]:
     public = public_sets(world.settings.data, [task.dataset for task in suite.tasks], date(2030, 1, 1))
     assert not public
     return render(board, public, {of: read_log(world.store, of) for of in ids(world)})
+
+
+@pytest.mark.slow
+def test_nothing_is_in_what_is_published(judged: tuple[World, bytes]) -> None:
+    """The pages, the manifest beside them, the chain of manifests in the store, and what the command says."""
+    world, _ = judged
+    status, out, err = world.run_here("site", "publish")
+    assert status == 0, out + err
+    site = world.settings.publish_dir
+    manifest = Manifest.read((site / "manifest.json").read_bytes())
+    assert len(manifest.scores) == 1 + len(HOSTILE)
+    assert all((site / name).exists() for name in manifest.files)
+    assert len(manifest.results) == len(world.results())
+    assert found_below(site, PUBLIC) == {}
+    for part in ("manifests", "submissions"):
+        assert list((world.root / "store" / part).iterdir())
+        assert found_below(world.root / "store" / part, PUBLIC) == {}
+    assert found_in((out + err).encode(), PUBLIC) == []
+    planted = manifest.model_copy(update={"suite": f"{COORDINATES[0]:.5f} {RARE}"})
+    (site / "manifest.json").write_text(planted.model_dump_json())
+    assert set(found_below(site, PUBLIC)) == {str(site / "manifest.json")}
 
 
 @pytest.mark.slow
@@ -222,6 +247,7 @@ def test_the_same_is_observed_where_there_are_no_labels(kind: str) -> None:
     for labels in (True, False):
         with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
             world = hidden_world(Path(folder))
+            world.store.put(KEY, bytes(32))  # else each store would draw guises of its own
             parameters = {"parameters": KINDS[kind].parameters(steps=3, sample_every=1)} if kind == "nve" else {}
             unit = world.unit(world.submit("honest"), KINDS[kind], dataset="secret@1", **parameters)
             if not labels:

@@ -18,7 +18,7 @@ import pytest
 from judge.attempts import claim, read_histories, unit_prefix
 from judge.checkpoint_file import checkpoint_of
 from judge.gc import GarbageKind, dead_writers_files, items_without_result, read_attempts, unreferred_observations
-from judge.gc_machine import SELFTEST_IMAGES, checkpoints, dead_sessions, unused_images
+from judge.gc_machine import SELFTEST_IMAGES, checkpoints, dead_sessions, selftest_images, unreferred_images
 from judge.items_file import items_path
 from judge.observation_file import observation_path
 from judge.owner import own_name
@@ -280,8 +280,8 @@ def image() -> Iterator[str]:
 @pytest.mark.docker
 def test_a_nameless_image_goes_unless_a_submission_refers_to_it(image: str) -> None:
     """Only the image of this test is removed: others use the engine too."""
-    assert image not in [garbage.name for garbage in unused_images(lambda: [image], 0.0)]
-    (garbage,) = (each for each in unused_images(list, 0.0) if each.name == image)
+    assert image not in [garbage.name for garbage in unreferred_images(lambda: [image])]
+    (garbage,) = (each for each in unreferred_images(list) if each.name == image)
     client = docker.from_env()
     user = client.containers.create(image, "never run")
     assert not garbage.remove()  # a container is made of it
@@ -291,13 +291,34 @@ def test_a_nameless_image_goes_unless_a_submission_refers_to_it(image: str) -> N
 
 
 @pytest.mark.docker
+def test_images_of_no_submission_are_listed_only_where_that_is_asked_for(world: World, image: str) -> None:
+    """The engine is shared: they may be those of another store's submissions."""
+    world.write_settings(driver="docker")
+
+    def listed(*options: str) -> bool:
+        status, said = world.run_json_here("gc", "--dry-run", *options)
+        assert status == 0
+        assert isinstance(said, dict)
+        return image in [each["name"] for each in said["garbage"]]
+
+    assert not listed()
+    status, _, err = world.run_here("gc", "--dry-run", "--images")
+    assert status == 2
+    assert err.count("\n") == 1
+    assert "there are no submissions" in err
+    world.submit("emt")
+    assert not listed()
+    assert listed("--images")
+
+
+@pytest.mark.docker
 def test_images_of_the_selftest_go_when_they_are_old(image: str) -> None:
     client = docker.from_env()
     name = f"{SELFTEST_IMAGES.removesuffix('*')}of-test-gc:latest"
     client.images.get(image).tag(name)
     try:
-        assert name not in [each.name for each in unused_images(list, time.time() - 86400)]
-        (garbage,) = (each for each in unused_images(list, FUTURE) if each.name == name)
+        assert name not in [each.name for each in selftest_images(time.time() - 86400)]
+        (garbage,) = (each for each in selftest_images(FUTURE) if each.name == name)
         assert garbage.remove()
         assert not client.api.images(name=name)
     finally:

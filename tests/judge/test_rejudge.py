@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
 from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from rich.console import Console
@@ -14,13 +17,13 @@ from judge.config import UsageError
 from judge.items_file import items_path
 from judge.keys import observation_key, result_key
 from judge.records import Claim, End, Result
-from judge.rejudge import apply, next_round, rejudge
+from judge.rejudge import apply, judged_anew, next_round, rejudge
 from judge.standing import TaskOf
 from judge.survey import Request, survey
 from sandbox.verdict import FaultCause, Verdict
 from submissions.progress import Reporter
 from submissions.records import Submission, utc_now
-from tests.judge.small_world import World, save_frames
+from tests.judge.small_world import SUITE, World, save_frames
 from tests.judge.test_keys import MEASURED, OBSERVED
 
 MOODY = """
@@ -37,15 +40,34 @@ def make_calculator():
 """
 
 
+@pytest.fixture(scope="module")
+def judged() -> Iterator[tuple[World, Submission, Path]]:
+    """A world in which a model that answers as a file says was judged once, at its best, and a copy of its folder."""
+    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder, TemporaryDirectory() as copies:
+        world = World(Path(folder) / "w")
+        save_frames(world.root / "data", "Cu", "copper")
+        save_frames(world.root / "data", "Ni", "nickel")
+        (world.root / "small.toml").write_text(SUITE)
+        mood = world.root / "mood"
+        mood.write_text("0")
+        world.write_settings()
+        model = world.submit("moody", MOODY.format(mood=str(mood)))
+        world.evaluate()
+        yield world, model, shutil.copytree(world.root, Path(copies) / "w")
+
+
 @pytest.fixture
-def moody(world: World) -> Submission:
-    """A model that answers as a file says: judged once, at its best."""
-    mood = world.root / "mood"
-    mood.write_text("0")
-    world.write_settings()
-    model = world.submit("moody", MOODY.format(mood=str(mood)))
-    world.evaluate()
-    return model
+def world(judged: tuple[World, Submission, Path]) -> World:
+    """That world as it was then; at the same place, since records name paths in it."""
+    made, _, copy = judged
+    shutil.rmtree(made.root)
+    shutil.copytree(copy, made.root)
+    return made
+
+
+@pytest.fixture
+def moody(judged: tuple[World, Submission, Path]) -> Submission:
+    return judged[1]
 
 
 def snapshot(world: World) -> dict[str, bytes]:
@@ -137,9 +159,34 @@ def test_applied_the_new_results_count_and_the_old_ones_stay(world: World, moody
     assert [line["sentence"] for line in told if line["event"] == "event recorded"] == ["applied"]
 
 
+def test_what_nobody_has_seen_is_not_applied(world: World, moody: Submission) -> None:
+    """On a first call --apply judges nothing, and nothing changes; on the second the table is that of the first."""
+    before, apply = snapshot(world), ("--apply", "--reason", "why")
+    for asked in ((moody.id,), ("--all",)):
+        status, out, err = world.run_here("rejudge", *asked, *apply)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert f"judge rejudge {asked[0]}, and look at it" in err
+    for option in ("--again", "--retry-held"):
+        status, _, err = world.run_here("rejudge", moody.id, option, *apply)
+        assert status == 2
+        assert "--apply judges nothing" in err
+    assert snapshot(world) == before
+    (world.root / "mood").write_text("0.25")
+    status, out, _ = world.run_here("rejudge", moody.id, "--task", "copper", "--again")
+    assert status == 0
+    assert f"judge rejudge {moody.id} --task copper --apply --reason TEXT" in out
+    shown = [line for line in out.splitlines() if "_rmse" in line]
+    status, out, _ = world.run_here("rejudge", moody.id, *apply)
+    assert status == 0
+    assert [line for line in out.splitlines() if "_rmse" in line] == shown != []
+    assert {r.task: r.round for r in world.results()} == {"copper": 1, "nickel": 0}
+    assert world.run_here("rejudge", moody.id, *apply)[0] == 2  # it counts already
+
+
 def test_a_label_that_changes_afterwards_is_measured_in_the_round_that_counts(world: World, moody: Submission) -> None:
     (world.root / "mood").write_text("0.25")
-    rejudged(world, moody.id, "--apply", "--reason", "why")
+    rejudged(world, moody.id)
+    assert rejudged(world, moody.id, "--apply", "--reason", "why")[0] == 0
     save_frames(world.root / "data", "Cu", "copper", shift=0.25)
     summary, _ = world.evaluate()
     assert [unit.did for unit in summary.units] == ["measured", "nothing"]
@@ -185,10 +232,13 @@ def hold(world: World, model: Submission, task: str) -> None:
 def test_what_comes_to_no_verdict_is_not_applied_and_the_rest_is(world: World, moody: Submission) -> None:
     (world.root / "mood").write_text("0.25")
     hold(world, moody, "copper")
+    status, out, _ = world.run_here("rejudge", moody.id)
+    assert status == 1
+    assert "the disk is full" in out
     status, out, _ = world.run_here("rejudge", moody.id, "--apply", "--reason", "why")
     assert status == 1
     assert f"{moody.id} copper came to no verdict: what counted counts still" in out
-    assert "the disk is full" in out
+    assert f"{moody.id} copper: round 1 is held, or was not finished" in out
     assert force_rmse(world.results(), "copper") == pytest.approx(0, abs=1e-9)
     assert force_rmse(world.results(), "nickel") == pytest.approx(0.25, rel=1e-6)
     status, changes = rejudged(world, moody.id, "--task", "copper", "--retry-held")
@@ -197,14 +247,15 @@ def test_what_comes_to_no_verdict_is_not_applied_and_the_rest_is(world: World, m
 
 def test_a_verdict_other_than_ok_is_one_too_and_can_be_applied(world: World, moody: Submission) -> None:
     (world.root / "mood").write_text("not a number")
+    assert world.run_here("rejudge", moody.id, "--task", "copper")[0] == 0
     status, out, _ = world.run_here("rejudge", moody.id, "--task", "copper", "--apply", "--reason", "it fails now")
     assert status == 0
     assert "OK → TOO_MANY_FAILURES" in " ".join(out.split())
     assert [result.verdict for result in world.results()] == [Verdict.TOO_MANY_FAILURES, Verdict.OK]
 
 
-def test_only_what_was_judged_is_judged_anew(world: World) -> None:
-    world.write_settings()
+def test_only_what_was_judged_is_judged_anew(world: World, moody: Submission) -> None:
+    assert world.run_here("withdraw", moody.id, "--reason", "it would be judged too")[0] == 0
     model, other = world.submit("emt"), world.submit("other")
     with pytest.raises(UsageError, match="nothing of it was judged yet"):
         rejudge(world.settings, Request(ids=(model.id,)), Reporter(Console(file=StringIO())))
@@ -213,7 +264,7 @@ def test_only_what_was_judged_is_judged_anew(world: World) -> None:
     status, out, _ = world.run_here("rejudge", "--all")
     assert status == 0
     assert f"{model.id} nickel was not judged yet" in " ".join(out.split())
-    assert [(r.submission, r.task, r.round) for r in world.results()] == [
+    assert [(r.submission, r.task, r.round) for r in world.results() if r.submission != moody.id] == [
         (model.id, "copper", 0),
         (other.id, "nickel", 0),
     ]
@@ -221,7 +272,9 @@ def test_only_what_was_judged_is_judged_anew(world: World) -> None:
 
 def test_what_was_taken_out_meanwhile_is_not_applied(world: World, moody: Submission) -> None:
     quiet = Reporter(Console(file=StringIO()))
-    done = rejudge(world.settings, Request(ids=(moody.id,)), quiet)
+    asked = Request(ids=(moody.id,))
+    rejudge(world.settings, asked, quiet)
+    done = judged_anew(world.settings, asked, quiet)
     world.run_here("withdraw", moody.id, "--reason", "a mistake")
     applied = apply(world.settings, done, "why", quiet)
     assert not applied.applied
