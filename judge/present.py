@@ -234,11 +234,11 @@ def shown_value(value: float | None, unit: str) -> float | None:
 
 
 def duration(seconds: float | None) -> str:
-    """12.3 s, 4 min 5 s, 2 h 3 min; a dash where there is none."""
+    """1.2 s, 4 min 5 s, 2 h 3 min; a dash where there is none. Public times have two digits."""
     if seconds is None:
         return NONE
     if seconds < 60:
-        return f"{number(seconds)} s"
+        return f"{number(seconds, 2)} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"
