@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 from typing import Annotated, Literal
@@ -18,9 +17,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from judge.author_cli import show_to_author
 from judge.config import ConfigError, JudgeSettings, UsageError, load_settings
 from judge.data_cli import app as data_app
 from judge.doctor import examine
@@ -31,24 +28,19 @@ from judge.explain_cli import explain_command
 from judge.gc_cli import gc_command
 from judge.keys_cli import app as keys_app
 from judge.plan_cli import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus, plan_command
-from judge.records import Result
 from judge.rejudge_cli import rejudge_command
-from judge.results import load_held, load_results, read_submissions
 from judge.score_cli import app as score_app
 from judge.selftest_cli import selftest_command
-from judge.signing import trusted_keys
+from judge.show_cli import list_command, show_command
 from judge.site_cli import app as site_app
-from judge.standing import read_standing, read_standings
 from judge.standing_cli import disqualify_command, reinstate_command, withdraw_command
 from judge.store_cli import app as store_app
-from judge.survey import Request, choose_submissions
+from judge.survey import Request
 from judge.verify_cli import verify_command
 from sandbox.drivers import open_driver
 from sandbox.verdict import JudgeFault
 from scoring import ScoringError
 from submissions.progress import Reporter
-from submissions.store import open_store
-from submissions.tables import plain_table, table_console
 from tasks.dataset import DatasetError
 from tasks.suite import SuiteError
 
@@ -72,6 +64,8 @@ app.command("plan")(plan_command)
 app.command("explain")(explain_command)
 app.command("verify")(verify_command)
 app.command("selftest")(selftest_command)
+app.command("list")(list_command)
+app.command("show")(show_command)
 app.command("gc")(gc_command)
 app.command("rejudge")(rejudge_command)
 app.command("withdraw")(withdraw_command)
@@ -133,127 +127,6 @@ def evaluate_command(
         for line in in_words(summary):
             console.print(escape(line), soft_wrap=True)
     raise typer.Exit(summary.exit_status)
-
-
-@app.command("list")
-def list_command(as_json: Json = False) -> None:
-    """The submissions, and how far each is judged."""
-    settings = load_settings()
-    store = open_store(settings.store)
-    submissions = read_submissions(store)
-    ids = [submission.id for submission in submissions]
-    trusted = trusted_keys(settings)
-    standings = read_standings(store, ids, trusted)
-    results = load_results(store, ids, of_all_suites=True, trusted=trusted)
-    held = load_held(store, ids)
-    rows = []
-    for submission in submissions:
-        own = [result for result in results if result.submission == submission.id]
-        rows.append(
-            {
-                "id": submission.id,
-                "name": submission.card.name,
-                "driver": submission.image.driver,
-                "submitted": f"{submission.created:%Y-%m-%d %H:%M}",
-                "results": len(own),
-                "ok": sum(result.verdict == "OK" for result in own),
-                "held": sum(unit.submission == submission.id for unit in held),
-                "standing": standings[submission.id].in_words,
-            }
-        )
-    if as_json:
-        print(json.dumps(rows, indent=1))
-        return
-    if not rows:
-        print(f"No submission in {settings.store} yet: lambench-submit IMAGE")
-        return
-    table = plain_table(*rows[0], numbers=("results", "ok", "held"))
-    for row in rows:
-        table.add_row(*(escape(str(value)) for value in row.values()))
-    table_console().print(table)
-
-
-@app.command("show")
-def show_command(
-    id: Annotated[str, typer.Argument(help="submission")],
-    task: Annotated[
-        str | None, typer.Option(help="this task alone, with what failures cost and errors by part")
-    ] = None,
-    author: Annotated[bool, typer.Option("--author", help="exactly what its author may see")] = False,
-    as_json: Json = False,
-) -> None:
-    """One submission: what it is, its verdicts, its metrics, and what is held."""
-    settings = load_settings()
-    store = open_store(settings.store)
-    submission = choose_submissions(read_submissions(store), [id])[0]
-    if author:
-        show_to_author(settings, store, submission, task, as_json)
-        return
-    trusted = trusted_keys(settings)
-    standing = read_standing(store, submission.id, trusted)
-    counting = load_results(store, [submission.id], of_all_suites=True, trusted=trusted)
-    results = [result for result in counting if task in (None, result.task)]
-    held = [unit for unit in load_held(store, [submission.id]) if task in (None, unit.task)]
-    if task and not results and not held:
-        raise UsageError(f"{submission.id} has no result at {task!r}: see what it has with judge show {submission.id}")
-    if as_json:
-        said = {
-            "submission": submission.model_dump(mode="json"),
-            "standing": standing.in_words,
-            "results": [result.model_dump(mode="json") for result in results],
-            "held": [{"task": unit.task, **unit.end.model_dump(mode="json")} for unit in held],
-        }
-        print(json.dumps(said, indent=1))
-        return
-    console = table_console()
-    card = submission.card
-    console.print(f"[bold]{escape(card.name)}[/] {escape(card.version)}  {submission.id}")
-    console.print(escape(f"{submission.image.reference} ({submission.image.id[:19]}…)"), soft_wrap=True)
-    if standing.out:
-        console.print(escape(standing.in_words[:1].upper() + standing.in_words[1:]), soft_wrap=True)
-    console.print(_results_table(results) if results else "Not judged yet: judge evaluate " + submission.id)
-    for result in results if task else ():
-        show_closely(result, console)
-    for unit in held:
-        console.print(escape(f"held: {unit.task} ({unit.end.fault}): {unit.end.sentence}"), soft_wrap=True)
-
-
-def show_closely(result: Result, console: Console) -> None:
-    """What a failed item was charged, what failed and why, notes, and the metrics by part."""
-    numbers = ("charged", "a failure costs")
-    costs = plain_table("metric", *numbers, "unit", numbers=numbers)
-    for name, metric in result.metrics.items():
-        if metric.charged is not None:
-            costs.add_row(name, *map(_shown, (metric.charged, metric.failure_cost)), metric.unit)
-    console.print(costs)
-    for line in (result.sentence, *(f"{name}: {note}" for name, note in result.notes.items())):
-        console.print(escape(line), soft_wrap=True)
-    if result.parts:
-        parts = plain_table("by", "which", "metric", "value", "unit", "failed", numbers=("value", "failed"))
-        for part in result.parts:
-            failed = f"{part.n_failed}/{part.n_items}"
-            parts.add_row(part.by, escape(part.name), part.metric, _shown(part.value), part.unit, failed)
-        console.print(parts)
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.5g}"
-
-
-def _results_table(results: list[Result]) -> Table:
-    numbers = ("value", "baseline", "failed")
-    table = plain_table("task", "verdict", "metric", "value", "baseline", "unit", "failed", numbers=numbers)
-    names = Counter(result.task for result in results)
-    for result in results:
-        name = result.task if names[result.task] == 1 else f"{result.task} ({result.provenance.dataset})"
-        first: tuple[str, str] = (name, str(result.verdict))
-        if not result.metrics:
-            table.add_row(*first, escape(result.sentence), "", "", "", "")
-        for name, metric in result.metrics.items():
-            shown = map(_shown, (metric.value, metric.baseline))
-            table.add_row(*first, name, *shown, metric.unit, f"{metric.n_failed}/{metric.n_items}")
-            first = ("", "")
-    return table
 
 
 @app.command("doctor")
