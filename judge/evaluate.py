@@ -85,38 +85,14 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
     """
     found = survey(settings, request, reporter)
     costs = {planned.unit.prefix: found.cost(planned).seconds for planned in found.plan}
-
-    def hardware(gpu: Gpu | None) -> str:
-        return hardware_class(settings.limits.cpus, gpu.name if gpu else None)
-
-    def open_sandbox() -> Driver:
-        return open_driver(found.driver, settings.run_dir, settings.runtime)
-
-    store = found.store
-
-    def last_selftest_of(driver: Driver) -> str:
-        found = last_selftest(store, platform.node(), driver.engine) if driver.engine else None
-        return found[0] if found else ""
-
     # A machine that only observes signs nothing: it needs no key, and makes none.
     key = None if request.observe_only else own_key(safe_key_file(settings), reporter.say)
-    machine = Machine(
-        open_sandbox=open_sandbox,
-        hardware=hardware,
-        gpus=found.gpus,
-        say=reporter.say,
-        selftest=last_selftest_of,
-        run_dir=settings.run_dir,
-        disks=disks(settings),
-        min_free_bytes=settings.min_free_bytes,
-        engine_wait_s=settings.engine_wait_s,
-    )
     runner = Runner(
-        place=Place(store, settings.data, key),
-        machine=machine,
+        place=Place(found.store, settings.data, key),
+        machine=_machine(settings, found, reporter),
         reporter=reporter,
         beat_s=settings.beat_s,
-        watch=DeathWatch(store, settings.dead_after_s),
+        watch=DeathWatch(found.store, settings.dead_after_s),
         retry_held=request.retry_held,
         observe_only=request.observe_only,
         budget=None if request.budget_s is None else Budget(request.budget_s, costs),
@@ -136,6 +112,32 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         skipped_tasks=found.skipped_tasks,
         left_s=_left_s(found, reports),
         suite_option=suite_option(request),
+    )
+
+
+def _machine(settings: JudgeSettings, found: Survey, reporter: Reporter) -> Machine:
+    """This machine, as a run that `found` what there is to do may use it."""
+
+    def hardware(gpu: Gpu | None) -> str:
+        return hardware_class(settings.limits.cpus, gpu.name if gpu else None)
+
+    def open_sandbox() -> Driver:
+        return open_driver(found.driver, settings.run_dir, settings.runtime)
+
+    def last_selftest_of(driver: Driver) -> str:
+        last = last_selftest(found.store, platform.node(), driver.engine) if driver.engine else None
+        return last[0] if last else ""
+
+    return Machine(
+        open_sandbox=open_sandbox,
+        hardware=hardware,
+        gpus=found.gpus,
+        say=reporter.say,
+        selftest=last_selftest_of,
+        run_dir=settings.run_dir,
+        disks=disks(settings),
+        min_free_bytes=settings.min_free_bytes,
+        engine_wait_s=settings.engine_wait_s,
     )
 
 

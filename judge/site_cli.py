@@ -70,7 +70,7 @@ def publish(
         for line in _proposed(proposal, folder):
             print(line)
     if proposal.refusals:
-        print(f"Nothing was published: {len(proposal.refusals)} reasons against it, above.", file=sys.stderr)
+        print(f"Nothing was published. Reasons against it, above: {len(proposal.refusals)}", file=sys.stderr)
         raise typer.Exit(REFUSED)
     if not dry_run:
         key = own_key(safe_key_file(settings), print)

@@ -60,7 +60,7 @@ def refused(world: World, *arguments: str, **environment: str) -> list[str]:
     status, out, err = world.run_here(*PUBLISH, *arguments, **environment)
     assert (status, out, manifests(world), (world.root / "public").exists()) == (1, "", [], False)
     *lines, last = err.splitlines()
-    assert last == f"Nothing was published: {len(lines)} reasons against it, above."
+    assert last == f"Nothing was published. Reasons against it, above: {len(lines)}"
     return lines
 
 
