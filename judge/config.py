@@ -42,7 +42,16 @@ class JudgeSettings(Settings):
         key_file: the private key that signs results and manifests.
         trusted_keys: public keys, besides that of `key_file`, whose signatures count.
         selftest_max_age_days: a result is not published if the last selftest of its host and engine is older.
-        publish_dir: where `judge site publish` puts the pages.
+        publish_to: where `judge site publish` puts the pages: a folder, or `s3://BUCKET/PREFIX`.
+        inbox: `s3://BUCKET/PREFIX` that authors upload to; nobody but the judge reads it, and it is versioned.
+        mail: `s3://BUCKET/PREFIX` of which anybody may read an object whose name he knows, and nobody may list any.
+        mail_url: the address at which `mail` is read, as invitations name it.
+        form_days: how long the forms live by which authors upload; so long a revoked invitation can still fill the
+            inbox, with what intake refuses.
+        mirror: `HOST[:PORT]/NAME` of the registry that keeps every image that was taken.
+        registries: hosts that images are fetched from; of another one nothing is ever asked.
+        registry_config: a `config.json` as `docker login` writes it, with what is needed to read private registries.
+        max_image_bytes: of all layers of an image, unpacked.
     """
 
     model_config = SettingsConfigDict(extra="forbid")
@@ -59,14 +68,22 @@ class JudgeSettings(Settings):
     key_file: Path = Field(default_factory=default_key_file)
     trusted_keys: tuple[str, ...] = ()
     selftest_max_age_days: float = Field(30.0, gt=0)
-    publish_dir: Path = Path("var/public")
+    publish_to: str = "var/public"
+    inbox: str = ""
+    mail: str = ""
+    mail_url: str = ""
+    form_days: float = Field(7.0, gt=0, le=7)
+    mirror: str = ""
+    registries: tuple[str, ...] = ("docker.io", "ghcr.io", "quay.io", "nvcr.io", "registry.gitlab.com")
+    registry_config: Path | None = None
+    max_image_bytes: int = Field(64 * 1024**3, gt=0)
 
-    @field_validator("data", "site_dir", "run_dir", "log", "key_file", "publish_dir")
+    @field_validator("data", "site_dir", "run_dir", "log", "key_file", "registry_config")
     @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return value.expanduser().absolute() if value else None
 
-    @field_validator("store")
+    @field_validator("store", "publish_to")
     @classmethod
     def _absolute_store(cls, value: str) -> str:
         return value if "://" in value else str(Path(value).expanduser().absolute())

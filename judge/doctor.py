@@ -20,7 +20,7 @@ from sandbox.limits import GIB, Limits
 from sandbox.remote import RemoteCalculator
 from sandbox.session import run_session
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
-from submissions.store import open_store
+from submissions.open_store import open_store
 from tasks.dataset import DatasetError, load_dataset
 from tasks.frames import Frames
 
@@ -96,7 +96,7 @@ def _existing(path: Path) -> Path:
 
 
 def _store(settings: JudgeSettings) -> tuple[bool, str]:
-    store = open_store(settings.store)
+    store = open_store(settings.store, settings.endpoint_url)
     store.delete(_PROBE_KEY)
     if not store.put_if_absent(_PROBE_KEY, b"1") or store.put_if_absent(_PROBE_KEY, b"2"):
         raise JudgeFault(FaultCause.STORE, f"{settings.store} lets two writers of one name win: use another disk")

@@ -40,9 +40,9 @@ from sandbox.events import Event, tell
 from sandbox.gpu import Gpu
 from sandbox.guest_archive import guest_version
 from sandbox.verdict import Verdict
+from submissions.open_store import open_store
 from submissions.progress import Reporter, duration
 from submissions.records import Record
-from submissions.store import open_store
 from tasks.suite import Suite
 
 
@@ -173,7 +173,7 @@ def current_results(settings: JudgeSettings, suite: Suite, rounds: Rounds | None
         DatasetError: one line that names file and field.
         StoreError: a record cannot be read, or nobody trusted signed an event; one line that names it.
     """
-    store = open_store(settings.store)
+    store = open_store(settings.store, settings.endpoint_url)
     tasks = [task for task in suite.tasks if is_there(settings.data, task.dataset)]
     testsets = {task.dataset: read_testset(settings.data, task.dataset) for task in tasks}
     submissions = read_submissions(store)

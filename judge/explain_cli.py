@@ -20,7 +20,7 @@ from judge.results import read_submissions
 from judge.stored_board import read_board
 from judge.survey import choose_submissions
 from scoring import Evidence, Term, as_data
-from submissions.store import open_store
+from submissions.open_store import open_store
 from submissions.tables import plain_table, table_console
 from tasks.suite import load_suite
 
@@ -40,7 +40,7 @@ def explain_command(
 ) -> None:
     """Why a submission scores what it scores: weights, baselines, failures, formulas and their sources."""
     settings = load_settings()
-    submission = choose_submissions(read_submissions(open_store(settings.store)), [id])[0]
+    submission = choose_submissions(read_submissions(open_store(settings.store, settings.endpoint_url)), [id])[0]
     board = board_for_command(settings, suite)
     row = next((row for row in board.rows if row.submission.id == submission.id), None)
     if row is None and any(one.submission.id == submission.id for one in board.taken_out):
@@ -67,7 +67,9 @@ def board_for_command(settings: JudgeSettings, suite: str | None) -> Leaderboard
     def complain(problem: str) -> None:
         print(f"left out: {problem}", file=sys.stderr)
 
-    return read_board(open_store(settings.store), chosen, complain, current_results(settings, chosen))
+    return read_board(
+        open_store(settings.store, settings.endpoint_url), chosen, complain, current_results(settings, chosen)
+    )
 
 
 def scores_of(row: Row, as_published: bool) -> dict[str, Term]:

@@ -21,7 +21,8 @@ from judge.owner import surely_gone
 from judge.records import Result
 from judge.results import read_record
 from sandbox.verdict import FaultCause, JudgeFault
-from submissions.store import LocalStore, Store
+from submissions.local_store import LocalStore
+from submissions.store import Store
 
 GRACE_S = 2.0  # between the two writes of a measurement, items and result, there are milliseconds
 HOUR_S = 3600.0

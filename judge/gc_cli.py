@@ -18,7 +18,8 @@ from judge.plan_cli import Json
 from judge.results import read_submissions
 from sandbox.events import Event, tell
 from sandbox.verdict import JudgeFault
-from submissions.store import Store, open_store
+from submissions.open_store import open_store
+from submissions.store import Store
 from submissions.tables import plain_table, table_console
 
 DAY_S = 86400.0
@@ -38,7 +39,7 @@ def gc_command(
     if not days >= 0:
         raise UsageError(f"--days must be 0 or more, not {days:g}")
     settings = load_settings()
-    store = open_store(settings.store)
+    store = open_store(settings.store, settings.endpoint_url)
     if images and not any(True for _ in store.list("submissions/")):
         raise UsageError(
             f"--images: there are no submissions in {settings.store}, and so every image would seem to be of none: "

@@ -41,7 +41,8 @@ from judge.submission_files import SubmissionFiles, misnamed, submission_files, 
 from sandbox.events import Event, tell
 from sandbox.verdict import FaultCause, JudgeFault
 from scoring import Term
-from submissions.store import Store, StoreError, open_store
+from submissions.open_store import open_store
+from submissions.store import Store, StoreError
 from tasks.suite import Suite
 
 
@@ -78,7 +79,7 @@ def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now
         DatasetError: one line that names file and field.
         StoreError: the store does not answer, or was changed meanwhile.
     """
-    store = open_store(settings.store)
+    store = open_store(settings.store, settings.endpoint_url)
     said: list[str] = []
     chain = read_chain(store, trusted)
     stated = submission_files(store)
@@ -124,7 +125,7 @@ def publish_site(store: Store, proposal: Proposal, folder: Path, key: SigningKey
             site.show()
     except OSError as error:
         raise JudgeFault(
-            FaultCause.DISK, f"{folder} cannot be written ({error.strerror}): mend it, or set publish_dir"
+            FaultCause.DISK, f"{folder} cannot be written ({error.strerror}): mend it, or set publish_to"
         ) from error
     tell(Event.PUBLISHED, key=manifest_path(stored.manifest.n), count=len(proposal.files))
     return stored

@@ -21,9 +21,10 @@ from judge.signing import own_key, safe_key_file, trusted_keys
 from judge.standing import EventKind, RoundRecord, Rounds, TaskOf, read_standing, record_event
 from judge.survey import Request, Survey, circumstances, survey, task_of
 from sandbox.verdict import Verdict
+from submissions.open_store import open_store
 from submissions.progress import Reporter
 from submissions.records import Record
-from submissions.store import Store, open_store
+from submissions.store import Store
 
 
 class MetricChange(Record):
@@ -219,7 +220,7 @@ def apply(settings: JudgeSettings, rejudged: Rejudged, reason: str, reporter: Re
     Raises:
         StoreError: an event cannot be read or written.
     """
-    store, key = open_store(settings.store), own_key(safe_key_file(settings), reporter.say)
+    store, key = open_store(settings.store, settings.endpoint_url), own_key(safe_key_file(settings), reporter.say)
     lines, applied = [], False
     for submission in dict.fromkeys(change.submission for change in rejudged.changes):
         standing = read_standing(store, submission, trusted_keys(settings))

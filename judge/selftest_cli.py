@@ -19,7 +19,7 @@ from sandbox.selftest.attack import Attack
 from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.images import CALCULATOR_IMAGE, remove_images
 from sandbox.selftest.run import AttackResult, hostile_images, selftest
-from submissions.store import open_store
+from submissions.open_store import open_store
 
 NOT_HELD = 1
 
@@ -76,7 +76,7 @@ def _run(settings: JudgeSettings, attacks: Sequence[Attack] | None, base: str, q
     driver = open_driver("docker", settings.run_dir, settings.runtime)
     if attacks is None:
         key = own_key(path, lambda line: print(line, file=sys.stderr))
-        run_selftest(open_store(settings.store), driver, key, told, base)
+        run_selftest(open_store(settings.store, settings.endpoint_url), driver, key, told, base)
     else:
         selftest(driver, told, attacks, hostile_images(driver, base))
     return tuple(results)

@@ -19,14 +19,14 @@ from judge.results import load_held, load_results, read_submissions
 from judge.signing import trusted_keys
 from judge.standing import read_standing, read_standings
 from judge.survey import choose_submissions
-from submissions.store import open_store
+from submissions.open_store import open_store
 from submissions.tables import plain_table, table_console
 
 
 def list_command(as_json: Json = False) -> None:
     """The submissions, and how far each is judged."""
     settings = load_settings()
-    store = open_store(settings.store)
+    store = open_store(settings.store, settings.endpoint_url)
     submissions = read_submissions(store)
     ids = [submission.id for submission in submissions]
     trusted = trusted_keys(settings)
@@ -70,7 +70,7 @@ def show_command(
 ) -> None:
     """One submission: what it is, its verdicts, its metrics, and what is held."""
     settings = load_settings()
-    store = open_store(settings.store)
+    store = open_store(settings.store, settings.endpoint_url)
     submission = choose_submissions(read_submissions(store), [id])[0]
     if author:
         show_to_author(settings, store, submission, task, as_json)

@@ -127,7 +127,7 @@ def safe_key_file(settings: JudgeSettings) -> Path:
     places = {
         "the store": None if "://" in store else Path(store),
         "the data sets": settings.data,
-        "the published pages": settings.publish_dir,
+        "the published pages": Path(settings.publish_to),
         "the pages": settings.site_dir,
         "the run directory": settings.run_dir,
     }

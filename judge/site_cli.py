@@ -18,8 +18,8 @@ from judge.publish import Proposal, propose, publish_site
 from judge.signing import own_key, safe_key_file, trusted_keys
 from judge.site import INDEX, build_site, difference
 from sandbox.events import plain
+from submissions.open_store import open_store
 from submissions.records import utc_now
-from submissions.store import open_store
 from tasks.suite import load_suite
 
 app = typer.Typer(no_args_is_help=True)
@@ -39,7 +39,7 @@ def build(
     folder = out.absolute() if out else settings.site_dir
     chosen = load_suite(suite or settings.suite)
     problems: list[str] = []
-    store = open_store(settings.store)
+    store = open_store(settings.store, settings.endpoint_url)
     public = public_sets(settings.data, (task.dataset for task in chosen.tasks), utc_now().date())
     build_site(store, chosen, folder, problems.append, current_results(settings, chosen), public)
     for problem in problems:
@@ -59,7 +59,7 @@ def publish(
     Exit status 1, and nothing is written, if any is not.
     """
     settings = load_settings()
-    folder = to.absolute() if to else settings.publish_dir
+    folder = to.absolute() if to else Path(settings.publish_to)
     chosen, now = load_suite(suite or settings.suite), utc_now()
     proposal = propose(settings, chosen, trusted_keys(settings), now)
     for problem in proposal.problems:
@@ -74,7 +74,7 @@ def publish(
         raise typer.Exit(REFUSED)
     if not dry_run:
         key = own_key(safe_key_file(settings), print)
-        stored = publish_site(open_store(settings.store), proposal, folder, key, now)
+        stored = publish_site(open_store(settings.store, settings.endpoint_url), proposal, folder, key, now)
         print(f"Published, manifest {stored.manifest.n}: {folder / INDEX}")
 
 

@@ -13,8 +13,8 @@ from judge.signing import own_key, safe_key_file, trusted_keys
 from judge.standing import MAX_REASON, EventKind, Standing, read_standing, record_event
 from judge.survey import choose_submissions
 from sandbox.events import plain
+from submissions.open_store import open_store
 from submissions.progress import Reporter
-from submissions.store import open_store
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="submission")]
 Reason = Annotated[str, typer.Option(help="why, for all to read: it stands on the page")]
@@ -57,7 +57,7 @@ def checked_reason(reason: str) -> str:
 
 def _decide(id: str, kind: EventKind, reason: str) -> None:
     words, settings = checked_reason(reason), load_settings()
-    store = open_store(settings.store)
+    store = open_store(settings.store, settings.endpoint_url)
     submission = choose_submissions(read_submissions(store), [id])[0].id
     standing = read_standing(store, submission, trusted_keys(settings))
     _check_change(submission, standing, kind)

@@ -10,7 +10,7 @@ import typer
 from judge.config import load_settings
 from judge.digest import digest_lines, digest_of
 from judge.plan_cli import Json
-from submissions.store import open_store
+from submissions.open_store import open_store
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -26,7 +26,8 @@ def digest(
     as_json: Json = False,
 ) -> None:
     """One number for all results that count. Stores judged alike have the same, whatever was killed meanwhile."""
-    made_of = digest_lines(open_store(load_settings().store))
+    settings = load_settings()
+    made_of = digest_lines(open_store(settings.store, settings.endpoint_url))
     if as_json:
         said = {"digest": digest_of(made_of), "results": len(made_of)}
         print(json.dumps({**said, "lines": made_of} if lines else said, indent=1))

@@ -19,9 +19,10 @@ from judge.testset import TestSet
 from sandbox.driver import DriverName
 from sandbox.gpu import Gpu, require_gpus
 from sandbox.guest_archive import guest_version
+from submissions.open_store import open_store
 from submissions.progress import Reporter
 from submissions.records import Submission
-from submissions.store import Store, open_store
+from submissions.store import Store
 from tasks.dataset import Structures, load_structures
 from tasks.kind import Work
 from tasks.kinds import KINDS
@@ -100,7 +101,7 @@ def survey(settings: JudgeSettings, request: Request, reporter: Reporter) -> Sur
         SuiteError, DatasetError: one line that names file and field.
         JudgeFault: a GPU is not there, or the store fails.
     """
-    store = open_store(settings.store)
+    store = open_store(settings.store, settings.endpoint_url)
     driver: DriverName = request.driver or settings.driver
     suite = load_suite(request.suite or settings.suite)
     tasks = choose_tasks(suite, request.tasks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +17,8 @@ from judge.signing import public_key, trusted_keys
 from judge.verify import Checked, Ground, check_submission
 from judge.verify_published import Published, check_published
 from sandbox.events import plain
-from submissions.store import Store, StoreError, open_store
+from submissions.open_store import open_store
+from submissions.store import Store, StoreError
 from tasks.dataset import DatasetError
 from tasks.suite import Suite, load_suite
 
@@ -41,7 +43,7 @@ def verify_command(
     if everything == bool(ids):
         raise UsageError("say which submissions: judge verify --all, or judge verify ID…")
     settings = load_settings()
-    store, chosen = open_store(settings.store), load_suite(suite or settings.suite)
+    store, chosen = open_store(settings.store, settings.endpoint_url), load_suite(suite or settings.suite)
     trusted = trusted_keys(settings) | {public_key(key, "--trust") for key in trust or ()}
     ground = Ground(store, settings.data, chosen, trusted, _current(settings, chosen))
     checked = []
@@ -49,7 +51,7 @@ def verify_command(
         checked.append(check_submission(ground, id))
         if not as_json:
             print(_line(checked[-1]), flush=True)
-    published = check_published(store, chosen, settings.publish_dir, trusted)
+    published = check_published(store, chosen, Path(settings.publish_to), trusted)
     rows = (*(row for each in checked for row in each.broken), *published.broken)
     broken = [row for row in rows if not (skip_missing and row.missing)]
     status = BROKEN if broken else 0

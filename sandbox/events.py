@@ -44,6 +44,14 @@ class Event(StrEnum):
     EVENT_RECORDED = "event recorded"  # a withdrawal, a disqualification, a rejudging that counts
     COLLECTED = "collected"  # something that nothing refers to any more was removed
     PUBLISHED = "published"
+    INVITED = "invited"
+    REVOKED = "revoked"  # an invitation
+    LETTER_TAKEN = "letter taken"
+    LETTER_REFUSED = "letter refused"
+    LETTER_DELAYED = "letter delayed"  # by the judge's own fault
+    IMAGE_MIRRORED = "image mirrored"
+    IMAGE_PULLED = "image pulled"
+    MAIL_WRITTEN = "mail written"
 
 
 class Facts(TypedDict, total=False):

@@ -61,6 +61,12 @@ class Record(BaseModel):
         return cls.upgrades.get(version) if type(version) is int else None
 
 
+def _web_address(value: str) -> str:
+    if value and not value.startswith(("https://", "http://")):
+        raise ValueError("must be a web address beginning with https://")
+    return value
+
+
 class LabelSet(Record):
     """The level of theory that a model's energies belong to, in one domain.
 
@@ -72,34 +78,69 @@ class LabelSet(Record):
     dispersion: bool | None = None
 
 
+class TrainingSet(Record):
+    """Data that a model was trained on.
+
+    Args:
+        level_of_theory: of its labels, such as `PBE+U`; empty: not said.
+    """
+
+    name: str = Field(min_length=1, max_length=200)
+    level_of_theory: str = Field("", max_length=200)
+    url: str = Field("", max_length=500)
+
+    @field_validator("url")
+    @classmethod
+    def _is_web_address(cls, value: str) -> str:
+        return _web_address(value)
+
+
 class ModelCard(Record):
-    """What the author states of the model: `lambench.toml`."""
+    """What the author states of the model: `lambench.toml`. Fixed for an image.
+
+    Args:
+        license: its name, or its address.
+        open_weights: whether anybody may have them.
+        dispersion: whether the energies contain it at all; `label_sets` says it for each domain.
+        precision: in which the model computes.
+        hardware: what it was made for and needs, in words.
+    """
 
     name: str = Field(min_length=1, max_length=200)
     version: str = Field("", max_length=64)
     description: str = Field("", max_length=2000)
-    authors: tuple[str, ...] = ()
+    authors: tuple[str, ...] = Field((), max_length=200)
+    affiliation: str = Field("", max_length=500)
     license: str = Field("", max_length=200)
     paper: str = Field("", max_length=500)
     code: str = Field("", max_length=500)
+    open_weights: bool | None = None
     n_parameters: int | None = Field(None, ge=0)
     conservative: bool | None = None
-    elements: tuple[str, ...] = ()
+    dispersion: bool | None = None
+    precision: Literal["", "float32", "float64", "mixed"] = ""
+    elements: tuple[str, ...] = Field((), max_length=120)
+    training: tuple[TrainingSet, ...] = Field((), max_length=100)
+    hardware: str = Field("", max_length=2000)
     label_sets: dict[Domain, LabelSet] = Field(default_factory=dict)
 
     @field_validator("paper", "code")
     @classmethod
     def _is_web_address(cls, value: str) -> str:
-        if value and not value.startswith(("https://", "http://")):
-            raise ValueError("must be a web address beginning with https://")
-        return value
+        return _web_address(value)
 
 
 class ImageRecord(Record):
-    """The image as it will be run: by `id`, whatever the tag points to later."""
+    """The image as it will be run: by `id`, whatever the tag points to later.
+
+    Args:
+        reference: as its author called it.
+        mirror: `name@sha256:…` in the judge's own registry, from which it can be had again; empty where none was asked.
+    """
 
     reference: str
     id: str
+    mirror: str = ""
     digests: tuple[str, ...] = ()
     architecture: str = ""
     size_bytes: int = 0
@@ -140,16 +181,37 @@ class PreflightReport(Record):
     startup_s: float | None = None
 
 
+class Arrival(Record):
+    """How a submission came.
+
+    Args:
+        by: `here` on the judge's own machine; else with an invitation, its image by `reference` or by `upload`.
+        invitation: its name.
+        slot: of the letter.
+    """
+
+    by: Literal["here", "reference", "upload"] = "here"
+    invitation: str = ""
+    slot: str = ""
+
+
+def _submission_2(fields: Fields) -> Fields:
+    """Version 2: how it came, and more that a card can say; all of it has a default."""
+    return {**fields, "schema_version": 2}
+
+
 class Submission(Record):
     """One image, submitted once."""
 
-    schema_version: Literal[1] = 1
+    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _submission_2}
+    schema_version: Literal[2] = 2
     id: str
     created: AwareDatetime
     author: str = ""
     card: ModelCard
     image: ImageRecord
     contract: Literal[1] = 1
+    arrival: Arrival = Arrival()
     preflight: PreflightReport
 
     @field_validator("id")

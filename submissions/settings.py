@@ -19,13 +19,19 @@ SETTINGS_FILE = Path("judge.toml")
 
 
 class Settings(BaseSettings):
-    """Where records go, how submissions are run, what they may use. What else the file holds is the maintainer's."""
+    """Where records go, how submissions are run, what they may use. What else the file holds is the maintainer's.
+
+    Args:
+        store: a folder, or `s3://BUCKET/PREFIX`.
+        endpoint_url: of the S3 service, where it is not that of the AWS chain; credentials come from that chain alone.
+    """
 
     model_config = SettingsConfigDict(
         env_prefix="LAMBENCH_", env_nested_delimiter="__", toml_file=SETTINGS_FILE, frozen=True, extra="ignore"
     )
 
     store: str = "var/store"
+    endpoint_url: str = ""
     run_dir: Path = default_run_dir()
     driver: DriverName = "docker"
     runtime: str = ""

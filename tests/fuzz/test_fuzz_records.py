@@ -27,9 +27,10 @@ from judge.observation_file import observation_path, pack, read_observation, unp
 from judge.records import Claim, End, Result
 from judge.selftest import SelftestRecord
 from judge.standing import StandingEvent
+from submissions.local_store import LocalStore
 from submissions.preflight_log import log_path, printable_end, read_log
 from submissions.records import Record, Submission
-from submissions.store import LocalStore, StoreError
+from submissions.store import StoreError
 from tasks.card import Card, DatasetError, Difference, Table, Term, card_toml
 from tasks.dataset import load_dataset, read_card
 from tasks.frames import hash_arrays

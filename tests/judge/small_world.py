@@ -39,9 +39,9 @@ from sandbox.guest_archive import guest_version
 from sandbox.limits import Limits
 from sandbox.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
+from submissions.local_store import LocalStore
 from submissions.progress import Reporter
 from submissions.records import ImageRecord, LabelSet, ModelCard, PreflightReport, Submission, submission_id, utc_now
-from submissions.store import LocalStore
 from tasks.card import Card, Table
 from tasks.card import LabelSet as Theory
 from tasks.dataset import Dataset, save_dataset
@@ -160,7 +160,7 @@ class World:
             dead_after_s=2.0,
             key_file=self.root / "signing.key",
             log=self.root / "judge.jsonl",
-            publish_dir=self.root / "public",
+            publish_to=str(self.root / "public"),
         )
 
     def write_settings(self, driver: str = "process") -> None:
@@ -168,7 +168,7 @@ class World:
         (self.root / "judge.toml").write_text(
             f'store = "store"\ndata = "data"\nrun_dir = "run"\nsite_dir = "site"\nsuite = "small.toml"\n'
             f'driver = "{driver}"\nallow_process = true\nbeat_s = 0.2\ndead_after_s = 2.0\n'
-            'key_file = "signing.key"\nlog = "judge.jsonl"\npublish_dir = "public"\n'
+            'key_file = "signing.key"\nlog = "judge.jsonl"\npublish_to = "public"\n'
             "[limits]\nstartup_s = 30\nmessage_s = 30\ncpus = 1\n"
         )
 

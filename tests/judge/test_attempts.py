@@ -13,8 +13,8 @@ from judge.attempts import MAX_DEATHS, DeathWatch, History, Life, claim, read_hi
 from judge.owner import own_name, surely_gone
 from judge.records import Claim, End
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
+from submissions.local_store import LocalStore
 from submissions.records import utc_now
-from submissions.store import LocalStore
 
 PREFIX = unit_prefix("emt-0123456789ab", "s22", "k" * 32)
 ROOT = str(Path(__file__).parents[2])

@@ -125,7 +125,7 @@ def test_nothing_is_in_what_is_published(judged: tuple[World, bytes]) -> None:
     world, _ = judged
     status, out, err = world.run_here("site", "publish")
     assert status == 0, out + err
-    site = world.settings.publish_dir
+    site = Path(world.settings.publish_to)
     manifest = Manifest.read((site / "manifest.json").read_bytes())
     assert len(manifest.scores) == 1 + len(HOSTILE)
     assert all((site / name).exists() for name in manifest.files)

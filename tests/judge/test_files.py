@@ -10,7 +10,8 @@ import pytest
 from judge.items_file import pack_items, unpack_items
 from judge.observation_file import observation_path, read_observation, store_observation
 from judge.provenance import judge_commit
-from submissions.store import LocalStore, StoreError
+from submissions.local_store import LocalStore
+from submissions.store import StoreError
 from tasks.kind import Observation
 from tasks.measurement import Items
 

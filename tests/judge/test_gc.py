@@ -26,8 +26,8 @@ from judge.records import Claim, End
 from sandbox.image_check import CALCULATOR_LABEL
 from sandbox.rundir import RunDir
 from sandbox.verdict import Verdict
+from submissions.local_store import LocalStore
 from submissions.records import utc_now
-from submissions.store import LocalStore
 from tests.judge.board_records import digest, good_results, save, submission
 from tests.judge.small_world import World
 

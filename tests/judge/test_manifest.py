@@ -11,7 +11,7 @@ import pytest
 from judge.manifest import FOLDER, Chain, Manifest, append, lost_results, manifest_path, read_chain, sha256
 from judge.signing import SigningKey
 from judge.submission_files import unlike_published
-from submissions.store import LocalStore
+from submissions.local_store import LocalStore
 from tests.judge.board_records import NOON
 
 KEY = SigningKey(bytes(range(32)))

@@ -11,7 +11,8 @@ import pytest
 
 from judge.observation_file import read_observation
 from judge.order_secret import KEY, order_secret
-from submissions.store import LocalStore, StoreError
+from submissions.local_store import LocalStore
+from submissions.store import StoreError
 from tasks.dataset import load_structures
 from tasks.frames_observation import questions
 from tests.judge.small_world import World

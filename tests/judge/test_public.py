@@ -34,8 +34,8 @@ from judge.stored_board import read_board
 from sandbox.evidence import exit_words
 from sandbox.limits import MIB
 from sandbox.verdict import Verdict
+from submissions.local_store import LocalStore
 from submissions.records import ImageRecord
-from submissions.store import LocalStore
 from tasks.card import Card
 from tasks.measurement import Items
 from tasks.predictions import Cause

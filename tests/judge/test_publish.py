@@ -271,7 +271,7 @@ def test_of_two_who_publish_at_once_the_last_number_is_shown(world: World) -> No
 
     def publish(later: int) -> None:
         start.wait(timeout=20)
-        publish_site(world.store, proposal, settings.publish_dir, key, now + timedelta(seconds=later))
+        publish_site(world.store, proposal, Path(settings.publish_to), key, now + timedelta(seconds=later))
 
     threads = [threading.Thread(target=publish, args=(i,)) for i in (1, 2)]
     for thread in threads:
@@ -280,7 +280,7 @@ def test_of_two_who_publish_at_once_the_last_number_is_shown(world: World) -> No
         thread.join(timeout=30)
     chain = read_chain(world.store, {key.public})
     assert ([stored.manifest.n for stored in chain.manifests], chain.broken) == ([1, 2], ())
-    assert (settings.publish_dir / "manifest.json").read_bytes() == chain.manifests[-1].data
+    assert (Path(settings.publish_to) / "manifest.json").read_bytes() == chain.manifests[-1].data
 
 
 def test_the_manifest_names_no_host(world: World) -> None:

@@ -12,8 +12,9 @@ from judge.items_file import ItemsTable, items_path, result_path
 from judge.records import Claim, End, Result
 from judge.results import load_held, load_results, read_submissions
 from sandbox.verdict import FaultCause, Verdict
+from submissions.local_store import LocalStore
 from submissions.records import utc_now
-from submissions.store import LocalStore, StoreError
+from submissions.store import StoreError
 from tests.judge.small_world import World
 
 

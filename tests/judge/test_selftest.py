@@ -22,8 +22,8 @@ from sandbox.drivers import open_driver
 from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.run import LEFT_BEHIND, AttackResult, selftest
+from submissions.local_store import LocalStore
 from submissions.records import utc_now
-from submissions.store import LocalStore
 from tests.judge.board_records import SUITE, good_metrics, result, submission
 from tests.judge.judged_world import all_held
 from tests.judge.small_world import World

@@ -20,7 +20,7 @@ from judge.site import MANIFEST, build_site, publish
 from sandbox.verdict import Verdict
 from scoring import Evidence, load_release
 from scoring.intervals import Interval
-from submissions.store import LocalStore
+from submissions.local_store import LocalStore
 from tasks.measurement import Items
 from tasks.predictions import Cause
 from tasks.suite import Suite

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from judge.site import build_site
-from submissions.store import LocalStore
+from submissions.local_store import LocalStore
 from tests.judge.board_records import SUITE, good_results, save, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

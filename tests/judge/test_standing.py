@@ -33,8 +33,9 @@ from judge.standing import (
 )
 from judge.stored_board import read_board
 from judge.survey import Request, UsageError, survey
+from submissions.local_store import LocalStore
 from submissions.progress import Reporter
-from submissions.store import LocalStore, StoreError, check_key
+from submissions.store import StoreError, check_key
 from tasks.suite import load_suite
 from tests.judge.board_records import NOON, SUITE, good_results, items_of, save, submission
 from tests.judge.small_world import World

@@ -26,8 +26,10 @@ from judge.results import read_record
 from judge.selftest import SelftestRecord
 from judge.signing import SigningKey, check_signature
 from judge.standing import StandingEvent
+from submissions.letters import Forms, InviteFile, Letter, Receipt, Status
+from submissions.local_store import LocalStore
 from submissions.records import Record, Submission
-from submissions.store import LocalStore, StoreError
+from submissions.store import StoreError
 
 FOLDER = Path(__file__).parent / "records"
 STORED: dict[str, type[Record]] = {
@@ -41,7 +43,7 @@ STORED: dict[str, type[Record]] = {
     "manifest": Manifest,
 }
 SIGNED = ("standing-event", "result", "selftest", "manifest")
-NOT_STORED = {AuthorView}  # said, not kept
+NOT_STORED = {AuthorView, Forms, InviteFile, Letter, Receipt, Status}  # said, not kept
 
 
 def version_of(record: type[Record]) -> int:

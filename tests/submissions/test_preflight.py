@@ -17,6 +17,7 @@ from ase.calculators.emt import EMT
 
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.card_file import CardError, read_card
+from submissions.local_store import LocalStore
 from submissions.preflight import measure_model, time_larger
 from submissions.preflight_log import MAX_BYTES, log_path, printable_end, read_log
 from submissions.probes import (
@@ -28,7 +29,6 @@ from submissions.probes import (
     public_structures,
 )
 from submissions.records import PreflightReport, Submission, submission_id
-from submissions.store import LocalStore
 from tasks.calculator import InProcessCalculator
 
 EXAMPLES = Path(__file__).parents[2] / "submissions" / "examples"

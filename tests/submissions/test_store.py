@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from submissions.store import LocalStore, StoreError, check_key, open_store
+from submissions.local_store import LocalStore
+from submissions.open_store import open_store
+from submissions.store import StoreError, check_key
 
 
 @pytest.fixture
@@ -105,7 +107,7 @@ def test_keys_that_are_refused(store: LocalStore, key: str) -> None:
 
 KILLED = """
 import sys
-from submissions.store import LocalStore
+from submissions.local_store import LocalStore
 from pathlib import Path
 store = LocalStore(Path(sys.argv[1]))
 print("ready", flush=True)
