@@ -1,8 +1,9 @@
-"""What tests of several rooms need: the reference data, and the images of the example submissions."""
+"""What tests of several rooms need: reference data, images of the example submissions, an S3 server, registries."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import docker
@@ -10,6 +11,9 @@ import pytest
 
 from sandbox.docker_driver import connect_engine
 from sandbox.verdict import JudgeFault
+from tests.selftested import Selftested, run
+from tests.servers.registry import PASSWORD, USER, RegistryServer
+from tests.servers.rgw import RgwServer
 
 BESIDE_THE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -39,3 +43,55 @@ def images(engine: docker.DockerClient) -> docker.DockerClient:
         if not engine.images.list(f"lambench/{name}:latest"):
             pytest.skip(f"lambench/{name}:latest is not here: make images")
     return engine
+
+
+@pytest.fixture(scope="session")
+def selftested(images: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Selftested:
+    """A whole selftest of the engine: about two minutes for whoever asks first."""
+    return run(tmp_path_factory.mktemp("selftest"))
+
+
+@pytest.fixture(scope="session")
+def rgw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RgwServer]:
+    """An S3 server; where its programs are missing, the test is skipped by name."""
+    server = RgwServer(tmp_path_factory.mktemp("rgw"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def aws_environment(rgw: RgwServer, monkeypatch: pytest.MonkeyPatch) -> RgwServer:
+    """The S3 server, with its user's credentials as the only thing that the AWS chain finds."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", rgw.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", rgw.secret_key)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):  # no profile of whoever runs the tests
+        monkeypatch.setenv(name, os.devnull)
+    return rgw
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryServer]:
+    """A container registry that anybody may write to; where it is not installed, the test is skipped by name."""
+    server = RegistryServer(tmp_path_factory.mktemp("registry"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def private_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryServer]:
+    """The same, for one user with a password."""
+    server = RegistryServer(tmp_path_factory.mktemp("private-registry"), USER, PASSWORD)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()

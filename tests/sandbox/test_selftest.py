@@ -20,6 +20,7 @@ from sandbox.selftest.images import INPUTS_LABEL, HostileImages, remove_images
 from sandbox.selftest.run import LEFT_BEHIND, run_attack, selftest
 from sandbox.session import run_session
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
+from tests.selftested import Selftested
 
 docker_only = pytest.mark.docker
 BY_NAME = {attack.name: attack for attack in ATTACKS}
@@ -38,9 +39,14 @@ def test_there_are_at_least_forty_attacks_each_of_its_own_name() -> None:
 
 @docker_only
 @pytest.mark.parametrize("name", BY_NAME)
-def test_attack_is_held(docker_driver: DockerDriver, hostile_images: HostileImages, name: str) -> None:
-    result = run_attack(BY_NAME[name], docker_driver, hostile_images)
-    assert result.held, result
+def test_attack_is_held(selftested: Selftested, name: str) -> None:
+    assert selftested.results[name].held, selftested.results[name]
+
+
+@docker_only
+def test_a_selftest_whose_every_attack_was_held_has_passed(selftested: Selftested) -> None:
+    assert selftested.record.passed
+    assert set(selftested.results) == {*BY_NAME, LEFT_BEHIND}
 
 
 @pytest.fixture

@@ -1,0 +1,51 @@
+"""A whole `judge selftest` of this machine's engine, run once for all tests that need one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from judge.selftest import AttackRecord, SelftestRecord, run_selftest
+from judge.signing import own_key
+from sandbox.docker_driver import DockerDriver
+from sandbox.rundir import RunDir
+from submissions.local_store import LocalStore
+from submissions.store import Store
+
+
+@dataclass(frozen=True)
+class Selftested:
+    """What it came to.
+
+    Args:
+        path: in the store, of its record.
+        signed: the stored bytes of it.
+        key_file: the private key that signed it; results are to be signed with the same.
+    """
+
+    path: str
+    signed: bytes
+    key_file: Path
+
+    @property
+    def record(self) -> SelftestRecord:
+        return SelftestRecord.read(self.signed)
+
+    @property
+    def results(self) -> dict[str, AttackRecord]:
+        """By name of the attack."""
+        return {result.name: result for result in self.record.results}
+
+    def store(self, store: Store) -> None:
+        """Puts the record into `store`, as `judge selftest` would have done."""
+        assert store.put_if_absent(self.path, self.signed)
+
+
+def run(folder: Path) -> Selftested:
+    """Every attack, through the real sandbox; what it makes beside images lies in `folder`."""
+    key_file, store = folder / "signing.key", LocalStore(folder / "store")
+    with TemporaryDirectory(prefix="lj", dir="/tmp") as short:  # a socket's path has at most 107 bytes
+        run_selftest(store, DockerDriver(RunDir(Path(short))), own_key(key_file))
+    (path,) = store.list("selftests/")
+    return Selftested(path, store.get(path), key_file)

@@ -1,0 +1,100 @@
+"""A server of the tests' own: started on loopback, waited for, and gone with whoever started it."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+TRIES = 3
+
+
+class ServerFailed(RuntimeError):
+    """A server that does not come up; the message holds its last words."""
+
+
+def skip_unless_here(*programs: str) -> None:
+    """Skips the test that asks, by the name of the first of `programs` that is not installed."""
+    for program in (*programs, "setpriv"):
+        if shutil.which(program) is None:
+            pytest.skip(f"no {program}: setup/servers.sh installs it (Debian, as root)")
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody listens on.
+
+    It is below those that the kernel hands out for connections, or one of them could take it before the server does.
+    """
+    for _ in range(100):
+        port = random.randrange(15_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise ServerFailed("no free port between 15000 and 32000")
+
+
+def start_with_patience(start: Callable[[], None], stop: Callable[[], None]) -> None:
+    """Returns once `start()` has come through: another program may take its free port before it does."""
+    for _ in range(TRIES - 1):
+        try:
+            start()
+        except ServerFailed:
+            stop()
+        else:
+            return
+    start()
+
+
+def answers(port: int) -> bool:
+    """Whether something listens on `port` of the loopback."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class ServerProcess:
+    """A server in the foreground, whose words go to a file.
+
+    The kernel kills it when the thread that started it ends, so nothing outlives a test run, however that ends.
+    """
+
+    def __init__(self, command: Sequence[str], log: Path) -> None:
+        self.log = log
+        with log.open("ab") as words:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", *command],
+                stdin=subprocess.DEVNULL,
+                stdout=words,
+                stderr=words,
+                start_new_session=True,  # an interrupt at the terminal is the test run's own to answer
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def wait_until(self, ready: Callable[[], bool], deadline_s: float) -> None:
+        """Returns once `ready()`.
+
+        Raises:
+            ServerFailed: it ended, or is not ready in time.
+        """
+        deadline = time.monotonic() + deadline_s
+        while not ready():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise ServerFailed(f"{self._process.args}: {self.log.read_text(errors='replace')[-2000:]}")
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """Ends it at once: what it holds is thrown away."""
+        self._process.kill()
+        self._process.wait()
