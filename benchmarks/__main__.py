@@ -8,8 +8,10 @@ from pathlib import Path
 from benchmarks.concurrency import measure_concurrency
 from benchmarks.judging import measure_judging
 from benchmarks.metrics import measure_metrics
+from benchmarks.publishing import measure_publishing
 from benchmarks.report import report
 from benchmarks.scoring import measure_scoring
+from benchmarks.store_index import N_RESULTS, measure_store_index
 from benchmarks.wire import measure_wire
 from sandbox.docker_driver import DockerDriver
 from sandbox.rundir import RunDir, default_run_dir
@@ -24,6 +26,8 @@ def main() -> int:
         *measure_metrics(),
         *measure_scoring(),
         *measure_concurrency(),
+        *measure_store_index(N_RESULTS // 10),
+        *measure_publishing(),
     ]
     return 0 if report(figures, Path("var/bench.json")) else 1
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -45,7 +45,7 @@ class Attempt:
     """One attempt as recorded.
 
     Args:
-        claim: None where the claim itself could not be read.
+        claim: None where there is an end, which says all that counts: then it is not read.
     """
 
     n: int
@@ -109,37 +109,41 @@ def read_histories(store: Store, submissions: Iterable[str]) -> dict[str, Histor
     Raises:
         StoreError: a record cannot be read; the message names its key.
     """
-    found: dict[str, dict[int, set[str]]] = {}
-    for submission in submissions:
-        for key in store.list(f"attempts/{submission}/"):
-            _add(found, key)
-    return {prefix: _history(store, prefix, numbers) for prefix, numbers in found.items()}
+    keys = (key for submission in submissions for key in store.list(f"attempts/{submission}/"))
+    return _histories_of(store, keys)
 
 
 def read_history(store: Store, prefix: str) -> History:
     """The attempts of the unit at `prefix`."""
+    return _histories_of(store, store.list(prefix)).get(prefix, History())
+
+
+def _histories_of(store: Store, keys: Iterable[str]) -> dict[str, History]:
+    """The attempts that the records under `keys` are of, by the prefix of their unit. Only what counts is read."""
     found: dict[str, dict[int, set[str]]] = {}
-    for key in store.list(prefix):
-        _add(found, key)
-    return _history(store, prefix, found.get(prefix, {}))
+    for key in keys:
+        prefix, number, name = key.rsplit("/", 2)
+        if number.isdigit():
+            found.setdefault(f"{prefix}/", {}).setdefault(int(number), set()).add(name)
+    return {prefix: _history(store, prefix, numbers) for prefix, numbers in found.items()}
 
 
-def _add(found: dict[str, dict[int, set[str]]], key: str) -> None:
-    prefix, number, name = key.rsplit("/", 2)
-    if number.isdigit():
-        found.setdefault(f"{prefix}/", {}).setdefault(int(number), set()).add(name)
-
-
-def _history(store: Store, prefix: str, numbers: Mapping[int, set[str]]) -> History:
+def _history(store: Store, prefix: str, numbers: Mapping[int, Collection[str]]) -> History:
     attempts = []
-    for n in sorted(n for n, names in numbers.items() if "claim.json" in names):
-        claim = _read(store, f"{prefix}{n}/claim.json", Claim)
-        end = _read(store, f"{prefix}{n}/end.json", End) if "end.json" in numbers[n] else None
-        attempts.append(Attempt(n, claim, end))
+    for n in sorted(numbers):
+        if "end.json" in numbers[n]:  # written once, under a claim: it stands, whatever became of that
+            attempts.append(Attempt(n, end=read_part(store, f"{prefix}{n}/end.json", End)))
+        elif "claim.json" in numbers[n]:
+            attempts.append(Attempt(n, claim=read_part(store, f"{prefix}{n}/claim.json", Claim)))
     return History(tuple(attempts))
 
 
-def _read(store: Store, key: str, record: type[T]) -> T:
+def read_part(store: Store, key: str, record: type[T]) -> T:
+    """The claim or end under `key`.
+
+    Raises:
+        StoreError: it cannot be read; the message names `key`.
+    """
     try:
         return record.read(store.get(key))
     except (KeyError, ValidationError) as error:

@@ -27,11 +27,12 @@ from judge.plan import Circumstances, Step, make_plan
 from judge.report import Did, UnitReport
 from judge.results import read_submissions
 from judge.runner import Runner
+from judge.scope import Request as Request
+from judge.scope import Scope, scope_of
 from judge.selftest import last_selftest
 from judge.signing import own_key, safe_key_file, trusted_keys
 from judge.standing import Rounds, read_standings, rounds_that_count
-from judge.survey import Request as Request
-from judge.survey import Survey, make_units, survey
+from judge.survey import Survey, make_units, survey_of
 from judge.testset import read_testset
 from judge.unit import Place
 from sandbox.driver import Driver, DriverName
@@ -43,6 +44,7 @@ from sandbox.verdict import Verdict
 from submissions.open_store import open_store
 from submissions.progress import Reporter, duration
 from submissions.records import Record
+from submissions.store import Store
 from tasks.suite import Suite
 
 
@@ -83,8 +85,10 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         UsageError, SuiteError, DatasetError, JudgeFault: as `judge.survey.survey`; and the store may fail later on,
             where whatever was finished before is kept.
     """
-    found = survey(settings, request, reporter)
-    costs = {planned.unit.prefix: found.cost(planned).seconds for planned in found.plan}
+    scope = scope_of(settings, request, reporter)
+    if request.rounds is None and scope.is_settled():
+        return _nothing_to_do(scope, request)
+    found = survey_of(settings, request, scope)
     # A machine that only observes signs nothing: it needs no key, and makes none.
     key = None if request.observe_only else own_key(safe_key_file(settings), reporter.say)
     runner = Runner(
@@ -95,7 +99,7 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         watch=DeathWatch(found.store, settings.dead_after_s),
         retry_held=request.retry_held,
         observe_only=request.observe_only,
-        budget=None if request.budget_s is None else Budget(request.budget_s, costs),
+        budget=None if request.budget_s is None else _budget(request.budget_s, found),
         suite_option=suite_option(request),
         command="judge evaluate" if request.rounds is None else "judge rejudge",
     )
@@ -113,6 +117,28 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         left_s=_left_s(found, reports),
         suite_option=suite_option(request),
     )
+
+
+def _nothing_to_do(scope: Scope, request: Request) -> Summary:
+    """What a run did that found everything done, as the last one did. A unit each, as of any other run."""
+    pairs = [(submission.id, task.name) for submission in scope.submissions for task in scope.prepared.tasks]
+    tell(Event.RUN_BEGUN, count=len(pairs))
+    tell(Event.RUN_ENDED, count=len(pairs))
+    units = [{"submission": id, "task": task, "did": Did.NOTHING} for id, task in pairs]
+    return Summary.model_validate(  # at once: a hundred thousand reports, made one by one, take a second
+        {
+            "suite": scope.suite.name,
+            "driver": scope.driver,
+            "units": units,
+            "skipped": scope.skipped,
+            "skipped_tasks": scope.prepared.skipped,
+            "suite_option": suite_option(request),
+        }
+    )
+
+
+def _budget(seconds: float, found: Survey) -> Budget:
+    return Budget(seconds, {planned.unit.prefix: found.cost(planned).seconds for planned in found.plan})
 
 
 def _machine(settings: JudgeSettings, found: Survey, reporter: Reporter) -> Machine:
@@ -136,6 +162,7 @@ def _machine(settings: JudgeSettings, found: Survey, reporter: Reporter) -> Mach
         selftest=last_selftest_of,
         run_dir=settings.run_dir,
         disks=disks(settings),
+        registry_config=settings.registry_config,
         min_free_bytes=settings.min_free_bytes,
         engine_wait_s=settings.engine_wait_s,
     )
@@ -159,7 +186,9 @@ def _left_s(found: Survey, reports: Sequence[UnitReport]) -> float | None:
     return None if not left or total.unknown else total.seconds
 
 
-def current_results(settings: JudgeSettings, suite: Suite, rounds: Rounds | None = None) -> frozenset[str]:
+def current_results(
+    settings: JudgeSettings, suite: Suite, rounds: Rounds | None = None, store: Store | None = None
+) -> frozenset[str]:
     """Keys of the results in the store that fit the present data sets, versions and limits.
 
     For `load_results`: without it the newest counts, which after a label was changed and changed back is not the one.
@@ -168,12 +197,13 @@ def current_results(settings: JudgeSettings, suite: Suite, rounds: Rounds | None
 
     Args:
         rounds: in place of those that count.
+        store: in place of that of the settings.
 
     Raises:
         DatasetError: one line that names file and field.
         StoreError: a record cannot be read, or nobody trusted signed an event; one line that names it.
     """
-    store = open_store(settings.store, settings.endpoint_url)
+    store = store or open_store(settings.store, settings.endpoint_url)
     tasks = [task for task in suite.tasks if is_there(settings.data, task.dataset)]
     testsets = {task.dataset: read_testset(settings.data, task.dataset) for task in tasks}
     submissions = read_submissions(store)

@@ -17,8 +17,8 @@ from judge.config import JudgeSettings, UsageError, load_settings
 from judge.evaluate import current_results
 from judge.plan_cli import Json, SuiteName
 from judge.results import read_submissions
+from judge.scope import choose_submissions
 from judge.stored_board import read_board
-from judge.survey import choose_submissions
 from scoring import Evidence, Term, as_data
 from submissions.open_store import open_store
 from submissions.tables import plain_table, table_console

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,13 +23,34 @@ TIMING_KINDS = frozenset({"efficiency"})
 
 def hash_of(fields: Mapping[str, Any]) -> str:
     """The first 32 digits of the sha256 of `fields` as canonical JSON: sorted names, no spaces, ASCII, no NaN."""
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(_canonical(fields).encode()).hexdigest()[:32]
 
 
-def observation_key(
+class OpenHash:
+    """`hash_of` some fields of which one is not known yet. What is known is written out once, for any number of keys.
+
+    Args:
+        unknown: name of that field, whose values are texts.
+    """
+
+    def __init__(self, fields: Mapping[str, Any], unknown: str) -> None:
+        mark = secrets.token_hex(32)  # that nobody can have put into a label set's name
+        head, _, tail = _canonical({**fields, unknown: mark}).partition(f'"{mark}"')
+        self._begun, self._tail = hashlib.sha256(head.encode()), tail
+
+    def of(self, value: str) -> str:
+        """The hash where the field is `value`."""
+        hash = self._begun.copy()
+        hash.update(f"{json.dumps(value, ensure_ascii=True)}{self._tail}".encode())
+        return hash.hexdigest()[:32]
+
+
+def _canonical(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def observation_keys(
     *,
-    image_id: str,
     contract: int,
     guest: str,
     domain: str,
@@ -42,8 +64,9 @@ def observation_key(
     dispersion: D3 | None,
     hardware: str,
     round: int = 0,
-) -> str:
-    """Key of what a model answers: all that can change the answer. The hardware class counts for timings only.
+) -> OpenHash:
+    """Key of what a model answers, by image ID: all that can change the answer. The hardware class counts for timings
+    only.
 
     Args:
         domain: what the model is told.
@@ -51,31 +74,33 @@ def observation_key(
         limits: of the container, the task's time limit among them.
         failed_share: of the structures, beyond which no more are asked.
         dispersion: what the judge adds to the answers; None: nothing.
-        round: of judging anew. It enters where it is not 0, as `result_key`'s: keys from before there were rounds stay.
+        round: of judging anew. It enters where it is not 0, as in `result_keys`: older keys stay.
     """
-    return hash_of(
-        {
-            **_round(round),
-            "image": image_id,
-            "contract": contract,
-            "guest": guest,
-            "domain": domain,
-            "label_set": label_set,
-            "kind": kind,
-            "version": observe_version,
-            "parameters": parameters.model_dump(mode="json"),
-            "frames": frames_sha256,
-            "limits": limits.model_dump(mode="json"),
-            "failed_share": failed_share,
-            "dispersion": {**dispersion.model_dump(), "version": DISPERSION_VERSION} if dispersion else None,
-            "hardware": hardware if kind in TIMING_KINDS else "",
-        }
-    )
+    asked = {
+        **_round(round),
+        "contract": contract,
+        "guest": guest,
+        "domain": domain,
+        "label_set": label_set,
+        "kind": kind,
+        "version": observe_version,
+        "parameters": parameters.model_dump(mode="json"),
+        "frames": frames_sha256,
+        "limits": limits.model_dump(mode="json"),
+        "failed_share": failed_share,
+        "dispersion": {**dispersion.model_dump(), "version": DISPERSION_VERSION} if dispersion else None,
+        "hardware": hardware if kind in TIMING_KINDS else "",
+    }
+    return OpenHash(asked, "image")
 
 
-def result_key(
+def observation_key(*, image_id: str, **asked: Any) -> str:
+    """One of `observation_keys`."""
+    return observation_keys(**asked).of(image_id)
+
+
+def result_keys(
     *,
-    observation: str,
     labels_sha256: str,
     table_sha256: str,
     reference_sha256: str,
@@ -84,29 +109,31 @@ def result_key(
     parameters: Parameters,
     failed_share: float,
     round: int = 0,
-) -> str:
-    """Key of what is made of an observation: metrics and the verdict over them.
+) -> OpenHash:
+    """Key of what is made of an observation, by its sha256: metrics and the verdict over them.
 
     Args:
-        observation: sha256 of the stored observation.
         reference_sha256: of what the card says that metrics depend on (baselines, groups), not its citation.
         failed_share: of the items, beyond which the verdict is not OK. Two observations of one content may have been
             made for different shares, so that of the observation's own key does not stand for it.
         round: of judging anew: a model that answers the same again has another result, beside the old one.
     """
-    return hash_of(
-        {
-            **_round(round),
-            "observation": observation,
-            "labels": labels_sha256,
-            "table": table_sha256,
-            "reference": reference_sha256,
-            "label_set": label_set,
-            "version": measure_version,
-            "parameters": parameters.model_dump(mode="json"),
-            "failed_share": failed_share,
-        }
-    )
+    measured = {
+        **_round(round),
+        "labels": labels_sha256,
+        "table": table_sha256,
+        "reference": reference_sha256,
+        "label_set": label_set,
+        "version": measure_version,
+        "parameters": parameters.model_dump(mode="json"),
+        "failed_share": failed_share,
+    }
+    return OpenHash(measured, "observation")
+
+
+def result_key(*, observation: str, **measured: Any) -> str:
+    """One of `result_keys`."""
+    return result_keys(**measured).of(observation)
 
 
 def _round(number: int) -> dict[str, int]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 from judge.attempts import History, unit_prefix
 from judge.correction import NOTHING_ADDED, Correction, correction_of
 from judge.items_file import result_path
-from judge.keys import observation_key, result_key, verdict_key
+from judge.keys import OpenHash, observation_keys, result_keys, verdict_key
 from judge.records import End
 from judge.testset import TestSet
 from sandbox.limits import Limits
 from sandbox.verdict import Verdict
+from submissions.records import LabelSet as Declared
 from submissions.records import Submission
 from tasks.kind import Kind, Parameters
 from tasks.suite import Task
@@ -46,6 +48,7 @@ class Unit:
         declared: whether the submission declared it for this domain; else it is the data set's default.
         limits: of the container.
         observation_key: of what the model is asked.
+        result_keys: of what is made of its answers, by the sha256 of these.
         correction: what is added to its answers.
         round: of judging this anew; 0 for the first.
     """
@@ -59,10 +62,11 @@ class Unit:
     declared: bool
     limits: Limits
     observation_key: str
+    result_keys: OpenHash = field(repr=False, compare=False)
     correction: Correction = NOTHING_ADDED
     round: int = 0
 
-    @property
+    @cached_property
     def prefix(self) -> str:
         """Where its attempts lie."""
         return unit_prefix(self.submission.id, self.task.name, self.observation_key)
@@ -70,7 +74,7 @@ class Unit:
     @property
     def measured_label_set(self) -> str | None:
         """The label set to measure with; None where the data set has none."""
-        return self.label_set if self.label_set in self.testset.label_sets else None
+        return _labelled(self.testset, self.label_set)
 
     @property
     def n_unanswered(self) -> int:
@@ -84,17 +88,7 @@ class Unit:
         """Key of the result that follows from `end`."""
         if end.observation is None:
             return verdict_key(observation_key=self.observation_key, verdict=end.verdict or Verdict.OK)
-        return result_key(
-            observation=end.observation,
-            labels_sha256=self.testset.labels_sha256,
-            table_sha256=self.testset.table_sha256,
-            reference_sha256=self.testset.reference_sha256,
-            label_set=self.measured_label_set,
-            measure_version=self.kind.measure_version,
-            parameters=self.parameters,
-            failed_share=self.task.failed_share,
-            round=self.round,
-        )
+        return self.result_keys.of(end.observation)
 
 
 class Step(StrEnum):
@@ -115,50 +109,98 @@ class Planned(NamedTuple):
     step: Step
 
 
-def make_unit(
-    submission: Submission, task: Task, kind: Kind, testset: TestSet, common: Circumstances, round: int = 0
-) -> Unit:
-    """The unit of `submission` at `task`, with its observation key."""
-    stated = submission.card.label_sets.get(task.model_domain)
-    # A data set without labels (dynamics, timings) fits whatever was declared: that chooses the model's head.
-    declared = stated is not None and (not testset.label_sets or stated.name in testset.label_sets)
-    label_set = stated.name if stated and declared else testset.default_label_set
-    limits = common.limits.model_copy(update={"task_s": task.time_limit_s})
-    correction = correction_of(kind.name, testset.theories.get(label_set or ""), stated)
-    return Unit(
-        submission=submission,
-        task=task,
-        kind=kind,
-        parameters=task.parameters,
-        testset=testset,
-        label_set=label_set,
-        declared=declared,
-        limits=limits,
-        observation_key=observation_key(
-            image_id=submission.image.id,
-            contract=submission.contract,
-            guest=common.guest,
+class _Alike(NamedTuple):
+    """What units of one task have in common whose models are of the same label set."""
+
+    label_set: str | None
+    declared: bool
+    correction: Correction
+    observation_keys: OpenHash
+    result_keys: OpenHash
+
+
+class UnitsOf:
+    """The units of one task. What submissions have in common is worked out once."""
+
+    def __init__(self, task: Task, kind: Kind, testset: TestSet, common: Circumstances) -> None:
+        self._task, self._kind, self._testset, self._common = task, kind, testset, common
+        self._limits = common.limits.model_copy(update={"task_s": task.time_limit_s})
+        self._known: dict[tuple[str, bool | None, int, int], _Alike] = {}
+
+    def unit(self, submission: Submission, round: int = 0) -> Unit:
+        """The unit of `submission`, with its observation key."""
+        stated = submission.card.label_sets.get(self._task.model_domain)
+        said = (stated.name, stated.dispersion) if stated else ("", None)  # no label set is without a name
+        alike = self._known.get((*said, submission.contract, round))
+        if alike is None:
+            alike = self._alike(stated, submission.contract, round)
+            self._known[*said, submission.contract, round] = alike
+        return Unit(
+            submission=submission,
+            task=self._task,
+            kind=self._kind,
+            parameters=self._task.parameters,
+            testset=self._testset,
+            label_set=alike.label_set,
+            declared=alike.declared,
+            limits=self._limits,
+            observation_key=alike.observation_keys.of(submission.image.id),
+            result_keys=alike.result_keys,
+            correction=alike.correction,
+            round=round,
+        )
+
+    def _alike(self, stated: Declared | None, contract: int, round: int) -> _Alike:
+        task, kind, testset = self._task, self._kind, self._testset
+        # A data set without labels (dynamics, timings) fits whatever was declared: that chooses the model's head.
+        declared = stated is not None and (not testset.label_sets or stated.name in testset.label_sets)
+        label_set = stated.name if stated and declared else testset.default_label_set
+        correction = correction_of(kind.name, testset.theories.get(label_set or ""), stated)
+        observations = observation_keys(
+            contract=contract,
+            guest=self._common.guest,
             domain=task.model_domain,
             label_set=label_set,
             kind=kind.name,
             observe_version=kind.observe_version,
             parameters=task.parameters,
             frames_sha256=testset.frames_sha256,
-            limits=limits,
+            limits=self._limits,
             failed_share=task.failed_share,
             dispersion=correction.d3,
-            hardware=common.hardware,
+            hardware=self._common.hardware,
             round=round,
-        ),
-        correction=correction,
-        round=round,
-    )
+        )
+        results = result_keys(
+            labels_sha256=testset.labels_sha256,
+            table_sha256=testset.table_sha256,
+            reference_sha256=testset.reference_sha256,
+            label_set=_labelled(testset, label_set),
+            measure_version=kind.measure_version,
+            parameters=task.parameters,
+            failed_share=task.failed_share,
+            round=round,
+        )
+        return _Alike(label_set, declared, correction, observations, results)
+
+
+def make_unit(
+    submission: Submission, task: Task, kind: Kind, testset: TestSet, common: Circumstances, round: int = 0
+) -> Unit:
+    """The unit of `submission` at `task`, with its observation key."""
+    return UnitsOf(task, kind, testset, common).unit(submission, round)
+
+
+def _labelled(testset: TestSet, label_set: str | None) -> str | None:
+    """`label_set` where `testset` has labels of it."""
+    return label_set if label_set in testset.label_sets else None
 
 
 def next_step(unit: Unit, history: History, has_result: Callable[[str], bool], retry_held: bool = False) -> Step:
     """What is to be done about `unit`, given its attempts."""
-    if history.end is not None:
-        path = result_path(unit.submission.id, unit.task.name, unit.result_key(history.end))
+    end = history.end
+    if end is not None:
+        path = result_path(unit.submission.id, unit.task.name, unit.result_key(end))
         return Step.DONE if has_result(path) else Step.MEASURE
     if history.open:
         return Step.OPEN

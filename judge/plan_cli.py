@@ -12,7 +12,8 @@ from rich.table import Table
 from judge.config import load_settings
 from judge.estimate import Cost, speed_of, total_of
 from judge.plan import Planned, Step
-from judge.survey import Request, Survey, survey
+from judge.scope import Request
+from judge.survey import Survey, survey
 from sandbox.driver import DriverName
 from submissions.progress import Reporter, duration
 from submissions.records import Record, Submission

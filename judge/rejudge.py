@@ -17,9 +17,10 @@ from judge.plan import Circumstances, Unit, make_unit
 from judge.records import Result
 from judge.report import UnitReport
 from judge.results import load_results, read_record
+from judge.scope import Request, circumstances
 from judge.signing import own_key, safe_key_file, trusted_keys
 from judge.standing import EventKind, RoundRecord, Rounds, TaskOf, read_standing, record_event
-from judge.survey import Request, Survey, circumstances, survey, task_of
+from judge.survey import Survey, survey, task_of
 from sandbox.verdict import Verdict
 from submissions.open_store import open_store
 from submissions.progress import Reporter

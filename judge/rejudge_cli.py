@@ -15,8 +15,8 @@ from rich.table import Table
 from judge.config import UsageError, load_settings
 from judge.plan_cli import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus
 from judge.rejudge import Change, Rejudged, apply, judged_anew, rejudge
+from judge.scope import Request
 from judge.standing_cli import checked_reason
-from judge.survey import Request
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
 

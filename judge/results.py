@@ -7,9 +7,10 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from judge.attempts import History, read_histories, unit_prefix
+from judge.attempts import read_histories
+from judge.counting import ResultFacts, those_that_count
 from judge.records import End, Result
-from judge.standing import Rounds, TaskOf, read_standings, rounds_that_count
+from judge.standing import Rounds, read_standings, rounds_that_count
 from submissions.records import Record, Submission
 from submissions.store import Store, StoreError
 
@@ -38,6 +39,11 @@ def read_record(store: Store, key: str, record: type[R]) -> R:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"])) or "content"
         raise StoreError(f"store: {key}: {field}: {first['msg']}: restore it, or delete it") from None
+
+
+def submission_ids(store: Store) -> list[str]:
+    """Of all submissions, by name."""
+    return [key.split("/")[1] for key in store.list("submissions/") if key.endswith("/submission.json")]
 
 
 def read_submissions(store: Store) -> list[Submission]:
@@ -72,28 +78,15 @@ def load_results(
     """
     histories = read_histories(store, submissions)
     counting = rounds_that_count(read_standings(store, submissions, trusted)) if rounds is None else rounds
-    best: dict[tuple[str, str, str], tuple[tuple[bool, float, str], Result]] = {}
+    found: dict[str, Result] = {}
     for submission in submissions:
         for key in store.list(f"results/{submission}/"):
-            if not key.endswith(".json"):
-                continue
-            result = read_record(store, key, Result)
-            task = TaskOf(result.submission, result.task, result.provenance.dataset)
-            if result.round != counting.get(task, 0) or not _counts(result, histories):
-                continue
-            rank = (current is not None and key in current, result.measured.timestamp(), result.result_key)
-            place = (result.submission, result.task, result.provenance.dataset if of_all_suites else "")
-            if place not in best or rank > best[place][0]:
-                best[place] = (rank, result)
-    return [best[place][1] for place in sorted(best)]
-
-
-def _counts(result: Result, histories: dict[str, History]) -> bool:
-    history = histories.get(unit_prefix(result.submission, result.task, result.observation_key))
-    end = history.end if history else None
-    if end is None or end.observation != result.provenance.observation:
-        return False
-    return end.observation is not None or end.verdict == result.verdict  # what is measured has its own verdict
+            if key.endswith(".json"):
+                found[key] = read_record(store, key, Result)
+    facts = (ResultFacts.of(key, result) for key, result in found.items())
+    return [
+        found[each.key] for each in those_that_count(facts, histories, counting, current, of_all_suites=of_all_suites)
+    ]
 
 
 def load_held(store: Store, submissions: Iterable[str]) -> list[Held]:

@@ -1,4 +1,4 @@
-"""`judge list` and `judge show`: what is stored of submissions, for the maintainer."""
+"""`judge show`: what is stored of one submission, for the maintainer."""
 
 from __future__ import annotations
 
@@ -16,48 +16,12 @@ from judge.config import UsageError, load_settings
 from judge.plan_cli import Json
 from judge.records import Result
 from judge.results import load_held, load_results, read_submissions
+from judge.scope import choose_submissions
 from judge.signing import trusted_keys
-from judge.standing import read_standing, read_standings
-from judge.survey import choose_submissions
+from judge.standing import read_standing
+from sandbox.events import plain
 from submissions.open_store import open_store
 from submissions.tables import plain_table, table_console
-
-
-def list_command(as_json: Json = False) -> None:
-    """The submissions, and how far each is judged."""
-    settings = load_settings()
-    store = open_store(settings.store, settings.endpoint_url)
-    submissions = read_submissions(store)
-    ids = [submission.id for submission in submissions]
-    trusted = trusted_keys(settings)
-    standings = read_standings(store, ids, trusted)
-    results = load_results(store, ids, of_all_suites=True, trusted=trusted)
-    held = load_held(store, ids)
-    rows = []
-    for submission in submissions:
-        own = [result for result in results if result.submission == submission.id]
-        rows.append(
-            {
-                "id": submission.id,
-                "name": submission.card.name,
-                "driver": submission.image.driver,
-                "submitted": f"{submission.created:%Y-%m-%d %H:%M}",
-                "results": len(own),
-                "ok": sum(result.verdict == "OK" for result in own),
-                "held": sum(unit.submission == submission.id for unit in held),
-                "standing": standings[submission.id].in_words,
-            }
-        )
-    if as_json:
-        print(json.dumps(rows, indent=1))
-        return
-    if not rows:
-        print(f"No submission in {settings.store} yet: lambench-submit IMAGE")
-        return
-    table = plain_table(*rows[0], numbers=("results", "ok", "held"))
-    for row in rows:
-        table.add_row(*(escape(str(value)) for value in row.values()))
-    table_console().print(table)
 
 
 def show_command(
@@ -93,8 +57,9 @@ def show_command(
         return
     console = table_console()
     card = submission.card
-    console.print(f"[bold]{escape(card.name)}[/] {escape(card.version)}  {submission.id}")
-    console.print(escape(f"{submission.image.reference} ({submission.image.id[:19]}…)"), soft_wrap=True)
+    console.print(f"[bold]{escape(plain(card.name))}[/] {escape(plain(card.version))}  {submission.id}")
+    reference = plain(submission.image.reference, 512)
+    console.print(escape(f"{reference} ({submission.image.id[:19]}…)"), soft_wrap=True)
     if standing.out:
         console.print(escape(standing.in_words[:1].upper() + standing.in_words[1:]), soft_wrap=True)
     console.print(_results_table(results) if results else "Not judged yet: judge evaluate " + submission.id)

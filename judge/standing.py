@@ -139,7 +139,18 @@ def read_standings(
     store: Store, submissions: Iterable[str], trusted: Collection[str] | None = None
 ) -> dict[str, Standing]:
     """Where each of `submissions` stands; as `read_standing`."""
-    return {submission: read_standing(store, submission, trusted) for submission in submissions}
+    wanted = dict.fromkeys(submissions)
+    if len(wanted) <= 1:
+        return {submission: read_standing(store, submission, trusted) for submission in wanted}
+    keys: dict[str, list[str]] = {}
+    for key in store.list("submissions/"):  # once, and not for each: nearly none has any event
+        _, submission, *rest = key.split("/")
+        if rest[:1] == ["events"] and submission in wanted:
+            keys.setdefault(submission, []).append(key)
+    return {
+        submission: standing_of({key: _read(store, key, submission, trusted) for key in keys.get(submission, ())})
+        for submission in wanted
+    }
 
 
 def rounds_that_count(standings: Mapping[str, Standing]) -> Rounds:

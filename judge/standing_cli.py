@@ -8,10 +8,11 @@ import typer
 from rich.console import Console
 
 from judge.config import UsageError, load_settings
+from judge.progress_view import write_mail
 from judge.results import read_submissions
+from judge.scope import choose_submissions
 from judge.signing import own_key, safe_key_file, trusted_keys
 from judge.standing import MAX_REASON, EventKind, Standing, read_standing, record_event
-from judge.survey import choose_submissions
 from sandbox.events import plain
 from submissions.open_store import open_store
 from submissions.progress import Reporter
@@ -65,6 +66,7 @@ def _decide(id: str, kind: EventKind, reason: str) -> None:
     event = record_event(store, key, kind, submission, words, after=standing.last)
     print(f"{submission}: {kind} on {event.time:%Y-%m-%d}: {words}")
     print(f"{_SAID[kind]}. Next: judge site build")
+    write_mail(settings, store)
 
 
 def _check_change(submission: str, standing: Standing, kind: EventKind) -> None:

@@ -2,62 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
 from judge.attempts import read_histories
 from judge.config import JudgeSettings, UsageError
-from judge.datasets import check_kind, prepare
+from judge.datasets import check_kind
 from judge.estimate import Cost, cost_of, speed_of
-from judge.hardware import hardware_class
-from judge.plan import Circumstances, Planned, Step, Unit, make_plan, make_unit
-from judge.results import read_submissions
-from judge.signing import trusted_keys
-from judge.standing import FIRST_ROUNDS, Rounds, TaskOf, read_standings, rounds_that_count, taken_out
+from judge.index_file import Row
+from judge.plan import Circumstances, Planned, Step, Unit, UnitsOf, make_plan
+from judge.record_index import Facts
+from judge.scope import Request, Scope, scope_of
+from judge.standing import FIRST_ROUNDS, Rounds, TaskOf
 from judge.testset import TestSet
 from sandbox.driver import DriverName
-from sandbox.gpu import Gpu, require_gpus
-from sandbox.guest_archive import guest_version
-from submissions.open_store import open_store
+from sandbox.gpu import Gpu
 from submissions.progress import Reporter
 from submissions.records import Submission
 from submissions.store import Store
 from tasks.dataset import Structures, load_structures
 from tasks.kind import Work
 from tasks.kinds import KINDS
-from tasks.suite import Suite, Task, load_suite
+from tasks.suite import Suite, Task
 
 NOTHING = Work(0, 0)
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was asked for.
-
-    Args:
-        ids: submissions; empty for all.
-        suite: name or path; None for that of the settings.
-        tasks: names; empty for all of the suite.
-        gpus: UUIDs; empty for the CPU.
-        driver: given explicitly, or None for that of the settings.
-        retry_held: try units once more that are held.
-        skip_missing: leave out the tasks whose data sets are missing.
-        observe_only: ask the models only; the labels are on another machine, which measures.
-        budget_s: start nothing that would last beyond so many seconds from now; None: no budget.
-        rounds: these alone are judged, each in its round; None: all that was asked for, in the round that counts.
-    """
-
-    ids: tuple[str, ...] = ()
-    suite: str | None = None
-    tasks: tuple[str, ...] = ()
-    gpus: tuple[str, ...] = ()
-    driver: DriverName | None = None
-    retry_held: bool = False
-    skip_missing: bool = False
-    observe_only: bool = False
-    budget_s: float | None = None
-    rounds: Rounds | None = None
 
 
 @dataclass(frozen=True)
@@ -93,42 +64,44 @@ class Survey:
 
 
 def survey(settings: JudgeSettings, request: Request, reporter: Reporter) -> Survey:
-    """What there is to do. Builds the data sets that are ours, and changes nothing else.
+    """What there is to do: see `scope_of`, and `survey_of`."""
+    return survey_of(settings, request, scope_of(settings, request, reporter))
+
+
+def survey_of(settings: JudgeSettings, request: Request, scope: Scope) -> Survey:
+    """What there is to do of what was asked for.
 
     Raises:
-        UsageError: an unknown submission, task or data set; a submission that this driver may not run; a data set that
-            does not fit its task.
-        SuiteError, DatasetError: one line that names file and field.
-        JudgeFault: a GPU is not there, or the store fails.
+        UsageError: a data set that does not fit its task.
+        DatasetError: one line that names file and field.
+        StoreError: a record cannot be read.
     """
-    store = open_store(settings.store, settings.endpoint_url)
-    driver: DriverName = request.driver or settings.driver
-    suite = load_suite(request.suite or settings.suite)
-    tasks = choose_tasks(suite, request.tasks)
-    chosen = choose_submissions(read_submissions(store), request.ids)
-    standings = read_standings(store, [submission.id for submission in chosen], trusted_keys(settings))
-    judged = [submission for submission in chosen if not standings[submission.id].out]
-    submissions, skipped = split_by_driver(judged, driver, settings.allow_process or request.driver == "process")
-    skipped = [*taken_out(chosen, standings), *skipped]
-    if request.ids and skipped:
-        raise UsageError(skipped[0])
-    for line in skipped:
-        reporter.say(f"- {line}")
-    gpus = require_gpus(list(request.gpus))
-    prepared = prepare(settings.data, suite, tasks, reporter, request.skip_missing)
-    rounds = rounds_that_count(standings) if request.rounds is None else request.rounds
-    units = make_units(submissions, prepared.tasks, prepared.testsets, circumstances(settings, gpus), rounds)
-    if request.rounds is not None:
-        units = [unit for unit in units if task_of(unit) in request.rounds]
-    plan = plan_from_store(store, units, request.retry_held)
-    works = read_works(settings, suite, plan, labels_here=not request.observe_only)
-    return Survey(suite, store, driver, gpus, plan, works, tuple(skipped), prepared.skipped)
+    prepared = scope.prepared
+    with _long_lived():
+        units = make_units(scope.submissions, prepared.tasks, prepared.testsets, scope.common, scope.rounds)
+        if request.rounds is not None:
+            units = [unit for unit in units if task_of(unit) in request.rounds]
+        rows = scope.index.rows(dict.fromkeys(unit.submission.id for unit in units))
+        plan = _plan_from_index(rows, units, request.retry_held)
+    if request.rounds is None and all(planned.step is Step.DONE for planned in plan):
+        scope.index.settle(rows, scope.key)
+    works = read_works(settings, scope.suite, plan, labels_here=not request.observe_only)
+    skipped = prepared.skipped
+    return Survey(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)
 
 
-def circumstances(settings: JudgeSettings, gpus: Sequence[Gpu]) -> Circumstances:
-    """What every unit has in common that is judged here and now."""
-    hardware = hardware_class(settings.limits.cpus, gpus[0].name if gpus else None)
-    return Circumstances(guest_version(), settings.limits, hardware)
+@contextmanager
+def _long_lived() -> Iterator[None]:
+    """What is made within lives as long as the run. The collector would look at a hundred thousand units again and
+    again, of which none is garbage: so it does not."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_on:
+            gc.enable()
 
 
 def read_works(
@@ -162,6 +135,13 @@ def plan_from_store(store: Store, units: Sequence[Unit], retry_held: bool = Fals
     return make_plan(units, histories, frozenset(store.list("results/")).__contains__, retry_held)
 
 
+def _plan_from_index(rows: Mapping[str, Row], units: Sequence[Unit], retry_held: bool) -> list[Planned]:
+    """As `plan_from_store`, from the rows of the index."""
+    facts = [Facts.model_validate_json(row.facts) for row in rows.values()]
+    histories = {prefix: history for own in facts for prefix, history in own.histories.items()}
+    return make_plan(units, histories, {key for own in facts for key in own.stated}.__contains__, retry_held)
+
+
 def make_units(
     submissions: Sequence[Submission],
     tasks: Sequence[Task],
@@ -170,61 +150,14 @@ def make_units(
     rounds: Rounds = FIRST_ROUNDS,
 ) -> list[Unit]:
     """Every submission at every task, submission by submission, in the first round or that of `rounds`."""
+    of_tasks = [(task, UnitsOf(task, KINDS[task.kind], testsets[task.dataset], common)) for task in tasks]
     return [
-        make_unit(
-            submission,
-            task,
-            KINDS[task.kind],
-            testsets[task.dataset],
-            common,
-            rounds.get(TaskOf(submission.id, task.name, task.dataset), 0),
-        )
+        units.unit(submission, rounds.get(TaskOf(submission.id, task.name, task.dataset), 0) if rounds else 0)
         for submission in submissions
-        for task in tasks
+        for task, units in of_tasks
     ]
 
 
 def task_of(unit: Unit) -> TaskOf:
     """The submission, the task and the data set of `unit`."""
     return TaskOf(unit.submission.id, unit.task.name, unit.task.dataset)
-
-
-def choose_tasks(suite: Suite, names: Sequence[str]) -> list[Task]:
-    """The tasks of `suite` that `names` name; all for none."""
-    known = {task.name: task for task in suite.tasks}
-    for name in names:
-        if name not in known:
-            raise UsageError(f"suite {suite.name} has no task {name!r}: it has {', '.join(known)}")
-    return [task for task in suite.tasks if not names or task.name in names]
-
-
-def choose_submissions(known: Sequence[Submission], ids: Sequence[str]) -> list[Submission]:
-    """The submissions that `ids` name, by ID or by a beginning that only one has; all for none."""
-    chosen = []
-    for wanted in ids:
-        found = [s for s in known if s.id == wanted] or [s for s in known if s.id.startswith(wanted)]
-        if not found:
-            raise UsageError(f"there is no submission {wanted!r}: see them with judge list")
-        if len(found) > 1:
-            raise UsageError(
-                f"{wanted!r} is the beginning of {len(found)} submissions: {', '.join(s.id for s in found)}"
-            )
-        chosen += found
-    return list({s.id: s for s in chosen}.values()) if ids else list(known)
-
-
-def split_by_driver(
-    submissions: Sequence[Submission], driver: DriverName, process_allowed: bool
-) -> tuple[list[Submission], list[str]]:
-    """The submissions that `driver` may run, and for each other one a line that says why not."""
-    taken, refused = [], []
-    for submission in submissions:
-        own = submission.image.driver
-        if own != driver:
-            why = "in a container" if own == "docker" else "as a process of this machine, with no isolation"
-            refused.append(f"{submission.id} was submitted to be run {why}: give --driver {own}")
-        elif own == "process" and not process_allowed:
-            refused.append(f"{submission.id} would run with no isolation: say so with --driver process")
-        else:
-            taken.append(submission)
-    return taken, refused

@@ -13,10 +13,11 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from submissions.local_tree import Seen, Walk, files_below, unchanged, walk
 from submissions.store import StoreError, check_key
 
 _TEMPORARY = ".tmp-"
@@ -71,22 +72,27 @@ class LocalStore:
         return True
 
     def list(self, prefix: str) -> Iterator[str]:
-        folder = prefix.rpartition("/")[0]
-        top = self._path(folder) if folder else self.root
-        self._look_at_root()
-        keys: list[str] = []
-        with _disk_errors(top):
-            for parent, _, names in os.walk(top, onerror=_raise_unless_absent):
-                relative = Path(parent).relative_to(self.root).as_posix()
-                start = "" if relative == "." else f"{relative}/"
-                keys += [f"{start}{name}" for name in names if not name.startswith(".")]
-        return iter(sorted(key for key in keys if key.startswith(prefix)))
+        folder = self._folder_of(prefix)
+        with _disk_errors(self.root / folder):
+            names = files_below(self.root, folder)
+        return iter(sorted(key for key in names if key.startswith(prefix)))
 
     def stamped(self, prefix: str) -> Iterator[tuple[str, str]]:
-        for key in self.list(prefix):
-            with _disk_errors(key):
-                found = self._path(key).stat()
-            yield key, f"{found.st_ctime_ns}-{found.st_ino}-{found.st_size}"
+        folder = self._folder_of(prefix)
+        with _disk_errors(self.root / folder):
+            found = walk(self.root, folder).files
+        return iter(sorted((key, str(stamp)) for key, stamp in found.items() if key.startswith(prefix)))
+
+    def walk(self, *folders: str) -> Walk:
+        """What lies below `folders`, each file and folder with its stamp."""
+        self._look_at_root()
+        with _disk_errors(self.root):
+            return walk(self.root, *map(check_key, folders))
+
+    def unchanged(self, parts: Sequence[Seen]) -> Sequence[bool]:
+        """Of each of `parts` whether it is still as it was seen: faster by far than listing it."""
+        with _disk_errors(self.root):
+            return unchanged(self.root, parts) if self._look_at_root() else [False] * len(parts)
 
     def delete(self, key: str) -> None:
         path = self._path(key)
@@ -100,6 +106,12 @@ class LocalStore:
         self._look_at_root()
         with _disk_errors(path):
             return path.is_file()
+
+    def _folder_of(self, prefix: str) -> str:
+        """The folder in which all keys lie that begin with `prefix`; empty for the root."""
+        folder = prefix.rpartition("/")[0]
+        self._look_at_root()
+        return check_key(folder) if folder else ""
 
     def _path(self, key: str) -> Path:
         return self.root / check_key(key)
@@ -146,11 +158,6 @@ class LocalStore:
         finally:
             temporary.unlink(missing_ok=True)
         _sync_folder(path.parent)
-
-
-def _raise_unless_absent(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError | NotADirectoryError):
-        raise error
 
 
 def _make_folder(folder: Path, top: Path) -> None:

@@ -9,7 +9,8 @@ from judge.budget import Budget
 from judge.estimate import Cost, Speed, cost_of, fit_line, speed_of, total_of
 from judge.plan import Step
 from judge.plan_cli import Forecast, forecast_of
-from judge.survey import Request, survey
+from judge.scope import Request
+from judge.survey import survey
 from submissions.progress import Reporter
 from submissions.records import PreflightReport, Submission, Timing
 from tasks.kind import Work

@@ -18,8 +18,9 @@ from judge.items_file import items_path
 from judge.keys import observation_key, result_key
 from judge.records import Claim, End, Result
 from judge.rejudge import apply, judged_anew, next_round, rejudge
+from judge.scope import Request
 from judge.standing import TaskOf
-from judge.survey import Request, survey
+from judge.survey import survey
 from sandbox.verdict import FaultCause, Verdict
 from submissions.progress import Reporter
 from submissions.records import Submission, utc_now

@@ -18,8 +18,8 @@ from judge.evaluate import evaluate
 from judge.machine import Machine
 from judge.records import End, Origin
 from judge.report import Did
+from judge.scope import Request
 from judge.set_aside import bad_gpus
-from judge.survey import Request
 from sandbox.docker_driver import DockerDriver
 from sandbox.gpu import Gpu
 from sandbox.process_driver import ProcessDriver

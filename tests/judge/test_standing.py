@@ -19,6 +19,7 @@ from judge.leaderboard import build_leaderboard
 from judge.plan import Step
 from judge.report import Did
 from judge.results import load_results
+from judge.scope import Request
 from judge.signing import SigningKey, trusted_keys
 from judge.site import build_site
 from judge.standing import (
@@ -32,7 +33,7 @@ from judge.standing import (
     standing_of,
 )
 from judge.stored_board import read_board
-from judge.survey import Request, UsageError, survey
+from judge.survey import UsageError, survey
 from submissions.local_store import LocalStore
 from submissions.progress import Reporter
 from submissions.store import StoreError, check_key

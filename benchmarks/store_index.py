@@ -1,0 +1,81 @@
+"""`judge list` and a no-op `judge evaluate --all` on a large store: with the index, and while it is made.
+
+Each is timed as a person sees it: a process from its start to its end. `make bench` takes a tenth of the results, which
+must do within the same bounds; `python -m benchmarks.store_index` takes all 100,000, and minutes to write them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.large_store import make_large_store
+from benchmarks.report import Figure, report
+from submissions.local_tree import GRANULARITY_NS
+
+N_TASKS, N_RESULTS = 40, 100_000
+LIST_S, NO_OP_S = 2.0, 5.0
+COMMANDS = {"judge list": (("list",), LIST_S), "judge evaluate --all, nothing to do": (("evaluate", "--all"), NO_OP_S)}
+
+
+def command_s(root: Path, arguments: Sequence[str]) -> float:
+    """Seconds of `judge` with these arguments. Bytecode is kept, as it is on a maintainer's machine."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "judge.cli", *arguments],
+        cwd=root,
+        env={**variables, "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        text=True,
+    )
+    seconds = time.perf_counter() - begin
+    if done.returncode:
+        said = (done.stdout + done.stderr)[-2000:]
+        raise SystemExit(f"judge {' '.join(arguments)} failed; of another version of the judge? Make it anew. {said}")
+    return seconds
+
+
+def measure_store_index(n_results: int = N_RESULTS, root: Path | None = None, rounds: int = 5) -> list[Figure]:
+    """Seconds of both commands: the first time, when there is no index, and the median of `rounds` later times.
+
+    Args:
+        root: of a store that this made before; None: another is made, and removed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        if root is None:
+            root = Path(folder)
+            make_large_store(root, n_results // N_TASKS, N_TASKS)
+            time.sleep(GRANULARITY_NS / 1e9)  # what was only just written is read once more
+        figures = []
+        for name, (arguments, bound) in COMMANDS.items():
+            for file in (root / "index").glob("*"):
+                file.unlink()
+            first = command_s(root, arguments)
+            later = statistics.median(command_s(root, arguments) for _ in range(rounds))
+            figures.append(Figure(f"{name}, {n_results:,} results, first", first, "s"))
+            figures.append(Figure(f"{name}, {n_results:,} results", later, "s", bound))
+    return figures
+
+
+def main() -> int:
+    """Measures at full size, or as asked."""
+    parser = argparse.ArgumentParser(description="judge list and judge evaluate --all on a large store")
+    parser.add_argument("--results", type=int, default=N_RESULTS)
+    parser.add_argument("--root", type=Path, help="of the store: made there, unless it was before; else it is removed")
+    asked = parser.parse_args()
+    if asked.root and not (asked.root / "judge.toml").exists():
+        make_large_store(asked.root.absolute(), asked.results // N_TASKS, N_TASKS)
+        time.sleep(GRANULARITY_NS / 1e9)
+    return 0 if report(measure_store_index(asked.results, asked.root), Path("var/bench-store.json")) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
