@@ -81,10 +81,15 @@ def find_garbage(
     try:
         found += selftest_images(oldest)
         if images:
-            found += unreferred_images(lambda: [submission.image.id for submission in read_submissions(store)])
+            found += unreferred_images(lambda: _only_here(store))
     except JudgeFault as fault:
         lines.append(f"Images are not looked at: {fault.mend}")
     return found, lines
+
+
+def _only_here(store: Store) -> list[str]:
+    """IDs of the images of submissions that could not be had again from the judge's registry."""
+    return [submission.image.id for submission in read_submissions(store) if not submission.image.mirror]
 
 
 def _hardware(settings: JudgeSettings, attempts: Attempts) -> set[str]:

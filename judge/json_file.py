@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from judge.config import UsageError
+from judge.strict_json import each_named_once
 
 
 def read_json(path: Path) -> object:
@@ -16,7 +17,7 @@ def read_json(path: Path) -> object:
     """
     text = read_text(path)
     try:
-        content: object = json.loads(text, object_pairs_hook=_each_named_once)
+        content: object = json.loads(text, object_pairs_hook=each_named_once)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: is not JSON: {error}") from None
     return content
@@ -34,13 +35,3 @@ def read_text(path: Path) -> str:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path}: is not text in UTF-8") from None
-
-
-def _each_named_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    # JSON's reader would keep the last of two of one name, and say nothing.
-    found: dict[str, object] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"{name!r} is named twice: leave one out")
-        found[name] = value
-    return found

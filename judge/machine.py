@@ -13,8 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from judge.image_reference import read_repository
 from judge.observe import Bench
 from judge.provenance import origin
+from judge.registry_login import login_for
 from sandbox.driver import Driver, Image
 from sandbox.events import Event, tell
 from sandbox.gpu import Gpu
@@ -40,6 +42,7 @@ class Machine:
         disks: folders that are written to, beside those of the driver.
         min_free_bytes: that each of them must have left.
         engine_wait_s: how long an engine that answered before is waited for.
+        registry_config: what is needed to pull from the judge's mirror.
         stopped: why no more containers can be started in this run.
     """
 
@@ -52,6 +55,7 @@ class Machine:
     disks: Sequence[Path] = ()
     min_free_bytes: int = 0
     engine_wait_s: float = 0.0
+    registry_config: Path | None = None
     stopped: JudgeFault | None = None
     _driver: Driver | None = None
     _selftest: str = ""
@@ -129,13 +133,7 @@ class Machine:
 
     def _require_room(self) -> None:
         for disk in (*self.disks, *self.sandbox().disks):
-            free = _free_bytes(disk)
-            if free < self.min_free_bytes:
-                raise JudgeFault(
-                    FaultCause.DISK,
-                    f"only {free / GIB:.2g} GiB are free at {disk}: free at least {self.min_free_bytes / GIB:.2g} GiB "
-                    "(judge gc tells what may go), or set min_free_bytes",
-                )
+            require_room(disk, self.min_free_bytes)
 
     def _gpu(self, avoid: Collection[str], spoilt_by: str) -> Gpu | None:
         """The next GPU in turn; None where models run on the CPU."""
@@ -156,13 +154,30 @@ class Machine:
             JudgeFault: this machine has it no more: no fault of its author, who got it past the preflight.
         """
         if submission.id not in self._images:
-            self._images[submission.id] = resolve_image(self.sandbox(), submission)
+            self._images[submission.id] = resolve_image(
+                self.sandbox(), submission, self.min_free_bytes, self.registry_config
+            )
         image = self._images[submission.id]
         if isinstance(image, JudgeFault):
             if image.cause is not FaultCause.REGISTRY:
                 del self._images[submission.id]  # the engine's trouble, which may pass
             raise image
         return image
+
+
+def require_room(disk: Path, min_free_bytes: int, for_bytes: int = 0) -> None:
+    """Returns if `for_bytes` can be written to the disk of that folder, and `min_free_bytes` are free still.
+
+    Raises:
+        JudgeFault: DISK.
+    """
+    free, needed = _free_bytes(disk), min_free_bytes + for_bytes
+    if free < needed:
+        raise JudgeFault(
+            FaultCause.DISK,
+            f"only {free / GIB:.2g} GiB are free at {disk}: free at least {needed / GIB:.2g} GiB "
+            "(judge gc tells what may go), or set min_free_bytes",
+        )
 
 
 def _free_bytes(folder: Path) -> int:
@@ -172,22 +187,69 @@ def _free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def resolve_image(driver: Driver, submission: Submission) -> Image | SubmissionFault | JudgeFault:
-    """The image that was submitted, or whose fault it is that it cannot be run."""
+def resolve_image(
+    driver: Driver, submission: Submission, min_free_bytes: int = 0, registry_config: Path | None = None
+) -> Image | SubmissionFault | JudgeFault:
+    """The image that was submitted, or whose fault it is that it cannot be run.
+
+    One that the engine does not have is pulled from the judge's mirror, where the submission names it.
+
+    Args:
+        min_free_bytes: that the engine's disk must have left.
+        registry_config: what is needed to pull from the mirror.
+    """
     record = submission.image
     reference = record.id if driver.name == "docker" else record.reference
     try:
         image = driver.resolve(reference)
     except SubmissionFault as fault:
-        if fault.verdict is Verdict.IMAGE_INVALID:
+        if fault.verdict is not Verdict.IMAGE_INVALID:
+            return fault
+        if not record.mirror:
             return JudgeFault(
                 FaultCause.REGISTRY, f"{record.reference} of {submission.id} cannot be had here ({fault.sentence})"
             )
-        return fault
+        try:
+            return pull_image(driver, record.mirror, record.id, record.size_bytes, min_free_bytes, registry_config)
+        except (SubmissionFault, JudgeFault) as of_the_image:
+            return of_the_image
     except JudgeFault as fault:
         return fault
     if image.id != record.id:
         return JudgeFault(
             FaultCause.REGISTRY, f"{record.reference} has changed since {submission.id} was submitted: submit it again"
+        )
+    return image
+
+
+def pull_image(
+    driver: Driver,
+    mirror: str,
+    image_id: str,
+    size_bytes: int,
+    min_free_bytes: int = 0,
+    registry_config: Path | None = None,
+) -> Image:
+    """The image `image_id`, pulled from `mirror`, `name@sha256:…`.
+
+    Args:
+        size_bytes: of all its layers, for which the engine's disk must have room.
+        min_free_bytes: that it must have left then.
+        registry_config: what is needed to read the mirror.
+
+    Raises:
+        SubmissionFault: it can be had, and not be run.
+        JudgeFault: it cannot be had, there is no room for it, or it is another one.
+    """
+    for disk in driver.disks:
+        require_room(disk, min_free_bytes, size_bytes)
+    repository = read_repository(mirror.partition("@")[0])
+    driver.pull(mirror, login_for(registry_config, repository.host) if repository else None)
+    image = driver.resolve(mirror)
+    if image.id != image_id:
+        raise JudgeFault(
+            FaultCause.REGISTRY,
+            f"the engine calls {mirror} {image.id}, and it is {image_id}: it must keep images by the digest of "
+            "their configuration (without the containerd image store)",
         )
     return image

@@ -24,10 +24,11 @@ from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
 from sandbox import podman
 from sandbox.docker_running import DockerRunning, remove_container
 from sandbox.docker_running import engine_faults as engine_faults
-from sandbox.driver import DriverName, Image, Question
+from sandbox.driver import DriverName, Image, Login, Question
 from sandbox.environment import environment
 from sandbox.events import Event, tell
 from sandbox.image_check import image_from_inspection, invalid
+from sandbox.image_pull import pull_by_digest
 from sandbox.limits import Limits
 from sandbox.rundir import GUEST_NAME, SOCKET_NAME, RunDir
 from sandbox.start_faults import start_fault
@@ -121,6 +122,11 @@ class DockerDriver:
                 raise invalid(f"{reference!r} is no image name: give name:tag.") from None
             raise
         return image_from_inspection(reference, inspection)
+
+    def pull(self, reference: str, login: Login | None = None) -> None:
+        """Has the engine fetch `reference`; see `sandbox.driver.Driver.pull`."""
+        pull_by_digest(self._client.api, reference, login)
+        tell(Event.IMAGE_PULLED, key=reference)
 
     def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> DockerRunning:
         """Starts `image`; see `sandbox.driver.Driver.start`."""

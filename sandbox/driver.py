@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -33,6 +33,14 @@ class Image:
     architecture: str = ""
     size_bytes: int = 0
     volumes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Login:
+    """A credential for a registry."""
+
+    username: str
+    password: str = field(repr=False)
 
 
 class Question(NamedTuple):
@@ -83,6 +91,18 @@ class Driver(Protocol):
         Raises:
             SubmissionFault: IMAGE_INVALID or POLICY_VIOLATION, with what to change.
             JudgeFault: the engine does not answer.
+        """
+        ...
+
+    def pull(self, reference: str, login: Login | None = None) -> None:
+        """Has the engine fetch `reference`, `name@sha256:…`, from its registry.
+
+        Args:
+            login: for the registry; None for what this user's own engine commands would use.
+
+        Raises:
+            SubmissionFault: its layers cannot be unpacked on each other.
+            JudgeFault: REGISTRY: it cannot be had; DISK: there is no room for it; the engine does not answer.
         """
         ...
 

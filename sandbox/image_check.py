@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from sandbox.driver import Image
+from sandbox.events import plain
 from sandbox.verdict import SubmissionFault, Verdict
 
 CALCULATOR_LABEL = "org.lambench.calculator"
@@ -64,10 +65,10 @@ def invalid(sentence: str) -> SubmissionFault:
 
 def _check_platform(system: str, architecture: str, machine: str) -> None:
     if system != "linux":
-        raise invalid(f"The image is for {system or 'no system'}; it must be for linux.")
+        raise invalid(f"The image is for {plain(system, 40) or 'no system'}; it must be for linux.")
     if architecture != machine:
         raise invalid(
-            f"The image is for {architecture or 'no architecture'}, the judge's machine is {machine}: "
+            f"The image is for {plain(architecture, 40) or 'no architecture'}, the judge's machine is {machine}: "
             f"build with --platform linux/{machine}."
         )
 
@@ -77,10 +78,11 @@ def _check_environment(environment: Sequence[str]) -> None:
     settings = [entry.partition("=") for entry in environment]
     refused = {name for name, _, value in settings if value and _is_refused(name, value)}
     if refused:
-        empty = " ".join(f"{name}=" for name in sorted(refused))
+        names = [plain(name) for name in sorted(refused)]
+        empty = " ".join(f"{name}=" for name in names)
         raise SubmissionFault(
             Verdict.POLICY_VIOLATION,
-            f"The image sets {', '.join(sorted(refused))}, which GPU container hooks obey outside the container: "
+            f"The image sets {', '.join(names)}, which GPU container hooks obey outside the container: "
             f"end its Dockerfile with `ENV {empty}`.",
         )
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qs
 
-from sandbox.driver import DriverName, Image, Question
+from sandbox.driver import DriverName, Image, Login, Question
 from sandbox.environment import environment
 from sandbox.evidence import Exit
 from sandbox.image_check import MACHINE, invalid
@@ -58,6 +58,10 @@ class ProcessDriver:
             calculator=calculator,
             architecture=MACHINE,
         )
+
+    def pull(self, reference: str, login: Login | None = None) -> None:
+        """Raises a JudgeFault: a folder comes from no registry."""
+        raise JudgeFault(FaultCause.REGISTRY, f"{reference} is an image: it is run with --driver docker, not process")
 
     def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> ProcessRunning:
         """Starts the guest in the submission's folder; see `sandbox.driver.Driver.start`."""
