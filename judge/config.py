@@ -43,9 +43,13 @@ class JudgeSettings(Settings):
         trusted_keys: public keys, besides that of `key_file`, whose signatures count.
         selftest_max_age_days: a result is not published if the last selftest of its host and engine is older.
         publish_to: where `judge site publish` puts the pages: a folder, or `s3://BUCKET/PREFIX`.
+        site_grace_hours: for so long what the pages no longer refer to stays in a bucket, for readers of older ones.
+        site_url: address of the published site, ending with a slash, for the links that authors are sent.
         inbox: `s3://BUCKET/PREFIX` that authors upload to; nobody but the judge reads it, and it is versioned.
         mail: `s3://BUCKET/PREFIX` of which anybody may read an object whose name he knows, and nobody may list any.
         mail_url: the address at which `mail` is read, as invitations name it.
+        intake_gpu: UUID of the GPU on which `judge intake` tries images where it is given none; `cpu` for none; empty:
+            the first of this machine, where it has any.
         form_days: how long the forms live by which authors upload; so long a revoked invitation can still fill the
             inbox, with what intake refuses.
         mirror: `HOST[:PORT]/NAME` of the registry that keeps every image that was taken.
@@ -69,9 +73,12 @@ class JudgeSettings(Settings):
     trusted_keys: tuple[str, ...] = ()
     selftest_max_age_days: float = Field(30.0, gt=0)
     publish_to: str = "var/public"
+    site_grace_hours: float = Field(24.0, ge=0)
+    site_url: str = ""
     inbox: str = ""
     mail: str = ""
     mail_url: str = ""
+    intake_gpu: str = ""
     form_days: float = Field(7.0, gt=0, le=7)
     mirror: str = ""
     registries: tuple[str, ...] = ("docker.io", "ghcr.io", "quay.io", "nvcr.io", "registry.gitlab.com")

@@ -5,14 +5,20 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from ase.build import bulk
 
-from judge.config import JudgeSettings
+from judge.buckets import check_inbox, check_mail, check_site, require_mail_settings, weak_points
+from judge.config import ConfigError, JudgeSettings
 from judge.hardware import cpu_name
+from judge.manifest import FILE
+from judge.mirror import open_mirror
+from judge.registry_login import login_for
+from judge.site_place import open_site
 from sandbox.driver import DriverName, Question
 from sandbox.drivers import open_driver
 from sandbox.gpu import list_gpus
@@ -21,6 +27,7 @@ from sandbox.remote import RemoteCalculator
 from sandbox.session import run_session
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.open_store import open_store
+from submissions.s3_client import S3Client, connect
 from tasks.dataset import DatasetError, load_dataset
 from tasks.frames import Frames
 
@@ -46,8 +53,14 @@ def examine(settings: JudgeSettings) -> Iterator[Finding]:
         ("GPU", _gpus),
         ("disk", lambda: _disk(settings)),
         ("store", lambda: _store(settings)),
-        ("data", lambda: _data(settings)),
     ]
+    if settings.inbox or settings.mail or settings.mail_url:
+        client = cache(partial(connect, settings.endpoint_url))
+        checks += [("inbox", lambda: _inbox(settings, client())), ("mail", lambda: _mail(settings, client()))]
+        checks += [("mirror", lambda: _mirror(settings))]
+    if "://" in settings.publish_to:
+        checks += [("site", lambda: _site(settings))]
+    checks += [("data", lambda: _data(settings))]
     for name, check in checks:
         yield _found(name, check)
     yield _found("guest, as a process", lambda: _guest("process", settings))
@@ -62,7 +75,7 @@ def _found(name: str, check: Callable[[], tuple[bool | None, str]]) -> Finding:
         ok, text = check()
     except JudgeFault as fault:
         return Finding(name, False, fault.mend)
-    except (OSError, DatasetError) as error:
+    except (OSError, DatasetError, ConfigError) as error:
         return Finding(name, False, str(error))
     return Finding(name, ok, text)
 
@@ -103,6 +116,30 @@ def _store(settings: JudgeSettings) -> tuple[bool, str]:
     store.delete(_PROBE_KEY)
     n = sum(key.endswith("/submission.json") for key in store.list("submissions/"))
     return True, f"{settings.store}: written and read; {n} submissions"
+
+
+def _inbox(settings: JudgeSettings, client: S3Client) -> tuple[bool, str]:
+    require_mail_settings(settings)
+    return True, check_inbox(settings, client)
+
+
+def _mail(settings: JudgeSettings, client: S3Client) -> tuple[bool, str]:
+    require_mail_settings(settings)
+    return True, "; but ".join([check_mail(settings, client), *weak_points(settings, client)])
+
+
+def _mirror(settings: JudgeSettings) -> tuple[bool, str]:
+    open_mirror(settings).probe()
+    known = [host for host in settings.registries if login_for(settings.registry_config, host)]
+    return True, f"{settings.mirror}: written and read; credentials for {', '.join(known) or 'no other registry'}"
+
+
+def _site(settings: JudgeSettings) -> tuple[bool, str]:
+    place = open_site(settings)
+    place.difference({})  # reads and lists; the probe writes
+    published = dict(place.read([FILE]))[FILE]
+    found = check_site(settings, connect(settings.endpoint_url), FILE, published)
+    return True, f"{place.path()}: {found}{'' if published else '; nothing is published there yet'}"
 
 
 def _data(settings: JudgeSettings) -> tuple[bool | None, str]:

@@ -13,9 +13,10 @@ A letter says which image is submitted and with which card. The image comes by r
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, field_validator
+from pydantic import AfterValidator, AwareDatetime, Field, field_validator
 
 from sandbox.verdict import Verdict
 from submissions.records import ModelCard, Record
@@ -27,8 +28,19 @@ MAX_FORMS, MAX_STATUS = 4 * 1024**2, 16 * 1024**2
 DIGEST = r"^sha256:[0-9a-f]{64}$"
 SLOT = r"^[0-9a-f]{32}$"
 
+DOUBT = timedelta(hours=1)
+"""By how much two clocks may differ, and for how long a file may still be on its way after it was written down."""
+
+
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("must hold printable characters alone")
+    return value
+
+
 Digest = Annotated[str, Field(pattern=DIGEST)]
 Slot = Annotated[str, Field(pattern=SLOT)]
+Printable = Annotated[str, AfterValidator(_printable)]
 
 
 def log_name(submission: str) -> str:
@@ -62,7 +74,7 @@ class Form(Record):
     slot: Slot
     url: str
     fields: dict[str, str]
-    max_bytes: int
+    max_bytes: int = Field(gt=0)
 
 
 class Forms(Record):
@@ -81,6 +93,16 @@ class Forms(Record):
     letters: tuple[Form, ...] = ()
     parts: tuple[Form, ...] = ()
     layers: tuple[Digest, ...] = ()
+
+    def empty(self, since: datetime) -> frozenset[str]:
+        """The slots that hold nothing although they were used at `since`: the judge offers none that is filled."""
+        if self.renewed <= since + DOUBT:
+            return frozenset()
+        return frozenset(form.slot for form in (*self.letters, *self.parts))
+
+    def may_have_cleared(self, arrived: datetime) -> bool:
+        """Whether the judge may have removed a part that no letter has named: it does so after two lives of a form."""
+        return arrived < self.renewed - 2 * (self.expires - self.renewed) + DOUBT
 
 
 class SentPart(Record):
@@ -102,7 +124,7 @@ class ReferredImage(Record):
     """An image in a registry: `registry/name@sha256:…`, of a manifest or of an index of several platforms."""
 
     by: Literal["reference"] = "reference"
-    reference: str = Field(min_length=1, max_length=512)
+    reference: Printable = Field(min_length=1, max_length=512)
 
 
 class UploadedImage(Record):
@@ -115,7 +137,7 @@ class UploadedImage(Record):
     """
 
     by: Literal["upload"] = "upload"
-    reference: str = Field(max_length=512)
+    reference: Printable = Field(max_length=512)
     config: str = Field(max_length=MAX_LETTER)
     layers: tuple[SentLayer, ...] = Field(max_length=200)
 
@@ -182,7 +204,8 @@ class Progress(Record):
     """How far a submission is.
 
     Args:
-        position: how many submissions are judged before it, itself included; None once it is judged.
+        state: `held`: what is left waits for the judge's maintainer, whose machine failed at it.
+        position: how many submissions are judged before it, itself included; None once it is judged, or held.
         n_tasks: of the suite.
         scores: by name, as published; empty until they are.
         page: its address, once it is published.
@@ -193,7 +216,7 @@ class Progress(Record):
     version: str = ""
     image_id: str
     submitted: AwareDatetime
-    state: Literal["waiting", "judging", "judged", "published", "withdrawn", "disqualified"]
+    state: Literal["waiting", "judging", "held", "judged", "published", "withdrawn", "disqualified"]
     position: int | None = None
     n_tasks: int = 0
     tasks: tuple[TaskState, ...] = ()
