@@ -12,6 +12,7 @@ from judge.author_view import AuthorView, author_view
 from judge.config import JudgeSettings
 from judge.public import public_sets
 from judge.results import load_results
+from sandbox.events import plain
 from submissions.preflight_log import read_log
 from submissions.records import Submission
 from submissions.store import Store
@@ -33,7 +34,7 @@ def show_to_author(
 
 
 def _print(view: AuthorView, console: Console) -> None:
-    console.print(f"[bold]{escape(view.name)}[/]  {view.submission}")
+    console.print(f"[bold]{escape(plain(view.name))}[/]  {view.submission}")
     numbers = ("wall time", "start-up", "peak memory")
     table = plain_table("task", "verdict", "phase", *numbers, numbers=numbers)
     for of in view.tasks:

@@ -7,8 +7,9 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,12 +89,44 @@ def require_gpus(uuids: list[str]) -> list[Gpu]:
 
 
 @contextmanager
-def hold_gpu(uuid: str, lock_dir: Path) -> Iterator[None]:
-    """Holds `uuid` for one submission, waiting for whoever has it now."""
+def hold_gpu(uuid: str, lock_dir: Path, wait_s: float | None = None) -> Iterator[None]:
+    """Holds `uuid` for one submission, waiting for whoever has it now.
+
+    Args:
+        wait_s: the longest wait; None: as long as it takes.
+
+    Raises:
+        JudgeFault: GPU: it was not free in time.
+    """
     lock_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(lock_dir / f"{uuid.replace('/', '_')}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        if wait_s is None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        elif not _locked_within(handle, wait_s):
+            mend = "wait until it is free, or name another GPU"
+            raise JudgeFault(FaultCause.GPU, f"GPU {uuid} is still used by another judge: {mend}")
         yield
     finally:
         os.close(handle)
+
+
+def _locked_within(handle: int, wait_s: float) -> bool:
+    """Whether the lock could be had in time; if not, the caller closes `handle`, and with it the wait is over.
+
+    It queues, in a thread: who only looks now and then never finds the lock free that a busy judge takes again at once.
+    """
+    with suppress(BlockingIOError):
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    if wait_s <= 0:
+        return False
+    had = threading.Event()
+
+    def lock() -> None:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            had.set()
+
+    threading.Thread(target=lock, name="GPU lock", daemon=True).start()
+    return had.wait(wait_s)

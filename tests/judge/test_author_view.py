@@ -12,6 +12,7 @@ from judge.public import LOG_WITHHELD
 from judge.records import Peaks
 from sandbox.verdict import Verdict
 from submissions.preflight_log import log_path, store_log
+from submissions.taking import submission_path
 from tests.judge.board_records import SUITE, good_results, refused, submission
 from tests.judge.small_world import World
 
@@ -72,3 +73,16 @@ def test_what_said_nothing_leaves_no_log(world: World, said: str) -> None:
     submitted = world.submit("emt")
     store_log(world.store, submitted.id, said)
     assert not world.store.exists(log_path(submitted.id))
+
+
+@pytest.mark.parametrize("option", [(), ("--author",)])
+def test_a_strangers_words_move_no_cursor(world: World, option: tuple[str, ...]) -> None:
+    of = world.submit("emt")
+    bad = "\x1b]0;owned\x07"
+    card = of.card.model_copy(update={"name": bad, "version": bad})
+    changed = of.model_copy(update={"card": card, "image": of.image.model_copy(update={"reference": bad})})
+    world.store.put(submission_path(of.id), changed.model_dump_json().encode())
+    world.write_settings()
+    status, out, err = world.run_here("show", of.id, *option)
+    assert (status, "owned" in out) == (0, True), err
+    assert all(line.isprintable() for line in out.splitlines())

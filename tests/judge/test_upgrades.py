@@ -20,15 +20,20 @@ from pydantic import ValidationError
 import judge
 import submissions
 from judge.author_view import AuthorView
+from judge.held_layers import PublicLayer
+from judge.invitations import Invitation, Revocation, StoredFate
 from judge.manifest import Manifest
+from judge.mirror import MirroredLayer
 from judge.records import Claim, End, Result
 from judge.results import read_record
 from judge.selftest import SelftestRecord
 from judge.signing import SigningKey, check_signature
+from judge.spent_parts import SpentPart
 from judge.standing import StandingEvent
 from submissions.letters import Forms, InviteFile, Letter, Receipt, Status
 from submissions.local_store import LocalStore
 from submissions.records import Record, Submission
+from submissions.sent import Sent
 from submissions.store import StoreError
 
 FOLDER = Path(__file__).parent / "records"
@@ -41,6 +46,13 @@ STORED: dict[str, type[Record]] = {
     "result": Result,
     "selftest": SelftestRecord,
     "manifest": Manifest,
+    "spent-part": SpentPart,
+    "sent": Sent,
+    "mirrored-layer": MirroredLayer,
+    "public-layer": PublicLayer,
+    "invitation": Invitation,
+    "revocation": Revocation,
+    "stored-fate": StoredFate,
 }
 SIGNED = ("standing-event", "result", "selftest", "manifest")
 NOT_STORED = {AuthorView, Forms, InviteFile, Letter, Receipt, Status}  # said, not kept
