@@ -14,8 +14,13 @@ from rich.markup import escape
 
 from sandbox.verdict import JudgeFault, SubmissionFault
 from submissions.card_file import CardError, first_complaint
+from submissions.check_cli import check_command
+from submissions.init_cli import init_command
+from submissions.mail_cli import list_command, log_command, status_command
+from submissions.mailbox import InviteError
 from submissions.store import StoreError
 from submissions.submit_cli import submit_command
+from submissions.web import MailError
 
 REFUSED, USAGE, MACHINE_FAULT = 1, 2, 3
 SUBMIT = "submit"
@@ -30,6 +35,11 @@ app = typer.Typer(
     epilog="Exit status: 0 submitted, checked or shown; 1 refused; 2 wrong usage; 3 this machine is at fault.",
 )
 app.command(SUBMIT)(submit_command)
+app.command("status")(status_command)
+app.command("log")(log_command)
+app.command("list")(list_command)
+app.command("check")(check_command)
+app.command("init")(init_command)
 
 
 @app.callback()
@@ -59,7 +69,10 @@ def main() -> None:
     except ValidationError as error:
         console.print(f"[bold red]judge.toml or LAMBENCH_…:[/] {escape(first_complaint(error))}")
         sys.exit(USAGE)
-    except (CardError, StoreError) as error:
+    except MailError as error:
+        console.print(f"[bold red]{escape(str(error))}[/]")
+        sys.exit(MACHINE_FAULT)
+    except (CardError, InviteError, StoreError) as error:
         console.print(f"[bold red]{escape(str(error))}[/]")
         sys.exit(USAGE)
     except Exception as error:  # the very top: a person reads one line
