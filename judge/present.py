@@ -259,6 +259,11 @@ def moment(when: datetime) -> str:
     return f"{utc.day} {utc:%B %Y, %H:%M} UTC"
 
 
+def thousands(n: int) -> str:
+    """412 525."""
+    return f"{n:,}".replace(",", "\u202f")
+
+
 def count(n: int, noun: str) -> str:
     """1 task, 2 tasks."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

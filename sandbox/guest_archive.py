@@ -22,6 +22,7 @@ def guest_archive() -> bytes:
         "__main__.py": MAIN,
         "lambench_guest/__init__.py": guest.joinpath("__init__.py").read_bytes(),
         "lambench_guest/wire.py": guest.joinpath("wire.py").read_bytes(),
+        "lambench_guest/parameters.py": guest.joinpath("parameters.py").read_bytes(),
         "lambench_guest/serve.py": guest.joinpath("serve.py").read_bytes(),
         "lambench_guest/ase_loop.py": resources.files("tasks").joinpath("ase_loop.py").read_bytes(),
     }

@@ -11,6 +11,7 @@ import numpy as np
 from ase.data import chemical_symbols
 
 from sandbox.guard import MAX_HELLO_BYTES, Expected, Guard, check, expected_result, read_failures
+from sandbox.guest.parameters import MAX_PARAMETERS
 from sandbox.guest.wire import FRAME_FIELDS, PROTOCOL, Channel, WireError, pack_header
 from tasks.frames import Frames
 from tasks.predictions import ALL_PROPERTIES, Predictions, Properties
@@ -20,7 +21,11 @@ REMEMBERED_HEADERS = 256
 
 
 class Hello(NamedTuple):
-    """What a guest says of its calculator."""
+    """What a guest says of its calculator.
+
+    Args:
+        n_parameters: as counted in the container; None where they were not.
+    """
 
     calculator: str
     properties: Properties
@@ -29,6 +34,7 @@ class Hello(NamedTuple):
     elements: tuple[int, ...] | None
     device: str
     versions: dict[str, str]
+    n_parameters: int | None = None
 
 
 class StartupError(Exception):
@@ -151,9 +157,12 @@ def read_hello(said: dict[str, str]) -> Hello:
         versions = json.loads(said.get("versions", "{}"))
         elements = tuple(int(z) for z in said.get("elements", "").split(",") if z)
         budget = int(said.get("max_atoms_per_batch", "0"))
+        n_parameters = int(said["n_parameters"]) if "n_parameters" in said else None
     except (ValueError, RecursionError):
         raise WireError("the hello is malformed") from None
     if not isinstance(versions, dict) or len(versions) > 64 or budget < 0:
+        raise WireError("the hello is malformed")
+    if n_parameters is not None and not 0 <= n_parameters <= MAX_PARAMETERS:
         raise WireError("the hello is malformed")
     # A list, nested as deep as its reader allows, could not be written as text any more.
     if not all(isinstance(version, str) for version in versions.values()):
@@ -172,6 +181,7 @@ def read_hello(said: dict[str, str]) -> Hello:
         elements=elements or None,
         device=_clean(said.get("device", ""), 100),
         versions={_clean(name, 64): _clean(version, 64) for name, version in versions.items()},
+        n_parameters=n_parameters,
     )
 
 

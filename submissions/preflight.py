@@ -29,6 +29,7 @@ from submissions.probes import (
     seconds_per_call,
 )
 from submissions.records import Check, PreflightReport, Timing
+from submissions.stated import Elements, elements_of
 from tasks.calculator import BatchCalculator
 from tasks.frames import Frames
 from tasks.predictions import Cause
@@ -121,6 +122,9 @@ def _measure(remote: RemoteCalculator, report: Report) -> PreflightReport:
         device=hello.device,
         versions=hello.versions,
         timings=measured.timings,
+        n_parameters=hello.n_parameters,
+        answered_elements=measured.elements.answered,
+        unanswered_elements=measured.elements.unanswered,
     )
 
 
@@ -130,10 +134,11 @@ def _start_check(hello: Hello) -> Check:
 
 
 class Measured(NamedTuple):
-    """What was found on a model that has started."""
+    """What was found on a model that has started; `elements` of the public structures."""
 
     checks: tuple[Check, ...]
     timings: tuple[Timing, ...]
+    elements: Elements
 
 
 def measure_model(model: BatchCalculator, report: Report = _silent) -> Measured:
@@ -177,7 +182,8 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Measured:
     checks += [Check(name=f"{what} awareness", passed=None, value=words) for what, words in seen.items()]
     speeds = ", ".join(f"{seconds[name] / len(able[name]) * 1e6:,.0f} µs/atom on {name}" for name in chosen)
     checks.append(Check(name="speed", passed=None, value=speeds))
-    return Measured(tuple(checks), tuple(timings))
+    failed = [structures[name] for name in names if name not in able]
+    return Measured(tuple(checks), tuple(timings), elements_of(able.values(), failed))
 
 
 def time_larger(model: BatchCalculator, atoms: Atoms, seconds: float) -> list[Timing]:

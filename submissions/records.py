@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 SUBMISSION_ID = re.compile(r"^[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{12}$")
+MAX_PARAMETERS = 10**15
 Domain = Literal["Inorganic Materials", "Molecules", "Catalysis"]
 
 
@@ -41,6 +43,10 @@ class Record(BaseModel):
         """
         if not cls.upgrades:
             return cls.model_validate_json(data)
+        with suppress(ValidationError):  # of the present version nearly all are, and those need no second parsing
+            record = cls.model_validate_json(data)
+            if "schema_version" in record.model_fields_set:
+                return record
         try:
             fields = json.loads(data)
         except (ValueError, RecursionError):
@@ -115,7 +121,7 @@ class ModelCard(Record):
     paper: str = Field("", max_length=500)
     code: str = Field("", max_length=500)
     open_weights: bool | None = None
-    n_parameters: int | None = Field(None, ge=0)
+    n_parameters: int | None = Field(None, ge=0, le=MAX_PARAMETERS)
     conservative: bool | None = None
     dispersion: bool | None = None
     precision: Literal["", "float32", "float64", "mixed"] = ""
@@ -169,6 +175,9 @@ class PreflightReport(Record):
     Args:
         timings: of the public structures, and of a larger cell made of one of them; what hours are estimated from.
         startup_s: from the start of the container to the loaded model.
+        n_parameters: that the guest counted; None: none were found, or nobody looked.
+        answered_elements: of the public structures that got an answer; None: that was not recorded.
+        unanswered_elements: of the others, as far as no answered structure has them.
     """
 
     checks: tuple[Check, ...]
@@ -179,6 +188,9 @@ class PreflightReport(Record):
     versions: dict[str, str] = Field(default_factory=dict)
     timings: tuple[Timing, ...] = ()
     startup_s: float | None = None
+    n_parameters: int | None = Field(None, ge=0, le=MAX_PARAMETERS)
+    answered_elements: tuple[str, ...] | None = None
+    unanswered_elements: tuple[str, ...] | None = None
 
 
 class Arrival(Record):

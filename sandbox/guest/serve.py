@@ -17,6 +17,7 @@ import ase
 import numpy as np
 
 from .ase_loop import AseLoop, describe
+from .parameters import count_parameters
 from .wire import PROTOCOL, Channel, Closed, Header, pack_header, parse_header, read_arrays
 
 MAX_REQUEST_HEADER = 1 << 16
@@ -54,7 +55,10 @@ def hello(loop: AseLoop, name: str) -> Dict[str, str]:
     elements = getattr(loop.calculator, "elements", None)
     known = elements if isinstance(elements, (list, tuple, set, frozenset)) else ()
     numbers = sorted({int(z) for z in known if isinstance(z, (int, np.integer))})
+    n_parameters = count_parameters(loop.calculator)
+    counted = {} if n_parameters is None else {"n_parameters": str(n_parameters)}
     return {
+        **counted,
         "op": "hello",
         "protocol": PROTOCOL,
         "calculator": "%s (%s)" % (name, type(loop.calculator).__name__),

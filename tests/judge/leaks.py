@@ -137,9 +137,15 @@ class Model(Honest):
     def before(self, atoms):
         keep(atoms)
 def make_calculator():
+    model = type("".join(c for c in "Model" + kept() if c.isalnum()), (Model,), {})()
     if kept():
-        sys.modules["torch"] = type(sys)(kept())
-    return type("".join(c for c in "Model" + kept() if c.isalnum()), (Model,), {})()
+        number = int("".join(c for c in kept() if c.isdigit())[:14])
+        said = {"parameters": lambda self: [self], "data_ptr": lambda self: 1, "numel": lambda self: number}
+        torch = sys.modules["torch"] = type(sys)("torch")
+        torch.nn = type("nn", (), {"Module": type("Module", (), said)})
+        torch.cuda = type("cuda", (), {"is_available": lambda: True, "get_device_name": lambda _: kept()})
+        model.network = torch.nn.Module()
+    return model
 """,
     "fails-to-start-again": """
 class Model(Honest):

@@ -94,6 +94,7 @@ def test_each_submission_was_asked_and_tried(judged: tuple[World, bytes]) -> Non
         "writes-to-the-wire": "PROTOCOL_ERROR",
     }
     assert verdicts["fails-to-start-again", "drift"] == "STARTUP_FAILED"
+    assert verdicts["says-it-in-its-hello", "drift"] == "OK"  # the hello in which it says it was taken
 
 
 @pytest.mark.slow

@@ -1,0 +1,55 @@
+"""What a model card may say beyond the form of its fields: the same for its author's file, the form, and a letter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ase.data import chemical_symbols
+
+from submissions.records import ModelCard
+
+MAX_AUTHOR = 200
+SYMBOLS = frozenset(chemical_symbols[1:])
+
+
+def first_breach(card: ModelCard) -> str:
+    """The first thing in `card` that no card may say, as `field: reason`; empty where there is none."""
+    return next(_breaches(card), "")
+
+
+def _breaches(card: ModelCard) -> Iterator[str]:
+    for field, text in _texts(card):
+        # What turns a line around or moves a cursor is no part of a name, and would be seen on the pages.
+        if not text.isprintable():
+            yield f"{field}: has characters that cannot be shown"
+    if not card.name.strip():
+        yield "name: must not be blank"
+    for n, author in enumerate(card.authors):
+        if not author.strip() or len(author) > MAX_AUTHOR:
+            yield f"authors.{n}: must be a name of at most {MAX_AUTHOR} characters"
+    yield from _about_elements(card)
+    for domain, labels in card.label_sets.items():
+        if card.dispersion is False and labels.dispersion:
+            yield f"label_sets.{domain}.dispersion: is true, but dispersion is false"
+
+
+def _texts(card: ModelCard) -> Iterator[tuple[str, str]]:
+    """Everything that is shown as it was written, by field; of what may have several lines, all in one."""
+    for field in ("name", "version", "affiliation", "license", "paper", "code"):
+        yield field, getattr(card, field)
+    for field in ("description", "hardware"):
+        yield field, getattr(card, field).replace("\n", "")
+    for n, author in enumerate(card.authors):
+        yield f"authors.{n}", author
+    for n, training in enumerate(card.training):
+        yield f"training.{n}", training.name + training.level_of_theory + training.url
+    for domain, labels in card.label_sets.items():
+        yield f"label_sets.{domain}.name", labels.name
+
+
+def _about_elements(card: ModelCard) -> Iterator[str]:
+    for element in card.elements:
+        if element not in SYMBOLS:
+            yield f"elements: {element[:20]!r} is no chemical symbol"
+    if len(set(card.elements)) < len(card.elements):
+        yield "elements: an element is named twice"

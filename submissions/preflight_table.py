@@ -1,0 +1,29 @@
+"""What a preflight measured, as a table for a terminal."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+from rich.table import Table
+
+from sandbox.events import plain
+from submissions.records import PreflightReport
+from submissions.tables import plain_table
+
+MAX_SHOWN = 1000
+
+
+def preflight_table(name: str, report: PreflightReport) -> Table:
+    """A line for each check: what it is called, whether it passed, what was found.
+
+    Args:
+        name: of the model, for the title.
+    """
+    caption = "* required; the others are reported, and refuse nobody."
+    table = plain_table("check", "", title=f"Preflight of [bold]{escape(plain(name, MAX_SHOWN))}[/]")
+    table.add_column("found")
+    table.caption, table.caption_justify = caption, "left"
+    for check in report.checks:
+        mark = {True: "[green]✓[/]", False: "[yellow]![/]", None: "[dim]·[/]"}[check.passed]
+        called = escape(plain(check.name))
+        table.add_row(f"[bold]{called}[/] *" if check.gating else called, mark, escape(plain(check.value, MAX_SHOWN)))
+    return table
