@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from pydantic import AwareDatetime, Field, ValidationError
@@ -161,6 +162,22 @@ def read_chain(store: Store, trusted: Collection[str]) -> Chain:
             broken.append(Broken(key, why))
         previous = sha256(data)
     return Chain(tuple(manifests), tuple(broken))
+
+
+def newest_manifest(store: Store, suite: str, trusted: Collection[str]) -> Manifest | None:
+    """The last manifest of `suite` that somebody trusted signed; None where there is none. Older ones are not read.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    for key in sorted((key for key in store.list(FOLDER) if _NAME.fullmatch(key)), reverse=True):
+        data = store.get(key)
+        with suppress(ValidationError, BadSignature):
+            manifest = Manifest.read(data)
+            check_signature(data, trusted)
+            if manifest.suite == suite:
+                return manifest
+    return None
 
 
 def _read(data: bytes, n: int, before: str | None, trusted: Collection[str]) -> tuple[Stored | None, str]:

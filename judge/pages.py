@@ -13,6 +13,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from judge import page_scores, present
 from judge.board import Leaderboard, Row
+from judge.card_lines import card_lines
 from judge.page_scores import LABELS, score_of
 from judge.public import LEAST_ITEMS
 from judge.public_board import public_board
@@ -173,42 +174,45 @@ def render(
     files = {assets[name]: content for name, content in contents.items()}
     keys = [column.key for column in columns]
     standings = page_scores.standings(board, keys)
+    shared = {
+        "assets": assets,
+        "board": board,
+        "columns": columns,
+        "interval_of": page_scores.score_interval,
+        "published_words": page_scores.published_words(board.published),
+    }
     page = environment.get_template("submission.html")
     for row in board.rows:
         text = page.render(
+            shared,
             root="../",
-            assets=assets,
-            board=board,
-            columns=columns,
             row=row,
-            interval_of=page_scores.score_interval,
+            card_lines=card_lines(row.submission.card, row.submission.preflight),
             standing=standings.get(row.submission.id, page_scores.Standing()),
             why=page_scores.why(board, row, keys),
             why_as_published=page_scores.why(board, row, keys, as_published=True),
-            published_words=page_scores.published_words(board.published),
             public_sets=public_sets,
             least_items=LEAST_ITEMS,
             log=(logs or {}).get(row.submission.id, ""),
         )
         files[row.page] = text.encode()
-    index = environment.get_template("index.html").render(
+    files["index.html"] = _index(environment, board, keys, shared).encode()
+    return files
+
+
+def _index(environment: Environment, board: Leaderboard, keys: list[str], shared: Mapping[str, object]) -> str:
+    return environment.get_template("index.html").render(
+        shared,
         root="",
-        assets=assets,
-        board=board,
-        columns=columns,
-        interval_of=page_scores.score_interval,
-        standings=standings,
+        standings=page_scores.standings(board, keys),
         ranked_by=LABELS.get(page_scores.ranked_by(keys) or ""),
         firm_tables=page_scores.firm_tables(board, keys),
         published_lines=page_scores.published_lines(board, keys),
-        published_words=page_scores.published_words(board.published),
         others=page_scores.other_table(board),
         domain_tables=domain_tables(board),
         task_groups=task_groups(board),
         n_resamples=N_RESAMPLES,
     )
-    files["index.html"] = index.encode()
-    return files
 
 
 def _hashed(name: str, content: bytes) -> str:
@@ -248,7 +252,7 @@ def _environment() -> Environment:
         size=present.size,
         span=lambda interval: present.span(interval.low, interval.high),
         spaced=lambda text: text.replace("_", " "),
-        thousands=lambda n: f"{n:,}".replace(",", "\u202f"),
+        thousands=present.thousands,
         unit=present.shown_unit,
         verdict=present.verdict_words,
     )

@@ -1,8 +1,9 @@
 """Publishing: what may be shown, with the reasons against it, and then pages and manifest at once.
 
-In this order: the pages are written beside their places, the manifest gets its number in the store, and then pages,
-manifest and `index.html` are put in place. Whatever fails before leaves the pages that are there; a judge that dies
-after leaves a manifest whose pages are not yet there, which `judge verify` names and publishing again mends.
+In this order: what no reader sees is brought to its place (in a folder all files, beside their names; in a bucket the
+assets), the manifest gets its number in the store, and then pages, manifest and `index.html` are put in place. Whatever
+fails before leaves the pages that are there; a judge that dies after leaves a manifest whose pages are not yet there,
+which `judge verify` names and publishing again mends.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from pydantic import ValidationError
 
@@ -22,6 +22,7 @@ from judge.evaluate import current_results
 from judge.items_file import result_path
 from judge.manifest import (
     FILE,
+    Chain,
     Manifest,
     PublishedScores,
     Stored,
@@ -35,7 +36,9 @@ from judge.public import EFFICIENCY, public_score, public_sets
 from judge.records import Result
 from judge.selftest import last_selftest, unproven
 from judge.signing import BadSignature, SigningKey, check_signature
-from judge.site import site_files, staged
+from judge.site import NOT_FOUND, not_found_page, site_files
+from judge.site_place import SitePlace
+from judge.snapshot import Snapshot
 from judge.stored_board import read_board
 from judge.submission_files import SubmissionFiles, misnamed, submission_files, unlike_published
 from sandbox.events import Event, tell
@@ -57,6 +60,7 @@ class Proposal:
         selftests: sha256 of the stored records of those that decide about these.
         refusals: why it may not be published, a line each.
         problems: what could not be added up, a line each, for the maintainer.
+        published: every path in the site under which a publication of this suite ever put something.
     """
 
     board: Leaderboard
@@ -66,6 +70,7 @@ class Proposal:
     selftests: tuple[str, ...]
     refusals: tuple[str, ...]
     problems: tuple[str, ...]
+    published: frozenset[str]
 
 
 def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now: datetime) -> Proposal:
@@ -79,11 +84,11 @@ def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now
         DatasetError: one line that names file and field.
         StoreError: the store does not answer, or was changed meanwhile.
     """
-    store = open_store(settings.store, settings.endpoint_url)
+    store = Snapshot(open_store(settings.store, settings.endpoint_url))
     said: list[str] = []
     chain = read_chain(store, trusted)
     stated = submission_files(store)
-    board = read_board(store, suite, said.append, current_results(settings, suite), trusted)
+    board = read_board(store, suite, said.append, current_results(settings, suite, store=store), trusted)
     shown = shown_results(board)
     stored = {result_path(r.submission, r.task, r.result_key): r for r in shown}
     content = {key: _as_read(store, key, result) for key, result in stored.items()}
@@ -94,22 +99,33 @@ def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now
     selftests = _selftests(store, shown)
     datasets = {task.dataset for task in suite.tasks} | {result.provenance.dataset for result in shown}
     refusals += _unsigned_selftests(selftests, trusted)
-    files = site_files(store, board, public_sets(settings.data, datasets, now.date()))
-    if submission_files(store) != stated:
+    pages = site_files(store, board, public_sets(settings.data, datasets, now.date()))
+    if not store.is_unchanged("submissions/"):
         raise StoreError("store: a submission or a decision came meanwhile: do it again")
     return Proposal(
         board=board,
-        files=files,
+        files={**pages, NOT_FOUND: not_found_page()},
         results={key: sha256(data) for key, data in sorted(content.items())},
         stated=stated,
         selftests=tuple(sorted(map(sha256, selftests.values()))),
         refusals=tuple(dict.fromkeys(refusals)),
         problems=board.problems,
+        published=_published(chain, suite),
     )
 
 
-def publish_site(store: Store, proposal: Proposal, folder: Path, key: SigningKey, now: datetime) -> Stored:
-    """The manifest of what now lies in `folder`.
+def _published(chain: Chain, suite: Suite) -> frozenset[str]:
+    manifests = [stored.manifest for stored in chain.manifests if stored.manifest.suite == suite.name]
+    return frozenset({FILE for _ in manifests}.union(*(manifest.files for manifest in manifests)))
+
+
+def publish_site(
+    store: Store, proposal: Proposal, place: SitePlace, key: SigningKey, now: datetime, own: Collection[str] = ()
+) -> Stored:
+    """The manifest of what now lies in `place`.
+
+    Args:
+        own: names that are put again, whatever lies there.
 
     Raises:
         JudgeFault: DISK, the pages cannot be written; STORE.
@@ -119,13 +135,13 @@ def publish_site(store: Store, proposal: Proposal, folder: Path, key: SigningKey
         return manifest_of(proposal, n, previous, now)
 
     try:
-        with staged(proposal.files, folder) as site:
+        with place.staged(proposal.files, own) as site:
             stored = append(store, key, make)
             site.add(FILE, stored.data)
             site.show()
     except OSError as error:
         raise JudgeFault(
-            FaultCause.DISK, f"{folder} cannot be written ({error.strerror}): mend it, or set publish_to"
+            FaultCause.DISK, f"{place.path()} cannot be written ({error.strerror}): mend it, or set publish_to"
         ) from error
     tell(Event.PUBLISHED, key=manifest_path(stored.manifest.n), count=len(proposal.files))
     return stored
@@ -178,7 +194,7 @@ def _as_read(store: Store, key: str, result: Result) -> bytes:
     """The stored bytes of a result that the board was made of.
 
     Raises:
-        StoreError: something else is there now, or nothing.
+        StoreError: something else is there, or nothing.
     """
     with suppress(KeyError, ValidationError):
         data = store.get(key)

@@ -123,11 +123,10 @@ def safe_key_file(settings: JudgeSettings) -> Path:
         ConfigError: it would lie within the store, the data sets, the pages or the run directory.
     """
     path = settings.key_file.resolve()
-    store = settings.store.removeprefix("file://")
     places = {
-        "the store": None if "://" in store else Path(store),
+        "the store": _folder(settings.store),
         "the data sets": settings.data,
-        "the published pages": Path(settings.publish_to),
+        "the published pages": _folder(settings.publish_to),
         "the pages": settings.site_dir,
         "the run directory": settings.run_dir,
     }
@@ -135,6 +134,12 @@ def safe_key_file(settings: JudgeSettings) -> Path:
         if folder is not None and path.is_relative_to(folder.resolve()):
             raise ConfigError(f"key_file: {settings.key_file} lies within {what} ({folder}): move it out of there")
     return settings.key_file
+
+
+def _folder(address: str) -> Path | None:
+    """The folder that a setting names; None for a place that is no folder of this machine."""
+    path = address.removeprefix("file://")
+    return None if "://" in path else Path(path)
 
 
 def trusted_file(settings: JudgeSettings) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import http.server
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +14,13 @@ import typer
 from judge.config import ConfigError, load_settings
 from judge.evaluate import current_results
 from judge.plan_cli import SuiteName
+from judge.progress_view import write_mail
 from judge.public import public_sets
 from judge.publish import Proposal, propose, publish_site
 from judge.signing import own_key, safe_key_file, trusted_keys
-from judge.site import INDEX, build_site, difference
+from judge.site import build_site
+from judge.site_folder import INDEX
+from judge.site_place import SitePlace, open_site, published_to
 from sandbox.events import plain
 from submissions.open_store import open_store
 from submissions.records import utc_now
@@ -51,40 +55,46 @@ def build(
 @app.command("publish")
 def publish(
     suite: SuiteName = None,
-    to: Annotated[Path | None, typer.Option(help="folder to publish in (default var/public)")] = None,
+    to: Annotated[str | None, typer.Option(help="folder or s3://BUCKET/PREFIX (default var/public)")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be published, and write nothing")] = False,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="put again whatever was published, also where the bucket seems to have it")
+    ] = False,
 ) -> None:
     """Publishes the pages with a signed manifest, if every result shown is signed and its sandbox proven.
 
     Exit status 1, and nothing is written, if any is not.
     """
-    settings = load_settings()
-    folder = to.absolute() if to else Path(settings.publish_to)
+    settings = published_to(load_settings(), to)
+    place = open_site(settings)
     chosen, now = load_suite(suite or settings.suite), utc_now()
     proposal = propose(settings, chosen, trusted_keys(settings), now)
     for problem in proposal.problems:
         print(f"left out: {problem}", file=sys.stderr)
     for line in proposal.refusals:
         print(f"NOT  {plain(line, MAX_LINE)}", file=sys.stderr)
+    own = proposal.published if anew else frozenset[str]()
     if dry_run:
-        for line in _proposed(proposal, folder):
+        for line in _proposed(proposal, place, own):
             print(line)
     if proposal.refusals:
         print(f"Nothing was published. Reasons against it, above: {len(proposal.refusals)}", file=sys.stderr)
         raise typer.Exit(REFUSED)
     if not dry_run:
         key = own_key(safe_key_file(settings), print)
-        stored = publish_site(open_store(settings.store, settings.endpoint_url), proposal, folder, key, now)
-        print(f"Published, manifest {stored.manifest.n}: {folder / INDEX}")
+        store = open_store(settings.store, settings.endpoint_url)
+        stored = publish_site(store, proposal, place, key, now, own)
+        print(f"Published, manifest {stored.manifest.n}: {place.path(INDEX)}")
+        write_mail(settings, store, chosen)
 
 
-def _proposed(proposal: Proposal, folder: Path) -> list[str]:
+def _proposed(proposal: Proposal, place: SitePlace, own: Collection[str]) -> list[str]:
     """What would be published, for a person."""
-    files = difference(folder, proposal.files)
-    lines = [f"{word}: {name}" for word in ("new", "changed") for name in files[word]]
+    files = place.difference(proposal.files, own)
+    lines = [f"{word}: {plain(name)}" for word in ("new", "changed", "removed") for name in files.get(word, ())]
     counts = ", ".join(f"{len(names)} {word}" for word, names in files.items())
     rows = f"{len(proposal.board.rows)} submissions with {len(proposal.results)} results"
-    return [*lines, f"To be published in {folder}: {rows}; {len(proposal.files)} files ({counts})."]
+    return [*lines, f"To be published in {place.path()}: {rows}; {len(proposal.files)} files ({counts})."]
 
 
 @app.command("serve")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +13,7 @@ from judge.evaluate import current_results
 from judge.manifest import Broken
 from judge.plan_cli import Json, SkipMissing, SuiteName
 from judge.signing import public_key, trusted_keys
+from judge.site_place import open_site
 from judge.verify import Checked, Ground, check_submission
 from judge.verify_published import Published, check_published
 from sandbox.events import plain
@@ -51,7 +51,7 @@ def verify_command(
         checked.append(check_submission(ground, id))
         if not as_json:
             print(_line(checked[-1]), flush=True)
-    published = check_published(store, chosen, Path(settings.publish_to), trusted)
+    published = check_published(store, chosen, open_site(settings), trusted)
     rows = (*(row for each in checked for row in each.broken), *published.broken)
     broken = [row for row in rows if not (skip_missing and row.missing)]
     status = BROKEN if broken else 0

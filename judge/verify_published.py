@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 from judge.leaderboard import build_leaderboard
@@ -12,6 +11,8 @@ from judge.records import Result
 from judge.results import read_record
 from judge.same_numbers import is_same
 from judge.signing import BadSignature, check_signature
+from judge.site_folder import MANIFEST
+from judge.site_place import SitePlace
 from judge.stored_board import load_items
 from judge.submission_files import record_path, unlike_published
 from scoring import ScoringError
@@ -19,7 +20,7 @@ from submissions.records import Submission
 from submissions.store import Store, StoreError
 from tasks.suite import Suite
 
-REPUBLISH = "judge site publish writes them anew"
+REPUBLISH = "judge site publish --anew writes them anew"
 
 
 class Published(NamedTuple):
@@ -35,8 +36,8 @@ class Published(NamedTuple):
     broken: tuple[Broken, ...]
 
 
-def check_published(store: Store, suite: Suite, folder: Path, trusted: frozenset[str]) -> Published:
-    """What does not hold of the manifests in `store` and the pages in `folder`.
+def check_published(store: Store, suite: Suite, site: SitePlace, trusted: frozenset[str]) -> Published:
+    """What does not hold of the manifests in `store` and the pages in `site`.
 
     Scores are computed again for the last manifest of `suite`; those before it, and of others, are held by the chain.
     """
@@ -49,13 +50,11 @@ def check_published(store: Store, suite: Suite, folder: Path, trusted: frozenset
         if not {found.what for found in lost} & {*last.manifest.results, *last.manifest.submissions}:
             broken += check_scores(store, suite, last)
         broken += _selftests(store, last, trusted)
-        if folder.is_dir():
+        if not site.may_be_absent():
             n_files = len(last.manifest.files)
-            broken += changed_files(folder, last)
-    elif (folder / FILE).exists():
-        broken.append(
-            Broken(str(folder / FILE), f"the store has no manifest of suite {suite.name}: restore manifests/")
-        )
+            broken += changed_files(site, last)
+    elif dict(site.read([FILE]))[FILE] is not None:
+        broken.append(Broken(site.path(FILE), f"the store has no manifest of suite {suite.name}: restore manifests/"))
     named = {key for stored in chain.manifests for key in stored.manifest.results}
     return Published(len(chain.manifests), len(named), n_files, tuple(broken))
 
@@ -103,26 +102,23 @@ def _selftests(store: Store, stored: Stored, trusted: frozenset[str]) -> list[Br
     return broken
 
 
-def changed_files(folder: Path, last: Stored) -> list[Broken]:
-    """The files of the site in `folder` that are not as its manifest says."""
-    there = _content(folder / FILE)
+def changed_files(site: SitePlace, last: Stored) -> list[Broken]:
+    """The files of the site that are not as its manifest says, or not handed out as a browser needs them."""
+    there = dict(site.read([FILE]))[FILE]
     if there is None:
-        return [Broken(str(folder / FILE), f"is gone: {REPUBLISH}")]
+        return [Broken(site.path(FILE), f"is gone: {REPUBLISH}")]
     if there != last.data:
         name = manifest_path(last.manifest.n)
-        return [Broken(str(folder / FILE), f"is not {name}, the last of suite {last.manifest.suite}: {REPUBLISH}")]
+        return [Broken(site.path(FILE), f"is not {name}, the last of suite {last.manifest.suite}: {REPUBLISH}")]
     broken = []
-    for name, digest in last.manifest.files.items():
-        content = _content(folder / name)
+    if dict(site.read([MANIFEST]))[MANIFEST] is None:
+        broken.append(Broken(site.path(MANIFEST), f"is gone, or cannot be read: {REPUBLISH}"))
+    for name, content in site.read(last.manifest.files):
         if content is None:
-            broken.append(Broken(str(folder / name), f"is gone: {REPUBLISH}"))
-        elif sha256(content) != digest:
-            broken.append(Broken(str(folder / name), f"is not what was published: {REPUBLISH}"))
-    return broken
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
+            broken.append(Broken(site.path(name), f"is gone: {REPUBLISH}"))
+        elif sha256(content) != last.manifest.files[name]:
+            broken.append(Broken(site.path(name), f"is not what was published: {REPUBLISH}"))
+    served = site.misserved((*last.manifest.files, FILE, MANIFEST))
+    return broken + [
+        Broken(site.path(n), f"is handed out with other headers than it should: {REPUBLISH}") for n in served
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -15,8 +16,10 @@ from judge.manifest import FOLDER, Manifest, manifest_path, read_chain, sha256
 from judge.publish import propose, publish_site, published_scores
 from judge.records import Result
 from judge.signing import SigningKey, check_signature, trusted_keys
-from judge.site import staged
+from judge.site_folder import FolderSite, staged
+from judge.snapshot import Snapshot
 from judge.stored_board import read_board
+from submissions.local_store import LocalStore
 from submissions.records import Submission, utc_now
 from tasks.suite import load_suite
 from tests.judge.judged_world import (
@@ -238,6 +241,59 @@ def test_a_submission_under_another_name_is_refused(world: World) -> None:
     assert refused(world) == [f"NOT  {record}: its ID does not follow from its card's name and its image: restore it"]
 
 
+@pytest.mark.parametrize("to", ["store", "store/pages", "data", ".", "judge.jsonl/pages"])
+def test_nothing_is_published_where_private_records_are(world: World, to: str) -> None:
+    before = content(world.root)
+    status, out, err = world.run_here(*PUBLISH, "--to", to)
+    assert (status, out, err.count("\n"), "which is private, are not apart: part them" in err) == (2, "", 1, True), err
+    assert content(world.root) == before
+
+
+def test_a_key_within_the_folder_that_is_named_for_once_is_refused(world: World) -> None:
+    key = world.root / "elsewhere" / "signing.key"
+    key.parent.mkdir()
+    key.write_bytes(world.settings.key_file.read_bytes())
+    key.chmod(0o600)
+    status, _, err = world.run_here(*PUBLISH, "--to", "elsewhere", LAMBENCH_KEY_FILE=str(key))
+    assert (status, "key_file" in err, manifests(world)) == (2, True, [])
+
+
+def test_a_dry_run_tells_what_would_be_removed(world: World) -> None:
+    folder = FolderSite(world.root / "public")
+    assert world.run_here(*PUBLISH)[0] == 0
+    (page,) = (world.root / "public" / "submissions").iterdir()
+    assert folder.difference({"index.html": b""})["removed"] == ("404.html", f"submissions/{page.name}")
+    with folder.staged({"index.html": b"", "manifest.json": b""}) as pages:
+        pages.show()
+    assert not page.exists()
+
+
+def test_every_record_is_read_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: Counter[str] = Counter()
+    get = LocalStore.get
+
+    def counted(store: LocalStore, key: str) -> bytes:
+        read[key] += 1
+        return get(store, key)
+
+    monkeypatch.setattr(LocalStore, "get", counted)
+    propose(world.settings, load_suite(world.settings.suite), trusted_keys(world.settings), utc_now())
+    assert read
+    assert set(read.values()) == {1}, read.most_common(3)
+
+
+def test_a_snapshot_is_what_the_store_held(world: World) -> None:
+    store = Snapshot(world.store)
+    key, folder = result_key(world), f"results/{submission_of(world)}/copper/"
+    held = world.store.get(key)
+    world.store.put(key, b"other")
+    world.store.put(f"{folder}new.json", b"{}")
+    assert (store.get(key), f"{folder}new.json" in store.list(folder), key in store.list(folder)) == (held, False, True)
+    assert (store.is_unchanged("results/"), store.is_unchanged("submissions/")) == (False, True)
+    with pytest.raises(KeyError):
+        store.get(f"{folder}new.json")
+
+
 def test_where_pages_do_not_fit_the_old_ones_stay_whole(world: World) -> None:
     assert world.run_here(*PUBLISH)[0] == 0
     before, stored = content(world.root / "public"), manifests(world)
@@ -271,7 +327,7 @@ def test_of_two_who_publish_at_once_the_last_number_is_shown(world: World) -> No
 
     def publish(later: int) -> None:
         start.wait(timeout=20)
-        publish_site(world.store, proposal, Path(settings.publish_to), key, now + timedelta(seconds=later))
+        publish_site(world.store, proposal, FolderSite(Path(settings.publish_to)), key, now + timedelta(seconds=later))
 
     threads = [threading.Thread(target=publish, args=(i,)) for i in (1, 2)]
     for thread in threads:

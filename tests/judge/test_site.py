@@ -16,11 +16,13 @@ from judge.items_file import items_path, pack_items, result_path
 from judge.page_scores import published_words
 from judge.present import evidence_words, is_web_address, number, percent, plain, rank_span, signed
 from judge.records import MetricRecord
-from judge.site import MANIFEST, build_site, publish
+from judge.site import build_site
+from judge.site_folder import MANIFEST, publish
 from sandbox.verdict import Verdict
 from scoring import Evidence, load_release
 from scoring.intervals import Interval
 from submissions.local_store import LocalStore
+from submissions.records import LabelSet, TrainingSet
 from tasks.measurement import Items
 from tasks.predictions import Cause
 from tasks.suite import Suite
@@ -114,7 +116,18 @@ def build(store: LocalStore, out: Path, suite: Suite = SUITE) -> tuple[dict[Path
 
 def fill(store: LocalStore, *names: str) -> None:
     for index, name in enumerate(names, 1):
-        of = submission(name, description=name, authors=(name,), license=name, version=name[:64])
+        of = submission(
+            name,
+            description=name,
+            authors=(name,),
+            license=name,
+            version=name[:64],
+            affiliation=name,
+            hardware=name,
+            elements=(name, "Cu"),
+            training=(TrainingSet(name=name, level_of_theory=name, url=f"https://{name}"),),
+            label_sets={"Molecules": LabelSet(name=name[:64])},
+        )
         save(store, [of], good_results(of, index / (len(names) + 1)))
 
 
@@ -132,6 +145,61 @@ def test_hostile_names_are_text(store: LocalStore, tmp_path: Path) -> None:
     index = pages[tmp_path / "site" / "index.html"]
     for name in HOSTILE:
         assert plain(name) in index.text
+
+
+def test_what_is_stated_stands_beside_what_was_measured(store: LocalStore, tmp_path: Path) -> None:
+    said = {
+        "affiliation": "A department",
+        "license": "https://example.org/licence",
+        "open_weights": False,
+        "n_parameters": 412525,
+        "conservative": True,
+        "dispersion": False,
+        "precision": "mixed",
+        "elements": ("H", "Si", "U"),
+        "training": (TrainingSet(name="MPtrj", level_of_theory="PBE+U", url="https://example.org/mptrj"),),
+        "hardware": "One GPU with 80 GB",
+        "label_sets": {"Molecules": LabelSet(name="PBE", dispersion=False), "Catalysis": LabelSet(name="RPBE")},
+    }
+    full, bare = submission("full", **said), submission("bare")
+    measured = {
+        "n_parameters": 412525,
+        "answered_elements": ("H", "C", "O", "Na", "Cl", "Cu", "Pt"),
+        "unanswered_elements": ("Si",),
+    }
+    full = full.model_copy(update={"preflight": full.preflight.model_copy(update=measured)})
+    save(store, [full, bare], good_results(full, 0.2) + good_results(bare, 0.3))
+    pages, problems = build(store, tmp_path / "site")
+    assert problems == []
+    page = next(page for path, page in pages.items() if path.stem == full.id)
+    assert page.rows("measured-title")[1:] == [
+        ["Parameters", "412 525", "412 525, counted in the model"],
+        [
+            "Forces",
+            "the gradient of the energy",
+            "differ from the gradient of the energy △ otherwise than stated",
+        ],
+        ["Elements", "H Si U", "answered H C O Na Cl Cu Pt; no answer with Si △ otherwise than stated"],
+    ]
+    assert page.rows("training-title")[1:] == [["MPtrj", "PBE+U", "https://example.org/mptrj"]]
+    for field, words in (
+        ("Affiliation", "A department"),
+        ("Weights", "not open"),
+        ("Precision", "mixed"),
+        ("Dispersion", "not in the energies"),
+        ("Hardware", "One GPU with 80 GB"),
+        ("Level of theory, Molecules", "PBE, without dispersion"),
+        ("Level of theory, Catalysis", "RPBE"),
+    ):
+        assert field + words in page.words
+    assert "https://example.org/licence" in {a.get("href") for _, a in page.tags}
+    page = next(page for path, page in pages.items() if path.stem == bare.id)
+    assert page.rows("measured-title")[1:] == [
+        ["Parameters", "not stated", "not measured"],
+        ["Forces", "not stated", "differ from the gradient of the energy"],
+        ["Elements", "not stated", "not measured"],
+    ]
+    assert "training-title" not in page.ids
 
 
 def _sources(page: Page) -> list[str]:

@@ -358,16 +358,16 @@ def test_the_last_manifest_is_missed_by_the_pages(world: World) -> None:
     world.store.delete(manifest_path(2))
     page = str(world.root / "public" / "manifest.json")
     assert broken(world) == [
-        (page, f"is not {manifest_path(1)}, the last of suite small: judge site publish writes them anew")
+        (page, f"is not {manifest_path(1)}, the last of suite small: judge site publish --anew writes them anew")
     ]
 
 
 def test_a_page_that_was_changed_or_is_gone(world: World) -> None:
     page = world.root / "public" / "index.html"
     page.write_bytes(page.read_bytes().replace(b"<table", b"<TABLE", 1))
-    assert broken(world) == [(str(page), "is not what was published: judge site publish writes them anew")]
+    assert broken(world) == [(str(page), "is not what was published: judge site publish --anew writes them anew")]
     page.unlink()
-    assert broken(world) == [(str(page), "is gone: judge site publish writes them anew")]
+    assert broken(world) == [(str(page), "is gone: judge site publish --anew writes them anew")]
     shutil.rmtree(world.root / "public")
     assert broken(world, status=0) == []
 

@@ -1,0 +1,67 @@
+"""Publishing in a bucket: a site of 2,000 objects, of which ten changed, on an S3 server on loopback."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Figure
+from judge.bucket_objects import BucketObjects
+from judge.manifest import FILE
+from judge.site_bucket import BucketSite
+from submissions.s3_client import Place, S3Client
+from tests.servers.rgw import RgwServer
+
+N_OBJECTS, N_CHANGED = 2_000, 10
+MAX_REQUESTS = 15
+
+
+def pages(version: int) -> dict[str, bytes]:
+    """The files of a site that with the manifest and its own list has `N_OBJECTS`; of a later version ten differ."""
+    names = [f"submissions/model-{i:04d}.html" for i in range(N_OBJECTS - 3)] + ["index.html"]
+    n_same = len(names) - N_CHANGED
+    return {
+        name: f"<p>{name}, version {0 if i < n_same else version}</p>\n".encode() * 100 for i, name in enumerate(names)
+    }
+
+
+def publish(client: S3Client, bucket: str, files: dict[str, bytes]) -> float:
+    """Seconds that publishing takes."""
+    begin = time.perf_counter()
+    site = BucketSite(BucketObjects(client, Place(bucket, "")), timedelta(days=1))
+    with site.staged(files) as staged:
+        staged.add(FILE, repr(sorted(files.items())).encode())
+        staged.show()
+    return time.perf_counter() - begin
+
+
+def measure_publishing() -> list[Figure]:
+    """Time of the first publication and of one with ten changes, and what the second asks of the server."""
+    with tempfile.TemporaryDirectory(prefix="lambench-bench-") as folder:
+        rgw = RgwServer(Path(folder))
+        try:
+            rgw.start()
+            return _measure(rgw)
+        finally:
+            rgw.stop()
+
+
+def _measure(rgw: RgwServer) -> list[Figure]:
+    client, bucket = rgw.client(), rgw.new_bucket()
+    first_s = publish(client, bucket, pages(1))
+    asked: list[str] = []
+
+    def note(event_name: str, **_: Any) -> None:
+        asked.append(event_name.rpartition(".")[2])
+
+    client.meta.events.register("before-send.s3", note)
+    again_s = publish(client, bucket, pages(2))
+    n_requests = sum(operation != "ListObjectsV2" for operation in asked)
+    return [
+        Figure("publishing 2,000 objects in an empty bucket", first_s, "s"),
+        Figure("publishing them when 10 changed", again_s, "s"),
+        Figure("requests for that, beyond listing", n_requests, "", MAX_REQUESTS),
+    ]

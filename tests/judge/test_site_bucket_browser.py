@@ -1,0 +1,109 @@
+"""A published site as a browser gets it from the bucket's own website: compressed, styled, and with a page for what is
+not there.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import NamedTuple
+
+import pytest
+
+from judge.bucket_objects import BucketObjects
+from judge.site import NOT_FOUND, not_found_page, site_files
+from judge.site_bucket import BucketSite
+from judge.stored_board import read_board
+from submissions.local_store import LocalStore
+from submissions.preflight_log import store_log
+from submissions.s3_client import Place
+from tests.judge.board_records import SUITE, good_results, save, submission
+from tests.servers.rgw import RgwServer
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Browser, Response, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+
+
+class Site(NamedTuple):
+    address: str
+    log: str
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        flags.append("--host-resolver-rules=MAP *.localhost 127.0.0.1")
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def site(rgw: RgwServer, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Two models, one of which said something in the preflight."""
+    store = LocalStore(tmp_path_factory.mktemp("bucket-site"))
+    models = [submission(name) for name in ("alpha", "beta")]
+    store_log(store, models[0].id, "ready\nat 3.6 Å <b>\n")
+    for of in models:
+        save(store, [of], good_results(of, 0.1))
+    bucket = rgw.new_bucket(public=True)
+    website = {"IndexDocument": {"Suffix": "index.html"}, "ErrorDocument": {"Key": NOT_FOUND}}
+    client = rgw.client()
+    client.put_bucket_website(Bucket=bucket, WebsiteConfiguration=website)
+    files = {**site_files(store, read_board(store, SUITE, pytest.fail), ()), NOT_FOUND: not_found_page()}
+    with BucketSite(BucketObjects(client, Place(bucket, "")), timedelta(days=1)).staged(files) as staged:
+        staged.show()
+    return Site(rgw.website_of(bucket), f"logs/{models[0].id}.txt")
+
+
+def test_a_reader_finds_both_models(site: Site, browser: Browser) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    said: list[str] = []
+    got: dict[str, Response] = {}
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("response", lambda response: got.update({response.url: response}))
+    page.goto(f"{site.address}/")
+    cells = page.locator("section#ranking th.model[scope=row] a")
+    assert sorted(text.split()[0] for text in cells.all_text_contents()) == ["alpha", "beta"]
+    page.get_by_role("link", name="alpha").first.click()
+    assert page.locator("h1").text_content() == "alpha"
+    assert page.evaluate("getComputedStyle(document.querySelector('.skip')).position") != "static"  # the style's own
+    page.go_back()
+    page.locator("#ranking").get_by_role("button", name="Model").click()  # the script's own
+    assert said == []
+    assert all(response.ok and response.url.startswith(site.address) for response in got.values())
+    kinds = {response.headers["content-type"]: response for response in got.values()}
+    for kind in ("text/html", "text/css", "text/javascript"):
+        assert kinds[f"{kind}; charset=utf-8"].headers["content-encoding"] == "gzip"
+    for address, response in got.items():
+        assert ("immutable" in response.headers["cache-control"]) == ("/assets/" in address)
+    context.close()
+
+
+def test_a_log_is_text(site: Site, browser: Browser) -> None:
+    page = browser.new_page()
+    response = page.goto(f"{site.address}/{site.log}")
+    assert response is not None
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert page.locator("body").inner_text().splitlines() == ["ready", "at 3.6 Å <b>"]
+    page.close()
+
+
+@pytest.mark.parametrize("path", ["nowhere.html", "submissions/nowhere.html"])
+def test_what_is_not_there_is_said_with_a_way_back(site: Site, browser: Browser, path: str) -> None:
+    page = browser.new_page()
+    response = page.goto(f"{site.address}/{path}")
+    assert response is not None
+    assert response.status in (403, 404)  # 403 where nobody may list the bucket, as on AWS
+    assert page.locator("h1").text_content() == "There is no such page"
+    page.get_by_role("link").click()
+    assert page.locator("#ranking").is_visible()
+    page.close()
