@@ -92,6 +92,8 @@ def tell(event: Event, **facts: Unpack[Facts]) -> None:
 
 def plain(text: str, length: int = MAX_TEXT) -> str:
     """`text` cut to `length`, every character escaped that would not be seen as itself."""
+    if text.isprintable():
+        return text[:length]
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:length])
 
 

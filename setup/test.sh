@@ -5,5 +5,7 @@
 rc=0; setup/all.sh || rc=$?
 [ "$rc" = 0 ] || [ "$rc" = "$NO_DOCKER" ] || exit "$rc"
 setup/browser.sh
+setup/servers.sh
 setup/lint.sh
-"$PY" -m pytest "$@"
+if [ $# -gt 0 ]; then exec "$PY" -m pytest "$@"; fi
+"$PY" setup/tests.py

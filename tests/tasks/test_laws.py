@@ -26,12 +26,12 @@ def test_replacing_any_prediction_by_a_failure_never_improves_a_metric(name: str
     world = WORLDS[name]()
     whole, asked = observed(world, {})
     assert not whole.items.failures() or name == "physicality", whole.items.failures()
+    first, _ = observed(world, {0: Cause.ERROR})
     rng = np.random.default_rng(7)
     for cause in (Cause.ERROR, Cause.NON_FINITE, Cause.OUT_OF_MEMORY):
         fails = frozenset({int(rng.integers(asked))})
         better, _ = observed(world, dict.fromkeys(fails, cause))
         worse, _ = observed(world, dict.fromkeys(fails | {int(k) for k in rng.integers(asked, size=3)}, cause))
-        first, _ = observed(world, {0: cause})
         for metric, record in whole.metrics.items():
             if record.charged is None or metric in REFITTED:
                 continue
