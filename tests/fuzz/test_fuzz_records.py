@@ -21,15 +21,23 @@ from safetensors.numpy import save
 
 from judge.checkpoint_file import CheckpointFile
 from judge.config import ConfigError, load_settings
+from judge.held_layers import PublicLayer
+from judge.invitations import Invitation, Revocation, StoredFate
 from judge.items_file import pack_items, unpack_items
+from judge.letter_check import read_letter
 from judge.manifest import Manifest
+from judge.mirror import MirroredLayer
 from judge.observation_file import observation_path, pack, read_observation, unpack
 from judge.records import Claim, End, Result
 from judge.selftest import SelftestRecord
+from judge.spent_parts import SpentPart
 from judge.standing import StandingEvent
+from sandbox.verdict import SubmissionFault
+from submissions.letters import Letter, ReferredImage
 from submissions.local_store import LocalStore
 from submissions.preflight_log import log_path, printable_end, read_log
 from submissions.records import Record, Submission
+from submissions.sent import Sent
 from submissions.store import StoreError
 from tasks.card import Card, DatasetError, Difference, Table, Term, card_toml
 from tasks.dataset import load_dataset, read_card
@@ -47,6 +55,13 @@ RECORDS: dict[type[Record], tuple[str, ...]] = {
     SelftestRecord: ("selftest.json",),
     StandingEvent: ("standing-event.json",),
     Manifest: ("manifest.json",),
+    Invitation: ("invitation.json",),
+    Revocation: ("revocation.json",),
+    StoredFate: ("stored-fate.json",),
+    SpentPart: ("spent-part.json",),
+    PublicLayer: ("public-layer.json",),
+    MirroredLayer: ("mirrored-layer.json",),
+    Sent: ("sent.json",),
 }
 SUITE = """
 name = "small"
@@ -111,6 +126,22 @@ def test_records(record: type[Record], share: float, soak: bool) -> None:
     n = int(50_000 * share)
     fuzz(record.__name__, n, one, soak=soak)
     assert 0.02 * n < read < 0.98 * n
+
+
+@SIZES
+def test_letters(share: float, soak: bool) -> None:
+    """A letter is read, or refused with a verdict and a line that moves no cursor."""
+    card = Submission.read(stored(Submission)[-1]).card
+    good = json.loads(Letter(card=card, image=ReferredImage(reference="a/b@sha256:" + "0" * 64)).model_dump_json())
+
+    def one(random: Random) -> None:
+        try:
+            said = read_letter(mangled_json(random, good)).image.reference
+        except SubmissionFault as fault:
+            said = fault.sentence
+        assert said.isprintable()
+
+    fuzz("letters", int(20_000 * share), one, soak=soak)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
