@@ -179,6 +179,7 @@ def test_an_observation_of_something_else_is_refused() -> None:
         measure(dataset, energy=np.zeros(3), failure=np.zeros(len(dataset.frames), np.int8))
 
 
+@pytest.mark.alone
 def test_metrics_of_25000_frames_take_a_second_and_300_mib() -> None:
     rng = np.random.default_rng(0)
     n, per_frame = 25_000, 50
