@@ -114,6 +114,7 @@ class PerAtom(EMT):
         super().calculate(atoms, list(properties), list(system_changes))
 
 
+@pytest.mark.alone
 def test_what_each_structure_takes_is_recorded_and_larger_cells_are_timed_too() -> None:
     timings = measure_model(model(PerAtom())).timings
     public = public_structures()

@@ -131,14 +131,14 @@ def post(web: Web, url: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "ask"), [(b"Content-Length: 80\r\n\r\n", fetch), (b"Content-Length: 80\r\n\r\n", post), (b"Slow: ", fetch)]
+    ("head", "ask"), [(b"Content-Length: 400\r\n\r\n", fetch), (b"Content-Length: 400\r\n\r\n", post), (b"Slow: ", fetch)]
 )
 def test_a_byte_now_and_then_is_too_slow(tmp_path: Path, head: bytes, ask: Callable[[Web, str, Path], None]) -> None:
     def drip(request: BaseHTTPRequestHandler) -> None:
         if request.command == "POST":
             swallow(request)
         request.wfile.write(b"HTTP/1.1 200 OK\r\n" + head)
-        for _ in range(80):
+        for _ in range(400):
             request.wfile.write(b"x")
             time.sleep(0.02)
 
@@ -148,7 +148,7 @@ def test_a_byte_now_and_then_is_too_slow(tmp_path: Path, head: bytes, ask: Calla
         began = time.monotonic()
         with pytest.raises(LostError, match="not done after"):
             ask(Web(hasty), server.url, tmp_path / "part")
-        assert time.monotonic() - began < 1.2, "as long as the server is busy"
+        assert time.monotonic() - began < 4, "as long as the server is busy"
 
 
 def test_only_the_same_host_is_followed() -> None:
