@@ -34,7 +34,7 @@ from tasks.labelled_import import labelled_dataset
 
 pytestmark = [pytest.mark.docker, pytest.mark.data, pytest.mark.slow]
 ENERGY, FORCE, STRESS = 2e-6, 1e-4, 1e-6  # eV/atom, eV/Å, eV/Å³
-N_WATER = 8
+N_WATER = 20
 
 ALONE = """
 import numpy as np

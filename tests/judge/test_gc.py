@@ -136,7 +136,7 @@ def aged(path: Path, hours: float) -> Path:
 def writer_killed(store: LocalStore) -> Path:
     """The temporary file of a writer that was killed before it gave it its name."""
     program = (
-        "import os, sys\nfrom pathlib import Path\nfrom submissions.store import LocalStore\n"
+        "import os, sys\nfrom pathlib import Path\nfrom submissions.local_store import LocalStore\n"
         "os.link = lambda *_: os.kill(os.getpid(), 9)\n"
         "LocalStore(Path(sys.argv[1])).put_if_absent('results/killed', b'abc')"
     )
