@@ -22,8 +22,9 @@ selftest: ## attack this machine's sandbox with hostile images; a record in the 
 	@setup/all.sh
 	$(BIN)/judge selftest
 
-bench: ## measure the wire; a table, and var/bench.json
+bench: ## measure; a table, and var/bench.json
 	@setup/all.sh
+	@setup/servers.sh
 	$(BIN)/python -m benchmarks
 
 soak: ## what takes longer than `make test` may

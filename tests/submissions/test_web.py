@@ -131,7 +131,8 @@ def post(web: Web, url: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "ask"), [(b"Content-Length: 400\r\n\r\n", fetch), (b"Content-Length: 400\r\n\r\n", post), (b"Slow: ", fetch)]
+    ("head", "ask"),
+    [(b"Content-Length: 400\r\n\r\n", fetch), (b"Content-Length: 400\r\n\r\n", post), (b"Slow: ", fetch)],
 )
 def test_a_byte_now_and_then_is_too_slow(tmp_path: Path, head: bytes, ask: Callable[[Web, str, Path], None]) -> None:
     def drip(request: BaseHTTPRequestHandler) -> None:
