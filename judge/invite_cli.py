@@ -130,7 +130,7 @@ def invitations_command(as_json: Json = False) -> None:
     if not rows:
         print("Nobody is invited yet: judge invite NAME")
         return
-    table = plain_table("name", "judged", "refused", "forms expire", "revoked", numbers=("judged", "refused"))
+    table = plain_table("name", "taken", "refused", "forms expire", "revoked", numbers=("taken", "refused"))
     for row in rows:
         expires = f"{row.expires:%Y-%m-%d %H:%M}" if row.expires else "–"
         used = (f"{row.judged}/{row.max_judged}", f"{row.refused}/{row.max_refused}")

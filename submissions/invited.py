@@ -81,10 +81,11 @@ class Desk:
         """
         if not self._free():
             quota = self.status.quota
+            used_up = quota.judged >= quota.max_judged or quota.refused >= quota.max_refused
+            mend = "ask for another invitation" if used_up else "others wait for the judge's next intake"
             raise InviteError(
                 f"no letter can be sent now: {quota.judged} of {quota.max_judged} submissions are taken, "
-                f"{quota.refused} of {quota.max_refused} letters refused, others wait for the judge's next intake: see "
-                "lambench-submit list"
+                f"{quota.refused} of {quota.max_refused} letters refused: {mend}; see lambench-submit list"
             )
 
     def send(self, letter: Letter, image_id: str) -> SentLetter:
