@@ -24,7 +24,7 @@ import docker
 
 from judge.attempts import read_histories
 from judge.items_file import items_path
-from judge.records import Result
+from judge.records import Claim, Result
 from judge.results import read_record
 from sandbox.docker_driver import RUN_DIR_LABEL, DockerDriver
 from sandbox.events import Event
@@ -200,8 +200,8 @@ class KillWorld(World):
         for prefix, history in histories.items():
             assert [attempt.n for attempt in history.attempts] == list(range(1, len(history.attempts) + 1)), prefix
             for attempt in history.attempts:
-                assert attempt.claim is not None
-                assert attempt.end is None or attempt.end.owner == attempt.claim.owner
+                claim = read_record(store, f"{prefix}{attempt.n}/claim.json", Claim)
+                assert attempt.end is None or attempt.end.owner == claim.owner
             assert history.end is not None, prefix
             # Only the attempt that counts came to a verdict: a judge that had one was never asked for another.
             assert [a.n for a in history.attempts if a.end and a.end.verdict] == [len(history.attempts)], prefix

@@ -41,6 +41,14 @@ ELSEWHERE = {
     Event.EVENT_RECORDED: "of withdrawals, disqualifications and judge rejudge",
     Event.COLLECTED: "of judge gc",
     Event.PUBLISHED: "of judge site publish",
+    Event.INVITED: "of judge invite",
+    Event.REVOKED: "of judge revoke",
+    Event.LETTER_TAKEN: "of judge intake: tests/judge/test_intake.py dies there",
+    Event.LETTER_REFUSED: "of judge intake",
+    Event.LETTER_DELAYED: "of judge intake",
+    Event.IMAGE_MIRRORED: "of judge intake",
+    Event.IMAGE_PULLED: "of images that this engine has lost",
+    Event.MAIL_WRITTEN: "of judge intake",
 }
 # Of containers, or told only once something else has gone wrong: each of these has a test of its own below.
 AFTER_MORE = {
