@@ -33,6 +33,7 @@ from tests.servers.rgw import RgwServer
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
+SECRET = {"username": USER, "password": PASSWORD}
 CHROMIUM = shutil.which("chromium")
 CARD = 'name = "{name}"\nversion = "1"\nauthors = ["{author}"]\n[label_sets."Inorganic Materials"]\nname = "EMT"\n'
 
@@ -175,14 +176,13 @@ def test_two_authors_a_judge_and_a_reader(
     judge: Judge, images: docker.DockerClient, private_registry: RegistryServer, tmp_path: Path
 ) -> None:
     alice, bob = author(tmp_path, "alice", "Referred EMT"), author(tmp_path, "bob", "Uploaded EMT")
-    secret = {"username": USER, "password": PASSWORD}
     base, tag = f"{private_registry.host}/base", f"{private_registry.host}/alice/emt:1"
     made = []
     try:
         made += [built(images, alice.folder, tag, ""), built(images, bob.folder, "bob-emt:1", "LABEL by=bob")]
         images.images.get("lambench/emt:latest").tag(base)
         for reference in (base, tag):
-            assert "errorDetail" not in images.images.push(reference, auth_config=secret)
+            assert "errorDetail" not in images.images.push(reference, auth_config=SECRET)
         base_digest = next(d for d in images.images.get(base).attrs["RepoDigests"] if d.startswith(f"{base}@"))
 
         # The maintainer: public layers, and an invitation for each; Bob may submit once.
@@ -214,18 +214,7 @@ def test_two_authors_a_judge_and_a_reader(
         assert (item["state"], item["id"]) == ("published", ids["Referred EMT"])
         assert "copper" in alice.says("status", ids["Referred EMT"])
 
-        # Quota and revocation hold.
-        bob.folder.joinpath("lambench.toml").write_text(CARD.format(name="Second", author="Bob"))
-        made.append(built(images, bob.folder, "bob-emt:2", "LABEL by=bob-again"))
-        assert "1 of 1 submissions are taken" in bob.says("bob-emt:2", "--upload", "--no-check", status=2)
-        made.append(built(images, alice.folder, tag, "LABEL by=alice-again"))
-        images.images.push(tag, auth_config=secret)
-        alice.says(tag, "--no-check")
-        judge.says("revoke", "alice", "--reason", "the project has ended")
-        assert "revoked" in judge.says("intake")
-        (refused,) = [item for item in alice.asks("list")["submissions"] if item["state"] == "refused"]
-        assert "revoked" in refused["fate"]["sentence"]
-        assert len(json.loads(judge.says("list", "--json"))) == 2
+        made += quota_and_revocation_hold(judge, images, alice, bob, tag)
         judge.says("verify", "--all")
     finally:
         for name in (tag, base, "bob-emt:1", "bob-emt:2"):  # names alone: lambench/emt keeps its own
@@ -234,6 +223,24 @@ def test_two_authors_a_judge_and_a_reader(
         for image in made:
             with suppress(docker.errors.ImageNotFound):
                 images.images.remove(str(image.id), force=True)
+
+
+def quota_and_revocation_hold(
+    judge: Judge, images: docker.DockerClient, alice: Author, bob: Author, tag: str
+) -> list[Image]:
+    """The images of what neither author can submit any more: one has used up his quota, one is revoked."""
+    bob.folder.joinpath("lambench.toml").write_text(CARD.format(name="Second", author="Bob"))
+    made = [built(images, bob.folder, "bob-emt:2", "LABEL by=bob-again")]
+    assert "1 of 1 submissions are taken" in bob.says("bob-emt:2", "--upload", "--no-check", status=2)
+    made.append(built(images, alice.folder, tag, "LABEL by=alice-again"))
+    images.images.push(tag, auth_config=SECRET)
+    alice.says(tag, "--no-check")
+    judge.says("revoke", "alice", "--reason", "the project has ended")
+    assert "revoked" in judge.says("intake")
+    (refused,) = [item for item in alice.asks("list")["submissions"] if item["state"] == "refused"]
+    assert "revoked" in refused["fate"]["sentence"]
+    assert len(json.loads(judge.says("list", "--json"))) == 2
+    return made
 
 
 def sent_bytes(judge: Judge) -> int:
