@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -77,16 +78,22 @@ class Judged:
             self.problems.append(f"{place}: the items table cannot be read: {without}")
         return items
 
-    def telling(self, key: str, task: str) -> Sequence[Result]:
+    def telling(self, key: str, task: str) -> Iterator[Result]:
         """The results that tell what a task asks of submission `key`: its own first, then by submission.
 
         Those that were measured with its label set: another may have labels that this one was never held against. All
         where those have no metrics: to be refused must not mean to be asked less.
         """
         own = self.results.get((key, task))
-        measured = [result for result in self._of_task.get(task, ()) if result.metrics]
-        alike = [result for result in measured if own is not None and result.label_set == own.label_set]
-        return sorted(alike or measured, key=lambda result: (result is not own, result.submission))
+        place = task, None if own is None else own.label_set
+        if place not in self._telling:
+            measured = [result for result in self._of_task.get(task, ()) if result.metrics]
+            alike = [result for result in measured if own is not None and result.label_set == own.label_set]
+            self._telling[place] = sorted(alike or measured, key=lambda result: result.submission)
+        others = self._telling[place]
+        if own is None or not own.metrics:
+            return iter(others)
+        return chain([own], (each for each in others if each is not own))
 
     def metrics(self, key: str, task: str) -> Mapping[str, bool]:
         """Metrics of a task, and whether any result has a baseline for them: then there are such labels.
@@ -186,6 +193,10 @@ class Judged:
         for (_, task), result in self.results.items():
             found.setdefault(task, []).append(result)
         return found
+
+    @cached_property
+    def _telling(self) -> dict[tuple[str, str | None], list[Result]]:
+        return {}
 
     @cached_property
     def _asked(self) -> dict[tuple[str, str | None], Mapping[str, bool]]:

@@ -16,6 +16,7 @@ from tasks.predictions import Cause
 
 _TEXT = ("id", "group", "cluster")
 _COLUMN = "column."
+_CODES = frozenset(int(cause) for cause in Cause)
 
 
 def pack_items(items: Items) -> bytes:
@@ -38,7 +39,7 @@ def unpack_items(data: bytes) -> Items:
         if not isinstance(text, dict) or not _is_texts(text.get(name)):
             raise ValueError(f"the items table has no column {name}")
     cause = arrays.get("cause", np.zeros((), np.int8))
-    if cause.ndim != 1 or cause.dtype.kind != "i" or not np.isin(cause, list(Cause)).all():
+    if cause.ndim != 1 or cause.dtype.kind != "i" or not _CODES.issuperset(cause.tolist()):
         raise ValueError("the items table has no proper causes")
     columns = {
         name.removeprefix(_COLUMN): array.astype(np.float64)
@@ -51,7 +52,7 @@ def unpack_items(data: bytes) -> Items:
 
 
 def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and set(map(type, value)) <= {str}
 
 
 def items_path(submission: str, task: str, result_key: str) -> str:

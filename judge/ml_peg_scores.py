@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from judge.answers import FORCE_FIELD, Judged, is_usable, least_asked
-from judge.board import OtherScores
 from judge.records import Result
+from judge.scheme_trees import SchemeTrees
 from scoring import Release
-from scoring.ml_peg import Baseline, Facts, Measured, Metrics, Variant, facts_from_baselines, ml_peg_score, ml_peg_tree
+from scoring.ml_peg import Baseline, Facts, Measured, Metrics, Scheme, Variant, facts_from_baselines
 from submissions.records import Submission
 from tasks.suite import Task
 
@@ -17,17 +20,73 @@ PURE_NUMBER = "-"
 TRIVIAL_ERROR = "of the trivial model's error"  # the unit of a metric that nobody has yet, in which that error is 1
 
 
-def ml_peg_facts(judged: Judged, key: str, release: Release) -> Facts | None:
-    """Thresholds from the trivial model's errors, against the label sets that submission `key` is held against.
+class _Schemes(NamedTuple):
+    """Both variants for the models that are held against the same."""
 
-    A task that nobody has a metric of yet counts all the same, under the names that it will have at least: to crash
-    must not mean to be asked less. None where nobody has a metric of any.
-    """
-    rows = [row for task in judged.suite.tasks for row in _baselines(judged, key, task, release)]
-    if all(row.unit == TRIVIAL_ERROR for row in rows):
-        return None
-    rows.sort(key=lambda row: (row.benchmark, row.metric))
-    return facts_from_baselines(rows, judged.suite.name, judged.suite.title)
+    facts: Facts
+    corrected: Scheme
+    as_published: Scheme
+
+
+@dataclass(frozen=True)
+class MlPeg:
+    """ML-PEG's scores of the submissions of a suite. What is the same for many of them is made once."""
+
+    judged: Judged
+    release: Release
+
+    def trees(self, submission: Submission) -> SchemeTrees:
+        """The tree of a submission; none where nobody has a metric.
+
+        Raises:
+            ScoringError: a metric that cannot be added up.
+        """
+        schemes = self._schemes_for(submission)
+        if schemes is None:
+            return SchemeTrees()
+        results = {
+            name: (result, of.metrics)
+            for name, of in schemes.facts.benchmarks.items()
+            if (result := self.judged.ok(submission.id, name))
+        }
+
+        def measured(*, corrected: bool) -> Metrics:
+            return {name: _measured(*of, corrected=corrected) for name, of in results.items()}
+
+        return SchemeTrees(
+            {ML_PEG: schemes.corrected.tree(measured(corrected=True))},
+            {ML_PEG: schemes.as_published.tree(measured(corrected=False))},
+        )
+
+    def _schemes_for(self, submission: Submission) -> _Schemes | None:
+        """Thresholds from the trivial model's errors, against the label sets that a submission is held against.
+
+        A task that nobody has a metric of yet counts all the same, under the names that it will have at least: to crash
+        must not mean to be asked less. None where nobody has a metric of any.
+        """
+        suite, declared = self.judged.suite, submission.card.label_sets
+        rows = [row for task in suite.tasks for row in _baselines(self.judged, submission.id, task, self.release)]
+        if all(row.unit == TRIVIAL_ERROR for row in rows):
+            return None
+        rows.sort(key=lambda row: (row.benchmark, row.metric))
+        names = {row.benchmark for row in rows}
+        levels = {
+            task.name: declared[task.model_domain].name if task.model_domain in declared else ""
+            for task in suite.tasks
+            if task.name in names
+        }
+        key = tuple(rows), tuple(levels.items())
+        if key not in self._known:
+            facts = facts_from_baselines(rows, suite.name, suite.title)
+            variants = [
+                Scheme.of(facts, variant, levels=levels) for variant in (Variant.CORRECTED, Variant.AS_PUBLISHED)
+            ]
+            self._known[key] = _Schemes(facts, *variants)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[Hashable, _Schemes]:
+        return {}
 
 
 def _baselines(judged: Judged, key: str, task: Task, release: Release) -> list[Baseline]:
@@ -53,37 +112,6 @@ def _baselines(judged: Judged, key: str, task: Task, release: Release) -> list[B
 def _is_compared(result: Result, name: str) -> bool:
     """Whether a result has a metric with a baseline that errors can be divided by."""
     return name in result.metrics and is_usable(result.metrics[name].baseline)
-
-
-def ml_peg_scores(judged: Judged, release: Release, submission: Submission) -> OtherScores:
-    """The score of a submission; none where nobody has a metric.
-
-    Raises:
-        ScoringError: a metric that cannot be added up.
-    """
-    facts = ml_peg_facts(judged, submission.id, release)
-    if facts is None:
-        return OtherScores({}, {})
-    declared = submission.card.label_sets
-    levels = {
-        task.name: declared[task.model_domain].name if task.model_domain in declared else ""
-        for task in judged.suite.tasks
-        if task.name in facts.benchmarks
-    }
-
-    def measured(*, corrected: bool) -> Metrics:
-        return {
-            name: _measured(result, of.metrics, corrected=corrected)
-            for name, of in facts.benchmarks.items()
-            if (result := judged.ok(submission.id, name))
-        }
-
-    charged, uncharged = measured(corrected=True), measured(corrected=False)
-    return OtherScores(
-        {ML_PEG: ml_peg_score(charged, facts, Variant.CORRECTED, levels=levels)},
-        {ML_PEG: ml_peg_score(uncharged, facts, Variant.AS_PUBLISHED, levels=levels)},
-        {ML_PEG: ml_peg_tree(charged, facts, Variant.CORRECTED)},
-    )
 
 
 def _measured(result: Result, names: Mapping[str, object], *, corrected: bool) -> dict[str, Measured]:

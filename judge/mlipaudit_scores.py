@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from judge.answers import Judged
-from judge.board import OtherScores
 from judge.records import Result
+from judge.scheme_trees import SchemeTrees
 from sandbox.verdict import Verdict
-from scoring import ScoringError, Term
+from scoring import ScoringError
 from scoring.clusters import ClusterSums, cluster_sums
 from scoring.mlipaudit import (
     Measured,
@@ -19,8 +19,7 @@ from scoring.mlipaudit import (
     MlipAuditFacts,
     Variant,
     load_mlipaudit,
-    mlipaudit_score,
-    mlipaudit_tree,
+    mlipaudit_trees,
     scores_of_items,
 )
 from submissions.records import Submission
@@ -74,8 +73,8 @@ def _measured_in(suite: Suite, benchmark: str, metrics: Mapping[str, Metric]) ->
     }
 
 
-def mlipaudit_scores(judged: Judged, facts: MlipAuditFacts | None, submission: Submission) -> OtherScores:
-    """The score of a submission over all and over compatible benchmarks.
+def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submission) -> SchemeTrees:
+    """The trees of a submission over all and over compatible benchmarks.
 
     None where the model has nothing to show in any benchmark; nor where items are lost: no fault of its own.
 
@@ -83,7 +82,7 @@ def mlipaudit_scores(judged: Judged, facts: MlipAuditFacts | None, submission: S
         ScoringError: errors that cannot be scored.
     """
     if facts is None:
-        return OtherScores({}, {})
+        return SchemeTrees()
     shown: dict[str, Mapping[str, _Shown]] = {}
     incompatible: set[str] = set()
     for name, benchmark in facts.benchmarks.items():
@@ -96,21 +95,20 @@ def mlipaudit_scores(judged: Judged, facts: MlipAuditFacts | None, submission: S
             tables = [_shown(judged, submission.id, task, facts) for task in tasks]
             there = [table for table in tables if table is not None]
             if len(there) < len(tables):
-                return OtherScores({}, {})
+                return SchemeTrees()
             shown[name] = _merged(there, benchmark.elements_per_item)
     if not shown:
-        return OtherScores({}, {})
+        return SchemeTrees()
     measured = {name: {metric: of.measured for metric, of in table.items()} for name, table in shown.items()}
 
-    def score(variant: Variant) -> dict[str, Term]:
-        found = mlipaudit_score(measured, facts, variant, incompatible)
-        return {MLIPAUDIT: found.overall, COMPATIBLE: found.compatible}
-
-    corrected = score(Variant.CORRECTED)
-    return OtherScores(
+    trees = mlipaudit_trees(measured, facts, incompatible)
+    corrected, as_published = (
+        {MLIPAUDIT: trees[variant, False], COMPATIBLE: trees[variant, True]}
+        for variant in (Variant.CORRECTED, Variant.AS_PUBLISHED)
+    )
+    return SchemeTrees(
         corrected,
-        score(Variant.AS_PUBLISHED) if facts.slips else corrected,
-        {MLIPAUDIT: mlipaudit_tree(measured, facts, Variant.CORRECTED, incompatible)},
+        as_published,
         tuple(
             _by_cluster(name, metric, of, of.clusters, facts)
             for name, table in shown.items()
@@ -125,7 +123,7 @@ def _by_cluster(
 ) -> ClusterSums:
     """The scores of a metric's items by cluster; those of unknown elements, which have no value, score 0."""
     found = facts.metric(benchmark, metric, Variant.CORRECTED)
-    values = np.array([np.nan if value is None else value for value in shown.measured.values], np.float64)
+    values = np.asarray(shown.measured.values, np.float64)
     scores = np.zeros(len(clusters))
     scores[: len(values)] = scores_of_items(values, found, facts.alpha)
     return cluster_sums(benchmark, metric, clusters, scores)
@@ -154,7 +152,9 @@ def _shown(judged: Judged, key: str, task: Task, facts: MlipAuditFacts) -> dict[
         unknown = result is not None and result.verdict is Verdict.UNSUPPORTED
         n = judged.n_items(task.name)
         n_failed, n_unsupported = (0, n) if unknown else (n, 0)
-        return {metric: _Shown(Measured((), unit, n_failed, n_unsupported), None) for metric, unit in units.items()}
+        return {
+            metric: _Shown(Measured(np.empty(0), unit, n_failed, n_unsupported), None) for metric, unit in units.items()
+        }
     items = judged.items(ok, "no MLIPAudit score")
     if items is None:
         return None
@@ -163,7 +163,7 @@ def _shown(judged: Judged, key: str, task: Task, facts: MlipAuditFacts) -> dict[
 
 
 def _errors(items: Items, column: str, result: Result, unit: str) -> _Shown:
-    """The absolute errors in `unit`; None for an item that failed, and those of unknown elements counted beside.
+    """The absolute errors in `unit`; NaN for an item that failed, and those of unknown elements counted beside.
 
     Raises:
         ScoringError: the items have no such errors, or in no unit that can be converted.
@@ -178,7 +178,7 @@ def _errors(items: Items, column: str, result: Result, unit: str) -> _Shown:
     unknown = own_items & (items.cause == Cause.UNSUPPORTED)
     known = own_items & ~unknown
     errors = np.abs(items.columns[column][known]) * (ENERGY_UNITS[own] / ENERGY_UNITS[unit])
-    values = tuple(float(error) if np.isfinite(error) else None for error in errors)
+    values = np.where(np.isfinite(errors), errors, np.nan)
     clusters = tuple(f"{result.task}: {items.cluster[i]}" for i in (*np.flatnonzero(known), *np.flatnonzero(unknown)))
     return _Shown(Measured(values, unit, n_unsupported=int(unknown.sum())), clusters)
 
@@ -205,7 +205,7 @@ def _merged(tables: Sequence[Mapping[str, _Shown]], elements_per_item: bool) -> 
     merged = {}
     for metric in tables[0]:
         parts = [table[metric].measured for table in tables]
-        values = tuple(value for part in parts for value in part.values)
+        values = np.concatenate([part.values for part in parts])
         n_failed, n_unsupported = sum(part.n_failed for part in parts), sum(part.n_unsupported for part in parts)
         beside = (n_failed, n_unsupported) if elements_per_item else (n_failed + n_unsupported, 0)
         measured = Measured(values, parts[0].unit, *beside)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from judge.answers import Judged
 from judge.board import OtherScores
 from judge.ml_peg_scores import ML_PEG as ML_PEG
 from judge.ml_peg_scores import TRIVIAL_ERROR as TRIVIAL_ERROR
-from judge.ml_peg_scores import ml_peg_scores
+from judge.ml_peg_scores import MlPeg
 from judge.mlipaudit_scores import COMPATIBLE as COMPATIBLE
 from judge.mlipaudit_scores import MLIPAUDIT as MLIPAUDIT
-from judge.mlipaudit_scores import audit_facts, mlipaudit_scores
-from scoring import Release, ScoringError
+from judge.mlipaudit_scores import audit_facts, audit_trees
+from judge.scheme_trees import SchemeTrees
+from scoring import Node, Release, ScoringError, Term
+from scoring.explained_forest import explained_forest
+from scoring.ml_peg import explained_with_best
 from submissions.records import Submission
 
 
@@ -27,17 +31,39 @@ def other_scores(judged: Judged, submissions: Sequence[Submission], release: Rel
     Raises:
         ScoringError: a task names a benchmark that MLIPAudit does not have, or that is not measured here.
     """
-    schemes: list[Callable[[Submission], OtherScores]] = [
-        partial(ml_peg_scores, judged, release),
-        partial(mlipaudit_scores, judged, audit_facts(judged.suite)),
+    schemes: list[Callable[[Submission], SchemeTrees]] = [
+        MlPeg(judged, release).trees,
+        partial(audit_trees, judged, audit_facts(judged.suite)),
     ]
-    found = {}
+    trees = {}
     for submission in submissions:
-        scores = OtherScores({}, {})
+        own = SchemeTrees()
         for scheme in schemes:
             try:
-                scores = scores.joined(scheme(submission))
+                own = own.joined(scheme(submission))
             except ScoringError as error:
                 judged.problems.append(f"results/{submission.id}: {error}")
-        found[submission.id] = scores
+        trees[submission.id] = own
+    corrected = _terms({key: of.corrected for key, of in trees.items()}, {ML_PEG: explained_with_best})
+    as_published = _terms({key: of.as_published for key, of in trees.items()})
+    return {
+        key: OtherScores(corrected[key], as_published[key], of.corrected, of.as_published, of.stats)
+        for key, of in trees.items()
+    }
+
+
+def _terms(
+    trees: Mapping[str, Mapping[str, Node]],
+    explain: Mapping[str, Callable[[Mapping[str, Node]], dict[str, Term]]] = MappingProxyType({}),
+) -> dict[str, dict[str, Term]]:
+    """By submission and name of the score, its explanation; that of all submissions is made together.
+
+    Args:
+        explain: by name, in place of `explained_forest`.
+    """
+    found: dict[str, dict[str, Term]] = {key: {} for key in trees}
+    for name in dict.fromkeys(name for own in trees.values() for name in own):
+        of_name = {key: own[name] for key, own in trees.items() if name in own}
+        for key, term in explain.get(name, explained_forest)(of_name).items():
+            found[key][name] = term
     return found

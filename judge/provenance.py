@@ -66,6 +66,7 @@ def seeds_of(parameters: Parameters) -> dict[str, int]:
     return {name: value for name, value in stated.items() if name.endswith("seed") and type(value) is int}
 
 
+@cache
 def judge_version() -> str:
     """The version of this judge."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,14 +20,15 @@ from scoring import (
     Release,
     Run,
     ScoringError,
+    Term,
     dropped_domains,
     efficiency_tree,
-    explained,
     force_field_tree,
     instability_tree,
     load_release,
     property_tree,
 )
+from scoring.explained_forest import explained_forest
 from tasks.suite import Suite, Task
 
 DEFAULT_PUBLISHED = "lambench-0.3.1"
@@ -51,12 +52,7 @@ class Trees:
 
     def scores(self) -> Scores:
         """Their values, explained."""
-        return Scores(
-            explained(self.force_field),
-            explained(self.property_error),
-            explained(self.efficiency),
-            {tolerance: explained(tree) for tolerance, tree in self.instability.items()},
-        )
+        return explained_scores({"": self})[""]
 
     def named(self) -> dict[str, Node]:
         """The trees by name, as `judge.board.Scores` has them; of the instability, that at the default tolerance."""
@@ -66,6 +62,19 @@ class Trees:
             "efficiency": self.efficiency,
             "instability": next(iter(self.instability.values())),
         }
+
+
+def explained_scores(trees: Mapping[str, Trees]) -> dict[str, Scores]:
+    """By submission, the values of its trees, explained; those of all are made together."""
+    force_field = explained_forest({key: of.force_field for key, of in trees.items()})
+    property_error = explained_forest({key: of.property_error for key, of in trees.items()})
+    efficiency = explained_forest({key: of.efficiency for key, of in trees.items()})
+    instability: dict[str, dict[float, Term]] = {key: {} for key in trees}
+    for tolerance in dict.fromkeys(tolerance for of in trees.values() for tolerance in of.instability):
+        some = {key: of.instability[tolerance] for key, of in trees.items() if tolerance in of.instability}
+        for key, term in explained_forest(some).items():
+            instability[key][tolerance] = term
+    return {key: Scores(force_field[key], property_error[key], efficiency[key], instability[key]) for key in trees}
 
 
 def corrected_trees(judged: Judged, key: str, release: Release) -> Trees:
@@ -96,13 +105,22 @@ def published_release(suite: Suite) -> Release:
     return load_release(suite.release or DEFAULT_PUBLISHED)
 
 
-def published_trees(judged: Judged, keys: Sequence[str], release: Release, corrected: Release) -> dict[str, Trees]:
+def published_trees(
+    judged: Judged,
+    keys: Sequence[str],
+    release: Release,
+    corrected: Release,
+    apart: Collection[str] = (),
+) -> dict[str, Trees]:
     """The scores of each submission as LAMBench would publish them: of what succeeded alone, failures not charged.
 
     A task that the release has facts of (`Task.release_name`) is held against its published baselines and columns;
     any other against its own baselines, in the metrics that `corrected` scores.
 
     Of dynamics, every run that was not completed is a failed one.
+
+    Args:
+        apart: those of `keys` that drop no domain for others, whatever they lack.
 
     Raises:
         ScoringError: a metric that cannot be added up, naming submission, release, task and field.
@@ -116,7 +134,7 @@ def published_trees(judged: Judged, keys: Sequence[str], release: Release, corre
             dropped_domains({key: asked_pc[key]}, {key: answers_pc[key]})  # reads them, in whose name they are at fault
     dropped: Mapping[str, str] = {}
     if release.property_error.missing_domain == "drop_domain_for_all_models":
-        dropped = dropped_domains(asked_pc, answers_pc)
+        dropped = dropped_domains({key: of for key, of in asked_pc.items() if key not in apart}, answers_pc)
     found = {}
     for key in keys:
         asked_ff, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=Fate.FAILED)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,6 +11,7 @@ from judge.config import JudgeSettings, UsageError
 from judge.datasets import check_kind
 from judge.estimate import Cost, cost_of, speed_of
 from judge.index_file import Row
+from judge.long_lived import long_lived
 from judge.plan import Circumstances, Planned, Step, Unit, UnitsOf, make_plan
 from judge.record_index import Facts
 from judge.scope import Request, Scope, scope_of
@@ -77,7 +76,7 @@ def survey_of(settings: JudgeSettings, request: Request, scope: Scope) -> Survey
         StoreError: a record cannot be read.
     """
     prepared = scope.prepared
-    with _long_lived():
+    with long_lived():
         units = make_units(scope.submissions, prepared.tasks, prepared.testsets, scope.common, scope.rounds)
         if request.rounds is not None:
             units = [unit for unit in units if task_of(unit) in request.rounds]
@@ -88,20 +87,6 @@ def survey_of(settings: JudgeSettings, request: Request, scope: Scope) -> Survey
     works = read_works(settings, scope.suite, plan, labels_here=not request.observe_only)
     skipped = prepared.skipped
     return Survey(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)
-
-
-@contextmanager
-def _long_lived() -> Iterator[None]:
-    """What is made within lives as long as the run. The collector would look at a hundred thousand units again and
-    again, of which none is garbage: so it does not."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_on:
-            gc.enable()
 
 
 def read_works(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from scoring.bootstrap import Path, draw_units, pools, resample
 from scoring.clusters import ClusterSums
 from scoring.intervals import AGREEMENT, Uncertainty, uncertainty
 from scoring.robustness import LeftOut, RankRange, leave_one_out, random_weights, rank_ranges
-from scoring.tree import Float, Key, leaves_out, with_left_out
+from scoring.tree import Float, Key, with_left_out
 from tasks.contributions import Contributing, Contribution
 from tasks.kinds import KINDS
 
@@ -74,22 +74,26 @@ def cluster_statistics(judged: Judged, key: str, wanted: Collection[Key]) -> lis
     Items that are lost, or do not give the metric that is stored, leave none and are said in `judged.problems`.
     """
     found: list[ClusterSums] = []
+    of_task: dict[str, list[str]] = {}
+    for task_name, metric in sorted(wanted):
+        of_task.setdefault(task_name, []).append(metric)
     for task in judged.suite.tasks:
         result, kind = judged.ok(key, task.name), KINDS[task.kind]
-        metrics = {metric for of, metric in wanted if of == task.name and result and metric in result.metrics}
-        if result is None or not metrics or not isinstance(kind, Contributing):
+        metrics = {} if result is None else result.metrics
+        scored = {name: metrics[name] for name in of_task.get(task.name, ()) if name in metrics}
+        if result is None or not scored or not isinstance(kind, Contributing):
             continue
         items = judged.items(result, "no interval")
         if items is None:
             continue
         place = f"results/{key}/{task.name}: no interval"
         try:
-            contributions = {c.metric: c for c in kind.contributions(items, result.metrics)}
+            contributions = {c.metric: c for c in kind.contributions(items, scored)}
         except ValueError as error:
             judged.problems.append(f"{place}: {error}")
             continue
         clusters = _numbered(items.cluster)
-        for metric in sorted(metrics):
+        for metric in scored:
             try:
                 found.append(_folded(result, metric, contributions.get(metric), clusters))
             except ScoringError as error:
@@ -148,23 +152,23 @@ def _intervals(
     """By submission. Ranks and groups take what was left out as worst, which the scores and their intervals do not.
 
     One that is not ranked is drawn by itself: its runs and test sets may be others, and nobody else's interval hangs on
-    them. Only where it brings clusters that nobody else has (a label set of its own) are those of all drawn anew.
+    them. Those that have the same are drawn together, which draws the same. Only where one brings clusters that nobody
+    else has (a label set of its own) are those of all drawn anew.
     """
 
-    def of(some: Mapping[str, Node]) -> dict[str, Uncertainty]:
+    def of(some: Mapping[str, Node], ranked_by: Mapping[str, Node] | None = None) -> dict[str, Uncertainty]:
         units = draw_units(pools(some.values()), N_RESAMPLES, np.random.default_rng(SEED))
         own = {key: {at: drawn[key][at] for at in _leaves(tree) & drawn[key].keys()} for key, tree in some.items()}
-        return uncertainty(some, own, units, lower_is_better=lower_is_better)
+        return uncertainty(some, own, units, lower_is_better=lower_is_better, ranked_by=ranked_by)
 
-    found = of(ranked)
-    if any(leaves_out(tree) for tree in ranked.values()):
-        worst = of({key: with_left_out(tree) for key, tree in ranked.items()})
-        for key, own in worst.items():
-            found[key] = replace(found[key], rank=own.rank, rank_interval=own.rank_interval, group=own.group)
-    for key in trees.keys() - ranked.keys():
-        alone = of({key: trees[key]})[key]
-        unknown = alone.rank_interval._replace(low=math.nan, high=math.nan)
-        found[key] = replace(alone, rank=None, rank_interval=unknown, group=None)
+    found = of(ranked, {key: with_left_out(tree) for key, tree in ranked.items()})
+    alike: dict[Hashable, dict[str, Node]] = {}
+    for key in sorted(trees.keys() - ranked.keys()):
+        alike.setdefault(tuple(pools([trees[key]]).items()), {})[key] = trees[key]
+    for some in alike.values():
+        for key, alone in of(some).items():
+            unknown = alone.rank_interval._replace(low=math.nan, high=math.nan)
+            found[key] = replace(alone, rank=None, rank_interval=unknown, group=None)
     return dict(sorted(found.items()))
 
 
@@ -189,6 +193,7 @@ def _shared_branches(trees: Iterable[Node]) -> set[Path]:
         for path, node in tree.walk():
             branches.add(path)
             for part in node.parts:
-                if not math.isclose(weights.setdefault((*path, part.name), part.weight), part.weight):
+                there = weights.setdefault((*path, part.name), part.weight)
+                if there != part.weight and not math.isclose(there, part.weight):
                     differing.add(path)
     return branches - differing

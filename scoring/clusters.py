@@ -64,6 +64,8 @@ class ClusterSums:
     def resampled(self, sums: Float, counts: Float) -> Float:
         """(B,) the metric from its sums and counts (B,); its own value where a resample holds none of its items."""
         drawn = counts > 0
+        if drawn.all():
+            return self._of(sums, counts)
         return np.where(drawn, self._of(sums, np.where(drawn, counts, 1.0)), self.value)
 
     def _of(self, sums: Float | np.float64, counts: Float | np.float64) -> Float:

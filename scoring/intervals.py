@@ -17,7 +17,7 @@ Source: Davison and Hinkley, Bootstrap Methods and their Application, Cambridge 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from scoring.bootstrap import Path, draw_units, pools, resample
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
+from scoring.forest import Grown, Stand, stands
 from scoring.ranking import costs, ranks
-from scoring.tree import Draw, Float, Key, Node, Valued, evaluate, score
+from scoring.tree import Draw, Float, Key, Node
 
 AGREEMENT = 1e-6
 """Relative difference at which statistics and metric are not the same number."""
@@ -113,19 +114,34 @@ def uncertainty(
     lower_is_better: bool,
     over: Over = Over.BOTH,
     level: float = 0.95,
+    ranked_by: Mapping[str, Node] | None = None,
 ) -> dict[str, Uncertainty]:
     """The uncertainty of one score of each model, from draws that may serve several scores.
 
     Args:
         metrics: (B,) by model and metric, from `resample`.
         units: (B,) by unit, from `draw_units`.
+        ranked_by: by model, what ranks and groups go by where that is another tree, such as that of `with_left_out`.
     """
-    found, drawn = {}, {}
-    for model in sorted(trees):
-        of_metrics = {} if over is Over.TEST_SETS else metrics.get(model, {})
-        draw = Draw(of_metrics, {} if over is Over.CLUSTERS else units)
-        found[model], drawn[model] = _intervals(trees[model], draw, over, level)
-    return _ranked(found, drawn, lower_is_better, level)
+    of_metrics = {} if over is Over.TEST_SETS else {model: metrics.get(model, {}) for model in trees}
+    draw = Draw(units={} if over is Over.CLUSTERS else units)
+    found: dict[str, Uncertainty] = {}
+    drawn: dict[str, Float | None] = {}
+    for stand in stands(trees, of_metrics):
+        structure = _structure(stand, draw, over)
+        for block in stand.blocks(_n_drawn(stand, draw)):
+            for model, (own, values) in _intervals(block, draw, structure, level).items():
+                found[model], drawn[model] = own, values
+    in_order = {model: found[model] for model in sorted(trees)}
+    scores = {model: result.value for model, result in in_order.items()}
+    others = {model: tree for model, tree in (ranked_by or {}).items() if tree is not trees[model]}
+    for stand in stands(others, of_metrics):
+        varies = _structure(stand, draw, over)[(stand.trees[0].name,)].varies
+        for block in stand.blocks(_n_drawn(stand, draw)):
+            undrawn, top = _undrawn(block), block.evaluate(draw)
+            for i, (model, values) in enumerate(zip(block.models, _at_worst(top, undrawn), strict=True)):
+                scores[model], drawn[model] = float(undrawn.value[i]), values if varies else None
+    return _ranked(in_order, scores, drawn, lower_is_better, level)
 
 
 def tie_groups(
@@ -160,6 +176,9 @@ def middle(values: Float, level: float) -> tuple[Float, Float]:
     if not 0 < level < 1:
         raise ScoringError(f"level {level:g}: must be between 0 and 1")
     ordered = np.sort(values, axis=-1)  # NaN last
+    if ordered.size and not np.isnan(ordered[..., -1]).any():
+        left = int((1 - level) / 2 * (ordered.shape[-1] - 1))
+        return ordered[..., left].copy(), ordered[..., -1 - left].copy()
     last = np.maximum(np.count_nonzero(~np.isnan(values), axis=-1) - 1, 0)
     tail = (1 - level) / 2
     low = np.floor(tail * last).astype(np.int64)
@@ -187,69 +206,117 @@ def require_agreement(trees: Mapping[str, Node], stats: Mapping[str, Sequence[Cl
                 )
 
 
-def _intervals(tree: Node, draw: Draw, over: Over, level: float) -> tuple[Uncertainty, Float | None]:
-    """All but the ranks, and the score on each resample; None where nothing of it could be drawn."""
-    below = list(_walk(evaluate(tree, draw)))
-    undrawn = [valued for _, valued in _walk(evaluate(tree))]
-    drawn = [_at_worst(valued, before) for (_, valued), before in zip(below, undrawn, strict=True)]
-    values = np.array(np.broadcast_arrays(*(np.atleast_1d(value) for value in drawn)))
-    lows, highs = middle(values, level)
-    nodes = {
-        path: _interval(valued.node, draw, over, Interval(float(low), float(high), level))
-        for (path, valued), low, high in zip(below, lows, highs, strict=True)
+class _Known(NamedTuple):
+    """Of a node of trees of one shape: how many below it have a value that was held, and whether it varies at all."""
+
+    n_held: int
+    varies: bool
+
+
+def _n_drawn(stand: Stand, draw: Draw) -> int:
+    """Of how many resamples a node has a value."""
+    drawn = [*stand.metrics[0].values(), *draw.units.values()]
+    return max([len(values) for values in drawn], default=1)
+
+
+def _structure(stand: Stand, draw: Draw, over: Over) -> dict[Path, _Known]:
+    """By path, what is known of a node of all trees of the stand."""
+    found: dict[Path, _Known] = {}
+    _look_below(stand.trees[0], (), stand.keys, draw, over, found)
+    return found
+
+
+def _look_below(
+    node: Node, path: Path, keys: frozenset[Key], draw: Draw, over: Over, found: dict[Path, _Known]
+) -> tuple[_Known, frozenset[str]]:
+    """What is known of a node, and the units at and below it; enters it and all below in `found`.
+
+    It varies where a metric of it was drawn anew, or several test sets of it were drawn against one another.
+    """
+    own = (*path, node.name)
+    below = [_look_below(part, own, keys, draw, over, found) for part in node.parts]
+    units = frozenset({node.unit} if node.unit else ()).union(*(names for _, names in below))
+    n_held, drawn = sum(known.n_held for known, _ in below), any(known.varies for known, _ in below)
+    if node.leaf is not None:
+        drawn = node.leaf.key in keys
+        n_held += over is not Over.TEST_SETS and not drawn and node.leaf.evidence.value is not None
+    n_held += over is not Over.CLUSTERS and node.pool and len(units) == 1
+    found[own] = _Known(n_held, drawn or sum(unit in draw.units for unit in units) > 1)
+    return found[own], units
+
+
+def _intervals(
+    stand: Stand, draw: Draw, structure: Mapping[Path, _Known], level: float
+) -> dict[str, tuple[Uncertainty, Float | None]]:
+    """By model, all but the ranks, and the score on each resample; None where nothing of it could be drawn."""
+    undrawn = _undrawn(stand)
+    top = stand.evaluate(draw)
+    nodes: list[dict[Path, Interval]] = [{} for _ in stand.models]
+    values = _at_worst(top, undrawn)
+    for own, before in zip(top.walk(), undrawn.walk(), strict=True):
+        known = structure[own.path]
+        if known.varies:
+            lows, highs = middle(_at_worst(own, before), level)
+            bounds = zip(nodes, lows.tolist(), highs.tolist(), strict=True)
+            for of_model, low, high in bounds:
+                of_model[own.path] = Interval(low, high, level, known.n_held)
+        else:
+            unknown = Interval(math.nan, math.nan, level, known.n_held)
+            for of_model in nodes:
+                of_model[own.path] = unknown
+    raw = _of_metrics(stand, level)
+    varies, rank = structure[top.path].varies, nodes[0][top.path]._replace(low=math.nan, high=math.nan)
+    return {
+        model: (
+            Uncertainty(float(undrawn.value[i]), nodes[i][top.path], nodes[i], raw[i], None, rank, None),
+            values[i] if varies else None,
+        )
+        for i, model in enumerate(stand.models)
     }
-    own = nodes[(tree.name,)]
-    unknown = Interval(math.nan, math.nan, level, own.n_held)
-    result = Uncertainty(float(score(tree)), own, nodes, _of_metrics(tree, draw, level), None, unknown, None)
-    return result, values[0] if _varies(tree, draw) else None
 
 
-def _at_worst(drawn: Valued, own: Valued) -> Float:
-    """The drawn values. Where only test sets were drawn that the model has nothing of, it has what these count."""
-    absent = drawn.node.absent
-    if absent is None or math.isnan(absent) or np.isnan(own.value):
+def _undrawn(stand: Stand) -> Grown:
+    """All nodes as they are."""
+    return replace(stand, metrics=({},) * len(stand.models)).evaluate(Draw())
+
+
+def _at_worst(drawn: Grown, own: Grown) -> Float:
+    """The drawn values. Where only test sets were drawn that a model has nothing of, it has what these count."""
+    absent = drawn.nodes[0].absent
+    if absent is None or math.isnan(absent):
         return drawn.value
-    return np.where(np.isnan(drawn.value) & drawn.present, absent, drawn.value)
+    missing = np.isnan(drawn.value)
+    if not missing.any():
+        return drawn.value
+    has_own = ~np.isnan(own.value)
+    if drawn.value.ndim > 1:
+        has_own = has_own[:, np.newaxis]
+    return np.where(missing & drawn.present & has_own, absent, drawn.value)
 
 
-def _interval(node: Node, draw: Draw, over: Over, between: Interval) -> Interval:
-    """`between` with what was held; unknown where nothing varies."""
-    leaves = [below.leaf for _, below in node.walk() if below.leaf]
-    n_held = sum(leaf.evidence.value is not None and leaf.key not in draw.metrics for leaf in leaves)
-    if over is Over.TEST_SETS:
-        n_held = 0  # was not to be drawn
-    if over is not Over.CLUSTERS:
-        n_held += sum(below.pool and len(below.units) == 1 for _, below in node.walk())
-    if not _varies(node, draw):
-        return Interval(math.nan, math.nan, between.level, n_held)
-    return between._replace(n_held=n_held)
-
-
-def _varies(node: Node, draw: Draw) -> bool:
-    """True where a metric of it was drawn anew, or several test sets of it were drawn against one another."""
-    if any(below.leaf is not None and below.leaf.key in draw.metrics for _, below in node.walk()):
-        return True
-    return sum(unit in draw.units for unit in node.units) > 1
-
-
-def _of_metrics(tree: Node, draw: Draw, level: float) -> dict[Key, Interval]:
-    """Intervals of the raw metrics, drawn or of the tree."""
-    keys = sorted({node.leaf.key for _, node in tree.walk() if node.leaf} | set(draw.metrics))
-    found = {key: Interval(math.nan, math.nan, level, 1) for key in keys}
-    drawn = [key for key in keys if key in draw.metrics]
-    if drawn:
-        bounds = middle(np.array([draw.metrics[key] for key in drawn]), level)
-        found |= {key: Interval(float(low), float(high), level) for key, low, high in zip(drawn, *bounds, strict=True)}
+def _of_metrics(stand: Stand, level: float) -> list[dict[Key, Interval]]:
+    """By tree, intervals of the raw metrics, drawn or of the tree."""
+    keys = sorted({node.leaf.key for _, node in stand.trees[0].walk() if node.leaf} | stand.keys)
+    unknown = Interval(math.nan, math.nan, level, 1)
+    found: list[dict[Key, Interval]] = [dict.fromkeys(keys, unknown) for _ in stand.models]
+    for key in keys:
+        if key in stand.keys:
+            lows, highs = middle(np.array([drawn[key] for drawn in stand.metrics]), level)
+            for own, low, high in zip(found, lows.tolist(), highs.tolist(), strict=True):
+                own[key] = Interval(low, high, level)
     return found
 
 
 def _ranked(
-    found: Mapping[str, Uncertainty], drawn: Mapping[str, Float | None], lower_is_better: bool, level: float
+    found: Mapping[str, Uncertainty],
+    own: Mapping[str, float],
+    drawn: Mapping[str, Float | None],
+    lower_is_better: bool,
+    level: float,
 ) -> dict[str, Uncertainty]:
-    """The same with ranks, their intervals and groups."""
+    """The same with ranks, their intervals and groups, by these scores and draws of them."""
     if not found:
         return {}
-    own = {model: result.value for model, result in found.items()}
     table = np.broadcast_arrays(*(np.array([own[m]]) if (d := drawn[m]) is None else d for m in found))
     now = ranks(np.array(list(own.values())), lower_is_better=lower_is_better).tolist()
     low, high = middle(ranks(np.array(table), lower_is_better=lower_is_better).astype(np.float64), level)
@@ -279,10 +346,3 @@ def _apart(leader: Float | None, other: Float | None, lower_is_better: bool, lev
 
 def _at(ordered: Float, index: NDArray[np.int64]) -> Float:
     return np.take_along_axis(ordered, index[..., np.newaxis], axis=-1)[..., 0]
-
-
-def _walk(valued: Valued, path: Path = ()) -> Iterator[tuple[Path, Valued]]:
-    own = (*path, valued.node.name)
-    yield own, valued
-    for part in valued.parts:
-        yield from _walk(part, own)

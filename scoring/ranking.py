@@ -51,8 +51,14 @@ def ranks(values: NDArray[np.float64], *, lower_is_better: bool) -> NDArray[np.i
     Args:
         values: (M, ...) a score of each model, under as many alternatives as one likes.
     """
-    cost = costs(values, lower_is_better=lower_is_better)
-    return np.array([1 + (cost < own).sum(axis=0) for own in cost], np.int64)
+    cost = np.moveaxis(costs(values, lower_is_better=lower_is_better), 0, -1)  # so that models lie side by side
+    order = np.argsort(cost, axis=-1, kind="stable")
+    ordered = np.take_along_axis(cost, order, axis=-1)
+    first = np.ones(cost.shape, np.int64)  # the place of a model that is worse than the one before it, else 1
+    first[..., 1:] = np.where(ordered[..., 1:] > ordered[..., :-1], np.arange(2, cost.shape[-1] + 1), 1)
+    found = np.empty(cost.shape, np.int64)
+    np.put_along_axis(found, order, np.maximum.accumulate(first, axis=-1), axis=-1)
+    return np.ascontiguousarray(np.moveaxis(found, -1, 0))
 
 
 def costs(values: NDArray[np.float64], *, lower_is_better: bool) -> NDArray[np.float64]:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from scoring.bootstrap import Path, named_generator, seed_of
 from scoring.errors import ScoringError
+from scoring.forest import forest_scores
 from scoring.intervals import middle
 from scoring.ranking import ranks
-from scoring.tree import Draw, Float, Node, score
+from scoring.tree import Draw, Float, Node
 
 LEVEL = 0.9
 """Between the 5 % and the 95 % quantile."""
@@ -135,7 +136,8 @@ def _ranks(trees: Mapping[str, Node], draw: Draw, lower_is_better: bool) -> NDAr
 
 def _scores(trees: Mapping[str, Node], draw: Draw) -> Float:
     """(M, B) the score of each model, in alphabetical order, under each alternative."""
-    return np.array(np.broadcast_arrays(*(np.atleast_1d(score(trees[model], draw)) for model in sorted(trees))))
+    found = forest_scores(trees, draw)
+    return np.array(np.broadcast_arrays(*(np.atleast_1d(found[model]) for model in sorted(trees))))
 
 
 def _branches(trees: Iterable[Node], chosen: Callable[[Path, Node], bool]) -> dict[Path, dict[str, float]]:
@@ -149,7 +151,8 @@ def _branches(trees: Iterable[Node], chosen: Callable[[Path, Node], bool]) -> di
                 continue
             weights = found.setdefault(path, {})
             for part in node.parts:
-                if not np.isclose(weights.setdefault(part.name, part.weight), part.weight, 1e-9, 0.0, equal_nan=True):
+                there = weights.setdefault(part.name, part.weight)
+                if there != part.weight and not np.isclose(there, part.weight, 1e-9, 0.0, equal_nan=True):
                     raise ScoringError(
                         f"{' / '.join((*path, part.name))}: weights {weights[part.name]:g} and {part.weight:g} in two "
                         "models; only scores of one scheme can be ranked"

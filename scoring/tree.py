@@ -10,10 +10,11 @@ different things: 0, inf and NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +35,41 @@ class How(StrEnum):
 
 
 @dataclass(frozen=True)
+class Scale:
+    """From values of a metric to what is scored, elementwise: a formula of a name, and numbers that it is given.
+
+    So it is data too, and whoever knows the formula by its name comes to the same score. `__call__` takes (...) values,
+    never NaN.
+    """
+
+    name: ClassVar[str]
+
+    def __call__(self, values: Float) -> Float:
+        raise NotImplementedError
+
+    def numbers(self) -> dict[str, float | bool | str]:
+        """What the formula is given, by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class AsItIs(Scale):
+    """The value itself."""
+
+    name = "as it is"
+
+    def __call__(self, values: Float) -> Float:
+        return values
+
+
+@dataclass(frozen=True)
 class Leaf:
     """A metric of one model.
 
     Args:
         evidence: the metric; its task and name are the key by which resampled values are found.
-        normalise: from values of the metric, (...) and never NaN, to what is scored, elementwise.
+        normalise: from values of the metric, (...) and never NaN, to what is scored, elementwise: a `Scale`, in every
+            scheme that is shown to readers.
         left_out: not measured for no fault of the model: it has no weight, but counts in `Term.at_worst`.
     """
 
@@ -135,13 +165,16 @@ def with_left_out(node: Node) -> Node:
     """The node with all that is left out counted as absent: what to rank by, since to be slow must not look stable."""
     if node.leaf is not None:
         return replace(node, leaf=replace(node.leaf, left_out=False)) if node.leaf.left_out else node
-    return replace(node, parts=tuple(with_left_out(part) for part in node.parts))
+    parts = tuple(with_left_out(part) for part in node.parts)
+    unchanged = all(one is other for one, other in zip(parts, node.parts, strict=True))
+    return node if unchanged else replace(node, parts=parts)
 
 
 def explained(node: Node) -> Term:
     """The node's own numbers as a tree of terms."""
-    worst = evaluate(with_left_out(node)) if leaves_out(node) else None
-    return _term(evaluate(node), worst, 1.0, None)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worst = own_numbers(with_left_out(node)) if leaves_out(node) else None
+        return term_of(own_numbers(node), worst)
 
 
 def _evaluate(node: Node, draw: Draw, path: tuple[str, ...]) -> Valued:
@@ -222,45 +255,120 @@ def _weighted(values: Float, shares: Float) -> Float:
     return np.asarray(np.where(shares > 0, shares * values, 0.0).sum(axis=0))
 
 
-def _term(valued: Valued, worst: Valued | None, share: float, counts: float | None) -> Term:
-    node, value = valued.node, float(valued.value)
-    covered, total = _coverage(valued)
-    at_worst = None
-    if worst is not None and leaves_out(node) and not np.isnan(value):
-        at_worst = float(worst.value)
-    below = worst.parts if worst is not None else (None,) * len(valued.parts)
-    shares = [float(s) for s in valued.shares]
-    absent = None if node.absent is None or np.isnan(node.absent) else node.absent
-    return Term(
+class Numbered(NamedTuple):
+    """A node and its own value, NaN where it has none, as `Valued` has it of many alternatives."""
+
+    node: Node
+    value: float
+    present: bool
+    shares: tuple[float, ...] = ()
+    parts: tuple[Numbered, ...] = ()
+
+
+NOTHING_SET: Mapping[Key, float] = {}
+
+
+def own_numbers(node: Node, metrics: Mapping[Key, float] = NOTHING_SET) -> Numbered:
+    """The node with its own values and those of all nodes below it: as `evaluate`, to the last bit, and much faster.
+
+    Args:
+        metrics: by key, values in place of those that the leaves have.
+    """
+    if node.leaf is not None:
+        raw = metrics.get(node.leaf.key, node.leaf.evidence.value)
+        value = math.nan if raw is None or math.isnan(raw) else float(node.leaf.normalise(np.array(raw)))
+        return Numbered(node, value, not node.leaf.left_out)
+    parts = tuple([own_numbers(part, metrics) for part in node.parts])
+    if not parts:
+        return Numbered(node, math.nan, False)
+    weights = [part.node.weight * part.present for part in parts]
+    value, shares = _combined([part.value for part in parts], weights, node.how, node.absent)
+    if node.decimals is not None:
+        value = float(np.round(value, node.decimals))
+    return Numbered(node, value, sum(weights) > 0, shares, parts)
+
+
+def _combined(
+    values: list[float], weights: list[float], how: How, absent: float | None
+) -> tuple[float, tuple[float, ...]]:
+    """As `combine`, of k numbers. What numpy rounds in its own way is left to it: sums and logarithms."""
+    missing = [math.isnan(value) for value in values]
+    measured = any(weight > 0 and not lacks for weight, lacks in zip(weights, missing, strict=True))
+    if absent is None:
+        weights = [0.0 if lacks else weight for weight, lacks in zip(weights, missing, strict=True)]
+    else:
+        values = [absent if lacks else value for value, lacks in zip(values, missing, strict=True)]
+    total = _sum(weights)
+    shares = tuple([weight / total if weight > 0 else 0.0 for weight in weights])
+    if not measured:
+        return math.nan, shares
+    used = [value for value, weight in zip(values, weights, strict=True) if weight > 0]
+    if any(map(math.isnan, used)):
+        return math.nan, shares
+    filled = [value if weight > 0 else 1.0 for value, weight in zip(values, weights, strict=True)]
+    match how:
+        case How.MEAN:
+            value = _shared(filled, shares)
+        case How.LOGARITHMIC_MEAN:
+            value = float(np.exp(_shared(np.log(np.array(filled)).tolist(), shares)))
+        case How.HARMONIC_MEAN:
+            value = float(1.0 / np.array(_shared((1.0 / np.array(filled)).tolist(), shares)))
+    return value if math.isnan(value) else min(max(value, min(used)), max(used)), shares
+
+
+def _shared(values: list[float], shares: Sequence[float]) -> float:
+    return _sum([share * value if share > 0 else 0.0 for value, share in zip(values, shares, strict=True)])
+
+
+def _sum(values: list[float]) -> float:
+    """As numpy adds numbers up: those of a long list in pairs."""
+    return float(np.add.reduce(np.array(values, np.float64)))
+
+
+def term_of(own: Numbered, worst: Numbered | None) -> Term:
+    """The term of a tree.
+
+    Args:
+        worst: the same tree with all that is left out counted as absent; None where nothing is.
+    """
+    return _explained(own, worst, 1.0, None)[0]
+
+
+def _explained(
+    valued: Numbered, worst: Numbered | None, share: float, counts: float | None
+) -> tuple[Term, frozenset[str], frozenset[str]]:
+    """The term of a node; the units at and below it that have a value, and all of them; a leaf that belongs to no unit
+    is its own.
+    """
+    node, missing = valued.node, math.isnan(valued.value)
+    left_out = worst is not None and leaves_out(node)
+    below = worst.parts if worst is not None and left_out else (None,) * len(valued.parts)
+    absent = None if node.absent is None or math.isnan(node.absent) else node.absent
+    parts = [_explained(p, w, s, absent) for p, w, s in zip(valued.parts, below, valued.shares, strict=True)]
+    covered = frozenset[str]().union(*(part[1] for part in parts))
+    total = frozenset[str]().union(*(part[2] for part in parts))
+    if node.leaf is not None:
+        total = frozenset({node.unit or "::".join(node.leaf.key)})
+        covered = frozenset() if missing else total
+    elif node.unit:
+        total = frozenset({node.unit})
+        covered = total if covered else frozenset()
+    term = Term(
         name=node.name,
-        value=None if np.isnan(value) else value,
+        value=None if missing else valued.value,
         rule=node.rule,
         covered=len(covered),
         total=len(total),
         weight=share,
-        counted=counts if np.isnan(value) and share > 0 else None,
-        at_worst=at_worst,
+        counted=counts if missing and share > 0 else None,
+        at_worst=worst.value if worst is not None and left_out and not missing else None,
         evidence=node.leaf.evidence if node.leaf else None,
         source=node.source,
-        parts=tuple(_term(p, w, s, absent) for p, w, s in zip(valued.parts, below, shares, strict=True)),
+        parts=tuple([part[0] for part in parts]),
     )
+    return term, covered, total
 
 
 def leaves_out(node: Node) -> bool:
     """Whether anything below was left out."""
     return any(below.leaf.left_out for _, below in node.walk() if below.leaf)
-
-
-def _coverage(valued: Valued) -> tuple[frozenset[str], frozenset[str]]:
-    """The units at and below a node that have a value, and all of them; a leaf that belongs to no unit is its own."""
-    node = valued.node
-    if node.leaf is not None:
-        own = frozenset({node.unit or "::".join(node.leaf.key)})
-        return (frozenset() if np.isnan(valued.value) else own), own
-    pairs = [_coverage(part) for part in valued.parts]
-    covered = frozenset[str]().union(*(pair[0] for pair in pairs))
-    total = frozenset[str]().union(*(pair[1] for pair in pairs))
-    if not node.unit:
-        return covered, total
-    own = frozenset({node.unit})
-    return (own if covered else frozenset()), own

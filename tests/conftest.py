@@ -8,12 +8,17 @@ from pathlib import Path
 
 import docker
 import pytest
+from hypothesis import HealthCheck, settings
 
 from sandbox.docker_driver import connect_engine
 from sandbox.verdict import JudgeFault
 from tests.selftested import Selftested, run
 from tests.servers.registry import PASSWORD, USER, RegistryServer
 from tests.servers.rgw import RgwServer
+
+# How long an example takes says something of whatever else this machine does, and nothing of the code.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 BESIDE_THE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from scoring.errors import ScoringError
 from scoring.term import Evidence
-from scoring.tree import Float, Leaf
+from scoring.tree import AsItIs, Float, Leaf, Scale
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,24 @@ class Error(NamedTuple):
 
 Answers = Mapping[str, Mapping[str, Error]]
 """By task and column; what a model lacks is absent."""
+
+
+@dataclass(frozen=True)
+class RelativeError(Scale):
+    """clip(error / baseline, floor, cap) / divisor.
+
+    Source: LAMBench, arXiv:2504.19578, "generalizability"; the cap since its release 0.3.
+    """
+
+    name = "relative error"
+    baseline: float
+    cap: float
+    floor: float
+    divisor: float = 1.0
+
+    def __call__(self, values: Float) -> Float:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.clip(values / self.baseline, self.floor, self.cap) / self.divisor
 
 
 def by_domain(asked: Sequence[Asked]) -> dict[str, list[Asked]]:
@@ -97,7 +114,7 @@ def error_leaf(answers: Answers, task: str, column: str, cap: float | None, floo
     """
     error = answer(answers, task, column)
     if error is None:
-        return Leaf(Evidence(task, column, None), _itself)
+        return Leaf(Evidence(task, column, None), AsItIs())
     facts: list[tuple[str, float | str]] = [("baseline", error.baseline)]
     if error.divisor != 1.0:
         facts.append(("success rate", error.divisor))
@@ -112,22 +129,9 @@ def error_leaf(answers: Answers, task: str, column: str, cap: float | None, floo
         error.uncharged,
     )
     limit = math.inf if cap is None else cap
-    return Leaf(evidence, partial(normalised, baseline=error.baseline, cap=limit, floor=floor, divisor=error.divisor))
-
-
-def normalised(error: Float, *, baseline: float, cap: float, floor: float, divisor: float) -> Float:
-    """clip(error / baseline, floor, cap) / divisor, elementwise.
-
-    Source: LAMBench, arXiv:2504.19578, "generalizability"; the cap since its release 0.3.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.clip(error / baseline, floor, cap) / divisor
+    return Leaf(evidence, RelativeError(error.baseline, limit, floor, error.divisor))
 
 
 def is_answered(answers: Answers, task: str, columns: Iterable[str]) -> bool:
     """True where the model has at least one number in the task."""
     return any(answer(answers, task, column) is not None for column in columns)
-
-
-def _itself(values: Float) -> Float:
-    return values

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import dataclass
 
 from scoring.errors import ScoringError
 from scoring.lambench.rules import EfficiencyRule
 from scoring.term import Evidence, Term
-from scoring.tree import Float, How, Leaf, Node, explained
+from scoring.tree import Float, How, Leaf, Node, Scale, explained
+
+
+@dataclass(frozen=True)
+class Speed(Scale):
+    """reference / time, both in µs/atom."""
+
+    name = "speed"
+    reference: float
+
+    def __call__(self, values: Float) -> Float:
+        return self.reference / values
 
 
 def efficiency(times: Mapping[str, float | None], rule: EfficiencyRule, metric: str = "time") -> Term:
@@ -48,10 +59,6 @@ def _task(name: str, time: float | None, rule: EfficiencyRule, metric: str) -> N
     if measured and time is not None and time <= 0:
         raise ScoringError(f"task {name}: a time of {time} µs/atom is not positive")
     evidence = Evidence(name, metric, time if measured else None, "µs/atom", facts)
-    leaf = Leaf(evidence, partial(_speed, reference=rule.reference_us_per_atom))
+    leaf = Leaf(evidence, Speed(rule.reference_us_per_atom))
     said = f"{rule.reference_us_per_atom:g} µs/atom over the mean time"
     return Node(name, said if measured else f"no time: {rule.missing.in_words}", leaf=leaf, unit=name)
-
-
-def _speed(time: Float, *, reference: float) -> Float:
-    return reference / time

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from scoring.errors import ScoringError
 from scoring.lambench.rules import InstabilityRule
 from scoring.term import Evidence, Term
-from scoring.tree import Float, Leaf, Node, explained
+from scoring.tree import Float, Leaf, Node, Scale, explained
 
 LAMBENCH_TIME_UNIT_PS = 10.180505710759414
 """1000 Å·√(u/eV), ASE's unit of time: that LAMBench's slopes are per, where it says per ps."""
@@ -43,16 +43,24 @@ class Run(NamedTuple):
     slope: float = math.nan
 
 
-def decades(slope: Float, *, tolerance: float, time_unit_ps: float, worst: float, clipped: bool) -> Float:
+@dataclass(frozen=True)
+class Decades(Scale):
     """max(0, log10(|slope| · time unit / tolerance)), at most `worst` if `clipped`; `worst` where it is infinite.
 
     Args:
-        slope: of the total energy [eV/atom/ps].
-        tolerance: drift that counts as none [eV/atom per time unit].
+        tolerance: drift that counts as none [eV/atom per time unit]; slopes are of the total energy [eV/atom/ps].
     """
-    with np.errstate(divide="ignore"):
-        found = np.maximum(np.log10(np.abs(slope) * time_unit_ps / tolerance), 0.0)
-    return np.where(np.isinf(found), worst, np.minimum(found, worst) if clipped else found)
+
+    name = "decades"
+    tolerance: float
+    time_unit_ps: float
+    worst: float
+    clipped: bool
+
+    def __call__(self, values: Float) -> Float:
+        with np.errstate(divide="ignore"):
+            found = np.maximum(np.log10(np.abs(values) * self.time_unit_ps / self.tolerance), 0.0)
+        return np.where(np.isinf(found), self.worst, np.minimum(found, self.worst) if self.clipped else found)
 
 
 def instability(runs: Sequence[Run], rule: InstabilityRule, tolerance: float | None = None) -> Term:
@@ -142,13 +150,7 @@ def _run(run: Run, tolerance: float, rule: InstabilityRule) -> Node:
             said, value = "not measured: left out", math.nan
         case Fate.MISSING:
             said, value = "no answer: counted as worst", math.nan
-    scored = partial(
-        decades,
-        tolerance=tolerance,
-        time_unit_ps=rule.time_unit_ps,
-        worst=rule.worst_decades,
-        clipped=rule.clipped,
-    )
+    scored = Decades(tolerance, rule.time_unit_ps, rule.worst_decades, rule.clipped)
     evidence = Evidence(run.name, "slope", None if math.isnan(value) else value, "eV/atom/ps", facts)
     leaf = Leaf(evidence, scored, left_out=run.fate is Fate.UNMEASURED)
     return Node(run.name, said, leaf=leaf, unit=run.name)

@@ -9,11 +9,12 @@ Source: ML-PEG, github.com/ddmms/ml-peg, docs/source/developer_guide/scoring_and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from scoring.tree import Float
+from scoring.tree import Float, Scale
 
 
 class Normaliser(NamedTuple):
@@ -48,14 +49,23 @@ NORMALISERS: Mapping[str, Normaliser] = {
 }
 
 
-def normalised(values: Float, *, name: str, good: float, bad: float, finite_only: bool) -> Float:
-    """(...) the values normalised by the entry `name` of `NORMALISERS`.
+@dataclass(frozen=True)
+class BetweenThresholds(Scale):
+    """The values normalised by the entry `normaliser` of `NORMALISERS`.
 
     Args:
         finite_only: an infinite value counts 0, whichever way it lies.
     """
-    result = NORMALISERS[name].function(values, good, bad)
-    return np.where(np.isfinite(values), result, 0.0) if finite_only else result
+
+    name = "between thresholds"
+    normaliser: str
+    good: float
+    bad: float
+    finite_only: bool
+
+    def __call__(self, values: Float) -> Float:
+        result = NORMALISERS[self.normaliser].function(values, self.good, self.bad)
+        return np.where(np.isfinite(values), result, 0.0) if self.finite_only else result
 
 
 def _capped(t: Float) -> Float:

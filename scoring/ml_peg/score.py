@@ -24,21 +24,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from scoring.errors import ScoringError
-from scoring.ml_peg.facts import Facts, MetricFacts, Weights
+from scoring.explained_forest import explained_forest, forest_numbers
+from scoring.ml_peg.facts import Facts, MetricFacts
 from scoring.ml_peg.levels import Mismatch, mismatches
-from scoring.ml_peg.normalisers import NORMALISERS, normalised
+from scoring.ml_peg.normalisers import NORMALISERS, BetweenThresholds
 from scoring.term import Evidence, Term
-from scoring.tree import Draw, Key, Leaf, Node, Valued, evaluate, explained
+from scoring.tree import Float, Key, Leaf, Node, Numbered, explained
 
 OVERALL = "overall"
+N_THRESHOLDS = 2  # facts of a metric that come before what was answered
 PURE_NUMBERS = frozenset({"", "-", "1"})
 """Units of a metric that has none."""
 
@@ -70,14 +71,6 @@ Metrics = Mapping[str, Mapping[str, Measured]]
 """By benchmark and metric; what a model lacks is absent."""
 
 
-class _Scheme(NamedTuple):
-    measured: Metrics
-    facts: Facts
-    weights: Weights
-    corrected: bool
-    flags: Mapping[Key, Mismatch] | None
-
-
 def ml_peg_score(
     measured: Metrics,
     facts: Facts,
@@ -85,28 +78,16 @@ def ml_peg_score(
     preset: str = "",
     levels: Mapping[str, str] | None = None,
 ) -> Term:
-    """The overall score with all that is below it.
+    """The overall score with all that is below it; see `explained_with_best`.
 
-    `corrected`: `value` takes what is missing as 0, and models are ranked by it; `at_best` takes it as 1, and is None
-    where nothing of any weight is missing. Both stand at every level, 0 and 1 where a model has nothing at all.
     `as_published`: `value` is None where ML-PEG gives no score.
-
-    Args:
-        levels: the model's levels of theory, see `mismatches`; None: they are not compared.
 
     Raises:
         ScoringError: see `ml_peg_tree`.
     """
-    tree = ml_peg_tree(measured, facts, variant, preset, levels)
-    term = explained(tree)
-    if Variant(variant) is Variant.AS_PUBLISHED:
-        return term
-    good = {
-        leaf.key: np.array(facts.benchmarks[leaf.key[0]].metrics[leaf.key[1]].good)
-        for leaf in (node.leaf for _, node in tree.walk())
-        if leaf and leaf.evidence.value is None
-    }
-    return _with_both(term, evaluate(tree, Draw(metrics=good)))
+    scheme = Scheme.of(facts, variant, preset, levels)
+    tree = scheme.tree(measured)
+    return explained_with_best({"": tree})[""] if scheme.corrected else explained(tree)
 
 
 def ml_peg_tree(
@@ -118,86 +99,136 @@ def ml_peg_tree(
 ) -> Node:
     """The tree of the overall score of one model; its units are benchmarks, its pools categories.
 
+    Args:
+        levels: the model's levels of theory, see `mismatches`; None: they are not compared.
+
     Raises:
         ScoringError: a metric that the facts do not know, another unit than theirs, an error below zero, counts that
             cannot be, an unknown preset or variant; naming release, benchmark, metric and field.
     """
-    if variant not in tuple(Variant):
-        raise ScoringError(f"release {facts.name}: variant {variant}: unknown: take one of {', '.join(Variant)}")
-    if preset and preset not in facts.presets:
-        known = ", ".join(facts.presets) or "none: it has no presets"
-        raise ScoringError(f"release {facts.name}: preset {preset}: unknown: take one of {known}")
-    _check(measured, facts)
-    flags = None if levels is None else {(f.benchmark, f.metric): f for f in mismatches(facts, levels)}
-    scheme = _Scheme(measured, facts, facts.weights(preset), variant == Variant.CORRECTED, flags)
-    parts = [_category(scheme, category) for category in facts.categories]
-    weights = f", weights of the preset {preset}" if preset else ""
-    return _mean(scheme, Node(OVERALL, f"mean of the categories{weights}", source=facts.source), parts)
+    return Scheme.of(facts, variant, preset, levels).tree(measured)
 
 
-def _category(scheme: _Scheme, category: str) -> Node:
-    weight = scheme.weights.categories[category]
-    parts = [_benchmark(scheme, name) for name in scheme.facts.in_category(category)]
-    return _mean(scheme, Node(category, "mean of the benchmarks", weight, pool=True, source=scheme.facts.source), parts)
+@dataclass(frozen=True)
+class Scheme:
+    """How the models of a level of theory are scored.
+
+    Args:
+        empty: the tree of a model that has nothing.
+    """
+
+    facts: Facts
+    corrected: bool
+    empty: Node
+
+    @classmethod
+    def of(
+        cls,
+        facts: Facts,
+        variant: Variant | str = Variant.CORRECTED,
+        preset: str = "",
+        levels: Mapping[str, str] | None = None,
+    ) -> Scheme:
+        """That of a variant, with the weights of a preset; all as for `ml_peg_tree`.
+
+        Raises:
+            ScoringError: an unknown preset or variant, or level of theory of nothing.
+        """
+        if variant not in tuple(Variant):
+            raise ScoringError(f"release {facts.name}: variant {variant}: unknown: take one of {', '.join(Variant)}")
+        if preset and preset not in facts.presets:
+            known = ", ".join(facts.presets) or "none: it has no presets"
+            raise ScoringError(f"release {facts.name}: preset {preset}: unknown: take one of {known}")
+        flags = {} if levels is None else {(f.benchmark, f.metric): f for f in mismatches(facts, levels)}
+        corrected = variant == Variant.CORRECTED
+        return cls(facts, corrected, _empty_tree(facts, preset, flags, corrected=corrected))
+
+    def tree(self, measured: Metrics) -> Node:
+        """The tree of one model.
+
+        Raises:
+            ScoringError: as `ml_peg_tree`.
+        """
+        _check(measured, self.facts)
+        return self._filled(self.empty, measured)[0]
+
+    def _filled(self, node: Node, measured: Metrics) -> tuple[Node, bool]:
+        """The node with what a model has, and whether as published a NaN takes the score from it."""
+        if node.leaf is not None:
+            benchmark, metric = node.leaf.key
+            one = measured.get(benchmark, {}).get(metric)
+            return (node, False) if one is None else (_measured(node, node.leaf, one), _is_nan(one))
+        filled = [self._filled(part, measured) for part in node.parts]
+        parts = tuple([part for part, _ in filled])
+        if self.corrected:
+            absent, words = 0.0, "a missing one counts 0"
+        elif any(part.weight > 0 and takes_all for part, takes_all in filled):
+            absent, words = math.nan, "NaN leaves no score"
+        else:
+            absent, words = None, "a missing one is left out"
+        own = Node(
+            node.name,
+            f"{node.rule}; {words}",
+            node.weight,
+            parts,
+            absent=absent,
+            unit=node.unit,
+            pool=node.pool,
+            source=node.source,
+        )
+        return own, absent is not None
 
 
-def _benchmark(scheme: _Scheme, name: str) -> Node:
-    facts = scheme.facts.benchmarks[name]
-    source = facts.source or scheme.facts.source
-    node = Node(name, "mean of the normalised metrics", scheme.weights.benchmarks[name], unit=name, source=source)
-    return _mean(scheme, node, [_metric(scheme, (name, metric), source) for metric in sorted(facts.metrics)])
+def _empty_tree(facts: Facts, preset: str, flags: Mapping[Key, Mismatch], *, corrected: bool) -> Node:
+    weights = facts.weights(preset)
+
+    def metric(key: Key, source: str) -> Node:
+        own = facts.benchmarks[key[0]].metrics[key[1]]
+        unit = "" if own.unit in PURE_NUMBERS else own.unit
+        scale = BetweenThresholds(own.normaliser, own.good, own.bad, finite_only=corrected)
+        words = NORMALISERS[own.normaliser].words
+        rule = f"{words} from 0 at {own.bad:g} to {f'1 at {own.good:g} {unit}'.strip()}, capped"
+        evidence = Evidence(*key, None, unit, _held_against(own, flags.get(key)))
+        return Node(key[1], rule, weights.metrics[key], leaf=Leaf(evidence, scale), source=source)
+
+    def benchmark(name: str) -> Node:
+        own = facts.benchmarks[name]
+        source = own.source or facts.source
+        parts = tuple(metric((name, one), source) for one in sorted(own.metrics))
+        words = "weighted mean of the normalised metrics"
+        return Node(name, words, weights.benchmarks[name], parts, unit=name, source=source)
+
+    def category(name: str) -> Node:
+        parts = tuple(map(benchmark, facts.in_category(name)))
+        words = "weighted mean of the benchmarks"
+        return Node(name, words, weights.categories[name], parts, pool=True, source=facts.source)
+
+    words = f"weighted mean of the categories{f', weights of the preset {preset}' if preset else ''}"
+    return Node(OVERALL, words, parts=tuple(map(category, facts.categories)), source=facts.source)
 
 
-def _mean(scheme: _Scheme, node: Node, parts: list[Node]) -> Node:
-    """The node over its parts, with what one without a value counts there."""
-    if scheme.corrected:
-        absent, words = 0.0, "a missing one counts 0"
-    elif any(part.weight > 0 and _takes_all(scheme, part) for part in parts):
-        absent, words = math.nan, "NaN leaves no score"
-    else:
-        absent, words = None, "a missing one is left out"
-    return replace(node, rule=f"weighted {node.rule}; {words}", parts=tuple(parts), absent=absent)
+def _measured(node: Node, leaf: Leaf, one: Measured) -> Node:
+    """The metric of a model in place of that of none."""
+    evidence = leaf.evidence
+    nan = _is_nan(one)
+    held_against = evidence.facts
+    if nan:
+        held_against = (*held_against[:N_THRESHOLDS], ("answered", "NaN"), *held_against[N_THRESHOLDS:])
+    value = None if nan else one.value
+    own = Evidence(*leaf.key, value, evidence.unit, held_against, one.n_items, one.n_failed, one.uncharged)
+    return Node(node.name, node.rule, node.weight, leaf=Leaf(own, leaf.normalise), source=node.source)
 
 
-def _takes_all(scheme: _Scheme, node: Node) -> bool:
-    if node.leaf is None:
-        return node.absent is not None
-    benchmark, metric = node.leaf.key
-    measured = scheme.measured.get(benchmark, {}).get(metric)
-    return measured is not None and measured.value is not None and math.isnan(measured.value)
+def _is_nan(one: Measured) -> bool:
+    return one.value is not None and math.isnan(one.value)
 
 
-def _metric(scheme: _Scheme, key: Key, source: str) -> Node:
-    benchmark, metric = key
-    facts = scheme.facts.benchmarks[benchmark].metrics[metric]
-    measured = scheme.measured.get(benchmark, {}).get(metric, Measured(None, facts.unit))
-    value = None if measured.value is None or math.isnan(measured.value) else measured.value
-    unit = "" if facts.unit in PURE_NUMBERS else facts.unit
-    evidence = Evidence(
-        benchmark,
-        metric,
-        value,
-        unit,
-        _held_against(scheme, key, facts, measured),
-        measured.n_items,
-        measured.n_failed,
-        measured.uncharged,
-    )
-    normalise = partial(normalised, name=facts.normaliser, good=facts.good, bad=facts.bad, finite_only=scheme.corrected)
-    words = NORMALISERS[facts.normaliser].words
-    rule = f"{words} from 0 at {facts.bad:g} to {f'1 at {facts.good:g} {unit}'.strip()}, capped"
-    return Node(metric, rule, scheme.weights.metrics[key], leaf=Leaf(evidence, normalise), source=source)
-
-
-def _held_against(
-    scheme: _Scheme, key: Key, facts: MetricFacts, measured: Measured
-) -> tuple[tuple[str, float | str], ...]:
+def _held_against(facts: MetricFacts, flag: Mismatch | None) -> tuple[tuple[str, float | str], ...]:
+    """The thresholds first, then levels of theory."""
     stated: list[tuple[str, float | str]] = [("good", facts.good), ("bad", facts.bad)]
-    if measured.value is not None and math.isnan(measured.value):
-        stated.append(("answered", "NaN"))
     if facts.level_of_theory:
         stated.append(("level of theory", facts.level_of_theory))
-    if scheme.flags is not None and (flag := scheme.flags.get(key)):
+    if flag is not None:
         stated.append(("level of theory of the model", flag.model_level or "not stated"))
         stated.append(("held against", flag.gap.value))
     return tuple(stated)
@@ -224,10 +255,30 @@ def _check_one(where: str, measured: Measured, facts: MetricFacts) -> None:
         raise ScoringError(f"{where}: n_failed: {measured.n_failed} of {measured.n_items} items: count them again")
 
 
-def _with_both(term: Term, best: Valued) -> Term:
+def explained_with_best(trees: Mapping[str, Node]) -> dict[str, Term]:
+    """By model, its `corrected` tree as a tree of terms.
+
+    `value` takes what is missing as 0, and models are ranked by it; `at_best` takes it as 1, and is None where nothing
+    of any weight is missing. Both stand at every level, 0 and 1 where a model has nothing at all.
+    """
+    terms = explained_forest(trees)
+    good = {model: missing for model, tree in trees.items() if (missing := _good_of_missing(tree))}
+    best = forest_numbers({model: trees[model] for model in good}, good)
+    return terms | {model: _with_both(terms[model], own) for model, own in best.items()}
+
+
+def _good_of_missing(tree: Node) -> dict[Key, Float]:
+    """The good values of the metrics that a model does not have."""
+    leaves = (node.leaf for _, node in tree.walk() if node.leaf and node.leaf.evidence.value is None)
+    return {
+        leaf.key: np.array([leaf.normalise.good]) for leaf in leaves if isinstance(leaf.normalise, BetweenThresholds)
+    }
+
+
+def _with_both(term: Term, best: Numbered) -> Term:
     """The term with what is missing as 0, and beside it as 1."""
     parts = tuple(_with_both(part, below) for part, below in zip(term.parts, best.parts, strict=True))
     lacks = term.evidence is not None and term.evidence.value is None
     lacks = lacks or any(part.at_best is not None and part.weight > 0 for part in parts)
     value = 0.0 if term.value is None else term.value
-    return replace(term, value=value, at_best=float(best.value) if lacks else None, parts=parts)
+    return replace(term, value=value, at_best=best.value if lacks else None, parts=parts)

@@ -4,7 +4,7 @@ from scoring.mlipaudit.facts import Metric, MlipAuditFacts, Slip, Variant
 from scoring.mlipaudit.measured import Measured, scores_of_items
 from scoring.mlipaudit.release import load_mlipaudit, parse_mlipaudit
 from scoring.mlipaudit.soft_threshold import Direction, Rule, item_scores
-from scoring.mlipaudit.tree import MlipAuditScore, mlipaudit_score, mlipaudit_tree
+from scoring.mlipaudit.tree import MlipAuditScore, mlipaudit_score, mlipaudit_tree, mlipaudit_trees
 
 __all__ = [
     "Direction",
@@ -19,6 +19,7 @@ __all__ = [
     "load_mlipaudit",
     "mlipaudit_score",
     "mlipaudit_tree",
+    "mlipaudit_trees",
     "parse_mlipaudit",
     "scores_of_items",
 ]

@@ -25,14 +25,14 @@ class Measured:
     """One metric of one model.
 
     Args:
-        values: by item; see `Item`.
+        values: by item; see `Item`. As an array: (n,) numbers, NaN or infinite where an item failed.
         unit: of the values.
         n_failed: items that failed and are not among the values.
         n_unsupported: items that were left out because the model does not know their elements, not among the values.
         groups: by item, where the metric has groups.
     """
 
-    values: Sequence[Item]
+    values: Sequence[Item] | Float
     unit: str
     n_failed: int = 0
     n_unsupported: int = 0
@@ -66,7 +66,10 @@ def scored(measured: Measured, metric: Metric, alpha: float, where: str, *, coun
         ScoringError: see `checked`.
     """
     values = checked(measured, metric, where)
-    failed = np.array([item is None for item in measured.values], dtype=bool)
+    if isinstance(measured.values, np.ndarray):
+        failed = np.isnan(values)
+    else:
+        failed = np.array([item is None for item in measured.values], dtype=bool)
     beside = measured.n_failed + (measured.n_unsupported if count_unsupported else 0)
     there = np.isfinite(values)
     n_items = len(values) + beside
@@ -99,6 +102,8 @@ def checked(measured: Measured, metric: Metric, where: str) -> Float:
     if not len(measured.values) + measured.n_failed + measured.n_unsupported:
         raise ScoringError(f"{where}: values: no items; give None for each that failed")
     _check_groups(measured, metric, where)
+    if isinstance(measured.values, np.ndarray) and _all_in_range(measured.values, metric):
+        return np.where(np.isfinite(measured.values), measured.values, np.nan)
     return np.array(
         [_number(item, metric, f"{where}: item {i}") for i, item in enumerate(measured.values)], dtype=float
     )
@@ -115,6 +120,12 @@ def _check_groups(measured: Measured, metric: Metric, where: str) -> None:
     if measured.n_failed or measured.n_unsupported:
         field = "n_failed" if measured.n_failed else "n_unsupported"
         raise ScoringError(f"{where}: {field}: belongs to no group; give None among the values, with its group")
+
+
+def _all_in_range(values: Float, metric: Metric) -> bool:
+    """Whether all of (n,) numbers are such that nothing must be said of any, nor cut."""
+    most = np.inf if metric.at_most is None else metric.at_most
+    return metric.over_frames is None and not (values < 0).any() and not (values > most).any()
 
 
 def _number(item: Item, metric: Metric, where: str) -> float:

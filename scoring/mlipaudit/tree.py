@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +13,22 @@ from scoring.mlipaudit.facts import Benchmark, ByGroup, Metric, MlipAuditFacts, 
 from scoring.mlipaudit.measured import Measured, Scored, scored
 from scoring.mlipaudit.soft_threshold import Direction, Float, Rule
 from scoring.term import Evidence, Term
-from scoring.tree import Leaf, Node, explained
+from scoring.tree import Leaf, Node, Scale, explained
 
 Table = Mapping[str, Mapping[str, Measured]]
 """What a model has to show, by benchmark and metric; a benchmark that was not run is absent."""
 
 NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Share(Scale):
+    """The value, between 0 and 1."""
+
+    name = "share"
+
+    def __call__(self, values: Float) -> Float:
+        return np.clip(values, 0.0, 1.0)
 
 
 class MlipAuditScore(NamedTuple):
@@ -76,8 +87,29 @@ def mlipaudit_tree(
     Source: MLIPAudit, https://instadeepai.github.io/mlipaudit/scores.
     """
     _check(measured, facts, incompatible)
-    left_out = _without_elements(measured, facts) | incompatible if compatible_only else NOTHING
-    scheme = _Scheme(measured, facts, variant, incompatible, compatible_only)
+    return _tree(_Scheme(measured, facts, variant, incompatible, compatible_only, {}))
+
+
+def mlipaudit_trees(
+    measured: Table, facts: MlipAuditFacts, incompatible: Set[str] = NOTHING
+) -> dict[tuple[Variant, bool], Node]:
+    """By variant, and by whether over compatible benchmarks only, what `mlipaudit_tree` gives; items are scored once.
+
+    Raises:
+        ScoringError: as `mlipaudit_tree`.
+    """
+    _check(measured, facts, incompatible)
+    known: dict[tuple[str, str, Metric, int], Scored] = {}
+    return {
+        (variant, only): _tree(_Scheme(measured, facts, variant, incompatible, only, known))
+        for variant in Variant
+        for only in (False, True)
+    }
+
+
+def _tree(scheme: _Scheme) -> Node:
+    _, facts, _, incompatible, compatible_only, _ = scheme
+    left_out = _without_elements(scheme.measured, facts) | incompatible if compatible_only else NOTHING
     categories = [
         scheme.category(category, [name for name in _of(facts, category) if name not in left_out])
         for category in facts.categories
@@ -123,11 +155,18 @@ def _check(measured: Table, facts: MlipAuditFacts, incompatible: Set[str]) -> No
 
 
 class _Scheme(NamedTuple):
+    """One way to score a model.
+
+    Args:
+        known: scores of items that other schemes came to, by benchmark, metric, and how many unsupported items count.
+    """
+
     measured: Table
     facts: MlipAuditFacts
     variant: Variant
     incompatible: Set[str]
     compatible_only: bool
+    known: dict[tuple[str, str, Metric, int], Scored]
 
     def category(self, title: str, names: list[str]) -> Node:
         return Node(
@@ -155,7 +194,7 @@ class _Scheme(NamedTuple):
         return Node(
             name,
             "; ".join([_in_words(metric, self.facts.alpha), *(f"as published: {slip.text}" for slip in slips)]),
-            leaf=Leaf(self.evidence(benchmark, name, metric), _as_it_is),
+            leaf=Leaf(self.evidence(benchmark, name, metric), Share()),
             source="; ".join([metric.source, *(slip.source for slip in slips)]),
         )
 
@@ -166,7 +205,11 @@ class _Scheme(NamedTuple):
         where = f"{self.facts.name}: {benchmark}: {name}"
         if found.n_unsupported and not self.facts.benchmarks[benchmark].elements_per_item:
             raise ScoringError(f"{where}: n_unsupported: the benchmark is incompatible as a whole; name it as such")
-        result = scored(found, metric, self.facts.alpha, where, count_unsupported=not self.compatible_only)
+        counted = 0 if self.compatible_only else found.n_unsupported
+        place = benchmark, name, metric, counted
+        if place not in self.known:
+            self.known[place] = scored(found, metric, self.facts.alpha, where, count_unsupported=counted > 0)
+        result = self.known[place]
         return Evidence(
             benchmark,
             name,
@@ -177,10 +220,6 @@ class _Scheme(NamedTuple):
             result.n_failed,
             result.uncharged,
         )
-
-
-def _as_it_is(values: Float) -> Float:
-    return np.clip(values, 0.0, 1.0)
 
 
 def _in_words(metric: Metric, alpha: float) -> str:

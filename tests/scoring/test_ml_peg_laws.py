@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from scoring.ml_peg import Facts, Measured, Variant, ml_peg_score
-from scoring.ml_peg.normalisers import NORMALISERS, normalised
+from scoring.ml_peg.normalisers import NORMALISERS, BetweenThresholds
 from scoring.tree import Key
 
 Values = dict[Key, float | None]
@@ -111,7 +111,7 @@ def test_every_normaliser_rises_from_bad_to_good(name: str, good: float, bad: fl
     assume(abs(good - bad) > 1e-6)
 
     def at(value: float) -> float:
-        return float(normalised(np.array(value), name=name, good=good, bad=bad, finite_only=True))
+        return float(BetweenThresholds(name, good, bad, finite_only=True)(np.array(value)))
 
     worse, better = sorted((x, y), reverse=good < bad)
     assert 0.0 == at(bad) <= at(worse) <= at(better) <= at(good) == 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp, inf, nan
 
 import numpy as np
@@ -16,6 +17,7 @@ from scoring.mlipaudit import (
     load_mlipaudit,
     mlipaudit_score,
     mlipaudit_tree,
+    mlipaudit_trees,
 )
 from scoring.term import Evidence, Term
 from scoring.tree import Draw, score
@@ -283,3 +285,15 @@ def test_resampled_items_reach_the_score() -> None:
     drawn = score(tree, Draw({("reference_geometry_stability", "rmsd"): resampled}))
     assert drawn[:2] == pytest.approx(np.array([1.0, exp(-3)]) / N)
     assert np.isnan(drawn[2])
+
+
+@pytest.mark.parametrize("benchmark", ["tautomers", "noncovalent_interactions"])
+def test_trees_made_together_are_those_made_one_by_one_also_from_arrays(benchmark: str) -> None:
+    (name, metric), *_ = FACTS.benchmarks[benchmark].metrics.items()
+    n_unsupported = 2 if FACTS.benchmarks[benchmark].elements_per_item else 0
+    listed = Measured([0.0, 0.7, None, 30.0], metric.unit, n_failed=1, n_unsupported=n_unsupported)
+    arrayed = replace(listed, values=np.array([0.0, 0.7, nan, 30.0]))
+    together = mlipaudit_trees({benchmark: {name: arrayed}}, FACTS)
+    assert len(together) == 4
+    for (variant, only), tree in together.items():
+        assert tree == mlipaudit_tree({benchmark: {name: listed}}, FACTS, variant, compatible_only=only)

@@ -20,9 +20,9 @@ from scoring import (
     load_release,
     property_tree,
 )
-from scoring.bootstrap import pools
+from scoring.bootstrap import draw_units, pools
 from scoring.intervals import uncertainty
-from scoring.tree import Draw, explained, leaves_out, score, with_left_out
+from scoring.tree import Draw, Float, Key, explained, leaves_out, score, with_left_out
 
 RULES = load_release()
 LABELS = ("energy", "force")
@@ -78,6 +78,26 @@ def test_what_was_left_out_is_worst_where_one_ranks() -> None:
     assert (float(score(whole)), float(score(slow))) == pytest.approx((1.0, 0.0))
     assert float(score(with_left_out(slow))) == pytest.approx(2.5) == explained(slow).at_worst
     assert float(score(with_left_out(whole))) == pytest.approx(1.0)
+
+
+def test_ranks_may_go_by_other_trees_than_scores() -> None:
+    quiet, slow = Run("a", Fate.COMPLETED, 1e-9), Run("b", Fate.UNMEASURED)
+    runs = {
+        "one": [quiet, slow],
+        "two": [quiet, Run("b", Fate.COMPLETED, 2e-3)],
+        "three": [Run("a", Fate.FAILED), slow],
+    }
+    trees = {model: instability_tree(of, RULES.instability) for model, of in runs.items()}
+    worst = {model: with_left_out(of) for model, of in trees.items()}
+    metrics: dict[str, dict[Key, Float]] = {model: {} for model in trees}
+    units = draw_units(pools(trees.values()), 200, np.random.default_rng(1))
+    by_score = uncertainty(trees, metrics, units, lower_is_better=True)
+    by_worst = uncertainty(worst, metrics, units, lower_is_better=True)
+    assert [by_score[model].rank for model in trees] != [by_worst[model].rank for model in trees]
+    for model, own in uncertainty(trees, metrics, units, lower_is_better=True, ranked_by=worst).items():
+        there, ranked = by_score[model], by_worst[model]
+        assert (own.value, own.score, own.nodes) == (there.value, there.score, there.nodes)
+        assert (own.rank, own.rank_interval, own.group) == (ranked.rank, ranked.rank_interval, ranked.group)
 
 
 def test_all_left_out_has_no_score_and_no_rank() -> None:
