@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 from ase.data import atomic_numbers, covalent_radii, vdw_alvarez
+from numpy.typing import NDArray
 
 from tasks.frames import Float, Frames
 
@@ -48,6 +49,21 @@ class CurveMeasures(NamedTuple):
     tortuosity: float
     energy_jump: float
     conservation: float
+
+
+class DiatomicCurve(NamedTuple):
+    """The energy of a pair over its distance.
+
+    Args:
+        symbol: of the element.
+        distances: (n,) [Å], increasing.
+        energies: (n,) [eV] less that at the largest distance; NaN where the model failed, or everywhere if it did so
+            there.
+    """
+
+    symbol: str
+    distances: Float
+    energies: Float
 
 
 def distances(symbol: str, n: int) -> Float:
@@ -86,6 +102,15 @@ def radial_force(forces: Float) -> Float:
     """
     radial = (forces[..., 1, 0] - forces[..., 0, 0]) / 2.0
     return np.asarray(np.where(np.isfinite(forces).all(axis=(-1, -2)), radial, np.nan))
+
+
+def relative_energies(energy: Float, failed: NDArray[np.bool_]) -> Float:
+    """(k, n) energies [eV] of k pairs less those at their largest, the last, distance; NaN where `failed`, where they
+    are not finite, and for a whole pair of which the last is so."""
+    known = np.where(failed, np.nan, energy)
+    with np.errstate(over="ignore", invalid="ignore"):  # absurd energies become inf or NaN
+        relative = known - known[:, -1:]
+    return np.where(np.isfinite(relative), relative, np.nan)
 
 
 def measures(r: Float, energy: Float, force: Float) -> CurveMeasures:

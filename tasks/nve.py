@@ -16,6 +16,8 @@ worst (`scoring.instability`). In `slope_geomean.charged` no slope counts for mo
 counts W: also those over their time, since `charged` is what is true at worst, and being slow must not look stable.
 Which they were is in `n_unstable` and `n_not_measured`.
 
+The items also hold how far the total energy is from where it started, at each tenth of the run: `drift_curves`.
+
 With each energy a run keeps its state in the watch's checkpoint, if half a minute has passed. One that is broken off
 goes on from there, bit by bit as if it had not been, and the time used before counts.
 """
@@ -32,7 +34,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from tasks.calculator import BatchCalculator
 from tasks.dataset import Dataset, Structures
-from tasks.frames import Float
+from tasks.frames import Float, Int
 from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.lockstep import Bounds, LockStep
 from tasks.measurement import Items, Measurement, Metric
@@ -44,6 +46,8 @@ from tasks.velocities import thermal_momenta
 # Drifts below this are rounding: it stands in for them in the geometric mean.
 SMALLEST_SLOPE = 1e-12
 FAILURE_COST = 4.9  # eV/atom/ps, see above
+# Of the items: the total energy's deviation from the start [eV/atom], there and at each tenth of the run.
+DRIFT_COLUMNS = tuple(f"drift_{tenth:02d}" for tenth in range(11))
 
 
 class NveParameters(Parameters):
@@ -91,6 +95,11 @@ class NveParameters(Parameters):
         """(n_samples,) when [ps]."""
         return np.arange(self.n_samples, dtype=np.float64) * (self.stride * self.timestep_fs / 1000.0)
 
+    @property
+    def tenths(self) -> Int:
+        """(11,) index of the energy kept at the start, and at each tenth of the run or last before it."""
+        return np.asarray(np.arange(len(DRIFT_COLUMNS), dtype=np.int64) * self.steps // (10 * self.stride))
+
 
 class Slopes(NamedTuple):
     """(n,) each: slopes of straight lines and their standard errors, in y per x."""
@@ -111,6 +120,28 @@ def fit_slopes(x: Float, y: Float) -> Slopes:
     residual = relative - relative.mean(axis=1, keepdims=True) - slope[:, None] * centred
     variance = np.einsum("ij,ij->i", residual, residual) / (len(x) - 2)
     return Slopes(slope, np.sqrt(variance / spread))
+
+
+class DriftCurves(NamedTuple):
+    """How far the total energy of k trajectories is from where it started.
+
+    Args:
+        times_ps: (11,) when these energies were kept [ps]: at the start, and at each tenth of the run or last before.
+        deviation: (k, 11) [eV/atom], 0 at the start; NaN where a trajectory had ended before that tenth.
+        ids: (k,) of the structures.
+    """
+
+    times_ps: Float
+    deviation: Float
+    ids: tuple[str, ...]
+
+
+def drift_curves(items: Items, parameters: NveParameters) -> DriftCurves | None:
+    """The curves that `Nve.measure` left in the items; None where a version measured them that left none."""
+    if any(name not in items.columns for name in DRIFT_COLUMNS):
+        return None
+    deviation = np.stack([items.columns[name] for name in DRIFT_COLUMNS], axis=1)
+    return DriftCurves(parameters.times_ps[parameters.tenths], deviation, tuple(items.id))
 
 
 class _Energies:
@@ -140,7 +171,7 @@ class Nve:
 
     name: str = "nve"
     observe_version: int = 2
-    measure_version: int = 2
+    measure_version: int = 3
     parameters: type[Parameters] = NveParameters
 
     def observe(
@@ -189,7 +220,11 @@ class Nve:
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: NveParameters, label_set: str | None
     ) -> Measurement:
-        """The geometric mean of |slope| over the trajectories that were completed, and what became of the others."""
+        """The geometric mean of |slope| over the trajectories that were completed, and what became of the others.
+
+        Columns: slope, slope_stderr [eV/atom/ps], completed_steps, n_atoms, and `DRIFT_COLUMNS`, which those that were
+        not completed have as far as they came.
+        """
         n, n_atoms = len(dataset.frames), dataset.frames.n_atoms.astype(np.float64)
         total = observation.array("total_energy", (n, parameters.n_samples))
         completed = observation.array("completed_steps", (n,), np.int64).astype(np.float64)
@@ -202,8 +237,18 @@ class Nve:
         slope = np.where(done, np.abs(slopes.slope), np.nan)
         stderr = np.where(done, slopes.stderr, np.nan)
         columns = {"slope": slope, "slope_stderr": stderr, "completed_steps": completed, "n_atoms": n_atoms}
+        deviation = _deviations(total, completed, n_atoms, parameters)
+        columns |= dict(zip(DRIFT_COLUMNS, deviation.T, strict=True))
         items = Items(dataset.table.id, dataset.table.group, dataset.clusters, cause, columns)
         return Measurement(drift_metrics(slope, cause), items)
+
+
+def _deviations(total: Float, completed: Float, n_atoms: Float, parameters: NveParameters) -> Float:
+    """(n, 11) what `DRIFT_COLUMNS` hold, from total energies (n, n_samples) [eV] and the steps (n,) that were done."""
+    deviation = (total[:, parameters.tenths] - total[:, :1]) / n_atoms[:, None]
+    # The energy kept last before a tenth may be there of a run that ended between the two.
+    reached = 10 * completed[:, None] >= np.arange(len(DRIFT_COLUMNS)) * parameters.steps
+    return np.where(reached, deviation, np.nan)
 
 
 def drift_metrics(slope: Float, cause: NDArray[np.int8]) -> dict[str, Metric]:

@@ -36,12 +36,14 @@ from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt
 from tasks.calculator import BatchCalculator, compute_in_batches
 from tasks.contributions import Charged, Contribution
 from tasks.dataset import Dataset, Structures
-from tasks.diatomics import LONGEST, diatomic_frames, distances
+from tasks.diatomics import LONGEST, DiatomicCurve, diatomic_frames, distances
 from tasks.frames import Float, Frames
 from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.measurement import Items, Measurement
 from tasks.physicality_measures import (
+    DIATOMICS,
     as_items,
+    curve_columns,
     diatomic_rows,
     gradient_rows,
     mean_contributions,
@@ -119,7 +121,7 @@ class Physicality:
 
     name: str = "physicality"
     observe_version: int = 1
-    measure_version: int = 1
+    measure_version: int = 2
     parameters: type[Parameters] = PhysicalityParameters
 
     def observe(
@@ -153,7 +155,8 @@ class Physicality:
         """One item a structure and probe, and one an element; those of a probe are a group.
 
         Columns: energy_error [eV/atom], force_error [eV/Å], stress_error [eV/Å³], scale (of the forces or the stress
-        themselves), step (of the differences that agree best), and the measures of `tasks.diatomics`.
+        themselves), step (of the differences that agree best), the measures of `tasks.diatomics`, and the pairs'
+        energies over distance in `curve_columns`, which those that failed have where they did not.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # absurd answers become inf or NaN, and those lose
             rows = [
@@ -168,6 +171,24 @@ class Physicality:
     def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
         """Of all metrics but `…_largest`."""
         return mean_contributions(items, metrics)
+
+
+def diatomic_curves(items: Items, parameters: PhysicalityParameters) -> list[DiatomicCurve]:
+    """The curves that `Physicality.measure` left in the items, in the order of `parameters.diatomics`.
+
+    Empty where a version measured them that left none, or where they are not of these parameters.
+    """
+    names = curve_columns(parameters.n_distances)
+    if {name for name in items.columns if name.startswith("curve_")} != set(names):
+        return []
+    energies = np.stack([items.columns[name] for name in names], axis=1)
+    pairs = enumerate(zip(items.group, items.cluster, strict=True))
+    row = {symbol: index for index, (group, symbol) in pairs if group == DIATOMICS}
+    return [
+        DiatomicCurve(symbol, distances(symbol, parameters.n_distances), energies[row[symbol]])
+        for symbol in parameters.diatomics
+        if symbol in row
+    ]
 
 
 def _plan(frames: Frames, parameters: PhysicalityParameters) -> _Plan:

@@ -50,6 +50,11 @@ METRICS: dict[str, _Of] = {
 }
 
 
+def curve_columns(n: int) -> tuple[str, ...]:
+    """Names of the items' columns that hold a pair's energies at its n distances: `diatomics.DiatomicCurve`."""
+    return tuple(f"curve_{i:02d}" for i in range(n))
+
+
 class Row(NamedTuple):
     """One item.
 
@@ -199,7 +204,7 @@ def strain_rows(observation: Observation, dataset: Dataset, steps: Sequence[floa
 
 
 def diatomic_rows(observation: Observation, symbols: Sequence[str], n: int) -> list[Row]:
-    """What each element's curve is like: the measures of `tasks.diatomics`."""
+    """What each element's curve is like: the measures of `tasks.diatomics`, and the curve itself."""
     if not symbols:
         return []
     k = len(symbols)
@@ -208,12 +213,15 @@ def diatomic_rows(observation: Observation, symbols: Sequence[str], n: int) -> l
     force, known = np.full((k, n), np.nan), "diatomic_forces" in observation.arrays
     if known:
         force = diatomics.radial_force(observation.array("diatomic_forces", (2 * k * n, 3)).reshape(k, n, 2, 3))
-    failure = _causes(observation, "diatomic", (k * n,)).reshape(k, n).max(axis=1)
+    causes = _causes(observation, "diatomic", (k * n,)).reshape(k, n)
+    failure, relative = causes.max(axis=1), diatomics.relative_energies(energy, causes != 0)
     rows = []
     for i, symbol in enumerate(symbols):
         values = diatomics.measures(distance[i], energy[i], force[i])._asdict()
         if failure[i]:
             values = dict.fromkeys(values, np.nan)
+        # The curve has a gap where the pair failed: a reader sees where.
+        values |= zip(curve_columns(n), relative[i].tolist(), strict=True)
         rows.append(Row(f"{symbol}2", DIATOMICS, symbol, int(failure[i]), values, known))
     return rows
 

@@ -23,6 +23,9 @@ RATTLE = 0.05  # Å, standard deviation of each coordinate
 STRAIN = 0.03  # largest component
 
 
+PUBLIC_SINCE = "2026"  # when these procedural structures came, with this file
+
+
 class Recipe(NamedTuple):
     """A structure before it is rattled.
 
@@ -36,7 +39,10 @@ class Recipe(NamedTuple):
 
 
 def build_physicality(seed: int = 0, version: str = "1") -> Dataset:
-    """The structures that `seed` gives, as physicality@`version`: another seed belongs under another version."""
+    """The structures that `seed` gives, as physicality@`version`: another seed belongs under another version.
+
+    Anybody can make those of the default seed: they are public.
+    """
     rng = np.random.default_rng(seed)
     structures = [_disturbed(recipe.make(rng), rng) for recipe in RECIPES]
     card = Card(
@@ -46,6 +52,7 @@ def build_physicality(seed: int = 0, version: str = "1") -> Dataset:
         domain="Inorganic Materials",
         periodic=False,
         licence="LGPL-2.1-or-later (ASE)",
+        public_since="" if seed else PUBLIC_SINCE,
     )
     names = tuple(recipe.id for recipe in RECIPES)
     table = Table(id=names, group=tuple(recipe.group for recipe in RECIPES), cluster=names)
