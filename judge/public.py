@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import date
 from pathlib import Path, PurePosixPath
 
@@ -60,14 +61,16 @@ def is_public(card: Card | None, today: date) -> bool:
 
 def public_sets(data: Path, names: Iterable[str], today: date) -> frozenset[str]:
     """Of the data sets of these names, those that are public by their cards in the data root."""
-    return frozenset(name for name in set(names) if is_public(_card(data / name), today))
+    return frozenset(name for name, card in read_cards(data, names).items() if is_public(card, today))
 
 
-def _card(folder: Path) -> Card | None:
-    try:
-        return read_card(folder)
-    except DatasetError:
-        return None
+def read_cards(data: Path, names: Iterable[str]) -> dict[str, Card]:
+    """Of the data sets of these names, the cards in the data root that can be read."""
+    found = {}
+    for name in sorted(set(names)):
+        with suppress(DatasetError):
+            found[name] = read_card(data / name)
+    return found
 
 
 def rounded(value: float, digits: int = 2) -> float:
@@ -110,20 +113,36 @@ def public_sentence(verdict: Verdict, sentence: str, *, hidden: bool) -> str:
     return _EXIT_STATUS.sub("by itself", sentence).replace(": see its log", ", and its log is withheld")
 
 
-def public_parts(parts: Iterable[PartRecord], *, hidden: bool) -> tuple[PartRecord, ...]:
+def public_parts(
+    parts: Iterable[PartRecord], metrics: Mapping[str, MetricRecord], *, hidden: bool
+) -> tuple[PartRecord, ...]:
     """The parts that may be shown. Their names, of groups and elements, are the maintainer's words.
 
-    Of hidden sets, where those left out of a breakdown have so few items together that the whole and the others would
-    tell of them, none of that breakdown is shown.
+    Of hidden sets to two digits, and neither one of few items, nor one that all but few items belong to: the whole
+    tells of the others. Where those left out of a breakdown have so few items together that the whole and the others
+    would tell of them, none of that breakdown is shown.
+
+    Args:
+        metrics: over the whole.
     """
     found = tuple(parts)
     if not hidden:
-        return found
+        return tuple(part.model_copy(update={"value": cut(part.value)}) for part in found)
     left_out: Counter[tuple[str, str]] = Counter()
     for part in filter(_is_small, found):
         left_out[part.by, part.metric] += part.n_items
     telling = {breakdown for breakdown, n in left_out.items() if 0 < n < LEAST_ITEMS}
-    return tuple(part for part in found if not _is_small(part) and (part.by, part.metric) not in telling)
+    return tuple(
+        part.model_copy(update={"value": cut(part.value, TIME_DIGITS)})
+        for part in found
+        if not (_is_small(part) or _leaves_few(part, metrics) or (part.by, part.metric) in telling)
+    )
+
+
+def _leaves_few(part: PartRecord, metrics: Mapping[str, MetricRecord]) -> bool:
+    """Whether of the whole so few items are no part of it that both together would tell of these."""
+    whole = metrics.get(part.metric)
+    return whole is not None and 0 < whole.n_items - part.n_items < LEAST_ITEMS
 
 
 def _is_small(part: PartRecord) -> bool:
@@ -139,12 +158,11 @@ def public_result(result: Result, *, hidden: bool) -> Result:
     """The result as anybody may read it: not what was signed, so without the signature."""
     kept = {"seeds": {}, "frames_sha256": "", "labels_sha256": ""} if hidden else {}
     provenance = result.provenance.model_copy(update={"origin": public_origin(result.provenance.origin), **kept})
-    if result.kind in TIMING_KINDS:
-        result = _with_public_times(result)
+    result = _with_public_times(result) if result.kind in TIMING_KINDS else _with_cut_metrics(result)
     return result.model_copy(
         update={
             "sentence": public_sentence(result.verdict, result.sentence, hidden=hidden),
-            "parts": public_parts(result.parts, hidden=hidden),
+            "parts": public_parts(result.parts, result.metrics, hidden=hidden),
             "peaks": public_peaks(result.peaks),
             "provenance": provenance,
             "signature": None,
@@ -155,7 +173,7 @@ def public_result(result: Result, *, hidden: bool) -> Result:
 def _with_public_times(result: Result) -> Result:
     """The result of a kind that takes times, with these and what is made of them cut."""
     metrics = {
-        name: metric if _is_count(name, metric.unit) else _with_cut_values(metric)
+        name: metric if _is_count(name, metric.unit) else _with_cut_values(metric, TIME_DIGITS)
         for name, metric in result.metrics.items()
     }
     parts = tuple(
@@ -170,9 +188,16 @@ def _is_count(metric: str, unit: str) -> bool:
     return unit == "atoms" or metric.startswith("n_")
 
 
-def _with_cut_values(metric: MetricRecord) -> MetricRecord:
-    values = {name: cut(getattr(metric, name), TIME_DIGITS) for name in ("value", "charged")}
-    return metric.model_copy(update=values)
+def _with_cut_metrics(result: Result) -> Result:
+    return result.model_copy(
+        update={"metrics": {name: _with_cut_values(metric, SCORE_DIGITS) for name, metric in result.metrics.items()}}
+    )
+
+
+def _with_cut_values(metric: MetricRecord, digits: int) -> MetricRecord:
+    values = {name: cut(getattr(metric, name), digits) for name in ("value", "charged")}
+    stated = {name: cut(getattr(metric, name)) for name in ("baseline", "failure_cost")}
+    return metric.model_copy(update=values | stated)
 
 
 def public_submission(submission: Submission) -> Submission:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from judge.answers import DYNAMICS
-from judge.board import Firmness, Leaderboard, OtherScores, Row, Scores, TaskLine
+from judge.board import Firmness, Leaderboard, MetricLine, OtherScores, Row, Scores, ScoreTrees, TaskLine
 from judge.public import EFFICIENCY, SCORE_DIGITS, TIME_DIGITS, cut, public_result, public_submission, rounded
-from scoring import Term
+from judge.records import Result
+from scoring import Evidence, Node, Term
 from scoring.intervals import Interval, Uncertainty
 from scoring.robustness import LeftOut
+from scoring.tree import AsItIs, Float, Leaf, Scale, score
 from tasks.suite import Task
+
+ALL_RUNS = "mean over the runs of a hidden data set, which are not shown one by one"
 
 
 def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
@@ -51,7 +56,62 @@ def _public_row(row: Row, public: Collection[str], runs: Mapping[str, str]) -> R
             {name: _public_term(term) for name, term in row.others.as_published.items()},
         ),
         tasks=tuple(_public_line(line, public) for line in row.tasks),
+        trees=ScoreTrees(
+            {name: public_tree(name, tree, runs) for name, tree in row.trees.corrected.items()},
+            {name: public_tree(name, tree, runs) for name, tree in row.trees.as_published.items()},
+        ),
     )
+
+
+def public_tree(name: str, tree: Node, runs: Mapping[str, str]) -> Node:
+    """What a score is reckoned from, as anybody may read it: a score made of it differs in what is cut.
+
+    Args:
+        name: of the score: times are cut further.
+        runs: see `hidden_runs`; of a task of them one leaf is left, with their mean.
+    """
+    digits = TIME_DIGITS if name == EFFICIENCY else SCORE_DIGITS
+    return _cut_leaves(_with_runs_as_one(tree, runs), digits)
+
+
+def _cut_leaves(node: Node, digits: int) -> Node:
+    if node.leaf is None:
+        return replace(node, parts=tuple(_cut_leaves(part, digits) for part in node.parts))
+    own = node.leaf.evidence
+    evidence = own._replace(value=cut(own.value, digits), uncharged=cut(own.uncharged, digits))
+    return replace(node, leaf=replace(node.leaf, evidence=evidence, normalise=_cut_scale(node.leaf.normalise)))
+
+
+def _cut_scale(scale: Callable[[Float], Float]) -> Callable[[Float], Float]:
+    """The scale with its numbers cut: a baseline is the trivial model's error, which tells of the labels."""
+    if not isinstance(scale, Scale):
+        return scale
+    numbers = {name: cut(value) for name, value in scale.numbers().items() if type(value) is float}
+    return replace(scale, **numbers)
+
+
+def _with_runs_as_one(node: Node, runs: Mapping[str, str]) -> Node:
+    """The node with one leaf for all `runs` of a task, where its first one was."""
+    of: dict[str, list[Node]] = {}
+    for part in node.parts:
+        of.setdefault(runs.get(part.name, ""), []).append(part)
+    parts = []
+    for part in node.parts:
+        task = runs.get(part.name)
+        if task is None:
+            parts.append(_with_runs_as_one(part, runs))
+        elif part is of[task][0]:
+            parts.append(_one_leaf(task, of[task], node))
+    return replace(node, parts=tuple(parts))
+
+
+def _one_leaf(task: str, runs: Sequence[Node], above: Node) -> Node:
+    """Their mean, with the weight of those that were not left out; left out itself where all were."""
+    there = [run for run in runs if not (run.leaf and run.leaf.left_out)]
+    value = float(score(replace(above, parts=tuple(there)))) if there else math.nan
+    evidence = Evidence(task, "instability", None if math.isnan(value) else value)
+    leaf = Leaf(evidence, AsItIs(), left_out=not there)
+    return Node(task, ALL_RUNS, sum(run.weight for run in there or runs), leaf=leaf, unit=task)
 
 
 def _public_line(line: TaskLine, public: Collection[str]) -> TaskLine:
@@ -59,7 +119,12 @@ def _public_line(line: TaskLine, public: Collection[str]) -> TaskLine:
         return line
     # What was judged may be another data set than the suite names now.
     hidden = line.task.dataset not in public or line.result.provenance.dataset not in public
-    return replace(line, result=public_result(line.result, hidden=hidden))
+    result = public_result(line.result, hidden=hidden)
+    return replace(line, result=result, metrics=tuple(_public_metric(each, result) for each in line.metrics))
+
+
+def _public_metric(line: MetricLine, result: Result) -> MetricLine:
+    return MetricLine(line.name, result.metrics[line.name], cut(line.normalised))
 
 
 def _public_scores(scores: Scores, runs: Mapping[str, str]) -> Scores:
@@ -113,7 +178,7 @@ def _all_runs(task: str, runs: list[Term]) -> Term:
     return Term(
         task,
         mean if measured else None,
-        "mean over the runs of a hidden data set, which are not shown one by one",
+        ALL_RUNS,
         sum(run.covered for run in runs),
         sum(run.total for run in runs),
         weight,
@@ -137,14 +202,14 @@ def _public_firmness(firmness: Firmness, runs: Mapping[str, str]) -> Firmness:
 
 
 def _public_intervals(of: Uncertainty, runs: Mapping[str, str], of_times: bool) -> Uncertainty:
+    digits = TIME_DIGITS if of_times else SCORE_DIGITS
+
     def shown(interval: Interval) -> Interval:
-        if not of_times:
-            return interval
-        return interval._replace(low=rounded(interval.low, TIME_DIGITS), high=rounded(interval.high, TIME_DIGITS))
+        return interval._replace(low=rounded(interval.low, digits), high=rounded(interval.high, digits))
 
     return replace(
         of,
-        value=rounded(of.value, TIME_DIGITS) if of_times else of.value,
+        value=rounded(of.value, digits),
         score=shown(of.score),
         nodes={path: shown(each) for path, each in of.nodes.items() if runs.keys().isdisjoint(path)},
         metrics={key: shown(each) for key, each in of.metrics.items() if key[0] not in runs},

@@ -18,16 +18,19 @@ from judge.attempts import claim
 from judge.manifest import Manifest
 from judge.observe import Bench, Place, observe_unit
 from judge.order_secret import KEY
-from judge.pages import render
 from judge.plan import Unit
 from judge.provenance import origin
 from judge.public import public_sets
 from judge.records import End, Result
+from judge.site_sources import with_stored
 from judge.stored_board import read_board
+from judge.web.assets import plotly
+from judge.web.pages import render
+from judge.web.sources import Sources
 from sandbox.docker_driver import DockerDriver
 from sandbox.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
-from submissions.preflight_log import read_log, store_log
+from submissions.preflight_log import store_log
 from tasks.kinds import KINDS
 from tasks.suite import load_suite
 from tests.judge.leaks import (
@@ -117,7 +120,8 @@ def rendered(world: World) -> dict[str, bytes]:
     board = read_board(world.store, suite, problems.append)
     public = public_sets(world.settings.data, [task.dataset for task in suite.tasks], date(2030, 1, 1))
     assert not public
-    return render(board, public, {of: read_log(world.store, of) for of in ids(world)})
+    files = render(board, with_stored(Sources(public=public), world.store, board))
+    return {path: content for path, content in files.items() if content != plotly()}  # which others have made
 
 
 @pytest.mark.slow

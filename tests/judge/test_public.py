@@ -14,7 +14,6 @@ from pydantic import ValidationError
 
 from judge.board import Leaderboard
 from judge.items_file import items_path, pack_items
-from judge.pages import render
 from judge.public import (
     LEAST_ITEMS,
     is_public,
@@ -31,6 +30,8 @@ from judge.public_board import hidden_runs, public_board
 from judge.publish import published_scores
 from judge.records import MetricRecord, Origin, PartRecord, Peaks, Result, Signature
 from judge.stored_board import read_board
+from judge.web.pages import render
+from judge.web.sources import Sources
 from sandbox.evidence import exit_words
 from sandbox.limits import MIB
 from sandbox.verdict import Verdict
@@ -171,14 +172,28 @@ def parts_of(*sizes: int, metric: str = "mae") -> list[PartRecord]:
         ((9, 7, 3, 2), (9, 7)),
         ((9, 7), (9, 7)),
         ((9, 7, 0), (9, 7)),  # of nothing nothing can be told
+        ((46, 45, 50), (45, 50)),  # the whole of 50 without 46 are four; elements overlap
     ],
 )
 def test_a_small_part_is_not_told_from_the_others_either(sizes: tuple[int, ...], shown: tuple[int, ...]) -> None:
     parts = [*parts_of(*sizes), *parts_of(9, 7, metric="rmse")]
-    found = public_parts(parts, hidden=True)
+    whole = {name: MetricRecord(value=0.1, unit="eV", n_items=50) for name in ("mae", "rmse")}
+    found = public_parts(parts, whole, hidden=True)
     assert tuple(part.n_items for part in found if part.metric == "mae") == shown
     assert tuple(part.n_items for part in found if part.metric == "rmse") == (9, 7)
-    assert public_parts(parts, hidden=False) == tuple(parts)
+    assert public_parts(parts, whole, hidden=False) == tuple(parts)
+
+
+def test_no_number_has_more_digits_than_it_may() -> None:
+    third = 1 / 3
+    metric = MetricRecord(value=third, charged=third, baseline=third, failure_cost=third, unit="eV", n_items=50)
+    part = PartRecord(by="group", name="one", metric="mae", value=third, unit="eV", n_items=9)
+    whole = a_result().model_copy(update={"kind": "energy_differences", "metrics": {"mae": metric}, "parts": (part,)})
+    for hidden, digits in ((True, 0.33), (False, 0.333333)):
+        shown = public_result(whole, hidden=hidden)
+        of = shown.metrics["mae"]
+        assert (of.value, of.charged, of.baseline, of.failure_cost) == (0.333333,) * 4
+        assert [part.value for part in shown.parts] == [digits]
 
 
 def test_what_a_guess_of_hidden_structures_could_be_held_against_is_left_out() -> None:
@@ -296,10 +311,11 @@ def test_scores_have_no_more_digits_than_sorting_needs(board: Leaderboard) -> No
 
 
 def test_pages_are_made_of_the_public_view(board: Leaderboard) -> None:
-    hidden, known = b"".join(render(board).values()), b"".join(render(board, [DRIFT.dataset]).values())
+    hidden, known = b"".join(render(board).values()), b"".join(render(board, Sources(public=[DRIFT.dataset])).values())
     assert b"secret-run" not in hidden
     assert "not shown one by one" in hidden.decode()
     assert b"secret-run" in known
-    for hashed in (board.rows[0].tasks[0].result.provenance.frames_sha256, "<dt>Structures</dt>", "<dt>Labels</dt>"):
+    digest = board.rows[0].tasks[0].result.provenance.frames_sha256[:16]
+    for hashed in (digest, "<dt>Structures</dt>", "<dt>Labels</dt>"):
         assert hashed.encode() not in hidden
         assert hashed.encode() in known
