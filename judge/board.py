@@ -67,13 +67,15 @@ class OtherScores:
     """The scores of one submission by other schemes, by name, in both variants; higher is better.
 
     Args:
-        trees: of those among `corrected` that have intervals.
+        trees: of `corrected`, by the same names.
+        published_trees: of `as_published`.
         stats: by cluster, metrics of these trees that results do not have themselves.
     """
 
     corrected: Mapping[str, Term]
     as_published: Mapping[str, Term]
     trees: Mapping[str, Node] = field(default_factory=dict, compare=False)
+    published_trees: Mapping[str, Node] = field(default_factory=dict, compare=False)
     stats: tuple[ClusterSums, ...] = field(default=(), compare=False)
 
     def joined(self, more: OtherScores) -> OtherScores:
@@ -82,8 +84,17 @@ class OtherScores:
             {**self.corrected, **more.corrected},
             {**self.as_published, **more.as_published},
             {**self.trees, **more.trees},
+            {**self.published_trees, **more.published_trees},
             (*self.stats, *more.stats),
         )
+
+
+@dataclass(frozen=True)
+class ScoreTrees:
+    """What the scores of one submission are reckoned from, by the name of the score, in both variants."""
+
+    corrected: Mapping[str, Node] = field(default_factory=dict)
+    as_published: Mapping[str, Node] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,10 +102,12 @@ class Row:
     """One submission.
 
     Args:
-        rank: from 1; None where it is not ranked: a task of the suite did not come to OK.
+        rank: from 1; None where it is not ranked: a task of the suite did not come to OK, or it is a reference.
         as_published: the same results as LAMBench itself would add them up.
         others: the same results by ML-PEG's and MLIPAudit's schemes.
         isolated: False if any of it ran without a container.
+        trees: of all these scores.
+        reference: what it is there for, in a sentence, where it takes no part; empty for all others.
     """
 
     rank: int | None
@@ -104,6 +117,8 @@ class Row:
     others: OtherScores
     tasks: tuple[TaskLine, ...]
     isolated: bool
+    trees: ScoreTrees = field(default=ScoreTrees(), compare=False)
+    reference: str = ""
 
     @property
     def n_ok(self) -> int:
@@ -158,7 +173,7 @@ class TakenOut:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """All submissions, best first, those that are not ranked last.
+    """All submissions, best first, then those that are not ranked, and then those that are there for comparison.
 
     Args:
         release: that the ranking is by.
@@ -168,6 +183,7 @@ class Leaderboard:
         hardware: machines that timings were taken on.
         problems: what could not be read or added up, a line each, for the maintainer.
         taken_out: the last first.
+        rowless: those of the problems for which a submission has no row at all.
     """
 
     suite: Suite
@@ -179,6 +195,7 @@ class Leaderboard:
     hardware: tuple[str, ...]
     problems: tuple[str, ...] = ()
     taken_out: tuple[TakenOut, ...] = ()
+    rowless: tuple[str, ...] = ()
 
     @property
     def ranked(self) -> tuple[Row, ...]:
@@ -186,7 +203,12 @@ class Leaderboard:
 
     @property
     def unranked(self) -> tuple[Row, ...]:
-        return tuple(row for row in self.rows if row.rank is None)
+        return tuple(row for row in self.rows if row.rank is None and not row.reference)
+
+    @property
+    def references(self) -> tuple[Row, ...]:
+        """Those that are there for comparison."""
+        return tuple(row for row in self.rows if row.reference)
 
     @property
     def not_isolated(self) -> tuple[Row, ...]:

@@ -33,6 +33,7 @@ class JudgeSettings(Settings):
         data: the data root, with a folder per dataset.
         site_dir: where `judge site build` writes.
         suite: what is judged when nothing is said: a packaged suite's name, or a path.
+        references: names or ids of submissions that are shown for comparison: they are judged, and have no rank.
         allow_process: also judge submissions of the process driver (no isolation) without being told each time.
         beat_s: seconds between two signs of life of an attempt.
         dead_after_s: an attempt of another host whose sign of life has not changed for so long is taken over.
@@ -63,6 +64,7 @@ class JudgeSettings(Settings):
     data: Path = Path("var/data")
     site_dir: Path = Path("var/site")
     suite: str = "quickstart"
+    references: tuple[str, ...] = ()
     allow_process: bool = False
     beat_s: float = Field(5.0, gt=0)
     dead_after_s: float = Field(60.0, gt=0)

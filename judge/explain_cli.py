@@ -67,9 +67,8 @@ def board_for_command(settings: JudgeSettings, suite: str | None) -> Leaderboard
     def complain(problem: str) -> None:
         print(f"left out: {problem}", file=sys.stderr)
 
-    return read_board(
-        open_store(settings.store, settings.endpoint_url), chosen, complain, current_results(settings, chosen)
-    )
+    store, current = open_store(settings.store, settings.endpoint_url), current_results(settings, chosen)
+    return read_board(store, chosen, complain, current, references=settings.references)
 
 
 def scores_of(row: Row, as_published: bool) -> dict[str, Term]:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from judge.answers import TIMING, Judged, Results, is_usable
-from judge.board import Leaderboard, MetricLine, OtherScores, Row, Scores, TakenOut, TaskLine
+from judge.board import Leaderboard, MetricLine, OtherScores, Row, Scores, ScoreTrees, TakenOut, TaskLine
 from judge.other_schemes import other_scores
 from judge.records import MetricRecord, Result
-from judge.schemes import corrected_trees, published_release, published_trees
+from judge.schemes import Trees, corrected_trees, explained_scores, published_release, published_trees
 from judge.standing import Standing
 from judge.uncertainty import firmness
 from sandbox.verdict import Verdict
-from scoring import Entry, Release, load_release, ranking
+from scoring import Entry, Release, ScoringError, load_release, ranking
 from submissions.records import Submission
 from tasks.measurement import Items
 from tasks.suite import Suite, Task
+
+COMPARED = "Judged like any other model and there for comparison: it takes no part in the ranking."
 
 
 def build_leaderboard(
@@ -28,6 +31,7 @@ def build_leaderboard(
     release: Release | None = None,
     problems: Sequence[str] = (),
     standings: Mapping[str, Standing] | None = None,
+    references: Collection[str] = (),
 ) -> Leaderboard:
     """The leaderboard of a suite.
 
@@ -38,10 +42,11 @@ def build_leaderboard(
         release: of the scoring; `corrected` where None.
         problems: already known, to be shown with those found here.
         standings: by submission; one that was taken out has no row. None: nobody was.
+        references: names or ids of submissions that are there for comparison: they have a row, and move no other.
 
     Raises:
-        ScoringError: a metric that cannot be added up, naming submission, release, task and field; a suite that names
-            a release or a benchmark that is not known.
+        ScoringError: a suite that names a release or a benchmark that is not known. A metric that cannot be added up
+            leaves the row of its submission out: see `Leaderboard.rowless`.
     """
     rules = release or load_release()
     out = _taken_out(submissions, standings or {})
@@ -49,26 +54,69 @@ def build_leaderboard(
     judged = {(r.submission, r.task): r for r in results if r.submission in {s.id for s in submissions}}
     read = Judged(suite, judged, load_items, list(problems))
     published = published_release(suite)
-    as_published = published_trees(read, [s.id for s in submissions], published, rules)
-    trees = {s.id: corrected_trees(read, s.id, rules) for s in submissions}
+    apart = {s.id for s in submissions if {s.id, s.card.name} & set(references)}
+    trees, as_published, rowless = _reckoned(read, [s.id for s in submissions], (rules, published), apart)
+    submissions = [s for s in submissions if s.id in trees]
     others = other_scores(read, submissions, rules)
-    rows = {
-        s.id: _row(s, suite, judged, (trees[s.id].scores(), as_published[s.id].scores()), others[s.id])
-        for s in submissions
-    }
-    entries = [
-        Entry(
-            key, bool(row.tasks) and not row.shortfalls, row.scores.force_field.value, row.scores.property_error.value
-        )
-        for key, row in rows.items()
-    ]
-    placed = tuple(replace(rows[key], rank=rank) for key, rank in ranking(entries))
+    corrected, uncorrected = _scored(trees), _scored(as_published)
+    rows = {s.id: _row(s, suite, judged, corrected[s.id], uncorrected[s.id], others[s.id]) for s in submissions}
+    rows |= {key: replace(rows[key], reference=COMPARED) for key in apart & rows.keys()}
+    placed = _placed(rows)
     shown = [line.result for row in placed for line in row.tasks if line.result is not None]
     hardware = {r.provenance.origin.hardware for r in shown if r.kind == TIMING and r.verdict is Verdict.OK}
     measured = max((r.measured for r in shown), default=None)
     firm = firmness(read, trees, others, [row.submission.id for row in placed if row.rank is not None])
     found = tuple(dict.fromkeys(read.problems))
-    return Leaderboard(suite, rules, published, placed, firm, measured, tuple(sorted(hardware)), found, out)
+    return Leaderboard(suite, rules, published, placed, firm, measured, tuple(sorted(hardware)), found, out, rowless)
+
+
+def _reckoned(
+    read: Judged, keys: Sequence[str], rules: tuple[Release, Release], apart: Collection[str]
+) -> tuple[dict[str, Trees], dict[str, Trees], tuple[str, ...]]:
+    """By submission its trees, corrected and as published; and a line for each that has none, also in `read.problems`.
+
+    One model's broken metric leaves its own row out, and no other.
+
+    Args:
+        rules: the corrected ones, and the published release.
+        apart: submissions that are there for comparison.
+    """
+    corrected, published = rules
+    trees: dict[str, Trees] = {}
+    faults: dict[str, str] = {}
+    for key in keys:
+        try:
+            trees[key] = corrected_trees(read, key, corrected)
+        except ScoringError as error:
+            faults[key] = str(error)
+    try:
+        as_published = published_trees(read, list(trees), published, corrected, apart)
+    except ScoringError:  # whose it is can be told from each alone
+        for key in list(trees):
+            try:
+                published_trees(read, [key], published, corrected)
+            except ScoringError as error:
+                faults[key] = str(error)
+                del trees[key]
+        as_published = published_trees(read, list(trees), published, corrected, apart)
+    rowless = tuple(f"{fault}: no row without it: judge rejudge {key}" for key, fault in faults.items())
+    read.problems.extend(rowless)
+    return trees, as_published, rowless
+
+
+def _placed(rows: Mapping[str, Row]) -> tuple[Row, ...]:
+    """The rows in their order, each with its rank; those that are there for comparison last, without one."""
+    entries = [
+        Entry(
+            key,
+            bool(row.tasks) and not row.shortfalls and not row.reference,
+            row.scores.force_field.value,
+            row.scores.property_error.value,
+        )
+        for key, row in rows.items()
+    ]
+    placed = [replace(rows[key], rank=rank) for key, rank in ranking(entries)]
+    return tuple(sorted(placed, key=lambda row: bool(row.reference)))  # which leaves all else in its order
 
 
 def _taken_out(submissions: Sequence[Submission], standings: Mapping[str, Standing]) -> tuple[TakenOut, ...]:
@@ -77,14 +125,33 @@ def _taken_out(submissions: Sequence[Submission], standings: Mapping[str, Standi
     return tuple(sorted(found, key=lambda one: (one.when, one.submission.id), reverse=True))
 
 
+class _Scored(NamedTuple):
+    """The trees of a submission, and what they come to."""
+
+    trees: Trees
+    scores: Scores
+
+
+def _scored(trees: Mapping[str, Trees]) -> dict[str, _Scored]:
+    return {key: _Scored(trees[key], scores) for key, scores in explained_scores(trees).items()}
+
+
 def _row(
-    submission: Submission, suite: Suite, judged: Results, scores: tuple[Scores, Scores], others: OtherScores
+    submission: Submission,
+    suite: Suite,
+    judged: Results,
+    corrected: _Scored,
+    as_published: _Scored,
+    others: OtherScores,
 ) -> Row:
     """The row of one submission, not yet ranked."""
     lines = tuple(_line(task, judged.get((submission.id, task.name))) for task in suite.tasks)
     drivers = {line.result.provenance.origin.driver for line in lines if line.result is not None}
     isolated = drivers <= {"docker"} and submission.image.driver == "docker"
-    return Row(None, submission, *scores, others, lines, isolated)
+    reckoned_from = ScoreTrees(
+        {**corrected.trees.named(), **others.trees}, {**as_published.trees.named(), **others.published_trees}
+    )
+    return Row(None, submission, corrected.scores, as_published.scores, others, lines, isolated, reckoned_from)
 
 
 def _line(task: Task, result: Result | None) -> TaskLine:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from judge.board import Leaderboard
 from judge.items_file import items_path, unpack_items
 from judge.leaderboard import build_leaderboard
+from judge.long_lived import long_lived
 from judge.records import Result
 from judge.results import load_results, read_record
 from judge.standing import Standing, read_standing
@@ -22,6 +23,7 @@ def read_board(
     on_problem: Callable[[str], None],
     current: Collection[str] | None = None,
     trusted: Collection[str] | None = None,
+    references: Collection[str] = (),
 ) -> Leaderboard:
     """The leaderboard of a suite from all that is in the store.
 
@@ -29,11 +31,18 @@ def read_board(
         on_problem: told a line about each record that cannot be read or added up, and is left out.
         current: keys of the results that fit the present data sets, where that is known: see `load_results`.
         trusted: keys, of which one must have signed each event; None: whoever did. `current_results` has asked already.
+        references: names or ids of submissions that are there for comparison.
     """
-    submissions, results, standings = _read(store, on_problem, current, trusted)
-    board = build_leaderboard(
-        suite, submissions, results, lambda result: load_items(store, result), standings=standings
-    )
+    with long_lived():
+        submissions, results, standings = _read(store, on_problem, current, trusted)
+        board = build_leaderboard(
+            suite,
+            submissions,
+            results,
+            lambda result: load_items(store, result),
+            standings=standings,
+            references=references,
+        )
     for problem in board.problems:
         on_problem(problem)
     return board

@@ -65,13 +65,19 @@ def check_scores(store: Store, suite: Suite, stored: Stored) -> list[Broken]:
     try:
         results = [read_record(store, key, Result) for key in manifest.results]
         submissions = [read_record(store, record_path(id), Submission) for id in manifest.scores]
-        board = build_leaderboard(suite, submissions, results, lambda result: load_items(store, result))
+        # Who was there for comparison had no rank; of those that came to no OK somewhere the same is true.
+        apart = [id for id, scores in manifest.scores.items() if scores.rank is None]
+        board = build_leaderboard(
+            suite, submissions, results, lambda result: load_items(store, result), references=apart
+        )
     except (StoreError, ScoringError) as error:
         said = error.mend if isinstance(error, StoreError) else str(error)
         return [Broken(what, f"its scores cannot be computed again: {said}")]
     if board.release.name != manifest.release:
         why = f"its scores are by release {manifest.release}, this judge's by {board.release.name}: judge site publish"
         return [Broken(what, why)]
+    if board.rowless:
+        return [Broken(what, f"its scores cannot be computed again: {line}") for line in board.rowless]
     again = published_scores(board)
     return [
         Broken(what, f"scores.{id}: {field} is {said}, and {then} when computed again: judge site publish")

@@ -27,6 +27,8 @@ OWN_DOMAINS: Mapping[str, Domain] = {
     "Catalysis": "Catalysis",
 }
 FAILED_SHARE = 0.5
+MAX_NAME = 60
+TRIVIAL = "composition-only"  # the reference that every suite has
 
 
 class SuiteError(ValueError):
@@ -65,11 +67,38 @@ class Task:
 
 
 @dataclass(frozen=True)
+class StatedReference:
+    """A method whose errors in some of the tasks others have published: shown beside the models, without a rank.
+
+    Args:
+        about: what it is, in a sentence.
+        source: where the errors were published.
+        metrics: by task and metric, errors in the unit that the judge measures the metric in.
+    """
+
+    name: str
+    about: str
+    source: str
+    metrics: Mapping[str, Mapping[str, float]]
+
+    @property
+    def slug(self) -> str:
+        """The name as part of an address: letters and digits, the rest as hyphens."""
+        return slug(self.name)
+
+
+def slug(name: str) -> str:
+    """The letters and digits of a name, the rest as hyphens."""
+    return "-".join("".join(c if c.isalnum() else " " for c in name.casefold()).split())
+
+
+@dataclass(frozen=True)
 class Suite:
     """Tasks under a name and a version.
 
     Args:
         release: the release of LAMBench's scoring that its tasks were published with; empty: none.
+        references: methods whose published errors are shown beside the models.
     """
 
     name: str
@@ -77,6 +106,7 @@ class Suite:
     title: str
     tasks: tuple[Task, ...]
     release: str = ""
+    references: tuple[StatedReference, ...] = ()
 
 
 def _as_lines(value: Any) -> Any:
@@ -84,6 +114,7 @@ def _as_lines(value: Any) -> Any:
 
 
 Share = Annotated[float, Field(gt=0, le=1)]
+ErrorSize = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Lines = Annotated[tuple[str, ...], BeforeValidator(_as_lines)]
 
 
@@ -105,6 +136,13 @@ class _StatedTask(_Stated):
     import_lines: Lines = Field((), alias="import")
 
 
+class _StatedReference(_Stated):
+    name: str = Field(min_length=1, max_length=MAX_NAME)
+    about: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    metrics: Annotated[dict[str, Annotated[dict[str, ErrorSize], Field(min_length=1)]], Field(min_length=1)]
+
+
 class _StatedSuite(_Stated):
     name: str = Field(pattern=NAME)
     version: str = Field(min_length=1)
@@ -113,6 +151,7 @@ class _StatedSuite(_Stated):
     failed_share: Share = FAILED_SHARE
     domains: Annotated[dict[str, Domain], Field(min_length=1)] = Field(default_factory=lambda: dict(OWN_DOMAINS))
     tasks: Annotated[tuple[_StatedTask, ...], Field(min_length=1)]
+    references: tuple[_StatedReference, ...] = ()
 
 
 def packaged_suites() -> tuple[str, ...]:
@@ -158,7 +197,19 @@ def read_suite(text: str, source: str) -> Suite:
         if name in names[:index]:
             raise SuiteError(f"{source}: tasks.{index}.name: {name} is there twice")
     tasks = tuple(_task(task, stated, f"{source}: tasks.{i} ({task.name})") for i, task in enumerate(stated.tasks))
-    return Suite(stated.name, stated.version, stated.title, tasks, stated.release)
+    return Suite(stated.name, stated.version, stated.title, tasks, stated.release, _references(stated, source))
+
+
+def _references(stated: _StatedSuite, source: str) -> tuple[StatedReference, ...]:
+    names, slugs = {task.name for task in stated.tasks}, set[str]()
+    for index, one in enumerate(stated.references):
+        where = f"{source}: references.{index}"
+        if slug(one.name) in {"", TRIVIAL, *slugs}:
+            raise SuiteError(f"{where}.name: {one.name!r} is taken, or has no letter: take another")
+        if unknown := sorted(set(one.metrics) - names):
+            raise SuiteError(f"{where}.metrics: there is no task {unknown[0]!r} in the suite")
+        slugs.add(slug(one.name))
+    return tuple(StatedReference(one.name, one.about, one.source, one.metrics) for one in stated.references)
 
 
 def _task(task: _StatedTask, suite: _StatedSuite, where: str) -> Task:

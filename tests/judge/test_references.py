@@ -1,0 +1,275 @@
+"""Rows without a rank: what is submitted for comparison moves nobody; what nobody submitted is reckoned alike."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ase.units import Hartree
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge.board import Leaderboard
+from judge.leaderboard import COMPARED, build_leaderboard
+from judge.manifest import read_chain
+from judge.public_board import public_board
+from judge.records import MetricRecord, Result
+from judge.references import COMPOSITION_ONLY, ReferenceRow, judged_references, reckoned_references
+from judge.signing import trusted_keys
+from judge.verify_published import check_scores
+from judge.web.explore import leaderboard_file
+from judge.web.leaderboard_file import LeaderboardFile
+from judge.web.score_file import score_of_file
+from judge.web.sources import Sources
+from sandbox.verdict import Verdict
+from scoring.tree import score
+from submissions.records import Submission
+from tasks.card import Card, LabelSet
+from tasks.dataset import Dataset
+from tasks.energy_differences import EnergyDifferences, EnergyDifferencesParameters
+from tasks.reactions import import_reactions
+from tasks.suite import StatedReference, Suite, load_suite
+from tests.judge.board_records import (
+    SUITE,
+    error,
+    frames_metrics,
+    good_results,
+    items_of,
+    result,
+    submission,
+    task,
+)
+from tests.judge.judged_world import judged_world
+from tests.tasks.made_up import observed
+
+A, B, C = submission("alpha"), submission("beta"), submission("emt", version="1.2")
+TASKS = {each.name: each for each in SUITE.tasks}
+ABOUT, SOURCE = "A hybrid density functional.", "a paper"
+
+
+def board(
+    results: Sequence[Result], *submissions: Submission, suite: Suite = SUITE, references: Sequence[str] = ()
+) -> Leaderboard:
+    return build_leaderboard(suite, submissions, results, items_of, references=references)
+
+
+def without(results: Sequence[Result], name: str, of: Submission, *also: Result) -> list[Result]:
+    return [r for r in results if (r.submission, r.task) != (of.id, name)] + list(also)
+
+
+TWO_DOMAINS = replace(SUITE, tasks=(*SUITE.tasks, task("adsorption", "energy_differences", "Catalysis")))
+
+
+def in_two_domains(of: Submission, relative: float) -> list[Result]:
+    """The results of a model in a suite that has properties in two domains."""
+    return [*good_results(of, relative), result(of, TWO_DOMAINS.tasks[-1], {"mae": error(relative, "eV")})]
+
+
+@pytest.mark.parametrize(("named", "relative"), [("emt", 0.05), (C.id, 0.25), ("emt", 0.9)])
+def test_a_reference_has_a_row_and_moves_no_other(named: str, relative: float) -> None:
+    results = in_two_domains(A, 0.3) + in_two_domains(B, 0.2)
+    alone = board(results, A, B, suite=TWO_DOMAINS)
+    # It has nothing of a whole domain, for which a published release drops that domain for everybody.
+    refused = result(C, TASKS["barriers"], {}, Verdict.UNSUPPORTED)
+    lacking = without(in_two_domains(C, relative), "barriers", C, refused)
+    for of_c in (in_two_domains(C, relative), lacking):
+        beside = board(results + of_c, A, B, C, suite=TWO_DOMAINS, references=[named])
+        assert [(row.submission.card.name, row.rank) for row in beside.rows] == [
+            ("beta", 1),
+            ("alpha", 2),
+            ("emt", None),
+        ]
+        assert beside.rows[:2] == alone.rows
+        assert [row.reference for row in beside.rows] == ["", "", COMPARED]
+        assert (beside.unranked, beside.references) == ((), beside.rows[2:])
+        for name, intervals in alone.firmness.intervals.items():
+            assert {id: beside.firmness.intervals[name][id] for id in intervals} == intervals
+        assert (beside.firmness.weights, beside.firmness.without) == (alone.firmness.weights, alone.firmness.without)
+    taking_part = board(results + lacking, A, B, C, suite=TWO_DOMAINS)
+    assert taking_part.rows[0].as_published != alone.rows[0].as_published  # so what is above could have failed
+
+
+def test_those_that_are_not_ranked_come_before_references() -> None:
+    results = without(good_results(A, 0.3), "barriers", A) + good_results(B, 0.2) + good_results(C, 0.1)
+    shown = board(results, A, B, C, references=["emt"])
+    assert [row.submission.card.name for row in shown.rows] == ["beta", "alpha", "emt"]
+    assert ([row.submission for row in shown.unranked], [row.submission for row in shown.references]) == ([A], [C])
+    (row,) = judged_references(shown)
+    assert (row.id, row.name, row.about, row.page) == (C.id, "emt", COMPARED, f"submissions/{C.id}.html")
+    assert row.scores["force_field"].value == pytest.approx(0.1)
+    file = leaderboard_file(public_board(shown, ()), Sources())
+    (model,) = [model for model in file.models if model.id == C.id]
+    assert (model.reference, model.rank, model.page) == (COMPARED, None, row.page)
+
+
+def stated_in(file: LeaderboardFile, id: str) -> dict[str, float]:
+    """The scores of a row of the file, each reckoned again from it as a reader would."""
+    (scheme,) = [s for s in file.schemes if (s.key, s.variant) == ("lambench", "corrected")]
+    found = {}
+    for each in scheme.scores:
+        tree = score_of_file(each, id)
+        if tree is not None:
+            found[each.key] = float(score(tree))
+            assert each.models[id].score == (None if math.isnan(found[each.key]) else pytest.approx(found[each.key]))
+    return found
+
+
+baselines = st.floats(1e-6, 1e6)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(baselines, min_size=6, max_size=6), st.floats(0.0, 1e3), st.booleans())
+def test_the_trivial_model_is_exactly_one(of: list[float], relative: float, virial: bool) -> None:
+    def own(name: str, index: int) -> Result:
+        metrics = {
+            key: error(relative * of[(index + n) % 6], baseline=of[(index + n) % 6])
+            for n, key in enumerate(frames_metrics(1.0, virial and index == 0))
+        }
+        return result(A, TASKS[name], metrics if name != "barriers" else {"mae": error(relative, "eV", of[index])})
+
+    shown = board([own(name, index) for index, name in enumerate(("crystals", "molecules", "barriers"))], A)
+    public = public_board(shown, ())
+    (row,) = reckoned_references(public)
+    assert row.id == COMPOSITION_ONLY
+    assert {key: term.value for key, term in row.scores.items()} == {"force_field": 1.0, "property_error": 1.0}
+    assert stated_in(leaderboard_file(public, Sources()), COMPOSITION_ONLY) == {
+        "force_field": 1.0,
+        "property_error": 1.0,
+    }
+
+
+def test_the_trivial_model_has_no_page_no_rank_and_no_speed() -> None:
+    file = leaderboard_file(public_board(board(good_results(A, 0.3), A), ()), Sources())
+    *_, model = file.models
+    assert (model.id, model.name, model.rank, model.page) == (COMPOSITION_ONLY, "Composition only", None, "")
+    assert "by definition" in model.reference
+    assert len(model.outcomes) == len(SUITE.tasks)
+    assert {scheme.variant for scheme in file.schemes for s in scheme.scores if model.id in s.models} == {"corrected"}
+    assert not submission("x").id.startswith("reference:")
+
+
+def test_without_a_model_nothing_tells_what_is_asked() -> None:
+    assert reckoned_references(board([], suite=SUITE)) == ()
+
+
+def stating(**metrics: dict[str, float]) -> Suite:
+    return replace(SUITE, references=(StatedReference("ωB97M-V (QZ)", ABOUT, SOURCE, metrics),))
+
+
+def stated_row(suite: Suite, *more: Result) -> tuple[ReferenceRow | None, LeaderboardFile]:
+    shown = public_board(board([*good_results(A, 0.3), *more], A, suite=suite), ())
+    rows = [row for row in reckoned_references(shown) if row.id != COMPOSITION_ONLY]
+    return (rows[0] if rows else None), leaderboard_file(shown, Sources())
+
+
+def test_what_is_published_of_a_method_is_reckoned_through_the_same_tree() -> None:
+    row, file = stated_row(stating(barriers={"mae": 0.125}))
+    assert row is not None
+    assert (row.id, row.name, row.about, row.source) == ("reference:ωb97m-v-qz", "ωB97M-V (QZ)", ABOUT, SOURCE)
+    assert {key: term.value for key, term in row.scores.items()} == {"property_error": 0.125}
+    assert stated_in(file, row.id) == {"property_error": 0.125}
+    *_, model = file.models
+    assert (model.id, model.reference, model.rank) == (row.id, f"{ABOUT} Source: {SOURCE}.", None)
+
+
+def test_what_is_not_known_is_absent_and_not_worst() -> None:
+    frames = {"energy_rmse_per_atom": 0.1, "force_rmse": 0.1}
+    row, file = stated_row(stating(crystals=frames, molecules=frames))
+    assert row is not None
+    whole = row.scores["force_field"]
+    crystals, molecules = whole.parts
+    assert (crystals.value, molecules.value, whole.value) == (None, pytest.approx(0.1), None)  # the virial is missing
+    assert math.isnan(stated_in(file, row.id)["force_field"])
+    (scheme,) = [s for s in file.schemes if (s.key, s.variant) == ("lambench", "corrected")]
+    tree = next(score_of_file(s, row.id) for s in scheme.scores if s.key == "force_field")
+    assert tree is not None
+    assert [float(score(part)) for part in tree.parts] == [pytest.approx(math.nan, nan_ok=True), pytest.approx(0.1)]
+
+
+def test_a_method_of_which_nothing_is_known_has_no_row() -> None:
+    assert stated_row(stating(barriers={"rmse": 0.1}))[0] is None
+
+
+SETS = ("BH28", "S66")
+FUNCTIONALS = ("wB97M-V", "PBE0")
+
+
+@pytest.mark.data
+def test_published_errors_of_density_functionals_score_as_the_functionals_do(reference_data: Path) -> None:
+    """GSCDB137 (arXiv:2508.13468): a model that answers with the tabulated energies, beside the published errors."""
+    folders = {name: reference_data / "gscdb" / name for name in SETS}
+    published = {name: json.loads((folder / "dft_energies.json").read_text()) for name, folder in folders.items()}
+    references = tuple(
+        StatedReference(
+            functional,
+            "A density functional.",
+            "arXiv:2508.13468",
+            {name.lower(): {"mae": of["published_mae_kcal_per_mol"][functional]} for name, of in published.items()},
+        )
+        for functional in FUNCTIONALS
+    )
+    suite = replace(
+        SUITE,
+        tasks=tuple(task(name.lower(), "energy_differences", "Molecules") for name in SETS),
+        references=references,
+    )
+    models = {functional: submission(f"as {functional}") for functional in FUNCTIONALS}
+    results = [
+        result(models[functional], each, measured(folders[name], published[name]["energies"][functional]))
+        for name, each in zip(SETS, suite.tasks, strict=True)
+        for functional in FUNCTIONALS
+    ]
+    shown = build_leaderboard(suite, list(models.values()), results, lambda _: None)
+    _, *rows = reckoned_references(public_board(shown, ()))
+    own = {row.submission.id: row.scores.property_error.value for row in shown.rows}
+    assert [row.name for row in rows] == list(FUNCTIONALS)
+    for row in rows:
+        assert row.scores["property_error"].value == pytest.approx(own[models[row.name].id], abs=1e-4)
+    best, other = (row.scores["property_error"].value for row in rows)
+    assert best is not None
+    assert other is not None
+    assert 0 < best < other < 0.5
+
+
+def measured(folder: Path, energies: dict[str, float]) -> dict[str, MetricRecord]:
+    """The metrics of a model that answers with these energies [hartree], in kcal/mol."""
+    level = {"CCSD(T)": LabelSet(theory="CCSD(T)", dispersion=True)}
+    card = Card(
+        name=folder.name.lower(),
+        version="1",
+        title=folder.name,
+        domain="Molecules",
+        periodic=False,
+        label_sets=level,
+        default_label_set="CCSD(T)",
+    )
+    dataset: Dataset = import_reactions(folder, card)
+    energy = np.array([energies[name] * Hartree for name in dataset.table.id])
+    parameters = EnergyDifferencesParameters(unit="kcal/mol")
+    answers = observed(energy, np.zeros(len(energy), np.int8))
+    of = EnergyDifferences().measure(answers, dataset, parameters, None)
+    mae = of.metrics["mae"]
+    return {"mae": MetricRecord(**{name: getattr(mae, name) for name in MetricRecord.model_fields})}
+
+
+def test_publishing_with_a_reference_holds_when_verified() -> None:
+    with judged_world() as world:
+        named = {"LAMBENCH_REFERENCES": '["emt"]'}
+        status, _, err = world.run_here("site", "publish", **named)
+        assert (status, err) == (0, "")
+        file = LeaderboardFile.model_validate_json((world.root / "public" / "leaderboard.json").read_bytes())
+        said = {model.name: (model.rank, bool(model.reference)) for model in file.models}
+        assert said == {"emt": (None, True), "Composition only": (None, True)}
+        chain = read_chain(world.store, trusted_keys(world.settings))
+        suite = load_suite(world.settings.suite)
+        (stored,) = chain.manifests
+        assert [scores.rank for scores in stored.manifest.scores.values()] == [None]
+        assert check_scores(world.store, suite, stored) == []  # whoever verifies is not told what is a reference
+        for environment, rank in ((named, None), ({}, 1)):
+            _, listed, _ = world.run_here("score", "suite", "--json", **environment)
+            assert [model["rank"] for model in json.loads(listed)["models"].values()] == [rank]
