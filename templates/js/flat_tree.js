@@ -1,0 +1,60 @@
+// A tree of a score as arrays, from the top down: parts come after what they are parts of. Made once for each tree.
+
+import { pathKey } from "./paths.js";
+import { editable, formula, numbersOf, read } from "./scales.js";
+
+/** Nodes and their path keys, from the top down: parts come after what they are parts of. */
+function walk(node, key, nodes, keys) {
+  nodes.push(node);
+  keys.push(key);
+  for (const part of node.parts ?? []) walk(part, `${key}/${pathKey([part.name])}`, nodes, keys);
+}
+
+/** The leaf as it is evaluated; `settable` has the numbers that a reader may set, each with its key. */
+function flatLeaf(leaf) {
+  const numbers = numbersOf(leaf);
+  const settable = (editable[leaf.scale] ?? []).map((name) => [name, pathKey([leaf.task, leaf.metric, name])]);
+  return { ...leaf, numbers, settable, formula: formula(leaf.scale, numbers) };
+}
+
+/** What a part without a value counts; NaN: then there is no value. Where it is left out, `leavesOut` says so. */
+const absentOf = (absent) => (absent === undefined || absent === "none" ? NaN : read(absent));
+
+/** The tree of a score as arrays by the index of a node; `index` has them by path key. */
+export function flatten(tree, score) {
+  const [nodes, keys] = [[], []];
+  walk(tree, pathKey([score]), nodes, keys);
+  const at = new Map(nodes.map((node, i) => [node, i]));
+  const flat = {
+    keys,
+    nodes,
+    index: new Map(keys.map((key, i) => [key, i])),
+    weights: new Float64Array(nodes.map((node) => node.weight ?? 1)),
+    absent: nodes.map((node) => absentOf(node.absent)),
+    leavesOut: nodes.map((node) => node.absent === undefined),
+    how: nodes.map((node) => node.how ?? "mean"),
+    decimals: nodes.map((node) => node.decimals ?? null),
+    parts: nodes.map((node) => (node.parts ?? []).map((part) => at.get(part))),
+    leaves: nodes.filter((node) => node.leaf).map((node) => flatLeaf(node.leaf)),
+  };
+  flat.leafNodes = [...nodes.keys()].filter((i) => nodes[i].leaf);
+  flat.branches = [...nodes.keys()].filter((i) => !nodes[i].leaf).reverse();
+  return flat;
+}
+
+/** The formula of a leaf with the numbers that a reader set; what its scale does not have is passed over. */
+function setLeaf(leaf, thresholds) {
+  const set = leaf.settable.filter(([, key]) => thresholds.has(key)).map(([name, key]) => [name, thresholds.get(key)]);
+  return set.length ? formula(leaf.scale, { ...leaf.numbers, ...Object.fromEntries(set) }) : leaf.formula;
+}
+
+/** Weights and formulas of a flat tree under a reader's settings, as scoring.settings.with_settings has them. */
+export function withSettings(flat, weights, thresholds) {
+  const own = flat.weights.slice();
+  for (const [key, factor] of weights) {
+    const i = flat.index.get(key);
+    if (i > 0) own[i] *= factor; // the top, 0, has no weight
+  }
+  const formulas = flat.leaves.map((leaf) => (thresholds.size ? setLeaf(leaf, thresholds) : leaf.formula));
+  return { flat, weights: own, formulas };
+}

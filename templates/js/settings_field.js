@@ -1,0 +1,74 @@
+// One number that a reader may set: a labelled field, what it wants where it is not understood, and its own reset.
+
+let made = 0;
+
+export function element(tag, className = "", text = "") {
+  const found = document.createElement(tag);
+  if (className) found.className = className;
+  if (text) found.textContent = text;
+  return found;
+}
+
+/** A name that a maintainer gave, so that its direction stays its own. */
+export function nameOf(text, className = "") {
+  const found = element("bdi", className);
+  found.textContent = text;
+  return found;
+}
+
+/** The number to so many digits, as a field takes it; nothing for what is not finite. */
+export const digits = (value, n = 4) => (Number.isFinite(value) ? String(Number(value.toPrecision(n))) : "");
+
+function read(input, usual) {
+  if (input.value.trim() === "" && !input.validity.badInput && usual === Infinity) return Infinity;
+  return input.valueAsNumber; // NaN for what is no number
+}
+
+/**
+ * A field of `name`, said in full; `before` and `after` stand around the input.
+ *
+ * usual: the number where nothing is set; Infinity: none, and then the field is empty.
+ * wants(value): what is wrong with it, in words, or nothing. set(value): takes it; undefined: as usual.
+ * Returns {node, input, show(value)}; show(undefined): nothing is set.
+ */
+export function field({ name, before, after = "", usual, step = "any", least = "", wants, set }) {
+  const node = element("span", "settings-field");
+  const label = element("label");
+  const input = element("input");
+  Object.assign(input, { type: "number", step, min: least, ariaLabel: name, inputMode: "decimal" });
+  input.placeholder = usual === Infinity ? "none" : "";
+  const words = element("span", "settings-wrong");
+  words.id = `settings-${(made += 1)}`;
+  words.setAttribute("aria-live", "polite");
+  const undo = element("button", "settings-undo", "reset");
+  Object.assign(undo, { type: "button", hidden: true, ariaLabel: `reset ${name}` });
+  label.append(element("span", "", before), input, element("span", "settings-unit", after));
+  node.append(label, undo, words);
+
+  const say = (sentence) => {
+    words.textContent = sentence;
+    if (sentence) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+    if (sentence) input.setAttribute("aria-describedby", words.id);
+    else input.removeAttribute("aria-describedby");
+  };
+  const show = (value) => {
+    node.classList.toggle("changed", value !== undefined);
+    undo.hidden = value === undefined;
+    say("");
+    const typed = document.activeElement === input && read(input, usual) === (value ?? usual); // "1." may become 1.5
+    if (!typed) input.value = value === undefined ? digits(usual) : String(value);
+  };
+  input.addEventListener("input", () => {
+    const value = read(input, usual);
+    const sentence = value === usual ? "" : wants(value);
+    say(sentence);
+    if (!sentence) set(value === usual ? undefined : value);
+  });
+  undo.addEventListener("click", () => {
+    input.focus();
+    set(undefined);
+  });
+  show(undefined);
+  return { node, input, show };
+}

@@ -1,0 +1,82 @@
+// The ends of a score over all its trees: models that were held against other label sets have other numbers there.
+
+import { pathKey } from "./paths.js";
+import { editable, numbersOf } from "./scales.js";
+import { wrong, wrongFactor } from "./settings_numbers.js";
+
+const isSettable = (leaf) => leaf.scale in editable;
+
+function* leavesOf(node, key) {
+  if (node.leaf) yield [key, node.leaf];
+  for (const part of node.parts ?? []) yield* leavesOf(part, `${key}/${pathKey([part.name])}`);
+}
+
+/** The key of a number that a reader may set. */
+export const thresholdKey = (leaf, name) => pathKey([leaf.task, leaf.metric, name]);
+
+/**
+ * What a reader may set at the ends of a score.
+ *
+ * at: Map of path key to a leaf with such numbers, that of `first` (index of a tree) where it has one.
+ * spread: Map of threshold key to the least and the most that it is in any tree.
+ */
+export function settableLeaves(score, first = 0) {
+  const [at, spread] = [new Map(), new Map()];
+  const trees = [score.trees[first], ...score.trees.filter((_, i) => i !== first)];
+  for (const tree of trees) {
+    for (const [key, leaf] of leavesOf(tree, pathKey([score.key]))) {
+      if (!isSettable(leaf)) continue; // a model without an answer has another scale there
+      const numbers = numbersOf(leaf);
+      if (!at.has(key)) at.set(key, { ...leaf, numbers });
+      for (const name of editable[leaf.scale]) widen(spread, thresholdKey(leaf, name), numbers[name]);
+    }
+  }
+  return { at, spread };
+}
+
+function widen(spread, key, value) {
+  const [low, high] = spread.get(key) ?? [value, value];
+  spread.set(key, [Math.min(low, value), Math.max(high, value)]);
+}
+
+/** The numbers of a leaf as they are set. */
+export function setNumbers(leaf, thresholds) {
+  const set = editable[leaf.scale].map((name) => [name, thresholds.get(thresholdKey(leaf, name))]);
+  return { ...leaf.numbers, ...Object.fromEntries(set.filter(([, value]) => value !== undefined)) };
+}
+
+function* keysOf(node, key) {
+  for (const part of node.parts ?? []) {
+    const own = `${key}/${pathKey([part.name])}`;
+    yield own;
+    yield* keysOf(part, own);
+  }
+}
+
+/** The keys of all weights that there are, and of all thresholds. */
+function knownKeys(file) {
+  const known = { weights: new Set(), thresholds: new Set() };
+  for (const score of file.schemes.flatMap((scheme) => scheme.scores)) {
+    for (const tree of score.trees) for (const key of keysOf(tree, pathKey([score.key]))) known.weights.add(key);
+    for (const key of settableLeaves(score).spread.keys()) known.thresholds.add(key);
+  }
+  return known;
+}
+
+/** Those settings that make sense: an address may hold anything, and an old one what the suite has no more. */
+export function sound(file, { weights, thresholds }) {
+  const [senseless, known] = [new Set(), knownKeys(file)];
+  for (const { scores } of file.schemes) {
+    for (const leaf of scores.flatMap((score) => [...settableLeaves(score).at.values()])) {
+      const set = setNumbers(leaf, thresholds);
+      for (const name of editable[leaf.scale]) {
+        const key = thresholdKey(leaf, name);
+        if (thresholds.has(key) && wrong(leaf.scale, name, set[name], set)) senseless.add(key);
+      }
+    }
+  }
+  return {
+    weights: new Map([...weights].filter(([key, factor]) => known.weights.has(key) && !wrongFactor(factor))),
+    thresholds: new Map([...thresholds].filter(([key]) => known.thresholds.has(key) && !senseless.has(key))),
+  };
+}

@@ -1,0 +1,214 @@
+"""The panel of weights and thresholds in a real browser: it moves scores and the address, and can be undone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from judge.site import build_site
+from judge.web.leaderboard_file import FILE, LeaderboardFile
+from judge.web.score_file import score_of_file
+from scoring.settings import Settings, with_settings
+from scoring.tree import score
+from submissions.local_store import LocalStore
+from tests.judge.board_records import ENERGY, SUITE, error, good_results, result, save, submission
+from tests.judge.site_server import served
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FORCE_FIELD, CRYSTALS = "Force-field error", "Inorganic Materials"
+MODELS = {"alpha": 0.1, "beta": 0.3}
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of two models that are alike in every task, and of one that is better in molecules than in crystals."""
+    folder = tmp_path_factory.mktemp("settings")
+    store = LocalStore(folder / "store")
+    for name, relative in MODELS.items():
+        of = submission(name)
+        save(store, [of], good_results(of, relative))
+    gamma = submission("gamma")
+    metrics = {ENERGY: error(0.01), "force_rmse": error(0.02, "eV/Å")}
+    others = [r for r in good_results(gamma, 0.6) if r.task != "molecules"]
+    save(store, [gamma], [*others, result(gamma, SUITE.tasks[1], metrics)])
+    build_site(store, SUITE, folder / "site")
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def file(folder: Path) -> LeaderboardFile:
+    return LeaderboardFile.model_validate_json((folder / FILE).read_bytes())
+
+
+@pytest.fixture(scope="module")
+def served_at(folder: Path) -> Iterator[tuple[str, Browser]]:
+    with ExitStack() as stack:
+        base = stack.enter_context(served(folder))
+        chromium = stack.enter_context(sync_playwright()).chromium
+        browser = chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        stack.callback(browser.close)
+        yield base, browser
+
+
+@pytest.fixture
+def page(served_at: tuple[str, Browser]) -> Iterator[Page]:
+    """The leaderboard with the panel open; nothing was said in the console when it is left."""
+    base, browser = served_at
+    context: BrowserContext = browser.new_context(base_url=base)
+    opened = context.new_page()
+    said: list[str] = []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda found: said.append(str(found)))
+    opened.goto("index.html")
+    open_panel(opened)
+    yield opened
+    context.close()
+    assert said == []
+
+
+def open_panel(page: Page) -> None:
+    page.locator("[data-settings] > summary").click()
+
+
+def open_score(page: Page, label: str = FORCE_FIELD) -> Locator:
+    panel = page.locator("details.settings-score", has=page.locator("summary", has_text=label))
+    panel.locator("> summary").click()
+    return panel
+
+
+def weight(page: Page, *inside_out: str) -> Locator:
+    return page.get_by_role("spinbutton", name=f"weight of {', '.join(inside_out)}", exact=True)
+
+
+def expected(file: LeaderboardFile, settings: Settings, key: str = "force_field") -> dict[str, float]:
+    """The score of every model by Python."""
+    of = next(s for s in file.schemes[0].scores if s.key == key)
+    trees = {model.name: score_of_file(of, model.id) for model in file.models}
+    return {name: float(score(with_settings(tree, settings))) for name, tree in trees.items() if tree is not None}
+
+
+def expect_scores(page: Page, scores: dict[str, float]) -> None:
+    """The ranking shows these force-field errors, best first."""
+    rows = page.locator("#ranking table.board tbody tr:visible:has(th.model)")
+    ordered = sorted((name for name in scores if name in (*MODELS, "gamma")), key=lambda name: scores[name])
+    for row, name in enumerate(ordered):
+        expect(rows.nth(row).locator("th.model")).to_contain_text(name)
+        expect(rows.nth(row)).to_contain_text(f"{scores[name]:.3f}")
+
+
+def query(page: Page) -> str:
+    return page.evaluate("location.search")
+
+
+def expect_query(page: Page, wanted: str) -> None:
+    """The address is written within a moment."""
+    page.wait_for_function("wanted => location.search === wanted", arg=wanted)
+
+
+def test_fields_are_made_when_they_are_opened(page: Page) -> None:
+    assert page.locator("[data-settings] input").count() == 0
+    panel = open_score(page)
+    expect(panel.locator("input[type=number]")).to_have_count(2)  # a domain each
+    panel.locator(".settings-tree summary").first.click()
+    expect(panel.locator("input[type=number]")).to_have_count(5)  # and the label types of one
+
+
+def test_a_weight_moves_scores_and_the_address(page: Page, file: LeaderboardFile) -> None:
+    expect_scores(page, expected(file, Settings()))
+    panel = open_score(page)
+    weight(page, CRYSTALS).fill("0")
+    expect_scores(page, expected(file, Settings({(CRYSTALS,): 0.0})))  # gamma comes first
+    assert expected(file, Settings({(CRYSTALS,): 0.0}))["gamma"] < 0.02
+    expect(panel.locator(".settings-share").all()[0]).to_have_text("0 %")
+    expect(panel.locator(".settings-share").all()[1]).to_have_text("100 %")
+    expect_query(page, "?w.force_field/Inorganic+Materials=0")
+    expect(page.locator("[data-settings-count]")).to_have_text(" · 1 changed")
+
+    page.reload()  # the address holds it
+    expect_scores(page, expected(file, Settings({(CRYSTALS,): 0.0})))
+    open_panel(page)
+    open_score(page)
+    expect(weight(page, CRYSTALS)).to_have_value("0")
+    page.get_by_role("button", name=f"reset weight of {CRYSTALS}").click()
+    expect_scores(page, expected(file, Settings()))
+    expect_query(page, "")
+
+
+def test_a_slider_and_the_keyboard_set_the_same_weight(page: Page) -> None:
+    open_score(page)
+    slider = page.get_by_role("slider", name=f"weight of {CRYSTALS}, 0 to 4")
+    slider.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    expect(weight(page, CRYSTALS)).to_have_value("1.5")
+    page.keyboard.press("Home")
+    expect(weight(page, CRYSTALS)).to_have_value("0")
+    weight(page, CRYSTALS).focus()
+    page.keyboard.press("ArrowUp")
+    expect(slider).to_have_value("0.1")
+    expect_query(page, "?w.force_field/Inorganic+Materials=0.1")
+
+
+def test_a_threshold_counts_in_all_models(page: Page, file: LeaderboardFile) -> None:
+    panel = open_score(page)
+    panel.locator(".settings-tree summary").nth(1).click()
+    panel.locator(".settings-tree .settings-tree summary").first.click()
+    name = f"counts 1 at: an error of so much counts 1, of {ENERGY} in molecules"
+    page.get_by_role("spinbutton", name=name, exact=True).fill("0.5")
+    expect_scores(page, expected(file, Settings(thresholds={("molecules", ENERGY, "baseline"): 0.5})))
+    expect_query(page, f"?t.molecules/{ENERGY}/baseline=0.5")
+
+
+@pytest.mark.parametrize("bad", ["-1", "", "1001"])
+def test_what_is_no_weight_changes_nothing(page: Page, file: LeaderboardFile, bad: str) -> None:
+    open_score(page)
+    field = weight(page, CRYSTALS)
+    field.fill("2")
+    expect_query(page, "?w.force_field/Inorganic+Materials=2")
+    field.fill(bad)
+    expect(field).to_have_attribute("aria-invalid", "true")
+    wants = page.locator(f"[id='{field.get_attribute('aria-describedby')}']")
+    expect(wants).to_have_text("A number from 0 to 1000.")
+    expect_scores(page, expected(file, Settings({(CRYSTALS,): 2.0})))
+    assert query(page) == "?w.force_field/Inorganic+Materials=2"
+
+
+def test_presets_and_reset_all(page: Page, file: LeaderboardFile) -> None:
+    presets = page.get_by_label("Preset")
+    presets.select_option("Molecules alone")
+    expect_scores(page, expected(file, Settings({(CRYSTALS,): 0.0})))
+    open_score(page)
+    expect(weight(page, CRYSTALS)).to_have_value("0")
+    weight(page, "Molecules").fill("3")
+    expect(presets).to_have_value("Your own")
+    page.get_by_role("button", name="Reset all").click()
+    expect(presets).to_have_value("")
+    expect(weight(page, CRYSTALS)).to_have_value("1")
+    expect_scores(page, expected(file, Settings()))
+    expect_query(page, "")
+
+
+def test_what_makes_no_sense_in_an_address_is_dropped(page: Page, file: LeaderboardFile) -> None:
+    """A baseline of zero, a cap below the floor, a factor without bound; what does make sense stays."""
+    good = "w.force_field/Inorganic+Materials=0"
+    bad = f"t.molecules/{ENERGY}/baseline=0&t.molecules/force_rmse/cap=1e-9&w.force_field/Molecules=1e300"
+    page.goto(f"index.html?{bad}&{good}")
+    expect_query(page, f"?{good}")
+    expect_scores(page, expected(file, Settings({(CRYSTALS,): 0.0})))
+
+
+def test_nothing_of_it_is_shown_without_a_script(served_at: tuple[str, Browser]) -> None:
+    base, browser = served_at
+    with browser.new_context(java_script_enabled=False, base_url=base) as context:
+        page = context.new_page()
+        page.goto("index.html")
+        expect(page.locator("[data-settings]")).to_be_hidden()
