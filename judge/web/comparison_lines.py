@@ -1,0 +1,108 @@
+"""Rows of models side by side: a cell a model, and which of them is best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from judge import present
+from judge.web.leaderboard_file import ModelFile
+from scoring.tree import Valued
+
+BEST, UNDECIDED = "best", "undecided"
+ERRORS = ("force_field", "property_error")
+
+
+class Cell(NamedTuple):
+    """What one model has in one row.
+
+    Args:
+        note: said in small beside it.
+        value: what the best is told by; None: it takes no part in that.
+        interval: of the value, where one is known.
+        fault: a verdict that is not OK.
+        mark: `best`, where its interval lies apart from all others; `undecided`, where it is but the best number.
+    """
+
+    text: str
+    note: str = ""
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    fault: str = ""
+    mark: str = ""
+
+
+class Line(NamedTuple):
+    """One row.
+
+    Args:
+        below: whether it is of what the row before it is the name of.
+        page: of what it is about, in the site; empty where that has none.
+    """
+
+    name: str
+    cells: tuple[Cell, ...]
+    below: bool = False
+    page: str = ""
+
+    @property
+    def same(self) -> bool:
+        """Whether all models read the same in it."""
+        return len({cell[:2] + cell[4:5] for cell in self.cells}) <= 1
+
+
+class Group(NamedTuple):
+    """Rows under one heading."""
+
+    title: str
+    lines: tuple[Line, ...]
+
+
+def line(name: str, cells: Sequence[Cell], lower: bool | None = None, *, below: bool = False) -> Line:
+    """A row with its best marked.
+
+    Args:
+        lower: whether lower is better; None: no one is better in it.
+    """
+    known = [cell.value for cell in cells if cell.value is not None]
+    if lower is None or len(known) < 2:
+        return Line(name, tuple(cells), below)
+    best = min(known) if lower else max(known)
+    first = next(cell for cell in cells if cell.value == best)
+    marked = [cell.value is not None and cell.text == first.text for cell in cells]
+    if all(marked):
+        return Line(name, tuple(cells), below)
+    others = [cell for cell, is_best in zip(cells, marked, strict=True) if not is_best and cell.value is not None]
+    apart = sum(marked) == 1 and all(_apart(first, other) for other in others)
+    mark = BEST if apart else UNDECIDED
+    return Line(
+        name,
+        tuple(cell._replace(mark=mark) if own else cell for cell, own in zip(cells, marked, strict=True)),
+        below,
+    )
+
+
+def _apart(one: Cell, other: Cell) -> bool:
+    if one.interval is None or other.interval is None:
+        return False
+    # One without any width is of parts that could not be resampled: it says nothing of how sure the number is.
+    if one.interval[0] == one.interval[1] or other.interval[0] == other.interval[1]:
+        return False
+    return one.interval[1] < other.interval[0] or other.interval[1] < one.interval[0]
+
+
+def one_class(models: Sequence[ModelFile]) -> bool:
+    """Times compare within one class of hardware alone."""
+    return len({model.hardware for model in models}) == 1
+
+
+def number_cell(value: float | None, note: str = "") -> Cell:
+    """A number with three decimals."""
+    return Cell(present.decimals(value), note, value)
+
+
+def value_of(of: Valued) -> float | None:
+    """The value of a node; None where it has none."""
+    value = float(of.value)
+    return None if math.isnan(value) else value

@@ -1,0 +1,84 @@
+// The table of models side by side, as templates/compare.html has it; above each model a way to take it out.
+
+import { plain } from "./plain.js";
+
+function element(name, css, text) {
+  const made = document.createElement(name);
+  if (css) made.className = css;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function named(name, page) {
+  const words = element("bdi", "", plain(name));
+  if (!page) return words;
+  const link = element("a");
+  link.href = page;
+  link.append(words);
+  return link;
+}
+
+function heading(model, remove) {
+  const th = element("th");
+  th.scope = "col";
+  th.append(named(model.name, model.page));
+  if (model.version) {
+    const version = element("span", "of");
+    version.append(element("bdi", "", plain(model.version)));
+    th.append(" ", version);
+  }
+  if (!model.isolated) th.append(" ", element("span", "badge", "not isolated"));
+  const button = element("button", "", "Remove");
+  button.type = "button";
+  button.append(element("span", "unseen", ` ${plain(model.name)}`));
+  button.addEventListener("click", () => remove(model));
+  th.append(button);
+  return th;
+}
+
+function cellOf({ text, note, fault, mark }) {
+  const td = element("td", mark);
+  if (fault) {
+    const chip = element("span", "chip fault");
+    const sign = element("span", "", "✕");
+    sign.setAttribute("aria-hidden", "true");
+    chip.append(sign, ` ${fault}`);
+    td.append(chip);
+  }
+  if (text) td.append(element("bdi", "", plain(text)));
+  if (mark) td.append(" ", element("span", "mark", mark === "best" ? "●" : "○"));
+  if (note) td.append(element("span", "range", note));
+  return td;
+}
+
+function rowOf({ name, page, cells, below, same }) {
+  const tr = element("tr", `${below ? "below" : ""}${same ? " same" : ""}`);
+  const th = element("th");
+  th.scope = "row";
+  th.append(named(name, page));
+  tr.append(th, ...cells.map(cellOf));
+  return tr;
+}
+
+function bodyOf({ title, lines }, columns) {
+  const body = element("tbody", lines.every((line) => line.same) ? "same" : "");
+  const tr = element("tr", "group");
+  const th = element("th", "", plain(title));
+  th.scope = "rowgroup";
+  th.colSpan = columns;
+  tr.append(th);
+  body.append(tr, ...lines.map(rowOf));
+  return body;
+}
+
+/** The table; `remove(model)` is called where a reader takes one out. */
+export function table(models, groups, remove) {
+  const made = element("table", "plain compare");
+  made.setAttribute("aria-labelledby", "compared-title");
+  made.style.setProperty("--n", String(models.length));
+  const head = element("tr");
+  head.append(element("td"), ...models.map((model) => heading(model, remove)));
+  made.createTHead().append(head);
+  made.append(...groups.map((group) => bodyOf(group, models.length + 1)));
+  return made;
+}

@@ -1,0 +1,89 @@
+// The tasks of models side by side: verdicts, and each number as it counts in a score and raw.
+
+import { cell, inOneClass, line, numberCell } from "./comparison_lines.js";
+import { NONE, number, shownUnit, shownValue } from "./comparison_numbers.js";
+import { pathKey } from "./paths.js";
+
+const RUNS = "instability, mean over runs";
+const SCORES = ["force_field", "property_error", "efficiency", "instability"];
+
+function* leaves(node, names) {
+  if (node.leaf) yield { names, leaf: node.leaf };
+  for (const part of node.parts ?? []) yield* leaves(part, [...names, part.name]);
+}
+
+/** The name of a metric in words; what comes after a colon is a group. */
+function label(metric, labels) {
+  const [name, ...group] = metric.split(":");
+  const words = (labels[name] ?? name.replaceAll("_", " ")).toLowerCase();
+  return group.length ? `${words}: ${group.join(":").toLowerCase()}` : words;
+}
+
+const read = (raw) => (raw === "Infinity" ? Infinity : raw);
+
+/** By task, Maps by name of what a model has there: {score, value, raw, unit}; runs of dynamics as their mean. */
+function valuesOf(model, scores, evaluated, tasks, labels) {
+  const found = new Map(tasks.map((task) => [task, new Map()]));
+  const runs = new Map();
+  for (const score of SCORES.map((key) => scores.find((of) => of.key === key))) {
+    const own = score?.models[model.id];
+    if (!own) continue;
+    let k = 0;
+    for (const { names, leaf } of leaves(score.trees[own.tree], [score.key])) {
+      const raw = read(own.leaves[k++]);
+      const value = evaluated.node(model.id, score.key, pathKey(names));
+      if (score.key === "instability") {
+        const task = found.has(leaf.task) ? leaf.task : leaf.task.split(": ")[0];
+        if (!runs.has(task)) runs.set(task, []);
+        if (value !== null) runs.get(task).push(value);
+      } else {
+        const name = score.key === "force_field" ? names.at(-2) : label(leaf.metric, labels);
+        found.get(leaf.task)?.set(`${score.key}/${name}`, { score: score.key, name, value, raw, unit: leaf.unit });
+      }
+    }
+  }
+  for (const [task, values] of runs) {
+    const value = values.length ? values.reduce((sum, of) => sum + of, 0) / values.length : null;
+    found.get(task)?.set(`instability/${RUNS}`, { score: "instability", name: RUNS, value, raw: null, unit: "" });
+  }
+  return found;
+}
+
+function rawWords({ score, raw, unit }) {
+  if (raw === null) return score === "efficiency" ? NONE : "";
+  return `${number(shownValue(raw, unit))} ${shownUnit(unit)}`.trim();
+}
+
+function taskLine(values, models) {
+  const { score, name } = values.find((of) => of);
+  if (score === "efficiency") {
+    const cells = values.map((of) => (of ? cell(rawWords(of), "", of.raw) : cell(NONE)));
+    return line(`${name} ↓`, cells, inOneClass(models) ? true : null, true);
+  }
+  return line(`${name} ↓`, values.map((of) => (of ? numberCell(of.value, rawWords(of)) : cell(NONE))), true, true);
+}
+
+function outcome({ submitted, outcomes }, index) {
+  const { verdict = "", n_items: items = 0, n_failed: failed = 0 } = outcomes[index];
+  if (!verdict) return cell(submitted ? "not judged" : NONE);
+  const note = items ? `${failed || "none"} of ${items} failed` : "";
+  if (verdict === "OK") return cell("OK", note);
+  return { ...cell("", note), fault: verdict.replaceAll("_", " ").toLowerCase() };
+}
+
+/** Groups of rows, one a domain. */
+export function groupsOfTasks(file, scores, evaluated, models, labels) {
+  const names = file.tasks.map((task) => task.name);
+  const found = models.map((model) => valuesOf(model, scores, evaluated, names, labels));
+  const byDomain = new Map();
+  file.tasks.forEach((task, index) => {
+    if (!byDomain.has(task.domain)) byDomain.set(task.domain, []);
+    const own = found.map((of) => of.get(task.name));
+    const keys = new Set(own.flatMap((of) => [...of.keys()]));
+    byDomain.get(task.domain).push(
+      { ...line(task.name, models.map((model) => outcome(model, index))), page: task.page },
+      ...[...keys].map((key) => taskLine(own.map((of) => of.get(key)), models)),
+    );
+  });
+  return [...byDomain].map(([domain, lines]) => ({ title: `Tasks: ${domain}`, lines }));
+}
