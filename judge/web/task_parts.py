@@ -1,0 +1,60 @@
+"""Metrics of single elements and groups as tables: a line a part, a column a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from judge import present
+from judge.records import PartRecord, Result
+from judge.web.words import words
+
+
+class PartColumn(NamedTuple):
+    """A metric and the unit that it is shown in."""
+
+    label: str
+    unit: str
+
+
+class Breakdown(NamedTuple):
+    """All metrics by one thing, such as `element`; the body is the rows as HTML, drawn here: a page has hundreds."""
+
+    by: str
+    columns: tuple[PartColumn, ...]
+    body: Markup
+
+
+def breakdowns_of(result: Result | None) -> tuple[Breakdown, ...]:
+    """A table for each thing that the metrics of a result are told apart by."""
+    parts = sorted(result.parts if result is not None else (), key=lambda part: part.by)
+    return tuple(_breakdown(by, tuple(own)) for by, own in groupby(parts, key=lambda part: part.by))
+
+
+def _breakdown(by: str, parts: Sequence[PartRecord]) -> Breakdown:
+    units = {part.metric: part.unit for part in parts}
+    named: dict[str, dict[str, PartRecord]] = {}
+    for part in parts:
+        named.setdefault(part.name, {})[part.metric] = part
+    columns = tuple(PartColumn(present.metric_label(name), present.shown_unit(unit)) for name, unit in units.items())
+    rows = "".join(_row(name, tuple(own.get(metric) for metric in units)) for name, own in named.items())
+    return Breakdown(by, columns, Markup(rows))
+
+
+def _row(name: str, parts: Sequence[PartRecord | None]) -> str:
+    there = [part for part in parts if part is not None]
+    texts = (
+        *(present.number(None if part is None else present.shown_value(part.value, part.unit)) for part in parts),
+        _counts({part.n_items for part in there}),
+        _counts({part.n_failed for part in there}),
+    )
+    cells = "".join(f'<td class="num">{text}</td>' for text in texts)
+    return f'<tr><th scope="row"><bdi>{words(name or "none")}</bdi></th>{cells}</tr>\n'
+
+
+def _counts(numbers: Collection[int]) -> str:
+    """One number, or the least and the most where metrics are over different items: 3–10."""
+    return "–".join(present.thousands(n) for n in dict.fromkeys((min(numbers), max(numbers))))
