@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import unicodedata
+import re
 from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -18,7 +18,10 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _IN_UNIT = frozenset({"baseline", "good", "bad", "tolerance", "reference"})
 _PREFIXED = {"eV/atom": "meV/atom", "eV/Å": "meV/Å", "eV": "meV"}
 # They turn the text after them around, or hide it; <bdi> isolates only what closes properly.
-_DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+# Control characters but tab and new line, and surrogates: the categories Cc and Cs.
+_CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
+_UNWANTED = re.compile(f"[{_CONTROL}{_DIRECTION}]")
 
 
 class Words(NamedTuple):
@@ -106,8 +109,7 @@ METRICS = {
 
 def plain(text: str) -> str:
     """The text without control characters and without marks that turn the direction of what follows."""
-    kept = (c for c in text if c not in _DIRECTION and (c in "\t\n" or unicodedata.category(c) not in {"Cc", "Cs"}))
-    return "".join(kept)
+    return _UNWANTED.sub("", text)
 
 
 def is_web_address(text: str) -> bool:

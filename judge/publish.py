@@ -24,7 +24,6 @@ from judge.manifest import (
     FILE,
     Chain,
     Manifest,
-    PublishedScores,
     Stored,
     append,
     manifest_path,
@@ -32,18 +31,19 @@ from judge.manifest import (
     sha256,
 )
 from judge.provenance import judge_commit, judge_version
-from judge.public import EFFICIENCY, public_score, public_sets
 from judge.records import Result
+from judge.scores_shown import published_scores as published_scores
+from judge.scores_shown import shown_results
 from judge.selftest import last_selftest, unproven
 from judge.signing import BadSignature, SigningKey, check_signature
 from judge.site import NOT_FOUND, not_found_page, site_files
 from judge.site_place import SitePlace
+from judge.site_sources import known_sources
 from judge.snapshot import Snapshot
 from judge.stored_board import read_board
 from judge.submission_files import SubmissionFiles, misnamed, submission_files, unlike_published
 from sandbox.events import Event, tell
 from sandbox.verdict import FaultCause, JudgeFault
-from scoring import Term
 from submissions.open_store import open_store
 from submissions.store import Store, StoreError
 from tasks.suite import Suite
@@ -88,18 +88,20 @@ def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now
     said: list[str] = []
     chain = read_chain(store, trusted)
     stated = submission_files(store)
-    board = read_board(store, suite, said.append, current_results(settings, suite, store=store), trusted)
+    current = current_results(settings, suite, store=store)
+    board = read_board(store, suite, said.append, current, trusted, settings.references)
     shown = shown_results(board)
     stored = {result_path(r.submission, r.task, r.result_key): r for r in shown}
     content = {key: _as_read(store, key, result) for key, result in stored.items()}
-    refusals = [line for line in said if line not in board.problems]  # records that cannot be read: a row is missing
+    # Records that cannot be read, or added up at all: a row is missing.
+    refusals = [line for line in said if line not in board.problems or line in board.rowless]
     refusals += [str(broken) for broken in (*chain.broken, *unlike_published(store, chain), *misnamed(store))]
     refusals += _unsigned(stored, content, trusted)
     refusals += unproven(store, shown, settings.selftest_max_age_days, now, settings.allow_process)
     selftests = _selftests(store, shown)
     datasets = {task.dataset for task in suite.tasks} | {result.provenance.dataset for result in shown}
     refusals += _unsigned_selftests(selftests, trusted)
-    pages = site_files(store, board, public_sets(settings.data, datasets, now.date()))
+    pages = site_files(store, board, known_sources(settings, suite, datasets, chain, now))
     if not store.is_unchanged("submissions/"):
         raise StoreError("store: a submission or a decision came meanwhile: do it again")
     return Proposal(
@@ -109,7 +111,7 @@ def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now
         stated=stated,
         selftests=tuple(sorted(map(sha256, selftests.values()))),
         refusals=tuple(dict.fromkeys(refusals)),
-        problems=board.problems,
+        problems=tuple(line for line in board.problems if line not in board.rowless),
         published=_published(chain, suite),
     )
 
@@ -164,30 +166,6 @@ def manifest_of(proposal: Proposal, n: int, previous: str, now: datetime) -> Man
         selftests=proposal.selftests,
         previous=previous,
     )
-
-
-def published_scores(board: Leaderboard) -> dict[str, PublishedScores]:
-    """The scores of every submission on the board, cut as on the pages: in more digits answers could be hidden."""
-    return {
-        row.submission.id: PublishedScores(
-            force_field=_score("force_field", row.scores.force_field),
-            property_error=_score("property_error", row.scores.property_error),
-            efficiency=_score(EFFICIENCY, row.scores.efficiency),
-            instability=_score("instability", row.scores.stability),
-            rank=row.rank,
-        )
-        for row in sorted(board.rows, key=lambda row: row.submission.id)
-    }
-
-
-def _score(name: str, term: Term) -> float | None:
-    """JSON has no infinity: a score that is none is absent."""
-    return public_score(name, term.value) if term.value is not None and abs(term.value) < float("inf") else None
-
-
-def shown_results(board: Leaderboard) -> list[Result]:
-    """All results that the board shows."""
-    return [line.result for row in board.rows for line in row.tasks if line.result is not None]
 
 
 def _as_read(store: Store, key: str, result: Result) -> bytes:

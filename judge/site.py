@@ -8,10 +8,11 @@ from importlib import resources
 from pathlib import Path
 
 from judge.board import Leaderboard
-from judge.pages import render
 from judge.site_folder import publish
+from judge.site_sources import with_stored
 from judge.stored_board import read_board
-from submissions.preflight_log import read_log
+from judge.web.pages import render
+from judge.web.sources import Sources
 from submissions.store import Store
 from tasks.suite import Suite
 
@@ -25,7 +26,9 @@ def build_site(
     out_dir: Path,
     on_problem: Callable[[str], None] = _log.warning,
     current: Collection[str] | None = None,
-    public: Collection[str] = (),
+    sources: Sources | None = None,
+    references: Collection[str] = (),
+    trusted: Collection[str] | None = None,
 ) -> list[Path]:
     """The files written, `index.html` last. Judging the same records again writes the same bytes.
 
@@ -34,20 +37,19 @@ def build_site(
         out_dir: made if it is not there; files in it that are not the site's own stay.
         on_problem: told a line about each record that cannot be read or added up, and is left out.
         current: keys of the results that fit the present data sets, where that is known: see `load_results`.
-        public: names of the data sets that are public: see `judge.public.public_sets`.
+        sources: see `judge.site_sources.known_sources`; None: nothing is public, and nothing was ever published.
+        references: names or ids of submissions that are there for comparison.
+        trusted: keys, of which one must have signed each event; None: whoever did.
     """
-    return publish(site_files(store, read_board(store, suite, on_problem, current), public), out_dir)
+    board = read_board(store, suite, on_problem, current, trusted, references)
+    return publish(site_files(store, board, sources or Sources()), out_dir)
 
 
-def site_files(store: Store, board: Leaderboard, public: Collection[str]) -> dict[str, bytes]:
-    """Content by path of the site of `board`, with what the containers said in the preflight.
-
-    Args:
-        public: names of the data sets that are public; of every other one less is shown.
-    """
-    logs = {row.submission.id: read_log(store, row.submission.id) for row in board.rows}
-    files = render(board, public, logs)
-    return files | {log_file(id): f"{said}\n".encode() for id, said in logs.items() if said}
+def site_files(store: Store, board: Leaderboard, sources: Sources) -> dict[str, bytes]:
+    """Content by path of the site of `board`, with what the containers said in the preflight."""
+    told = with_stored(sources, store, board)
+    said = {log_file(id): f"{text}\n".encode() for id, text in told.logs.items() if text}
+    return render(board, told) | said
 
 
 def not_found_page() -> bytes:

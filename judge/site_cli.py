@@ -11,20 +11,23 @@ from typing import Annotated
 
 import typer
 
-from judge.config import ConfigError, load_settings
-from judge.evaluate import current_results
+from judge.config import ConfigError, JudgeSettings, load_settings
+from judge.manifest import read_chain
 from judge.plan_cli import SuiteName
 from judge.progress_view import write_mail
-from judge.public import public_sets
 from judge.publish import Proposal, propose, publish_site
+from judge.readable import readable_results
 from judge.signing import own_key, safe_key_file, trusted_keys
 from judge.site import build_site
 from judge.site_folder import INDEX
+from judge.site_memory import build_key, forget, problems_of_same, remember
 from judge.site_place import SitePlace, open_site, published_to
+from judge.site_sources import known_sources
 from sandbox.events import plain
 from submissions.open_store import open_store
 from submissions.records import utc_now
-from tasks.suite import load_suite
+from submissions.store import Store
+from tasks.suite import Suite, load_suite
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -37,19 +40,37 @@ MAX_LINE = 1000
 def build(
     suite: Annotated[str | None, typer.Option(help="name, or path of a TOML file")] = None,
     out: Annotated[Path | None, typer.Option(help="folder to write (default var/site)")] = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="exit status 0 also where a broken record was left out")
+    ] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="draw every page, also where nothing changed")] = False,
 ) -> None:
     """Writes the pages from what is in the store. Exit status 1 where a broken record had to be left out."""
     settings = load_settings()
     folder = out.absolute() if out else settings.site_dir
     chosen = load_suite(suite or settings.suite)
-    problems: list[str] = []
-    store = open_store(settings.store, settings.endpoint_url)
-    public = public_sets(settings.data, (task.dataset for task in chosen.tasks), utc_now().date())
-    build_site(store, chosen, folder, problems.append, current_results(settings, chosen), public)
+    store, trusted = open_store(settings.store, settings.endpoint_url), trusted_keys(settings)
+    key = build_key(settings, chosen, store, trusted)
+    problems = None if anew else problems_of_same(settings, folder, key)
+    if problems is None:
+        forget(settings, folder)
+        problems = tuple(_build(settings, chosen, store, trusted, folder))
+        if build_key(settings, chosen, store, trusted) == key:
+            remember(settings, folder, key, problems)
     for problem in problems:
-        print(f"left out: {problem}", file=sys.stderr)
+        print(f"left out: {plain(problem, MAX_LINE)}", file=sys.stderr)
     print(f"The leaderboard is {folder / 'index.html'}")
-    raise typer.Exit(LEFT_OUT if problems else 0)
+    raise typer.Exit(LEFT_OUT if problems and not keep_going else 0)
+
+
+def _build(settings: JudgeSettings, suite: Suite, store: Store, trusted: Collection[str], folder: Path) -> list[str]:
+    """Draws all pages into `folder`; a line for each record that was left out."""
+    chain = read_chain(store, trusted)
+    problems = [str(broken) for broken in chain.broken]
+    sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), chain)
+    current = readable_results(settings, suite, store, trusted)
+    build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted)
+    return problems
 
 
 @app.command("publish")

@@ -122,6 +122,19 @@ def _read_manifest(out_dir: Path) -> SiteManifest:
         return SiteManifest()
 
 
+def is_whole(out_dir: Path) -> bool:
+    """Whether all that the last build wrote into `out_dir` lies there as it was written."""
+    files = _read_manifest(out_dir).files
+    return INDEX in files and all(_is_as_written(out_dir / name, digest) for name, digest in files.items())
+
+
+def _is_as_written(file: Path, digest: str) -> bool:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest() == digest
+    except OSError:
+        return False
+
+
 def _left_behind(previous: SiteManifest, names: Collection[str]) -> tuple[set[str], set[str]]:
     """What of the build before stays for one more build, and what goes, where `names` are the site's now."""
     gone = previous.files.keys() - set(names)

@@ -20,6 +20,7 @@ ASK_AGAIN = "no-cache"  # it may be kept, and is asked about each time: an answe
 MAX_BYTES = 256 * 1024**2  # of a published file, unpacked
 
 _TEXT = {
+    ".atom": "application/atom+xml; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from judge.items_file import items_path, pack_items, result_path
-from judge.page_scores import published_words
 from judge.present import evidence_words, is_web_address, number, percent, plain, rank_span, signed
 from judge.records import MetricRecord
 from judge.site import build_site
 from judge.site_folder import MANIFEST, publish
+from judge.web.page_scores import published_words
 from sandbox.verdict import Verdict
 from scoring import Evidence, load_release
 from scoring.intervals import Interval
@@ -135,10 +135,11 @@ def test_hostile_names_are_text(store: LocalStore, tmp_path: Path) -> None:
     fill(store, *HOSTILE)
     pages, problems = build(store, tmp_path / "site")
     assert problems == []
-    assert len(pages) == len(HOSTILE) + 1
+    assert len([path for path in pages if path.parent.name == "submissions"]) == len(HOSTILE)
     for path, page in pages.items():
         assert not {"img", "iframe", "style", "object", "embed", "form", "base"} & {tag for tag, _ in page.tags}, path
-        assert [a["src"] for tag, a in page.tags if tag == "script"] == [s for s in _sources(page) if s.endswith(".js")]
+        run = [a for tag, a in page.tags if tag == "script" and a.get("type") != "application/json"]
+        assert [a["src"] for a in run] == [s for s in _sources(page) if s.endswith(".js")]
         for tag, attributes in page.tags:
             assert not any(name.startswith("on") or name == "style" for name in attributes), (path, tag, attributes)
         assert not re.search("[\u0000-\u0008\u001b\u202a-\u202e\u2066-\u2069]", page.text), path
@@ -180,26 +181,30 @@ def test_what_is_stated_stands_beside_what_was_measured(store: LocalStore, tmp_p
             "differ from the gradient of the energy △ otherwise than stated",
         ],
         ["Elements", "H Si U", "answered H C O Na Cl Cu Pt; no answer with Si △ otherwise than stated"],
+        ["Precision", "mixed", "not measured"],
+        ["Dispersion", "not in the energies", "not measured"],
+        ["Charge", "not stated", "not measured"],
+        ["Spin", "not stated", "not measured"],
+        ["Level of theory, Inorganic Materials", "not stated", "not judged against labels"],
+        ["Level of theory, Molecules", "PBE, without dispersion", "not judged against labels"],
+        ["Level of theory, Catalysis", "RPBE", "not judged against labels"],
+        ["Hardware", "One GPU with 80 GB", "timed on x86_64, 2 cores"],
     ]
     assert page.rows("training-title")[1:] == [["MPtrj", "PBE+U", "https://example.org/mptrj"]]
     for field, words in (
         ("Affiliation", "A department"),
         ("Weights", "not open"),
-        ("Precision", "mixed"),
-        ("Dispersion", "not in the energies"),
-        ("Hardware", "One GPU with 80 GB"),
-        ("Level of theory, Molecules", "PBE, without dispersion"),
-        ("Level of theory, Catalysis", "RPBE"),
     ):
         assert field + words in page.words
     assert "https://example.org/licence" in {a.get("href") for _, a in page.tags}
     page = next(page for path, page in pages.items() if path.stem == bare.id)
-    assert page.rows("measured-title")[1:] == [
+    assert page.rows("measured-title")[1:4] == [
         ["Parameters", "not stated", "not measured"],
         ["Forces", "not stated", "differ from the gradient of the energy"],
         ["Elements", "not stated", "not measured"],
     ]
-    assert "training-title" not in page.ids
+    assert "training-title" not in page.tables
+    assert "The author does not state what it was trained on." in page.words
 
 
 def _sources(page: Page) -> list[str]:
@@ -255,6 +260,7 @@ def test_verdicts_sentences_and_missing_tasks_are_shown(store: LocalStore, tmp_p
     assert "time limit" in index.text
     assert "not judged" in index.text
     assert "Not ranked" in index.text
+    assert "hidden" not in next(a for _, a in index.tags if a.get("data-above") == "unranked")
     assert "Answer within ten minutes." in page.text
 
 
@@ -262,7 +268,8 @@ def test_runs_without_a_container_are_marked(store: LocalStore, tmp_path: Path) 
     of = submission("alpha", driver="process")
     save(store, [of], good_results(of, 0.1, driver="process"))
     pages, _ = build(store, tmp_path / "site")
-    assert all("not isolated" in page.text for page in pages.values())
+    for name in ("index.html", f"submissions/{of.id}.html"):
+        assert "not isolated" in pages[tmp_path / "site" / name].text
 
 
 def test_a_score_that_the_suite_does_not_feed_has_no_column(store: LocalStore, tmp_path: Path) -> None:
@@ -321,7 +328,7 @@ def test_scores_and_ranks_have_intervals(store: LocalStore, tmp_path: Path) -> N
 def test_models_that_cannot_be_told_apart_are_joined_and_said(store: LocalStore, tmp_path: Path) -> None:
     """alpha − beta is −0.4 or 0.3, as the sets are drawn; gamma is always worse than both."""
     index = crossing(store, tmp_path)
-    assert index.classes["ranking-title"][1:] == ["tied odd", "tied odd", ""]
+    assert index.classes["ranking-title"][1:4] == ["tied odd", "tied odd", ""]
     assert index.text.count("not told apart from no. 1") == 1
     assert "not told apart from no. 1" in index.rows("ranking-title")[2][1]
     page = Page(tmp_path / "site" / "submissions" / f"{submission('beta').id}.html")
@@ -357,16 +364,16 @@ def test_the_difference_to_what_lambench_publishes(store: LocalStore, tmp_path: 
     index = pages[tmp_path / "site" / "index.html"]
     assert index.cells("ranking-title", "alpha")[1].startswith("0.300")
     assert index.cells("ranking-title", "beta")[1].startswith("0.700 1 of 2 tasks")
-    published = "As LAMBench publishes it"
-    assert index.cells(published, "alpha") == ["0.150 −0.150"]
-    assert index.cells(published, "beta") == ["0.400 −0.300"]
-    assert index.cells(published, "gamma") == ["–"]
+    published = pages[tmp_path / "site" / "schemes.html"]
+    assert published.cells("as-published-title", "alpha") == ["0.150 −0.150"]
+    assert published.cells("as-published-title", "beta") == ["0.400 −0.300"]
+    assert published.cells("as-published-title", "gamma") == ["–"]
     for said in (
         "LAMBench 0.3.1, as published",
         "Failed items are not charged",
         "A property without an answer is left",
     ):
-        assert said in index.text
+        assert said in published.text
 
 
 def test_a_model_to_which_lambench_gives_no_score(store: LocalStore, tmp_path: Path) -> None:
@@ -377,8 +384,7 @@ def test_a_model_to_which_lambench_gives_no_score(store: LocalStore, tmp_path: P
     found[0] = result(without, SUITE.tasks[0], frames_metrics(0.5))
     save(store, [without], found)
     pages, _ = build(store, tmp_path / "site")
-    index = pages[tmp_path / "site" / "index.html"]
-    assert index.cells("As LAMBench publishes it", "beta") == [
+    assert pages[tmp_path / "site" / "schemes.html"].cells("as-published-title", "beta") == [
         "– corrected: 0.525",
         "0.500 same",
         "1.500 same",
@@ -390,15 +396,15 @@ def test_other_schemes(store: LocalStore, tmp_path: Path) -> None:
     """ML-PEG: 1 − error / trivial model's, mean over the sets. As published, it leaves out what is missing."""
     fill_two(store, alpha=(error(0.2), error(0.6)), beta=(error(0.4), None))
     pages, _ = build(store, tmp_path / "site", TWO)
-    index = pages[tmp_path / "site" / "index.html"]
-    assert index.rows("other-schemes-title")[0] == ["Model", "ML-PEG"]
+    others = pages[tmp_path / "site" / "schemes.html"]
+    assert others.rows("other-schemes-title")[0] == ["Model", "ML-PEG ↑, higher is better"]
     # Two sets drawn anew: twice the one, each once, or twice the other. Their items are one cluster each, and held.
-    (alpha,), (beta,) = (index.cells("other-schemes-title", name) for name in ("alpha", "beta"))
+    (alpha,), (beta,) = (others.cells("other-schemes-title", name) for name in ("alpha", "beta"))
     assert alpha == "0.60095 % interval 0.400 – 0.800 *, at least so wide"
     assert beta.startswith("0.300 up to 0.80095 % interval 0.000 – 0.600 *")
     assert beta.endswith("as published: 0.600")
-    assert "good is no error, bad the trivial model’s" in index.text
-    assert "MLIPAudit" not in index.text
+    assert "good is no error, bad the trivial model’s" in others.text
+    assert "MLIPAudit" not in others.text
 
 
 def test_mlipaudit_scores_items(store: LocalStore, tmp_path: Path) -> None:
@@ -411,10 +417,13 @@ def test_mlipaudit_scores_items(store: LocalStore, tmp_path: Path) -> None:
     items = Items(names, names, names, causes, {"error": np.array([0.5, -2.0, np.nan])})
     store.put(items_path(of.id, audited.name, found.result_key), pack_items(items))
     pages, _ = build(store, tmp_path / "site", replace(TWO, tasks=(audited,)))
-    index = pages[tmp_path / "site" / "index.html"]
-    assert index.rows("other-schemes-title")[0] == ["Model", "ML-PEG", "MLIPAudit", "MLIPAudit, compatible"]
+    others = pages[tmp_path / "site" / "schemes.html"]
+    assert others.rows("other-schemes-title")[0] == [
+        "Model",
+        *(f"{name} ↑, higher is better" for name in ("ML-PEG", "MLIPAudit", "MLIPAudit, compatible")),
+    ]
     mean = f"{(1 + math.exp(-3)) / 3:.3f}"
-    ml_peg, overall, compatible = index.cells("other-schemes-title", "alpha")
+    ml_peg, overall, compatible = others.cells("other-schemes-title", "alpha")
     assert (ml_peg, compatible) == ("0.900", mean)
     assert overall.startswith(f"{mean}95 % interval 0.000 – 1.000")  # of three items drawn anew, each its own cluster
 
@@ -423,18 +432,16 @@ def test_why_a_score_is_what_it_is(store: LocalStore, tmp_path: Path) -> None:
     fill_two(store, alpha=(charged(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None))
     pages, _ = build(store, tmp_path / "site", TWO)
     page = pages[tmp_path / "site" / "submissions" / f"{submission('alpha').id}.html"]
-    corrected, _, published = page.words.partition("The same as each scheme publishes it")
-    why = corrected.partition("Why these scores")[2]
+    why = page.words.partition("Why these scores")[2]
     assert why.index("Property error 0.3000") < why.index("Molecules 0.3000") < why.index("one 0.4000")
-    assert "share 50 % Mean over metric columns. Mean absolute error 0.4000" in why
+    assert "share 50 % as published 0.1000 Mean over metric columns. Mean absolute error 0.4000" in why
     assert (
         "Error / baseline, at most 1. 400 meV; baseline 1 000 meV; 1 of 10 items failed, 100 meV without them." in why
     )
     assert "Source: LAMBench, arXiv:2504.19578" in why
-    assert "one 0.1000" in published
     beta = pages[tmp_path / "site" / "submissions" / f"{submission('beta').id}.html"]
-    assert "No answer: counted as worst." in beta.text
-    assert "No answer: left out." in beta.text
+    why = beta.words.partition("Why these scores")[2]
+    assert "two counts 1.0000 share 50 % as published left out" in why
 
 
 def test_evidence_in_words() -> None:

@@ -49,4 +49,6 @@ function makeSortable(table) {
   }
 }
 
-for (const table of document.querySelectorAll("table.sortable")) makeSortable(table);
+export function start() {
+  for (const table of document.querySelectorAll("table.sortable")) makeSortable(table);
+}

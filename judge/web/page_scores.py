@@ -1,4 +1,4 @@
-"""What the pages show beside the scores: how firm they are, what other schemes make of them, and why they are so."""
+"""What the pages show beside the scores: how firm they are, and what other schemes make of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LABELS = {
     "instability": "Instability",
 }
 _NAMED = 3  # units that are named in a cell
-_OTHERS = {ML_PEG: "ML-PEG", MLIPAUDIT: "MLIPAudit", COMPATIBLE: "MLIPAudit, compatible"}
+OTHERS = {ML_PEG: "ML-PEG", MLIPAUDIT: "MLIPAudit", COMPATIBLE: "MLIPAudit, compatible"}
 
 
 def score_of(scores: Scores, key: str) -> Term:
@@ -220,7 +220,7 @@ def other_table(board: Leaderboard) -> OtherTable:
     """Every row by the other schemes of which any row has a score."""
     names = {
         name: label
-        for name, label in _OTHERS.items()
+        for name, label in OTHERS.items()
         if any(name in row.others.corrected or name in row.others.as_published for row in board.rows)
     }
     return OtherTable(
@@ -231,57 +231,3 @@ def other_table(board: Leaderboard) -> OtherTable:
 def _other(board: Leaderboard, row: Row, name: str) -> OtherCell:
     interval = score_interval(board, name, row)
     return OtherCell(row.others.corrected.get(name), row.others.as_published.get(name), interval)
-
-
-class Branch(NamedTuple):
-    """One number of a score as text and what it is made of; `share` is None at the top.
-
-    Args:
-        counted: what it counts in the number above where it has no value.
-        up_to: its value if what is missing, or was left out, came out at the other end.
-        source: of rule and facts, where it is another than that of the number above.
-    """
-
-    name: str
-    value: float | None
-    counted: float | None
-    up_to: float | None
-    interval: Interval | None
-    share: float | None
-    rule: str
-    evidence: str
-    source: str
-    parts: tuple[Branch, ...]
-
-
-def why(board: Leaderboard, row: Row, keys: Sequence[str], as_published: bool = False) -> tuple[Branch, ...]:
-    """Each score of a row as a tree, those of other schemes last; intervals with the corrected ones."""
-    scores, release = (row.as_published, board.published) if as_published else (row.scores, board.release)
-    others = row.others.as_published if as_published else row.others.corrected
-    trees = []
-    for key in keys:
-        term, firm = score_of(scores, key), None if as_published else uncertainty_of(board, key, row)
-        trees.append(_branch(term, firm, (), "", release.source)._replace(share=None))
-    for name, label in _OTHERS.items():
-        if name in others:
-            firm = None if as_published else uncertainty_of(board, name, row)
-            trees.append(_branch(others[name], firm, (), "", "")._replace(name=label, share=None))
-    return tuple(trees)
-
-
-def _branch(term: Term, firm: Uncertainty | None, path: tuple[str, ...], above: str, default: str) -> Branch:
-    own, source = (*path, term.name), term.source or default
-    evidence = term.evidence
-    raw = firm.metrics.get((evidence.task, evidence.metric)) if firm and evidence else None
-    return Branch(
-        present.metric_label(term.name) if evidence and evidence.metric == term.name else term.name,
-        term.value,
-        term.counted,
-        term.at_worst if term.at_worst is not None else term.at_best,
-        known(firm.nodes.get(own)) if firm else None,
-        term.weight,
-        term.rule,
-        present.evidence_words(evidence, term.name, known(raw)) if evidence else "",
-        source if source != above else "",
-        tuple(_branch(part, firm, own, source or above, "") for part in term.parts),
-    )

@@ -1,0 +1,69 @@
+"""What all pages load: one stylesheet, the script's modules, plotly and the data, each under a name of its content."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import resources
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+FOLDER = "assets/"
+STYLES = ("frame", "board", "settings", "figures", "model", "task", "compare", "changes", "text")
+SCRIPTS = "js"
+MAIN = "main.js"
+
+
+class Assets(NamedTuple):
+    """Paths in the site, and what lies there.
+
+    Args:
+        names: by what a template calls it: `icon.svg`, `style.css`, `main.js`, `plotly.js`, `leaderboard.json`.
+        files: content by path.
+    """
+
+    names: dict[str, str]
+    files: dict[str, bytes]
+
+
+def assets(leaderboard: bytes) -> Assets:
+    """All assets; `leaderboard` is the content of `leaderboard.json`."""
+    names, files = {}, {}
+    contents = {
+        "icon.svg": _read("icon.svg"),
+        "style.css": b"\n".join(_read(f"css/{name}.css") for name in STYLES),
+        "plotly.js": plotly(),
+        "leaderboard.json": leaderboard,
+    }
+    for name, content in contents.items():
+        names[name] = hashed(name, content)
+        files[names[name]] = content
+    folder, scripts = _scripts()
+    names[MAIN] = f"{folder}{MAIN}"
+    return Assets(names, files | {f"{folder}{name}": content for name, content in scripts.items()})
+
+
+def hashed(name: str, content: bytes) -> str:
+    """The path of an asset, with the hash of its content."""
+    path = PurePosixPath(name)
+    return f"{FOLDER}{path.stem}-{hashlib.sha256(content).hexdigest()[:12]}{path.suffix}"
+
+
+def _scripts() -> tuple[str, dict[str, bytes]]:
+    """The folder of the script's modules, which name one another: one hash stands for all; and the modules."""
+    entries = sorted((resources.files("templates") / SCRIPTS).iterdir(), key=lambda entry: entry.name)
+    scripts = {entry.name: entry.read_bytes() for entry in entries if entry.name.endswith(".js")}
+    digest = hashlib.sha256()
+    for name, content in scripts.items():
+        digest.update(name.encode() + b"\0" + hashlib.sha256(content).digest())
+    return f"{FOLDER}js-{digest.hexdigest()[:12]}/", scripts
+
+
+@cache
+def plotly() -> bytes:
+    """plotly.js as its Python package brings it."""
+    return (resources.files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+
+
+def _read(name: str) -> bytes:
+    return (resources.files("templates") / name).read_bytes()

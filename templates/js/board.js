@@ -1,0 +1,157 @@
+// The ranking, once a script is there: it follows the view (view.js), whatever changes it.
+
+import { update } from "./board_numbers.js";
+import { filterRows, putInOrder } from "./board_order.js";
+import { boardTable, layOut } from "./board_table.js";
+import { showTools, startTools } from "./board_tools.js";
+import { allColumns, groupsOf, scoreColumns } from "./columns.js";
+import { offerPicks } from "./compare_picks.js";
+import { matching } from "./filters.js";
+import { leaderboard } from "./leaderboard.js";
+import { reckon } from "./reckoning.js";
+import { change, onChange, view } from "./view.js";
+
+const RECKONED = ["scheme", "variant", "weights", "thresholds"];
+const ranking = document.getElementById("ranking");
+
+/**
+ * What is shown now: the numbers; columns by key, those of scores, and all that there could be (many, and seldom asked
+ * for, so made when they are); and the keys of those that are shown.
+ */
+let now = { reckoning: null, scores: new Map(), all: null, keys: [] };
+
+function take(board, file, names) {
+  const reckoning = now.reckoning && !names.some((name) => RECKONED.includes(name)) ? now.reckoning : reckon(file, view);
+  const { scheme } = reckoning;
+  if (now.reckoning?.scheme !== scheme || names.includes("values")) {
+    const scores = scoreColumns(scheme, board.full);
+    let made = null;
+    now = { scores, all: () => (made ??= allColumns(file, scheme, scores, view.values)) };
+  }
+  now.reckoning = reckoning;
+  now.keys = view.columns ? [...now.all().keys()].filter((key) => view.columns.includes(key)) : [...now.scores.keys()];
+}
+
+const columnOf = (key) => now.scores.get(key) ?? now.all().get(key);
+
+/** Those that are shown, one group after another where they are grouped. */
+function shownColumns(file) {
+  const shown = now.keys.map(columnOf);
+  if (!view.group) return shown;
+  const groups = groupsOf(file, shown);
+  return shown.toSorted((a, b) => groups.indexOf(a.group) - groups.indexOf(b.group));
+}
+
+function show(board, file) {
+  const { reckoning } = now;
+  const shown = shownColumns(file);
+  layOut(board, shown, view.group, `${reckoning.scheme.key} ${view.values}`, (th) => makeSortable(board, th));
+  board.table.classList.toggle("many", shown.length > 5);
+  update(board, shown, reckoning);
+  putInOrder(board, columnOf, view.sort, reckoning);
+  showSort(board);
+  count(file, filterRows(board, matching(view)));
+  showTools(file, now, setColumn);
+  showOwn(reckoning);
+}
+
+// Words for what is shown.
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text; // a status is read out again whenever it is written
+}
+
+function count(file, n) {
+  const all = file.models.filter((model) => !model.reference).length;
+  const words = n === all ? `${all} ${all === 1 ? "model" : "models"}` : `${n} of ${all} models`;
+  setText(ranking.querySelector("[data-count]"), words);
+  ranking.querySelector("[data-none]").hidden = n > 0;
+}
+
+function showOwn({ scheme, own, asMade }) {
+  const line = ranking.querySelector("[data-own]");
+  line.hidden = asMade;
+  if (asMade) return;
+  const [name, what] = [line.querySelector("strong"), own ? "Your weights" : scheme.title];
+  setText(name, what);
+}
+
+function showSort(board) {
+  const { key, descending } = view.sort ?? { key: "rank", descending: false };
+  for (const th of board.headRow.cells) {
+    if (th.dataset.key !== key) th.removeAttribute("aria-sort");
+    else th.setAttribute("aria-sort", descending ? "descending" : "ascending");
+  }
+}
+
+function announceSort(board) {
+  const th = board.headRow.querySelector("[aria-sort]");
+  const withinClass = "classes" in board.table.dataset && th && columnOf(th.dataset.key)?.withinClass;
+  const where = withinClass ? ", within each class of hardware" : "";
+  const words = th ? `Sorted by ${th.textContent.trim()}, ${th.getAttribute("aria-sort")}${where}.` : "";
+  setText(ranking.querySelector("[data-said]"), words);
+}
+
+// What a reader does.
+
+function startsDescending(key) {
+  if (key === "ok" || key === "submitted") return true;
+  return columnOf(key)?.lower === false;
+}
+
+function sortBy(board, key) {
+  const sorted = view.sort ?? { key: "rank", descending: false };
+  const descending = sorted.key === key ? !sorted.descending : startsDescending(key);
+  change({ sort: key === "rank" && !descending ? null : { key, descending } });
+  announceSort(board);
+}
+
+/** Turns the words of a heading into a button. */
+function makeSortable(board, th) {
+  const label = th.querySelector(".head");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.append(...label.childNodes);
+  label.replaceWith(button);
+  button.addEventListener("click", () => sortBy(board, th.dataset.key));
+}
+
+function setColumn(key, wanted) {
+  const keys = wanted ? [...now.keys, key] : now.keys.filter((other) => other !== key);
+  const usual = [...now.scores.keys()];
+  const asUsual = keys.length === usual.length && usual.every((other) => keys.includes(other));
+  change({ columns: asUsual ? null : [...now.all().keys()].filter((other) => keys.includes(other)) });
+}
+
+/** Follows the view; what sliders change many times a frame is shown once in it. */
+function follow(board, file) {
+  let waiting = null;
+  const catchUp = () => {
+    const names = waiting;
+    waiting = null;
+    take(board, file, names);
+    show(board, file);
+  };
+  onChange((_, names) => {
+    const slow = names.every((name) => name === "weights" || name === "thresholds");
+    if (waiting) waiting.push(...names);
+    else {
+      waiting = [...names];
+      if (slow) return void requestAnimationFrame(() => waiting && catchUp());
+    }
+    if (!slow) catchUp();
+  });
+}
+
+export async function start() {
+  const file = await leaderboard();
+  const board = boardTable(document.querySelector("[data-board]"), file);
+  for (const th of board.headRow.cells) makeSortable(board, th);
+  offerPicks(board.rows);
+  take(board, file, []);
+  startTools(file, () => showTools(file, now, setColumn));
+  show(board, file);
+  follow(board, file);
+  board.table.dataset.ready = "";
+  performance.mark("ranking is ready");
+}

@@ -1,0 +1,124 @@
+// The rows of the ranking and their cells: those that the page came with, and columns that come and go in them.
+
+import { CARD } from "./columns.js";
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+/** The parts of a cell that change. `made` is what it says as the page was made. */
+function readCell(td) {
+  const text = td.querySelector(".number").firstChild;
+  const bar = td.querySelector(".bar rect");
+  const made = { text: text.data, width: bar?.getAttribute("width"), best: td.classList.contains("best") };
+  return { td, text, bar, made, width: made.width, best: made.best };
+}
+
+function newCell(column) {
+  const text = document.createTextNode("");
+  const holder = element(column.words ? "bdi" : "span", { class: "number" }, text);
+  const label = column.aside ? `${column.label}, ${column.aside}` : column.label;
+  const td = element("td", { role: "cell", class: kindOf(column), "data-label": label }, holder);
+  return { td, text, bar: null, made: null, width: undefined, best: false };
+}
+
+const kindOf = (column) => (column.words ? "score words" : "score");
+
+function readRows(table, models) {
+  const rows = [];
+  for (const body of table.querySelectorAll("tbody[data-rows]")) {
+    for (const tr of body.rows) {
+      const model = models.get(tr.dataset.id);
+      const rank = tr.cells[0].firstChild;
+      rows.push({ model, tr, rank, place: rows.length, reference: body.dataset.rows === "reference", cells: new Map() });
+    }
+  }
+  return rows;
+}
+
+/** The table with the columns that it came with. `file` is leaderboard.json. */
+export function boardTable(table, file) {
+  const rows = readRows(table, new Map(file.models.map((model) => [model.id, model])));
+  const headRow = table.tHead.rows[0];
+  const heads = new Map([...headRow.cells].map((th) => [th.dataset.key, th]));
+  const full = {};
+  for (const [key, { dataset }] of heads) {
+    if (dataset.full === undefined) continue;
+    full[key] = Number(dataset.full);
+    for (const row of rows) row.cells.set(key, readCell(row.tr.cells[heads.get(key).cellIndex]));
+  }
+  const last = new Map(rows.map((row) => [row, row.tr.lastElementChild]));
+  return { table, rows, headRow, heads, full, last, groupRow: null, shown: shownAs(Object.keys(full), false) };
+}
+
+function newHead(column) {
+  const label = element("span", { class: "head" }, column.label);
+  if (column.lower !== undefined && column.group !== CARD) {
+    label.append(" ", element("span", { class: "arrow", "aria-hidden": "true" }, column.lower ? "↓" : "↑"));
+    label.append(element("span", { class: "unseen" }, `, ${column.lower ? "lower" : "higher"} is better`));
+  }
+  const th = element("th", { role: "columnheader", scope: "col", class: kindOf(column), "data-key": column.key }, label);
+  if (column.aside) label.append(element("span", { class: "metric" }, column.aside));
+  return th;
+}
+
+/** A row above the headings with the group of each column; `lead` and `trail` are columns that belong to none. */
+function groupHeads(columns) {
+  const runs = [];
+  for (const { group } of columns) {
+    if (runs.at(-1)?.group === group) runs.at(-1).span += 1;
+    else runs.push({ group, span: 1 });
+  }
+  const heads = runs.map(({ group, span }) => {
+    const th = element("th", { role: "columnheader", scope: "colgroup", colspan: span }, group);
+    th.style.setProperty("--span", span);
+    return th;
+  });
+  const gap = (kind) => element("td", { role: "cell", class: kind });
+  return element("tr", { role: "row", class: "groups" }, gap("rank"), gap("model"), ...heads, gap("verdicts"));
+}
+
+const shownAs = (keys, grouped) => JSON.stringify([keys, grouped]);
+
+/**
+ * Shows these columns, in this order, between model and verdicts.
+ *
+ * version: tells columns of one key apart. enhance: what is done to a new heading.
+ */
+export function layOut(board, columns, grouped, version, enhance) {
+  const fresh = columns.map((column) => useColumn(board, column, version, enhance)).some(Boolean);
+  const shown = shownAs(columns.map((column) => column.key), grouped);
+  if (!fresh && shown === board.shown) return;
+  board.shown = shown;
+  const { headRow, heads } = board;
+  headRow.replaceChildren(
+    heads.get("rank"),
+    heads.get("model"),
+    ...columns.map((column) => heads.get(column.key)),
+    heads.get("ok"),
+  );
+  for (const row of board.rows) {
+    const [rank, model] = row.tr.cells;
+    row.tr.replaceChildren(rank, model, ...columns.map((column) => row.cells.get(column.key).td), board.last.get(row));
+  }
+  for (const td of board.table.querySelectorAll(".divider td")) td.colSpan = columns.length + 3;
+  board.table.style.setProperty("--columns", columns.length);
+  board.groupRow?.remove();
+  board.groupRow = grouped && columns.length ? groupHeads(columns) : null;
+  if (board.groupRow) headRow.before(board.groupRow);
+}
+
+/** Makes heading and cells of a column where there are none, or where they were of another unit; says whether. */
+function useColumn(board, column, version, enhance) {
+  const head = board.heads.get(column.key);
+  if (head?.dataset.full !== undefined || (head && head.dataset.version === version)) return false;
+  const th = newHead(column);
+  th.dataset.version = version;
+  enhance(th);
+  board.heads.set(column.key, th);
+  for (const row of board.rows) row.cells.set(column.key, newCell(column));
+  return true;
+}

@@ -1,0 +1,160 @@
+// The controls above the ranking: each writes what it says into the view, and shows what is there.
+
+import { groupsOf } from "./columns.js";
+import { plain } from "./plain.js";
+import { byDefault, change, view } from "./view.js";
+
+const MILLION = 1e6;
+const all = (selector) => [...document.querySelectorAll(selector)];
+
+function addOptions(select, pairs) {
+  for (const [value, label] of pairs) select.add(new Option(label, value));
+}
+
+// Panels: one is open at a time. On a wide screen the button that holds the others is not there.
+
+function togglePanel(button, open) {
+  button.setAttribute("aria-expanded", String(open));
+  const panel = document.getElementById(button.dataset.panel);
+  if (panel.classList.contains("panel")) panel.hidden = !open;
+  else panel.classList.toggle("open", open);
+}
+
+function startPanels() {
+  const buttons = all("[data-panel]");
+  const panels = buttons.filter((button) => document.getElementById(button.dataset.panel).matches(".panel"));
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      const open = button.getAttribute("aria-expanded") !== "true";
+      if (open) for (const other of panels) if (other !== button && panels.includes(button)) togglePanel(other, false);
+      togglePanel(button, open);
+    });
+  }
+  for (const button of panels) {
+    document.getElementById(button.dataset.panel).addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      togglePanel(button, false);
+      button.focus();
+    });
+  }
+}
+
+// Filters.
+
+function readFilter(input) {
+  if (input.type === "checkbox") return input.checked || undefined;
+  if (input.type !== "number") return input.value.trim() || undefined;
+  return input.value === "" || !input.checkValidity() ? undefined : Number(input.value) * MILLION;
+}
+
+function showFilter(input, value) {
+  if (input.type === "checkbox") input.checked = value === true;
+  else if (input === document.activeElement) return; // what is being written stays as it is
+  else if (input.type === "number") input.value = value === undefined ? "" : String(value / MILLION);
+  else input.value = value ?? "";
+}
+
+function startFilters(file) {
+  const levels = new Set(file.models.flatMap((model) => Object.values(model.label_sets ?? {})));
+  const machines = new Set(file.models.map((model) => model.hardware ?? "").filter(Boolean));
+  const pairs = (names) => [...names].sort().map((name) => [name, plain(name)]);
+  addOptions(document.querySelector("[data-filter=level]"), pairs(levels));
+  addOptions(document.querySelector("[data-filter=hardware]"), pairs(machines));
+  for (const input of all("[data-filter]")) {
+    input.addEventListener("input", () => {
+      const filters = { ...view.filters, [input.dataset.filter]: readFilter(input) };
+      change({ filters: Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)) });
+    });
+  }
+  for (const button of all("[data-clear]")) {
+    button.addEventListener("click", () => {
+      change({ search: "", filters: {} });
+      document.querySelector("[data-view=search]").focus();
+    });
+  }
+}
+
+// Scheme, variant, what tasks show, search, grouping.
+
+function startChoices(file) {
+  const labels = new Map(file.schemes.map((scheme) => [scheme.key, scheme.label]));
+  addOptions(document.querySelector("[data-view=scheme]"), labels);
+  for (const input of all("[data-view]")) {
+    const name = input.dataset.view;
+    // Columns belong to a scheme: another one begins with its own.
+    const more = name === "scheme" ? { columns: null, sort: null } : {};
+    input.addEventListener("input", () => {
+      change({ ...more, [name]: input.type === "checkbox" ? input.checked : input.value });
+    });
+  }
+  document.querySelector("[data-reset]").addEventListener("click", () => {
+    const columns = view.scheme === byDefault().scheme ? ["columns", "sort"] : [];
+    change(byDefault("search", "filters", "values", "group", ...columns));
+    document.querySelector("[data-view=search]").focus();
+  });
+}
+
+function showChoices(scheme) {
+  for (const input of all("[data-view]")) {
+    const value = input.dataset.view === "scheme" ? scheme.key : view[input.dataset.view];
+    if (input.type === "checkbox") input.checked = value;
+    else if (input.value !== value) input.value = value;
+  }
+}
+
+// Columns.
+
+function columnTick(column, keys, setColumn) {
+  const label = document.createElement("label");
+  label.className = "tick";
+  const box = document.createElement("input");
+  box.type = "checkbox";
+  box.value = column.key;
+  box.checked = keys.includes(column.key);
+  box.addEventListener("change", () => setColumn(box.value, box.checked));
+  const words = document.createElement("span");
+  words.textContent = column.aside ? `${column.label}, ${column.aside}` : column.label;
+  label.append(box, " ", words);
+  return label;
+}
+
+/** The ticks of all columns, by group; made again where there are others. */
+function showColumnSets(file, columns, keys, setColumn) {
+  const holder = document.querySelector("[data-column-sets]");
+  const known = JSON.stringify([...columns.values()].map((column) => [column.key, column.aside]));
+  if (holder.dataset.known !== known) {
+    holder.dataset.known = known;
+    const own = [...columns.values()];
+    holder.replaceChildren(
+      ...groupsOf(file, own).map((group) => {
+        const set = document.createElement("fieldset");
+        const legend = document.createElement("legend");
+        legend.textContent = group;
+        const ticks = own.filter((column) => column.group === group);
+        set.append(legend, ...ticks.map((column) => columnTick(column, keys, setColumn)));
+        return set;
+      }),
+    );
+  }
+  for (const box of holder.querySelectorAll("input")) box.checked = keys.includes(box.value);
+}
+
+/** Shows what is chosen; `now` is what board.js shows. */
+export function showTools(file, now, setColumn) {
+  showChoices(now.reckoning.scheme);
+  for (const input of all("[data-filter]")) showFilter(input, view.filters[input.dataset.filter]);
+  const n = Object.keys(view.filters).length;
+  document.querySelector("[data-tally=filters]").textContent = n ? ` (${n})` : "";
+  document.querySelector("[data-tally=columns]").textContent = view.columns ? ` (${now.keys.length})` : "";
+  if (!document.getElementById("board-columns").hidden) showColumnSets(file, now.all(), now.keys, setColumn);
+}
+
+/** Makes the controls work; `opened` is called when the panel of columns is. */
+export function startTools(file, opened) {
+  startPanels();
+  startFilters(file);
+  startChoices(file);
+  document.querySelector("[data-panel=board-columns]").addEventListener("click", opened);
+  document.querySelector("[data-default-columns]").addEventListener("click", () => change({ columns: null }));
+  for (const part of all("[data-board-tools]")) part.hidden = false;
+}

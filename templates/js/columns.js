@@ -1,0 +1,149 @@
+// What can be a column of the ranking: the scores of a scheme, what they are made of by domain and by task, and facts
+// of the card. `value(model, reckoning)` is what a column is sorted by; null where there is none.
+
+import { decimals, number, NONE, parameters, shownUnit, shownValue } from "./numbers.js";
+import { pathKey } from "./paths.js";
+import { plain } from "./plain.js";
+
+export const SCORES = "Scores";
+export const CARD = "Model";
+
+const words = (name) => name.replaceAll("_", " ").replace(/\bmae\b/, "MAE").replace(/\brmse\b/, "RMSE");
+const read = (value) => (value === "Infinity" ? Infinity : (value ?? null));
+const score3 = (value) => decimals(value, 3);
+
+function scoreColumn(score, full) {
+  return {
+    key: score.key,
+    group: SCORES,
+    label: score.label,
+    lower: score.lower_is_better,
+    withinClass: score.key === "efficiency",
+    bar: full,
+    value: (model, reckoning) => reckoning.score(model.id, score.key),
+    order: (model, reckoning) => reckoning.worst(model.id, score.key) ?? reckoning.score(model.id, score.key),
+    text: score3,
+  };
+}
+
+/** The parts of a score that have parts themselves: domains, or categories. */
+function partColumns(score) {
+  const names = new Set(
+    score.trees.flatMap((tree) => (tree.parts ?? []).filter((part) => part.parts?.length).map((part) => part.name)),
+  );
+  return [...names].map((name) => {
+    const path = pathKey([score.key, name]);
+    return {
+      key: path,
+      group: name,
+      label: score.label,
+      lower: score.lower_is_better,
+      value: (model, reckoning) => reckoning.node(model.id, score.key, path),
+      text: score3,
+    };
+  });
+}
+
+function* leavesOf(node, names) {
+  if (node.leaf) yield { leaf: node.leaf, names, unit: node.unit ?? "" };
+  for (const part of node.parts ?? []) yield* leavesOf(part, [...names, part.name]);
+}
+
+/** Where a metric of a task stands in each tree of a score: by column, by index of a tree. */
+function places(score) {
+  const found = new Map();
+  for (const [tree, top] of score.trees.entries()) {
+    for (const [index, { leaf, names, unit }] of [...leavesOf(top, [score.key])].entries()) {
+      // A run of a task of dynamics is called TASK: RUN. A column has the mean of all runs.
+      const task = unit.includes(": ") ? unit.split(": ")[0] : leaf.task;
+      const key = `task:${pathKey([task, leaf.metric])}`;
+      if (!found.has(key)) found.set(key, { task, leaf, category: names[1], byTree: new Map() });
+      const { byTree } = found.get(key);
+      byTree.set(tree, [...(byTree.get(tree) ?? []), { index, path: pathKey(names) }]);
+    }
+  }
+  return found;
+}
+
+function mean(values) {
+  const there = values.filter((value) => value !== null);
+  return there.length ? there.reduce((sum, value) => sum + value, 0) / there.length : null;
+}
+
+/** Which way is better, of the values as they were measured. */
+function rawLower(leaf, lower) {
+  if (leaf.scale === "share") return false;
+  if (leaf.scale === "between thresholds") return leaf.numbers.good < leaf.numbers.bad;
+  return leaf.scale === "as it is" ? lower : true;
+}
+
+function taskColumns(score, tasks, values) {
+  const domains = new Map(tasks.map((task) => [task.name, task.domain]));
+  return [...places(score)].map(([key, { task, leaf, category, byTree }]) => {
+    const several = [...byTree.values()].some((own) => own.length > 1);
+    const raw = values === "raw" && !several && leaf.unit && leaf.unit !== "score";
+    const of = (model) => byTree.get(score.models[model.id]?.tree) ?? [];
+    const unit = raw ? shownUnit(leaf.unit) : "";
+    return {
+      key,
+      group: domains.get(task) ?? category ?? SCORES,
+      label: task,
+      aside: unit ? `${words(leaf.metric)}, ${unit}` : words(leaf.metric),
+      lower: raw ? rawLower(leaf, score.lower_is_better) : score.lower_is_better,
+      withinClass: score.key === "efficiency",
+      value: raw
+        ? (model) => shownValue(mean(of(model).map(({ index }) => read(score.models[model.id].leaves[index]))), leaf.unit)
+        : (model, reckoning) => mean(of(model).map(({ path }) => reckoning.node(model.id, score.key, path))),
+      text: raw ? number : score3,
+    };
+  });
+}
+
+const labelSets = (model) => known([...new Set(Object.values(model.label_sets ?? {}))].join(", "));
+const known = (text) => plain(text ?? "") || null;
+const yesNo = (value) => (value === null ? NONE : value ? "yes" : "no");
+
+const CARD_COLUMNS = [
+  { key: "parameters", label: "Parameters", lower: true, value: parametersOf, text: parameters },
+  { key: "level", label: "Level of theory", words: true, value: labelSets },
+  { key: "precision", label: "Precision", words: true, value: (model) => known(model.precision) },
+  { key: "conservative", label: "Conservative", value: conservativeOf, text: yesNo },
+  { key: "weights", label: "Open weights", value: (model) => model.open_weights ?? null, text: yesNo },
+  { key: "elements", label: "Elements", value: (model) => model.elements?.length || null, text: (n) => n ?? NONE },
+  { key: "hardware", label: "Timed on", words: true, value: (model) => known(model.hardware) },
+  { key: "team", label: "Team", words: true, value: (model) => known(model.team) },
+  { key: "submitted", label: "Submitted", words: true, value: (model) => model.submitted?.slice(0, 10) ?? null },
+].map((column) => ({ group: CARD, text: (value) => value ?? NONE, ...column }));
+
+function parametersOf(model) {
+  return model.parameters_counted ?? model.parameters ?? null;
+}
+
+function conservativeOf(model) {
+  return model.conservative_measured ?? model.conservative ?? null;
+}
+
+/** The scores of a scheme as columns, by key. `full` is how long the bar of a score may get, by key. */
+export function scoreColumns(scheme, full) {
+  return new Map(scheme.scores.map((score) => [score.key, scoreColumn(score, full[score.key] ?? 1)]));
+}
+
+/** All columns that a scheme can have, by key, its scores first. `values` is "normalised" or "raw", of tasks. */
+export function allColumns(file, scheme, scores, values) {
+  const columns = new Map(scores);
+  const more = [
+    ...scheme.scores.flatMap(partColumns),
+    ...scheme.scores.flatMap((score) => taskColumns(score, file.tasks, values)),
+    ...CARD_COLUMNS,
+  ];
+  for (const column of more) if (!columns.has(column.key)) columns.set(column.key, column);
+  return columns;
+}
+
+/** The groups of columns in their order: scores, domains, whatever else there is, the card. */
+export function groupsOf(file, columns) {
+  const domains = file.tasks.map((task) => task.domain);
+  const there = new Set([...columns].map((column) => column.group));
+  const order = new Set([SCORES, ...domains, ...[...there].filter((group) => group !== CARD), CARD]);
+  return [...order].filter((group) => there.has(group));
+}

@@ -1,0 +1,13 @@
+// Where a page has something that a module serves, the module is loaded. Each module starts on its own.
+
+const modules = {
+  "[data-board]": "./board.js",
+  "[data-settings]": "./settings.js",
+  "[data-compare]": "./compare.js",
+  "figure[data-figure]": "./figures.js",
+  "table.sortable": "./sortable.js",
+};
+
+for (const [selector, path] of Object.entries(modules)) {
+  if (document.querySelector(selector)) import(path).then((module) => module.start());
+}
