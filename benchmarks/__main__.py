@@ -11,6 +11,7 @@ from benchmarks.metrics import measure_metrics
 from benchmarks.publishing import measure_publishing
 from benchmarks.report import report
 from benchmarks.scoring import measure_scoring
+from benchmarks.site_build import measure_site_build
 from benchmarks.store_index import N_RESULTS, measure_store_index
 from benchmarks.wire import measure_wire
 from sandbox.docker_driver import DockerDriver
@@ -28,6 +29,7 @@ def main() -> int:
         *measure_concurrency(),
         *measure_store_index(N_RESULTS // 10),
         *measure_publishing(),
+        *measure_site_build(),
     ]
     return 0 if report(figures, Path("var/bench.json")) else 1
 

@@ -187,7 +187,10 @@ def test_the_data_sets_that_the_manual_makes_in_python(tmp_path: Path, monkeypat
 
 
 def test_the_suite_that_the_manual_shows_can_be_read() -> None:
-    (block,) = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
+    block, references = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
     (task,) = read_suite(block, "docs/suites.md").tasks
+    of_this_suite = references.partition("[references.metrics.s66]")[0].replace("bh28", task.name)
+    (reference,) = read_suite(f"{block}\n{of_this_suite}", "docs/suites.md").references
+    assert reference.metrics == {task.name: {"mae": 0.9851}}
     assert (task.domain, task.model_domain, task.failed_share) == ("Reactions", "Molecules", 0.2)
     assert all(f"`{name}`" in MANUAL.read_text(encoding="utf-8") for name in packaged_suites())

@@ -15,6 +15,7 @@ from judge.bucket_objects import BucketObjects
 from judge.site import NOT_FOUND, not_found_page, site_files
 from judge.site_bucket import BucketSite
 from judge.stored_board import read_board
+from judge.web.sources import Sources
 from submissions.local_store import LocalStore
 from submissions.preflight_log import store_log
 from submissions.s3_client import Place
@@ -56,7 +57,7 @@ def site(rgw: RgwServer, tmp_path_factory: pytest.TempPathFactory) -> Site:
     website = {"IndexDocument": {"Suffix": "index.html"}, "ErrorDocument": {"Key": NOT_FOUND}}
     client = rgw.client()
     client.put_bucket_website(Bucket=bucket, WebsiteConfiguration=website)
-    files = {**site_files(store, read_board(store, SUITE, pytest.fail), ()), NOT_FOUND: not_found_page()}
+    files = {**site_files(store, read_board(store, SUITE, pytest.fail), Sources()), NOT_FOUND: not_found_page()}
     with BucketSite(BucketObjects(client, Place(bucket, "")), timedelta(days=1)).staged(files) as staged:
         staged.show()
     return Site(rgw.website_of(bucket), f"logs/{models[0].id}.txt")

@@ -312,10 +312,14 @@ def test_a_strangers_event_keeps_every_command_from_trusting_the_store(world: Wo
     model = world.submit("emt")
     world.evaluate()
     record_event(world.store, SigningKey(b"s" * 32), EventKind.APPLIED, model.id, "mine counts", rounds=(a_round(1),))
-    for command in (("list",), ("show", model.id), ("evaluate", "--all"), ("site", "build"), ("score", "suite")):
+    for command in (("list",), ("show", model.id), ("evaluate", "--all"), ("score", "suite")):
         status, _, err = world.run_here(*command)
         assert status == 3, command
         assert "not trusted" in err
+    status, _, err = world.run_here("site", "build")  # which leaves out what it cannot trust, and says so
+    assert status == 1
+    assert "not trusted" in err
+    assert not (world.root / "site" / "submissions" / f"{model.id}.html").exists()
     with pytest.raises(StoreError, match="not trusted"):
         current_results(world.settings, load_suite(world.settings.suite))
 

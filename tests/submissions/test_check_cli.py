@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from judge.card_lines import card_lines
+from judge.web.card_lines import card_lines
 from sandbox.guest_archive import guest_version
 from sandbox.verdict import Verdict
 from submissions.cli import main

@@ -1,0 +1,85 @@
+"""Pictures of a site's main pages, narrow and wide, light and dark: `python -m benchmarks.screenshots SITE --out DIR`.
+
+They are those of docs/screenshots, made of what `make demo` leaves in var/site.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import http.server
+import io
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+WIDTHS = {400: 1100, 1280: 900, 2560: 1500}
+"""By width of the window its height, in CSS pixels."""
+COLOURS = 96  # of a picture: pages have few, and small files are wanted
+LARGEST = 1280  # pixels across that a picture is scaled down to
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("site", type=Path, help="folder of the pages")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the pictures")
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    with _served(asked.site) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        for name, page in pages(asked.site).items():
+            for width, height in WIDTHS.items():
+                for scheme in ("light", "dark"):
+                    path = asked.out / f"{name}-{width}-{scheme}.png"
+                    path.write_bytes(_picture(browser, f"{url}/{page}", width, height, scheme))
+                    print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+        browser.close()
+
+
+def pages(site: Path) -> dict[str, str]:
+    """The main pages by what their pictures are called; of models and tasks, the first that the leaderboard names."""
+    found = {"leaderboard": "index.html", "figures": "figures.html", "compare": "compare.html"}
+    for name, folder in (("model", "submissions"), ("task", "tasks")):
+        first = min((site / folder).glob("*.html"), default=None)
+        if first is not None:
+            found[name] = first.relative_to(site).as_posix()
+    return found
+
+
+def _picture(browser: Browser, url: str, width: int, height: int, scheme: str) -> bytes:
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(url)
+    page.wait_for_load_state("networkidle")
+    taken = Image.open(io.BytesIO(page.screenshot()))
+    page.close()
+    if taken.width > LARGEST:
+        taken = taken.resize((LARGEST, taken.height * LARGEST // taken.width), Image.Resampling.LANCZOS)
+    packed = io.BytesIO()
+    taken.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(packed, "PNG", optimize=True)
+    return packed.getvalue()
+
+
+@contextmanager
+def _served(folder: Path) -> Iterator[str]:
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+if __name__ == "__main__":
+    main()
