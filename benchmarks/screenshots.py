@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 WIDTHS = {400: 1100, 1280: 900, 2560: 1500}
 """By width of the window its height, in CSS pixels."""
-COLOURS = 96  # of a picture: pages have few, and small files are wanted
+COLOURS = 224  # of a picture: pages have few, and small files are wanted
 LARGEST = 1280  # pixels across that a picture is scaled down to
 
 

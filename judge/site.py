@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from judge.board import Leaderboard
+from judge.long_lived import collector_paused
 from judge.site_folder import publish
 from judge.site_sources import with_stored
 from judge.stored_board import read_board
@@ -49,7 +50,8 @@ def site_files(store: Store, board: Leaderboard, sources: Sources) -> dict[str, 
     """Content by path of the site of `board`, with what the containers said in the preflight."""
     told = with_stored(sources, store, board)
     said = {log_file(id): f"{text}\n".encode() for id, text in told.logs.items() if text}
-    return render(board, told) | said
+    with collector_paused():
+        return render(board, told) | said
 
 
 def not_found_page() -> bytes:
