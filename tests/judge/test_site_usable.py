@@ -13,7 +13,7 @@ from tests.judge.test_site_speed import CHROMIUM, build
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import sync_playwright
 
-N_ROWS, MOST_MS, MOST_BYTES, N_LOADS = 200, 1000.0, 250_000, 5
+N_ROWS, MOST_MS, MOST_BYTES, N_LOADS = 200, 1000.0, 250_000, 9
 
 pytestmark = [
     pytest.mark.slow,
