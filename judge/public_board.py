@@ -9,6 +9,7 @@ from dataclasses import replace
 from judge.answers import DYNAMICS
 from judge.board import Firmness, Leaderboard, MetricLine, OtherScores, Row, Scores, ScoreTrees, TaskLine
 from judge.public import EFFICIENCY, SCORE_DIGITS, TIME_DIGITS, cut, public_result, public_submission, rounded
+from judge.public_curves import is_hidden
 from judge.records import Result
 from scoring import Evidence, Node, Term
 from scoring.intervals import Interval, Uncertainty
@@ -117,9 +118,7 @@ def _one_leaf(task: str, runs: Sequence[Node], above: Node) -> Node:
 def _public_line(line: TaskLine, public: Collection[str]) -> TaskLine:
     if line.result is None:
         return line
-    # What was judged may be another data set than the suite names now.
-    hidden = line.task.dataset not in public or line.result.provenance.dataset not in public
-    result = public_result(line.result, hidden=hidden)
+    result = public_result(line.result, hidden=is_hidden(line, public))
     return replace(line, result=result, metrics=tuple(_public_metric(each, result) for each in line.metrics))
 
 

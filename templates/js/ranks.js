@@ -1,7 +1,5 @@
 // Who stands where: scoring.ranking.ranking, in the browser. Equal scores share a rank, the next is skipped (1, 1, 3).
 
-import { pathKey } from "./paths.js";
-
 const isOk = (outcome) => outcome.verdict === "OK";
 
 /** By what a model is ordered: less is better, and what is missing is infinite. */
@@ -40,16 +38,5 @@ function ranked(file, scheme, valueOf, takesPart) {
 export function rankModels(file, scheme, scores) {
   const complete = ({ outcomes }) => outcomes.length > 0 && outcomes.every(isOk);
   const valueOf = (id, key) => scores.get(id)?.get(key);
-  return ranked(file, scheme, valueOf, (model) => !scheme.complete_only || complete(model));
-}
-
-/**
- * The same within one domain, by its own number in each score, of the models for which all tasks of the domain came to
- * OK. `evaluated` is what evaluateScheme made.
- */
-export function rankInDomain(file, scheme, domain, evaluated) {
-  const own = file.tasks.flatMap((task, i) => (task.domain === domain ? [i] : []));
-  const valueOf = (id, key) => evaluated.node(id, key, pathKey([key, domain]));
-  const complete = ({ outcomes }) => own.length > 0 && own.every((i) => isOk(outcomes[i]));
   return ranked(file, scheme, valueOf, (model) => !scheme.complete_only || complete(model));
 }

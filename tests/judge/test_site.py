@@ -148,21 +148,23 @@ def test_hostile_names_are_text(store: LocalStore, tmp_path: Path) -> None:
         assert plain(name) in index.text
 
 
+STATED = {
+    "affiliation": "A department",
+    "license": "https://example.org/licence",
+    "open_weights": False,
+    "n_parameters": 412525,
+    "conservative": True,
+    "dispersion": False,
+    "precision": "mixed",
+    "elements": ("H", "Si", "U"),
+    "training": (TrainingSet(name="MPtrj", level_of_theory="PBE+U", url="https://example.org/mptrj"),),
+    "hardware": "One GPU with 80 GB",
+    "label_sets": {"Molecules": LabelSet(name="PBE", dispersion=False), "Catalysis": LabelSet(name="RPBE")},
+}
+
+
 def test_what_is_stated_stands_beside_what_was_measured(store: LocalStore, tmp_path: Path) -> None:
-    said = {
-        "affiliation": "A department",
-        "license": "https://example.org/licence",
-        "open_weights": False,
-        "n_parameters": 412525,
-        "conservative": True,
-        "dispersion": False,
-        "precision": "mixed",
-        "elements": ("H", "Si", "U"),
-        "training": (TrainingSet(name="MPtrj", level_of_theory="PBE+U", url="https://example.org/mptrj"),),
-        "hardware": "One GPU with 80 GB",
-        "label_sets": {"Molecules": LabelSet(name="PBE", dispersion=False), "Catalysis": LabelSet(name="RPBE")},
-    }
-    full, bare = submission("full", **said), submission("bare")
+    full, bare = submission("full", **STATED), submission("bare")
     measured = {
         "n_parameters": 412525,
         "answered_elements": ("H", "C", "O", "Na", "Cl", "Cu", "Pt"),
