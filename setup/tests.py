@@ -36,7 +36,7 @@ def main() -> int:
 
 def command(marked: str, where: list[str]) -> list[str]:
     """pytest on the tests that are `marked`."""
-    return [sys.executable, "-m", "pytest", "-m", marked, *where]
+    return [sys.executable, "-m", "pytest", "--tb=short", "-m", marked, *where]
 
 
 if __name__ == "__main__":
