@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 
 _REQUEST = b" HTTP/1.1\r\n"
+
+
+@dataclass
+class _Round:
+    """From one order to the next: a thread that is late ends the connections of its own alone.
+
+    Args:
+        left: requests that are still forwarded.
+    """
+
+    left: int
+    cut: bool = False
+    open: list[socket.socket] = field(default_factory=list)
 
 
 class CuttingProxy:
@@ -18,36 +32,37 @@ class CuttingProxy:
     """
 
     def __init__(self, port: int, lose_answer: bool) -> None:
-        self._port, self._left, self._lose_answer = port, 0, lose_answer
+        self._port, self._lose_answer = port, lose_answer
         self._lock = threading.Lock()
-        self._open: list[socket.socket] = []
+        self._round = _Round(0)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
         self.endpoint = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self.cut = False
+
+    @property
+    def cut(self) -> bool:
+        """Whether it was cut, since it was last told when to be."""
+        return self._round.cut
 
     def cut_after(self, n_requests: int) -> None:
-        """From now on so many requests are forwarded."""
-        self._end()
-        with self._lock:
-            self._left, self.cut = n_requests, False
+        """From now on so many requests are forwarded, on connections that begin now."""
+        before, self._round = self._round, _Round(n_requests)
+        self._end(before)
 
     def close(self) -> None:
         """Ends all connections, and every thread."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._end()
+        self._end(self._round)
         for thread in self._threads:
             thread.join(timeout=20)
             assert not thread.is_alive()
 
-    def _end(self) -> None:
+    def _end(self, of: _Round) -> None:
         with self._lock:
-            for connection in self._open:
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-            self._open.clear()
+            _shut(of.open)
+            of.open.clear()
 
     def _accept(self) -> None:
         while True:
@@ -55,30 +70,40 @@ class CuttingProxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            if self.cut:
+            own = self._round
+            if own.cut:
                 client.close()
                 continue
             server = socket.create_connection(("127.0.0.1", self._port))
             with self._lock:
-                self._open += [client, server]
+                own.open += [client, server]
                 for pair in ((client, server, True), (server, client, False)):
-                    self._threads.append(threading.Thread(target=self._forward, args=pair, daemon=True))
+                    self._threads.append(threading.Thread(target=self._forward, args=(own, *pair), daemon=True))
                     self._threads[-1].start()
 
-    def _forward(self, source: socket.socket, sink: socket.socket, asks: bool) -> None:
+    def _forward(self, own: _Round, source: socket.socket, sink: socket.socket, asks: bool) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
-                cut = self._is_cut_by(data.count(_REQUEST) if asks else 0)
+                cut = self._is_cut_by(own, data.count(_REQUEST) if asks else 0)
                 if cut and not (asks and self._lose_answer):
                     break
                 sink.sendall(data)
-        self._end()
+        if own.cut:
+            self._end(own)
+        else:  # closed by one of the two: no other connection hangs on it
+            _shut((source, sink))
 
-    def _is_cut_by(self, n: int) -> bool:
+    def _is_cut_by(self, own: _Round, n: int) -> bool:
         with self._lock:
-            self._left -= n
-            self.cut = self.cut or self._left < 0
-            return self.cut
+            own.left -= n
+            own.cut = own.cut or own.left < 0
+            return own.cut
+
+
+def _shut(connections: Iterable[socket.socket]) -> None:
+    for connection in connections:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager
