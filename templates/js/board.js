@@ -123,23 +123,26 @@ function setColumn(key, wanted) {
   change({ columns: asUsual ? null : [...now.all().keys()].filter((other) => keys.includes(other)) });
 }
 
-/** Follows the view; what sliders change many times a frame is shown once in it. */
+/** Follows the view; what sliders change many times a frame is shown at once, and then once in it. */
 function follow(board, file) {
-  let waiting = null;
+  let [waiting, inFrame] = [[], false];
   const catchUp = () => {
     const names = waiting;
-    waiting = null;
+    waiting = [];
     take(board, file, names);
     show(board, file);
   };
   onChange((_, names) => {
-    const slow = names.every((name) => name === "weights" || name === "thresholds");
-    if (waiting) waiting.push(...names);
-    else {
-      waiting = [...names];
-      if (slow) return void requestAnimationFrame(() => waiting && catchUp());
+    waiting.push(...names);
+    if (names.every((name) => name === "weights" || name === "thresholds")) {
+      if (inFrame) return;
+      inFrame = true;
+      requestAnimationFrame(() => {
+        inFrame = false;
+        if (waiting.length) catchUp();
+      });
     }
-    if (!slow) catchUp();
+    catchUp();
   });
 }
 

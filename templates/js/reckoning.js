@@ -11,18 +11,11 @@ export function schemeOf(file, view) {
   return variants.find((scheme) => scheme.key === view.scheme) ?? variants[0] ?? file.schemes[0];
 }
 
-const settable = new WeakMap(); // by score of the file, the keys of its thresholds
-
-function thresholdsOf(score) {
-  if (!settable.has(score)) settable.set(score, settableLeaves(score).spread);
-  return settable.get(score);
-}
-
 /** Whether a reader's weights or thresholds say anything of a score: else it stays as it was published. */
 function isTouched(score, { weights, thresholds }) {
   const top = `${score.key}/`;
   if ([...weights].some(([key, factor]) => factor !== 1 && key.startsWith(top))) return true;
-  return thresholds.size > 0 && [...thresholds.keys()].some((key) => thresholdsOf(score).has(key));
+  return thresholds.size > 0 && [...thresholds.keys()].some((key) => settableLeaves(score).spread.has(key));
 }
 
 function published(scheme) {

@@ -107,6 +107,7 @@ function listen(file) {
 
 /** Drops what makes no sense in the address. */
 function mend(file) {
+  if (view.weights.size + view.thresholds.size === 0) return;
   const settings = sound(file, view);
   if (settings.weights.size + settings.thresholds.size < view.weights.size + view.thresholds.size) change(settings);
 }

@@ -21,6 +21,13 @@ export const thresholdKey = (leaf, name) => pathKey([leaf.task, leaf.metric, nam
  * spread: Map of threshold key to the least and the most that it is in any tree.
  */
 export function settableLeaves(score, first = 0) {
+  if (!found.has(score)) found.set(score, []);
+  return (found.get(score)[first] ??= findSettable(score, first));
+}
+
+const found = new WeakMap(); // by score of the file, by `first`: asked for at every edit
+
+function findSettable(score, first) {
   const [at, spread] = [new Map(), new Map()];
   const trees = [score.trees[first], ...score.trees.filter((_, i) => i !== first)];
   for (const tree of trees) {

@@ -139,9 +139,7 @@ function write() {
 }
 
 function writeSoon() {
-  const rest = written + PAUSE_MS - performance.now();
-  if (rest <= 0) write();
-  else waiting ||= setTimeout(write, rest);
+  waiting ||= setTimeout(write, Math.max(written + PAUSE_MS - performance.now(), 0)); // what is shown comes first
 }
 
 addEventListener("pagehide", () => waiting && write());

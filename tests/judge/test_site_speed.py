@@ -26,7 +26,7 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-N_MODELS, N_COPIES, N_EDITS, N_WARM, MOST_MS = 40, 5, 30, 10, 50.0
+N_MODELS, N_COPIES, N_EDITS, N_ROUNDS, MOST_MS = 40, 5, 20, 4, 50.0
 DOMAINS = ("Catalysis", "Inorganic Materials", "Molecules")
 KINDS = ("labelled_frames",) * 22 + ("energy_differences",) * 12 + ("nve",) * 3 + ("efficiency",) * 3
 
@@ -48,12 +48,12 @@ EDITS = """async (n) => {
   const times = [];
   for (let i = 1; i <= n; i++) {
     await frame();
-    const before = table.innerText;
+    const before = table.textContent;
     const began = performance.now();
     input.value = i % 2 ? 1 + i / 10 : 0.1;
     input.dispatchEvent(new Event("input", { bubbles: true }));
     const ended = await frame();
-    if (table.innerText === before) throw new Error(`edit ${i} changed nothing`);
+    if (table.textContent === before) throw new Error(`edit ${i} changed nothing`);
     times.push(ended - began);
   }
   return times;
@@ -111,6 +111,6 @@ def test_a_weight_edit_is_shown_within_50_ms(tmp_path: Path) -> None:
         page.goto(base + "index.html")
         page.locator("[data-settings] > summary").click()
         page.locator("details.settings-score > summary").first.click()
-        times = page.evaluate(EDITS, N_EDITS)
-    # The first edits are those before the script is compiled; and whatever else this machine does can only add.
-    assert float(np.quantile(times[N_WARM:], 0.1)) < MOST_MS, times
+        # The first round is before the script is compiled; and what else a machine does in a round can only add.
+        medians = [float(np.median(page.evaluate(EDITS, N_EDITS))) for _ in range(N_ROUNDS)]
+    assert min(medians) < MOST_MS, medians

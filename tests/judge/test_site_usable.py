@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.judge.site_server import served
@@ -13,6 +14,10 @@ from tests.judge.test_site_speed import CHROMIUM, build
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import sync_playwright
 
+READY = """() => new Promise((done) => {
+  const told = (list) => list.getEntriesByName("ranking is ready").forEach((mark) => done(mark.startTime));
+  new PerformanceObserver(told).observe({ type: "mark", buffered: true });
+})"""  # which asks nothing of the page while it loads
 N_ROWS, MOST_MS, MOST_BYTES, N_LOADS = 200, 1000.0, 250_000, 9
 
 pytestmark = [
@@ -32,9 +37,8 @@ def test_the_ranking_can_be_used_within_a_second(tmp_path: Path) -> None:
         for _ in range(N_LOADS):
             context = browser.new_context(viewport={"width": 1280, "height": 900})
             page = context.new_page()
-            page.goto(base + "index.html")
-            page.wait_for_selector("[data-board][data-ready]")
-            times.append(page.evaluate("performance.getEntriesByName('ranking is ready')[0].startTime"))
+            page.goto(base + "index.html", wait_until="commit")
+            times.append(page.evaluate(READY))
             first = page.locator("#ranking tr[data-id]").first.get_attribute("data-id")
             page.locator("#ranking").get_by_role("button", name="Force-field error").click()
             page.locator("#ranking").get_by_role("button", name="Force-field error").click()
@@ -42,4 +46,4 @@ def test_the_ranking_can_be_used_within_a_second(tmp_path: Path) -> None:
             assert page.locator("#ranking tr[data-id]").first.get_attribute("data-id") != first
             context.close()
         browser.close()
-    assert min(times) < MOST_MS, times  # whatever else this machine does can only add
+    assert float(np.median(times)) < MOST_MS, times
