@@ -72,10 +72,14 @@ class Judged:
         """
         if result.provenance.observation is None:
             return None
-        items = self.load_items(result)
+        place = result.submission, result.task
+        items = self._runs_read[place] if place in self._runs_read else self.load_items(result)
+        if items is not None and result.kind == DYNAMICS:
+            self._runs_read[place] = items
         if items is None:
-            place = f"results/{result.submission}/{result.task}"
-            self.problems.append(f"{place}: the items table cannot be read: {without}")
+            self.problems.append(
+                f"results/{result.submission}/{result.task}: the items table cannot be read: {without}"
+            )
         return items
 
     def telling(self, key: str, task: str) -> Iterator[Result]:
@@ -196,6 +200,11 @@ class Judged:
 
     @cached_property
     def _telling(self) -> dict[tuple[str, str | None], list[Result]]:
+        return {}
+
+    @cached_property
+    def _runs_read(self) -> dict[tuple[str, str], Items]:
+        """By submission and task. Both variants count the runs, in tables of a few rows."""
         return {}
 
     @cached_property

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from operator import is_
 
 from judge.answers import DYNAMICS
 from judge.board import Firmness, Leaderboard, MetricLine, OtherScores, Row, Scores, ScoreTrees, TaskLine
@@ -40,6 +42,8 @@ def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
 def hidden_runs(rows: Iterable[Row], hidden: Iterable[Task]) -> dict[str, str]:
     """By run of a hidden task of dynamics, that task: each run is of one structure, and is not shown by itself."""
     prefixes = {f"{task.name}: ": task.name for task in hidden if task.kind == DYNAMICS}
+    if not prefixes:
+        return {}
     trees = (tree for row in rows for of in (row.scores, row.as_published) for tree in of.instability.values())
     names = {term.name for tree in trees for _, term in tree.walk()}
     return {name: task for prefix, task in prefixes.items() for name in sorted(names) if name.startswith(prefix)}
@@ -76,13 +80,29 @@ def public_tree(name: str, tree: Node, runs: Mapping[str, str]) -> Node:
 
 
 def _cut_leaves(node: Node, digits: int) -> Node:
-    if node.leaf is None:
-        return replace(node, parts=tuple(_cut_leaves(part, digits) for part in node.parts))
-    own = node.leaf.evidence
-    evidence = own._replace(value=cut(own.value, digits), uncharged=cut(own.uncharged, digits))
-    return replace(node, leaf=replace(node.leaf, evidence=evidence, normalise=_cut_scale(node.leaf.normalise)))
+    """Written out, as `_public_term` is: there are a hundred thousand nodes, and `replace` takes twice as long."""
+    leaf = node.leaf
+    return Node(
+        name=node.name,
+        rule=node.rule,
+        weight=node.weight,
+        parts=tuple([_cut_leaves(part, digits) for part in node.parts]) if leaf is None else node.parts,
+        how=node.how,
+        absent=node.absent,
+        leaf=leaf and Leaf(_cut_evidence(leaf.evidence, digits), _cut_scale(leaf.normalise), leaf.left_out),
+        unit=node.unit,
+        pool=node.pool,
+        decimals=node.decimals,
+        source=node.source,
+    )
 
 
+def _cut_evidence(of: Evidence, digits: int) -> Evidence:
+    value, uncharged = cut(of.value, digits), cut(of.uncharged, digits)
+    return Evidence(of.task, of.metric, value, of.unit, of.facts, of.n_items, of.n_failed, uncharged)
+
+
+@lru_cache(maxsize=10_000)  # models that are asked the same share nearly all
 def _cut_scale(scale: Callable[[Float], Float]) -> Callable[[Float], Float]:
     """The scale with its numbers cut: a baseline is the trivial model's error, which tells of the labels."""
     if not isinstance(scale, Scale):
@@ -92,7 +112,10 @@ def _cut_scale(scale: Callable[[Float], Float]) -> Callable[[Float], Float]:
 
 
 def _with_runs_as_one(node: Node, runs: Mapping[str, str]) -> Node:
-    """The node with one leaf for all `runs` of a task, where its first one was."""
+    """The node with one leaf for all `runs` of a task, where its first one was; itself where none is below it."""
+    if runs.keys().isdisjoint([part.name for part in node.parts]):
+        parts = [_with_runs_as_one(part, runs) for part in node.parts] if runs else list(node.parts)
+        return node if all(map(is_, parts, node.parts)) else replace(node, parts=tuple(parts))
     of: dict[str, list[Node]] = {}
     for part in node.parts:
         of.setdefault(runs.get(part.name, ""), []).append(part)
@@ -136,26 +159,32 @@ def _public_scores(scores: Scores, runs: Mapping[str, str]) -> Scores:
 
 
 def _public_term(term: Term, digits: int = SCORE_DIGITS) -> Term:
-    return replace(
-        term,
+    return Term(
+        name=term.name,
         value=cut(term.value, digits),
+        rule=term.rule,
+        covered=term.covered,
+        total=term.total,
+        weight=term.weight,
         counted=cut(term.counted, digits),
         at_worst=cut(term.at_worst, digits),
         at_best=cut(term.at_best, digits),
-        parts=tuple(_public_term(part, digits) for part in term.parts),
+        evidence=term.evidence,
+        source=term.source,
+        parts=tuple([_public_term(part, digits) for part in term.parts]),
     )
 
 
 def _with_public_evidence(term: Term) -> Term:
     """The tree with the times at its ends cut."""
-    own = term.evidence
-    if own is not None:
-        own = own._replace(value=cut(own.value, TIME_DIGITS), uncharged=cut(own.uncharged, TIME_DIGITS))
+    own = term.evidence and _cut_evidence(term.evidence, TIME_DIGITS)
     return replace(term, evidence=own, parts=tuple(_with_public_evidence(part) for part in term.parts))
 
 
 def _without_runs(term: Term, runs: Mapping[str, str]) -> Term:
     """The tree with one term for all `runs` of a task, where its first one was."""
+    if not term.parts:
+        return term
     of: dict[str, list[Term]] = {}
     for part in term.parts:
         of.setdefault(runs.get(part.name, ""), []).append(part)
@@ -204,7 +233,7 @@ def _public_intervals(of: Uncertainty, runs: Mapping[str, str], of_times: bool) 
     digits = TIME_DIGITS if of_times else SCORE_DIGITS
 
     def shown(interval: Interval) -> Interval:
-        return interval._replace(low=rounded(interval.low, digits), high=rounded(interval.high, digits))
+        return Interval(rounded(interval.low, digits), rounded(interval.high, digits), interval.level, interval.n_held)
 
     return replace(
         of,

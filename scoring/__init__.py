@@ -1,6 +1,7 @@
 """Metrics to scores. Pure functions that import no other room."""
 
 from scoring.errors import ScoringError
+from scoring.explanation import explained
 from scoring.lambench.answers import Answers, Asked, Error
 from scoring.lambench.efficiency import efficiency, efficiency_tree
 from scoring.lambench.force_field import force_field_error, force_field_tree
@@ -9,7 +10,7 @@ from scoring.lambench.property_error import dropped_domains, property_error, pro
 from scoring.lambench.release import Release, load_release, packaged_releases, parse_release
 from scoring.ranking import Entry, Placed, ranking
 from scoring.term import Evidence, Term, as_data
-from scoring.tree import Node, explained
+from scoring.tree import Node
 
 __all__ = [
     "Answers",

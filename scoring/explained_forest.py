@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import repeat
 
-from scoring.forest import Grown, stands
+from scoring.explanation import Numbered, term_of
+from scoring.forest import Grown, alike
 from scoring.term import Term
-from scoring.tree import Draw, Float, Key, Node, Numbered, leaves_out, term_of, with_left_out
+from scoring.tree import Draw, Float, Key, Node, leaves_out, with_left_out
 
 
 def explained_forest(trees: Mapping[str, Node]) -> dict[str, Term]:
@@ -26,7 +27,7 @@ def forest_numbers(
         metrics: by model and key, (1,) values in place of those that the leaves have.
     """
     found: dict[str, Numbered] = {}
-    for stand in stands(trees, metrics):
+    for stand in alike(trees, metrics):
         found.update(zip(stand.models, _numbered(stand.evaluate(Draw())), strict=True))
     return {model: found[model] for model in trees}
 

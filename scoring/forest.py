@@ -7,7 +7,7 @@ is the same to the last bit as by `evaluate`: the same operations in the same or
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -81,15 +81,27 @@ class Stand:
 
 
 def stands(trees: Mapping[str, Node], metrics: Mapping[str, Mapping[Key, Float]] | None = None) -> list[Stand]:
-    """The trees by shape, models in alphabetical order.
+    """The trees by shape, and by which of their metrics there are, models in alphabetical order.
 
     Args:
         metrics: by model, the values of metrics that are drawn, by key; None: none are.
     """
-    found: dict[Hashable, list[str]] = {}
     drawn = {model: (metrics or {}).get(model, {}) for model in trees}
+    return _stands(trees, drawn, lambda model: (trees[model].shape, _there(trees[model]), frozenset(drawn[model])))
+
+
+def alike(trees: Mapping[str, Node], metrics: Mapping[str, Mapping[Key, Float]] | None = None) -> list[Stand]:
+    """As `stands`, whichever of their metrics there are: fewer stands, for what asks for values alone."""
+    drawn = {model: (metrics or {}).get(model, {}) for model in trees}
+    return _stands(trees, drawn, lambda model: (trees[model].shape, frozenset(drawn[model])))
+
+
+def _stands(
+    trees: Mapping[str, Node], drawn: Mapping[str, Mapping[Key, Float]], kind: Callable[[str], Hashable]
+) -> list[Stand]:
+    found: dict[Hashable, list[str]] = {}
     for model in sorted(trees):
-        found.setdefault((_shape(trees[model]), frozenset(drawn[model])), []).append(model)
+        found.setdefault(kind(model), []).append(model)
     return [
         Stand(tuple(own), tuple(trees[model] for model in own), tuple(drawn[model] for model in own))
         for own in found.values()
@@ -102,19 +114,16 @@ def forest_scores(
     """By model, (B,) or () the value of its tree; as `scoring.tree.score`."""
     n_drawn = max([len(drawn) for drawn in (*draw.units.values(), *draw.weights.values())], default=1)
     found: dict[str, Float] = {}
-    for stand in stands(trees, metrics):
+    for stand in alike(trees, metrics):
         for block in stand.blocks(n_drawn):
             value = block.evaluate(draw).value
             found.update(zip(block.models, value, strict=True))
     return {model: np.asarray(found[model]) for model in sorted(found)}
 
 
-def _shape(node: Node) -> Hashable:
-    """All of a tree that its evaluation hangs on but the numbers of its leaves, and whether these are there."""
-    leaf = node.leaf and (node.leaf.key, node.leaf.left_out, node.leaf.evidence.value is None)
-    parts = tuple([_shape(part) for part in node.parts])
-    absent = repr(node.absent)  # NaN is like no other, and here it is
-    return node.name, float(node.weight), node.how, absent, node.unit, node.pool, node.decimals, leaf, parts
+def _there(node: Node) -> tuple[bool, ...]:
+    """Of each leaf whether it has a value, from the first to the last."""
+    return tuple([leaf.evidence.value is not None for leaf in node.leaves])
 
 
 def _grow(nodes: Sequence[Node], metrics: Sequence[Mapping[Key, Float]], draw: Draw, path: Path) -> Grown:

@@ -10,16 +10,16 @@ different things: 0, inf and NaN.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.term import Evidence, Term
+from scoring.term import Evidence
 
 Float = NDArray[np.float64]
 Key = tuple[str, str]
@@ -49,7 +49,7 @@ class Scale:
 
     def numbers(self) -> dict[str, float | bool | str]:
         """What the formula is given, by name."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,36 @@ class Node:
         for part in self.parts:
             yield from part.walk(own)
 
+    @cached_property
+    def shape(self) -> Hashable:
+        """All of the tree that its evaluation hangs on but the numbers of its leaves."""
+        return _shape(self)
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves of the tree, from the first to the last."""
+        return tuple(_leaves(self))
+
     @property
     def units(self) -> tuple[str, ...]:
         """The units at and below this node, in alphabetical order."""
         return tuple(sorted({node.unit for _, node in self.walk() if node.unit}))
+
+
+def _shape(node: Node) -> Hashable:
+    leaf = node.leaf and (node.leaf.key, node.leaf.left_out)
+    parts = tuple([_shape(part) for part in node.parts])
+    absent = repr(node.absent)  # NaN is like no other, and here it is
+    return node.name, float(node.weight), node.how, absent, node.unit, node.pool, node.decimals, leaf, parts
+
+
+def _leaves(node: Node) -> list[Leaf]:
+    if node.leaf is not None:
+        return [node.leaf]
+    found: list[Leaf] = []
+    for part in node.parts:
+        found += _leaves(part)
+    return found
 
 
 @dataclass(frozen=True)
@@ -168,13 +194,6 @@ def with_left_out(node: Node) -> Node:
     parts = tuple(with_left_out(part) for part in node.parts)
     unchanged = all(one is other for one, other in zip(parts, node.parts, strict=True))
     return node if unchanged else replace(node, parts=parts)
-
-
-def explained(node: Node) -> Term:
-    """The node's own numbers as a tree of terms."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worst = own_numbers(with_left_out(node)) if leaves_out(node) else None
-        return term_of(own_numbers(node), worst)
 
 
 def _evaluate(node: Node, draw: Draw, path: tuple[str, ...]) -> Valued:
@@ -255,120 +274,6 @@ def _weighted(values: Float, shares: Float) -> Float:
     return np.asarray(np.where(shares > 0, shares * values, 0.0).sum(axis=0))
 
 
-class Numbered(NamedTuple):
-    """A node and its own value, NaN where it has none, as `Valued` has it of many alternatives."""
-
-    node: Node
-    value: float
-    present: bool
-    shares: tuple[float, ...] = ()
-    parts: tuple[Numbered, ...] = ()
-
-
-NOTHING_SET: Mapping[Key, float] = {}
-
-
-def own_numbers(node: Node, metrics: Mapping[Key, float] = NOTHING_SET) -> Numbered:
-    """The node with its own values and those of all nodes below it: as `evaluate`, to the last bit, and much faster.
-
-    Args:
-        metrics: by key, values in place of those that the leaves have.
-    """
-    if node.leaf is not None:
-        raw = metrics.get(node.leaf.key, node.leaf.evidence.value)
-        value = math.nan if raw is None or math.isnan(raw) else float(node.leaf.normalise(np.array(raw)))
-        return Numbered(node, value, not node.leaf.left_out)
-    parts = tuple([own_numbers(part, metrics) for part in node.parts])
-    if not parts:
-        return Numbered(node, math.nan, False)
-    weights = [part.node.weight * part.present for part in parts]
-    value, shares = _combined([part.value for part in parts], weights, node.how, node.absent)
-    if node.decimals is not None:
-        value = float(np.round(value, node.decimals))
-    return Numbered(node, value, sum(weights) > 0, shares, parts)
-
-
-def _combined(
-    values: list[float], weights: list[float], how: How, absent: float | None
-) -> tuple[float, tuple[float, ...]]:
-    """As `combine`, of k numbers. What numpy rounds in its own way is left to it: sums and logarithms."""
-    missing = [math.isnan(value) for value in values]
-    measured = any(weight > 0 and not lacks for weight, lacks in zip(weights, missing, strict=True))
-    if absent is None:
-        weights = [0.0 if lacks else weight for weight, lacks in zip(weights, missing, strict=True)]
-    else:
-        values = [absent if lacks else value for value, lacks in zip(values, missing, strict=True)]
-    total = _sum(weights)
-    shares = tuple([weight / total if weight > 0 else 0.0 for weight in weights])
-    if not measured:
-        return math.nan, shares
-    used = [value for value, weight in zip(values, weights, strict=True) if weight > 0]
-    if any(map(math.isnan, used)):
-        return math.nan, shares
-    filled = [value if weight > 0 else 1.0 for value, weight in zip(values, weights, strict=True)]
-    match how:
-        case How.MEAN:
-            value = _shared(filled, shares)
-        case How.LOGARITHMIC_MEAN:
-            value = float(np.exp(_shared(np.log(np.array(filled)).tolist(), shares)))
-        case How.HARMONIC_MEAN:
-            value = float(1.0 / np.array(_shared((1.0 / np.array(filled)).tolist(), shares)))
-    return value if math.isnan(value) else min(max(value, min(used)), max(used)), shares
-
-
-def _shared(values: list[float], shares: Sequence[float]) -> float:
-    return _sum([share * value if share > 0 else 0.0 for value, share in zip(values, shares, strict=True)])
-
-
-def _sum(values: list[float]) -> float:
-    """As numpy adds numbers up: those of a long list in pairs."""
-    return float(np.add.reduce(np.array(values, np.float64)))
-
-
-def term_of(own: Numbered, worst: Numbered | None) -> Term:
-    """The term of a tree.
-
-    Args:
-        worst: the same tree with all that is left out counted as absent; None where nothing is.
-    """
-    return _explained(own, worst, 1.0, None)[0]
-
-
-def _explained(
-    valued: Numbered, worst: Numbered | None, share: float, counts: float | None
-) -> tuple[Term, frozenset[str], frozenset[str]]:
-    """The term of a node; the units at and below it that have a value, and all of them; a leaf that belongs to no unit
-    is its own.
-    """
-    node, missing = valued.node, math.isnan(valued.value)
-    left_out = worst is not None and leaves_out(node)
-    below = worst.parts if worst is not None and left_out else (None,) * len(valued.parts)
-    absent = None if node.absent is None or math.isnan(node.absent) else node.absent
-    parts = [_explained(p, w, s, absent) for p, w, s in zip(valued.parts, below, valued.shares, strict=True)]
-    covered = frozenset[str]().union(*(part[1] for part in parts))
-    total = frozenset[str]().union(*(part[2] for part in parts))
-    if node.leaf is not None:
-        total = frozenset({node.unit or "::".join(node.leaf.key)})
-        covered = frozenset() if missing else total
-    elif node.unit:
-        total = frozenset({node.unit})
-        covered = total if covered else frozenset()
-    term = Term(
-        name=node.name,
-        value=None if missing else valued.value,
-        rule=node.rule,
-        covered=len(covered),
-        total=len(total),
-        weight=share,
-        counted=counts if missing and share > 0 else None,
-        at_worst=worst.value if worst is not None and left_out and not missing else None,
-        evidence=node.leaf.evidence if node.leaf else None,
-        source=node.source,
-        parts=tuple([part[0] for part in parts]),
-    )
-    return term, covered, total
-
-
 def leaves_out(node: Node) -> bool:
     """Whether anything below was left out."""
-    return any(below.leaf.left_out for _, below in node.walk() if below.leaf)
+    return any(leaf.left_out for leaf in _leaves(node))

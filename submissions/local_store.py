@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from submissions.local_tree import Seen, Walk, files_below, unchanged, walk
+from submissions.local_tree import Seen, Walk, files_below, stamped_below, unchanged, walk
 from submissions.store import StoreError, check_key
 
 _TEMPORARY = ".tmp-"
@@ -29,16 +29,20 @@ def _disk_errors(what: object) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        mends = {
-            errno.ENOSPC: "free some space",
-            errno.EDQUOT: "free some space",
-            errno.EROFS: "mount it writable",
-            errno.EACCES: "let this user write there",
-            errno.EPERM: "keep the store on a file system with hard links, writable by this user",
-            errno.ENAMETOOLONG: "give it a shorter name",
-        }
-        mend = mends.get(error.errno or 0, "check the disk")
-        raise StoreError(f"store: {what}: {error.strerror or error}: {mend}") from error
+        raise _store_error(what, error) from error
+
+
+def _store_error(what: object, error: OSError) -> StoreError:
+    mends = {
+        errno.ENOSPC: "free some space",
+        errno.EDQUOT: "free some space",
+        errno.EROFS: "mount it writable",
+        errno.EACCES: "let this user write there",
+        errno.EPERM: "keep the store on a file system with hard links, writable by this user",
+        errno.ENAMETOOLONG: "give it a shorter name",
+    }
+    mend = mends.get(error.errno or 0, "check the disk")
+    return StoreError(f"store: {what}: {error.strerror or error}: {mend}")
 
 
 class LocalStore:
@@ -46,16 +50,19 @@ class LocalStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
+        self._top = str(self.root)
         self._known: tuple[int, int] | None = None  # device and inode of the root, from its first use on
 
     def get(self, key: str) -> bytes:
-        path = self._path(key)
+        path = f"{self._top}/{check_key(key)}"  # a Path would take as long as the reading
         self._look_at_root()
-        with _disk_errors(path):
-            try:
-                return path.read_bytes()
-            except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-                raise KeyError(key) from None
+        try:
+            with open(path, "rb", buffering=0) as file:
+                return file.readall()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise KeyError(key) from None
+        except OSError as error:
+            raise _store_error(path, error) from error
 
     def put(self, key: str, data: bytes) -> None:
         path = self._path(key)
@@ -80,7 +87,7 @@ class LocalStore:
     def stamped(self, prefix: str) -> Iterator[tuple[str, str]]:
         folder = self._folder_of(prefix)
         with _disk_errors(self.root / folder):
-            found = walk(self.root, folder).files
+            found = stamped_below(self.root, folder)
         return iter(sorted((key, str(stamp)) for key, stamp in found.items() if key.startswith(prefix)))
 
     def walk(self, *folders: str) -> Walk:
@@ -124,14 +131,13 @@ class LocalStore:
         """
         known = self._known  # before the look: another thread may be making the root
         try:
-            with _disk_errors(self.root):
-                status = self.root.stat()
-        except StoreError as error:
-            if not isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
-                raise
+            status = os.stat(self._top)
+        except (FileNotFoundError, NotADirectoryError):
             if known is None:
                 return False
             raise StoreError(f"store: {self.root} is gone: bring it back (mount it?), and run it again") from None
+        except OSError as error:
+            raise _store_error(self.root, error) from error
         found = (status.st_dev, status.st_ino)
         if known is None:
             self._known = known = found

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scoring.errors import ScoringError
+from scoring.explanation import explained
 from scoring.lambench.rules import EfficiencyRule
 from scoring.term import Evidence, Term
-from scoring.tree import Float, How, Leaf, Node, Scale, explained
+from scoring.tree import Float, How, Leaf, Node, Scale
 
 
 @dataclass(frozen=True)

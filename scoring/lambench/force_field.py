@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from scoring.errors import ScoringError
+from scoring.explanation import explained
 from scoring.lambench.answers import Answers, Asked, by_domain, error_leaf
 from scoring.lambench.rules import ForceFieldRule
 from scoring.term import Term
-from scoring.tree import How, Node, explained
+from scoring.tree import How, Node
 
 
 def force_field_error(asked: Sequence[Asked], answers: Answers, rule: ForceFieldRule) -> Term:

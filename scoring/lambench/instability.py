@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from scoring.errors import ScoringError
+from scoring.explanation import explained
 from scoring.lambench.rules import InstabilityRule
 from scoring.term import Evidence, Term
-from scoring.tree import Float, Leaf, Node, Scale, explained
+from scoring.tree import Float, Leaf, Node, Scale
 
 LAMBENCH_TIME_UNIT_PS = 10.180505710759414
 """1000 Å·√(u/eV), ASE's unit of time: that LAMBench's slopes are per, where it says per ps."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring.errors import ScoringError
+from scoring.explanation import explained
 from scoring.lambench.efficiency import efficiency
 from scoring.lambench.force_field import force_field_error
 from scoring.lambench.instability import LAMBENCH_TIME_UNIT_PS, Fate, Run, instability_tree, least_instability
@@ -26,7 +27,6 @@ from scoring.lambench.published_tables import (
 )
 from scoring.lambench.release import Release
 from scoring.term import Term
-from scoring.tree import explained
 
 
 @dataclass(frozen=True)

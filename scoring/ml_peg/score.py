@@ -32,11 +32,12 @@ import numpy as np
 
 from scoring.errors import ScoringError
 from scoring.explained_forest import explained_forest, forest_numbers
+from scoring.explanation import Numbered, explained
 from scoring.ml_peg.facts import Facts, MetricFacts
 from scoring.ml_peg.levels import Mismatch, mismatches
 from scoring.ml_peg.normalisers import NORMALISERS, BetweenThresholds
 from scoring.term import Evidence, Term
-from scoring.tree import Float, Key, Leaf, Node, Numbered, explained
+from scoring.tree import Float, Key, Leaf, Node
 
 OVERALL = "overall"
 N_THRESHOLDS = 2  # facts of a metric that come before what was answered

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.explained_forest import explained_forest, forest_numbers
+from scoring.explanation import explained, own_numbers
 from scoring.forest import forest_scores, stands
 from scoring.ranking import ranks
 from scoring.term import Evidence
-from scoring.tree import AsItIs, Draw, Float, How, Key, Leaf, Node, evaluate, explained, own_numbers, score
+from scoring.tree import AsItIs, Draw, Float, How, Key, Leaf, Node, evaluate, score
 
 N_DRAWN = 7
 VALUES = (None, 0.0, 0.25, 1.0, 3.7, 0.1, float("inf"))

@@ -21,8 +21,9 @@ from scoring import (
     property_tree,
 )
 from scoring.bootstrap import draw_units, pools
+from scoring.explanation import explained
 from scoring.intervals import uncertainty
-from scoring.tree import Draw, Float, Key, explained, leaves_out, score, with_left_out
+from scoring.tree import Draw, Float, Key, leaves_out, score, with_left_out
 
 RULES = load_release()
 LABELS = ("energy", "force")
