@@ -50,11 +50,14 @@ def build_leaderboard(
     """
     rules = release or load_release()
     out = _taken_out(submissions, standings or {})
-    submissions = [s for s in submissions if s.id not in {one.submission.id for one in out}]
-    judged = {(r.submission, r.task): r for r in results if r.submission in {s.id for s in submissions}}
+    gone = {one.submission.id for one in out}
+    submissions = [s for s in submissions if s.id not in gone]
+    ids = {s.id for s in submissions}
+    judged = {(r.submission, r.task): r for r in results if r.submission in ids}
     read = Judged(suite, judged, load_items, list(problems))
     published = published_release(suite)
-    apart = {s.id for s in submissions if {s.id, s.card.name} & set(references)}
+    names = set(references) - ids  # an author may call a model as he likes: what is an id is no name
+    apart = {s.id for s in submissions if s.id in references or s.card.name in names}
     trees, as_published, rowless = _reckoned(read, [s.id for s in submissions], (rules, published), apart)
     submissions = [s for s in submissions if s.id in trees]
     others = other_scores(read, submissions, rules)

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import AwareDatetime, Field, ValidationError
 
 from judge.records import Signature
 from judge.signing import BadSignature, SigningKey, check_signature
-from submissions.records import Record
+from submissions.records import Fields, Record
 from submissions.store import Store, StoreError
 
 FOLDER = "manifests/"
@@ -38,6 +38,12 @@ class PublishedScores(Record):
     rank: int | None
 
 
+def _manifest_2(fields: Fields) -> Fields:
+    """Says who is there for comparison. Version 1 did not; whoever had no rank was taken for one of them."""
+    apart = sorted(id for id, scores in fields["scores"].items() if scores["rank"] is None)
+    return {**fields, "schema_version": 2, "references": apart}
+
+
 class Manifest(Record):
     """One publication.
 
@@ -49,11 +55,13 @@ class Manifest(Record):
         submissions: the same of what all submissions say of themselves, and of their preflights' logs.
         events: the same of every decision about them, so that none can be taken away unnoticed.
         scores: by submission.
+        references: the submissions that are there for comparison, and so have no rank.
         selftests: sha256 of the stored records of those that let the results be published; their keys would name hosts.
         previous: sha256 of the stored bytes of manifest n - 1; empty for the first.
     """
 
-    schema_version: Literal[1] = 1
+    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _manifest_2}
+    schema_version: Literal[2] = 2
     n: int = Field(ge=1)
     suite: str
     release: str
@@ -65,6 +73,7 @@ class Manifest(Record):
     submissions: dict[str, str]
     events: dict[str, str]
     scores: dict[str, PublishedScores]
+    references: tuple[str, ...] = ()
     selftests: tuple[str, ...]
     previous: str
     signature: Signature | None = None

@@ -16,7 +16,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import date
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+from pydantic import TypeAdapter
+
+from judge.correction import UNLABELLED_KINDS
 from judge.keys import TIMING_KINDS
 from judge.records import MetricRecord, Origin, PartRecord, Peaks, Result
 from sandbox.limits import MIB
@@ -24,6 +28,7 @@ from sandbox.verdict import Verdict
 from submissions.records import Submission
 from tasks.card import Card, DatasetError
 from tasks.dataset import read_card
+from tasks.probe_sizes import is_probe
 
 LEAST_ITEMS = 5
 """A part of a hidden data set with fewer items would tell of single structures."""
@@ -39,6 +44,12 @@ LOG_WITHHELD = (
     "The log is withheld: the structures of this task are hidden, and a container could write them down. "
     "That of the preflight, on public structures, is shown."
 )
+
+_FORMATS = tuple(f".{max(digits - 1, 0)}e" for digits in range(18))  # by digits
+
+# A board has a hundred thousand of these: made together they take a third of the time of `model_copy`.
+_PARTS = TypeAdapter(tuple[PartRecord, ...])
+_METRICS = TypeAdapter(dict[str, MetricRecord])
 
 # As `sandbox.evidence.exit_words` has it: a number of the submission's own choice.
 _EXIT_STATUS = re.compile(r"exit status -?\d+")
@@ -64,6 +75,19 @@ def public_sets(data: Path, names: Iterable[str], today: date) -> frozenset[str]
     return frozenset(name for name, card in read_cards(data, names).items() if is_public(card, today))
 
 
+def tells_of_single_labels(result: Result, card: Card | None, today: date) -> bool:
+    """True where a hidden data set has labels, and a metric is over so few items that it tells of single ones.
+
+    Neither fewer digits nor scores alone would hide them: the error of a model that answers zero is the label itself.
+
+    Args:
+        card: None where there is none to be read.
+    """
+    labelled = result.kind not in UNLABELLED_KINDS and (card is None or bool(card.label_sets))
+    sizes = (metric.n_items for name, metric in result.metrics.items() if not is_probe(name))
+    return labelled and any(0 < n < LEAST_ITEMS for n in sizes) and not is_public(card, today)
+
+
 def read_cards(data: Path, names: Iterable[str]) -> dict[str, Card]:
     """Of the data sets of these names, the cards in the data root that can be read."""
     found = {}
@@ -75,7 +99,7 @@ def read_cards(data: Path, names: Iterable[str]) -> dict[str, Card]:
 
 def rounded(value: float, digits: int = 2) -> float:
     """The value to so many significant digits."""
-    return float(f"{value:.{digits - 1}e}") if math.isfinite(value) else value
+    return float(format(value, _FORMATS[digits])) if math.isfinite(value) else value
 
 
 def cut(value: float | None, digits: int = SCORE_DIGITS) -> float | None:
@@ -127,16 +151,21 @@ def public_parts(
     """
     found = tuple(parts)
     if not hidden:
-        return tuple(part.model_copy(update={"value": cut(part.value)}) for part in found)
+        return _cut_parts(found, SCORE_DIGITS)
     left_out: Counter[tuple[str, str]] = Counter()
     for part in filter(_is_small, found):
         left_out[part.by, part.metric] += part.n_items
     telling = {breakdown for breakdown, n in left_out.items() if 0 < n < LEAST_ITEMS}
-    return tuple(
-        part.model_copy(update={"value": cut(part.value, TIME_DIGITS)})
+    shown = [
+        part
         for part in found
         if not (_is_small(part) or _leaves_few(part, metrics) or (part.by, part.metric) in telling)
-    )
+    ]
+    return _cut_parts(shown, TIME_DIGITS)
+
+
+def _cut_parts(parts: Iterable[PartRecord], digits: int) -> tuple[PartRecord, ...]:
+    return _PARTS.validate_python([vars(part) | {"value": cut(part.value, digits)} for part in parts])
 
 
 def _leaves_few(part: PartRecord, metrics: Mapping[str, MetricRecord]) -> bool:
@@ -172,10 +201,12 @@ def public_result(result: Result, *, hidden: bool) -> Result:
 
 def _with_public_times(result: Result) -> Result:
     """The result of a kind that takes times, with these and what is made of them cut."""
-    metrics = {
-        name: metric if _is_count(name, metric.unit) else _with_cut_values(metric, TIME_DIGITS)
-        for name, metric in result.metrics.items()
-    }
+    metrics = _METRICS.validate_python(
+        {
+            name: metric if _is_count(name, metric.unit) else _cut_values(metric, TIME_DIGITS)
+            for name, metric in result.metrics.items()
+        }
+    )
     parts = tuple(
         part if _is_count(part.metric, part.unit) else part.model_copy(update={"value": cut(part.value, TIME_DIGITS)})
         for part in result.parts
@@ -189,15 +220,18 @@ def _is_count(metric: str, unit: str) -> bool:
 
 
 def _with_cut_metrics(result: Result) -> Result:
-    return result.model_copy(
-        update={"metrics": {name: _with_cut_values(metric, SCORE_DIGITS) for name, metric in result.metrics.items()}}
-    )
+    metrics = {name: _cut_values(metric, SCORE_DIGITS) for name, metric in result.metrics.items()}
+    return result.model_copy(update={"metrics": _METRICS.validate_python(metrics)})
 
 
-def _with_cut_values(metric: MetricRecord, digits: int) -> MetricRecord:
-    values = {name: cut(getattr(metric, name), digits) for name in ("value", "charged")}
-    stated = {name: cut(getattr(metric, name)) for name in ("baseline", "failure_cost")}
-    return metric.model_copy(update=values | stated)
+def _cut_values(metric: MetricRecord, digits: int) -> dict[str, Any]:
+    """The fields of the metric, cut."""
+    return vars(metric) | {
+        "value": cut(metric.value, digits),
+        "charged": cut(metric.charged, digits),
+        "baseline": cut(metric.baseline),
+        "failure_cost": cut(metric.failure_cost),
+    }
 
 
 def public_submission(submission: Submission) -> Submission:

@@ -31,6 +31,7 @@ from judge.manifest import (
     sha256,
 )
 from judge.provenance import judge_commit, judge_version
+from judge.public import LEAST_ITEMS, tells_of_single_labels
 from judge.records import Result
 from judge.scores_shown import published_scores as published_scores
 from judge.scores_shown import shown_results
@@ -46,6 +47,7 @@ from sandbox.events import Event, tell
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.open_store import open_store
 from submissions.store import Store, StoreError
+from tasks.card import Card
 from tasks.suite import Suite
 
 
@@ -101,12 +103,14 @@ def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now
     selftests = _selftests(store, shown)
     datasets = {task.dataset for task in suite.tasks} | {result.provenance.dataset for result in shown}
     refusals += _unsigned_selftests(selftests, trusted)
-    pages = site_files(store, board, known_sources(settings, suite, datasets, chain, now))
+    sources = known_sources(settings, suite, datasets, chain, now)
+    refusals += _telling(shown, sources.cards, now)
+    pages = site_files(store, board, sources)
     if not store.is_unchanged("submissions/"):
         raise StoreError("store: a submission or a decision came meanwhile: do it again")
     return Proposal(
         board=board,
-        files={**pages, NOT_FOUND: not_found_page()},
+        files={**pages, NOT_FOUND: not_found_page(settings.site_url)},
         results={key: sha256(data) for key, data in sorted(content.items())},
         stated=stated,
         selftests=tuple(sorted(map(sha256, selftests.values()))),
@@ -163,6 +167,7 @@ def manifest_of(proposal: Proposal, n: int, previous: str, now: datetime) -> Man
         submissions=proposal.stated.submissions,
         events=proposal.stated.events,
         scores=published_scores(proposal.board),
+        references=tuple(sorted(row.submission.id for row in proposal.board.references)),
         selftests=proposal.selftests,
         previous=previous,
     )
@@ -194,6 +199,20 @@ def _unsigned(stored: Mapping[str, Result], content: Mapping[str, bytes], truste
         mend = "" if "judge keys" in why else f"; judge it anew: judge rejudge {submission}"
         lines.append(f"{submission}: {', '.join(names)}: {why}{mend}")
     return lines
+
+
+def _telling(results: Iterable[Result], cards: Mapping[str, Card], now: datetime) -> list[str]:
+    """A line for each hidden data set of so few items that what is published of it would tell its labels."""
+    named = {
+        (result.task, result.provenance.dataset)
+        for result in results
+        if tells_of_single_labels(result, cards.get(result.provenance.dataset), now.date())
+    }
+    return [
+        f"{task}: {dataset} is hidden, and numbers over fewer than {LEAST_ITEMS} items tell of single labels: "
+        "make it larger, or leave the task out of the suite"
+        for task, dataset in sorted(named)
+    ]
 
 
 def _selftests(store: Store, results: Iterable[Result]) -> dict[str, bytes]:

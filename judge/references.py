@@ -7,13 +7,18 @@ what a model with these errors would have.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from judge.board import Leaderboard
+from judge.results import read_record, submission_ids
+from judge.submission_files import record_path
 from scoring import Node, Term, explained
 from scoring.lambench.answers import RelativeError
 from scoring.tree import Leaf
+from submissions.records import Submission
+from submissions.store import Store, StoreError
 from tasks.suite import TRIVIAL, StatedReference
 
 ERRORS = ("force_field", "property_error")
@@ -49,6 +54,18 @@ class ReferenceRow:
     scores: Mapping[str, Term]
     trees: Mapping[str, Node] = field(default_factory=dict, compare=False)
     page: str = ""
+
+
+def unknown_references(store: Store, references: Collection[str]) -> tuple[str, ...]:
+    """Those of `references` that are neither the ID nor the name of a submission in the store."""
+    ids = submission_ids(store)
+    unknown = set(references) - set(ids)
+    for id in ids:
+        if not unknown:
+            break
+        with suppress(StoreError):  # of a record that cannot be read, which whoever reads all of them names
+            unknown.discard(read_record(store, record_path(id), Submission).card.name)
+    return tuple(name for name in references if name in unknown)
 
 
 def judged_references(board: Leaderboard) -> tuple[ReferenceRow, ...]:

@@ -17,6 +17,7 @@ from judge.plan_cli import SuiteName
 from judge.progress_view import write_mail
 from judge.publish import Proposal, propose, publish_site
 from judge.readable import readable_results
+from judge.references import unknown_references
 from judge.signing import own_key, safe_key_file, trusted_keys
 from judge.site import build_site
 from judge.site_folder import INDEX
@@ -59,6 +60,7 @@ def build(
             remember(settings, folder, key, problems)
     for problem in problems:
         print(f"left out: {plain(problem, MAX_LINE)}", file=sys.stderr)
+    _warn_of_references(store, settings)
     print(f"The leaderboard is {folder / 'index.html'}")
     raise typer.Exit(LEFT_OUT if problems and not keep_going else 0)
 
@@ -71,6 +73,12 @@ def _build(settings: JudgeSettings, suite: Suite, store: Store, trusted: Collect
     current = readable_results(settings, suite, store, trusted)
     build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted)
     return problems
+
+
+def _warn_of_references(store: Store, settings: JudgeSettings) -> None:
+    """Says which of the settings' references name nobody: a slip of the pen would rank what is there for comparison."""
+    for name in unknown_references(store, settings.references):
+        print(f"warning: references: no submission is called {plain(name)!r}: see judge list", file=sys.stderr)
 
 
 @app.command("publish")
@@ -89,11 +97,13 @@ def publish(
     settings = published_to(load_settings(), to)
     place = open_site(settings)
     chosen, now = load_suite(suite or settings.suite), utc_now()
+    store = open_store(settings.store, settings.endpoint_url)
     proposal = propose(settings, chosen, trusted_keys(settings), now)
     for problem in proposal.problems:
         print(f"left out: {problem}", file=sys.stderr)
     for line in proposal.refusals:
         print(f"NOT  {plain(line, MAX_LINE)}", file=sys.stderr)
+    _warn_of_references(store, settings)
     own = proposal.published if anew else frozenset[str]()
     if dry_run:
         for line in _proposed(proposal, place, own):
@@ -103,7 +113,6 @@ def publish(
         raise typer.Exit(REFUSED)
     if not dry_run:
         key = own_key(safe_key_file(settings), print)
-        store = open_store(settings.store, settings.endpoint_url)
         stored = publish_site(store, proposal, place, key, now, own)
         print(f"Published, manifest {stored.manifest.n}: {place.path(INDEX)}")
         write_mail(settings, store, chosen)

@@ -65,10 +65,8 @@ def check_scores(store: Store, suite: Suite, stored: Stored) -> list[Broken]:
     try:
         results = [read_record(store, key, Result) for key in manifest.results]
         submissions = [read_record(store, record_path(id), Submission) for id in manifest.scores]
-        # Who was there for comparison had no rank; of those that came to no OK somewhere the same is true.
-        apart = [id for id, scores in manifest.scores.items() if scores.rank is None]
         board = build_leaderboard(
-            suite, submissions, results, lambda result: load_items(store, result), references=apart
+            suite, submissions, results, lambda result: load_items(store, result), references=manifest.references
         )
     except (StoreError, ScoringError) as error:
         said = error.mend if isinstance(error, StoreError) else str(error)

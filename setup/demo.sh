@@ -44,5 +44,8 @@ if [ "$driver" = docker ]; then
 else
     judge evaluate --all --suite quickstart --driver process
 fi
+# No learned potential: there to hold the others beside.
+export LAMBENCH_REFERENCES='["GFN2-xTB"]'
 judge site build
+say "GFN2-xTB is there for comparison, without a rank; to keep it so: references = $LAMBENCH_REFERENCES in judge.toml"
 say "Done in $((SECONDS - start)) s. The leaderboard is var/site/index.html; to look at it: .venv/bin/judge site serve"

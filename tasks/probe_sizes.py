@@ -47,6 +47,7 @@ SAME = 1e-12  # eV/atom
 FORCE_TOLERANCE = 0.050  # eV/Å
 RELATIVE_TOLERANCE = 0.2
 # Nobody asked: a task that was stopped, or whose time was over. The judge alone states these causes.
+_PREFIX = "probe_"  # of the metrics
 NOT_ASKED = (Cause.OVER_TIME, Cause.MISSING)
 SENT = {
     Probe.ROTATION: "rotated",
@@ -81,6 +82,11 @@ class _Sizes(NamedTuple):
     same: Bool
 
 
+def is_probe(metric: str) -> bool:
+    """Whether a metric compares a model with itself, on structures that were sent again."""
+    return metric.startswith(_PREFIX)
+
+
 def probed(observation: Observation, frames: Frames, answer: Predictions) -> Probed:
     """What came of sending some of `frames` again; `answer` is that about `frames` themselves.
 
@@ -93,9 +99,9 @@ def probed(observation: Observation, frames: Frames, answer: Predictions) -> Pro
     metrics: dict[str, Metric] = {}
     notes: dict[str, str] = {}
     for probe, sizes in _sizes(frames, answer, guises, stored_answers(observation, guises)).items():
-        metrics[f"probe_{probe}_max"] = _largest(sizes.energy, sizes.asked, "eV/atom")
+        metrics[f"{_PREFIX}{probe}_max"] = _largest(sizes.energy, sizes.asked, "eV/atom")
         if sizes.force is not None:
-            metrics[f"probe_{probe}_force_max"] = _largest(sizes.force, sizes.asked, "eV/Å")
+            metrics[f"{_PREFIX}{probe}_force_max"] = _largest(sizes.force, sizes.asked, "eV/Å")
         said = _sentence(probe, sizes, answer.forces is not None)
         if said:
             notes[f"{probe} probe"] = said

@@ -25,6 +25,7 @@ from judge.public import (
     public_sets,
     public_submission,
     rounded,
+    tells_of_single_labels,
 )
 from judge.public_board import hidden_runs, public_board
 from judge.publish import published_scores
@@ -37,7 +38,7 @@ from sandbox.limits import MIB
 from sandbox.verdict import Verdict
 from submissions.local_store import LocalStore
 from submissions.records import ImageRecord
-from tasks.card import Card
+from tasks.card import Card, LabelSet
 from tasks.measurement import Items
 from tasks.predictions import Cause
 from tests.judge.board_records import SUITE, error, good_results, result, save, submission
@@ -79,6 +80,29 @@ def test_without_a_date_or_before_it_a_data_set_is_hidden(since: str) -> None:
 def test_what_is_no_date_is_refused(since: str) -> None:
     with pytest.raises(ValidationError, match=r"public_since\n.*must be a date"):
         card(since)
+
+
+@pytest.mark.parametrize(
+    ("n_items", "since", "labelled", "telling"),
+    [
+        (LEAST_ITEMS - 1, "", True, True),
+        (1, "2027", True, True),
+        (LEAST_ITEMS, "", True, False),
+        (1, "2026", True, False),
+        (1, "", False, False),  # dynamics and timings have no label to be told
+        (0, "", True, False),
+    ],
+)
+def test_of_a_hidden_set_few_items_tell_its_labels(n_items: int, since: str, labelled: bool, telling: bool) -> None:
+    sets = {"PBE": LabelSet(theory="PBE", dispersion=False)} if labelled else {}
+    of = card(since).model_copy(update={"label_sets": sets})
+    many, few = error(0.1), error(0.1).model_copy(update={"n_items": n_items})
+    shown = result(submission("a"), SUITE.tasks[0], {"energy": many, "forces": few})
+    assert tells_of_single_labels(shown, of, TODAY) == telling
+    assert tells_of_single_labels(shown, None, TODAY) == (0 < n_items < LEAST_ITEMS)
+    probes = shown.model_copy(update={"metrics": {"energy": many, "probe_rotation_max": few}})
+    dynamics = shown.model_copy(update={"kind": "nve"})
+    assert not any(tells_of_single_labels(one, None, TODAY) for one in (probes, dynamics))
 
 
 def dated(path: Path, since: str) -> str:
@@ -316,6 +340,6 @@ def test_pages_are_made_of_the_public_view(board: Leaderboard) -> None:
     assert "not shown one by one" in hidden.decode()
     assert b"secret-run" in known
     digest = board.rows[0].tasks[0].result.provenance.frames_sha256[:16]
-    for hashed in (digest, "<dt>Structures</dt>", "<dt>Labels</dt>"):
+    for hashed in (digest, "<dt>Structures<", "<dt>Labels<"):
         assert hashed.encode() not in hidden
         assert hashed.encode() in known

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from judge.manifest import FOLDER, Manifest, manifest_path, read_chain, sha256
+from judge.public import LEAST_ITEMS
 from judge.publish import propose, publish_site, published_scores
 from judge.records import Result
 from judge.signing import SigningKey, check_signature, trusted_keys
@@ -301,7 +302,7 @@ def test_where_pages_do_not_fit_the_old_ones_stay_whole(world: World) -> None:
     assert world.run_here(*PUBLISH)[0] == 0
     before, stored = content(world.root / "public"), manifests(world)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (max(map(len, before.values())) - 1, hard))  # as a full disk would
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before["index.html"]) - 1, hard))  # as a full disk would
     try:
         status, _, err = world.run_here(*PUBLISH)
     finally:
@@ -347,3 +348,17 @@ def test_the_manifest_names_no_host(world: World) -> None:
     origins = [Result.read(world.store.get(result_key(world, task))).provenance.origin for task in ("copper", "nickel")]
     text = (world.root / "public" / "manifest.json").read_text()
     assert all(origin.host and origin.host not in text for origin in origins)
+
+
+def test_numbers_of_so_few_hidden_items_that_they_tell_labels_are_not_published(world: World) -> None:
+    def few(result: Result) -> Result:
+        metrics = {name: m.model_copy(update={"n_items": LEAST_ITEMS - 1}) for name, m in result.metrics.items()}
+        return result.model_copy(update={"metrics": metrics})
+
+    change_result(world, few, own_key_of(world))
+    assert world.run_here(*PUBLISH, "--dry-run")[::2] == (0, "")
+    for name in ("copper", "nickel"):
+        card = world.root / "data" / f"{name}@1" / "card.toml"
+        card.write_text(card.read_text().replace('public_since = "2026"', 'public_since = "2999"'))
+    (line,) = refused(world)
+    assert line.startswith("NOT  copper: copper@1 is hidden, and numbers over fewer than 5 items tell of single labels")

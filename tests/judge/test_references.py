@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import shlex
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,11 +32,9 @@ from judge.web.sources import Sources
 from sandbox.verdict import Verdict
 from scoring.tree import score
 from submissions.records import Submission
-from tasks.card import Card, LabelSet
-from tasks.dataset import Dataset
+from tasks.dataset import Dataset, load_dataset
 from tasks.energy_differences import EnergyDifferences, EnergyDifferencesParameters
-from tasks.reactions import import_reactions
-from tasks.suite import StatedReference, Suite, load_suite
+from tasks.suite import StatedReference, Suite, Task, load_suite
 from tests.judge.board_records import (
     SUITE,
     error,
@@ -45,6 +46,7 @@ from tests.judge.board_records import (
     task,
 )
 from tests.judge.judged_world import judged_world
+from tests.judge.small_world import ROOT, World
 from tests.tasks.made_up import observed
 
 A, B, C = submission("alpha"), submission("beta"), submission("emt", version="1.2")
@@ -195,73 +197,63 @@ def test_a_method_of_which_nothing_is_known_has_no_row() -> None:
     assert stated_row(stating(barriers={"rmse": 0.1}))[0] is None
 
 
-SETS = ("BH28", "S66")
-FUNCTIONALS = ("wB97M-V", "PBE0")
+FUNCTIONALS = {"ωB97M-V": "wB97M-V", "r2SCAN0": "r2SCAN0", "PBE0": "PBE0", "B3LYP": "B3LYP"}
 
 
 @pytest.mark.data
-def test_published_errors_of_density_functionals_score_as_the_functionals_do(reference_data: Path) -> None:
-    """GSCDB137 (arXiv:2508.13468): a model that answers with the tabulated energies, beside the published errors."""
-    folders = {name: reference_data / "gscdb" / name for name in SETS}
-    published = {name: json.loads((folder / "dft_energies.json").read_text()) for name, folder in folders.items()}
-    references = tuple(
-        StatedReference(
-            functional,
-            "A density functional.",
-            "arXiv:2508.13468",
-            {name.lower(): {"mae": of["published_mae_kcal_per_mol"][functional]} for name, of in published.items()},
-        )
-        for functional in FUNCTIONALS
-    )
-    suite = replace(
-        SUITE,
-        tasks=tuple(task(name.lower(), "energy_differences", "Molecules") for name in SETS),
-        references=references,
-    )
-    models = {functional: submission(f"as {functional}") for functional in FUNCTIONALS}
-    results = [
-        result(models[functional], each, measured(folders[name], published[name]["energies"][functional]))
-        for name, each in zip(SETS, suite.tasks, strict=True)
-        for functional in FUNCTIONALS
-    ]
+def test_what_a_packaged_suite_states_of_functionals_is_what_their_energies_come_to(
+    reference_data: Path, tmp_path: Path
+) -> None:
+    """GSCDB137 (arXiv:2508.13468): models that answer with the published energies, beside the published errors."""
+    suite, world = load_suite("gscdb"), World(tmp_path)
+    models = {stated.name: submission(f"as {stated.name}") for stated in suite.references}
+    assert set(models) == set(FUNCTIONALS)
+    results = []
+    for each in suite.tasks:
+        (line,) = each.import_lines
+        words = shlex.split(line)
+        (tmp_path / words[4]).symlink_to(reference_data / "gscdb" / words[4])
+        status, _, err = world.run_here(*words[1:], LAMBENCH_DATA=str(tmp_path))
+        assert (status, err) == (0, "")
+        dataset = load_dataset(tmp_path / each.dataset)
+        published = json.loads((tmp_path / words[4] / "dft_energies.json").read_text())
+        for stated in suite.references:
+            own = measured(dataset, each, published["energies"][FUNCTIONALS[stated.name]])
+            assert own["mae"].value is not None
+            assert f"{own['mae'].value:.4f}" == f"{stated.metrics[each.name]['mae']:.4f}", (each.name, stated.name)
+            results.append(result(models[stated.name], each, own))
     shown = build_leaderboard(suite, list(models.values()), results, lambda _: None)
     _, *rows = reckoned_references(public_board(shown, ()))
-    own = {row.submission.id: row.scores.property_error.value for row in shown.rows}
-    assert [row.name for row in rows] == list(FUNCTIONALS)
-    for row in rows:
-        assert row.scores["property_error"].value == pytest.approx(own[models[row.name].id], abs=1e-4)
-    best, other = (row.scores["property_error"].value for row in rows)
-    assert best is not None
-    assert other is not None
-    assert 0 < best < other < 0.5
+    own_score = {row.submission.id: row.scores.property_error.value for row in shown.rows}
+    scores = {row.name: row.scores["property_error"].value or math.nan for row in rows}
+    for name, score_of in scores.items():
+        assert score_of == pytest.approx(own_score[models[name].id], abs=1e-4)
+    assert list(scores) == list(FUNCTIONALS)
+    assert 0 < scores["ωB97M-V"] < scores["PBE0"] < 0.5
 
 
-def measured(folder: Path, energies: dict[str, float]) -> dict[str, MetricRecord]:
-    """The metrics of a model that answers with these energies [hartree], in kcal/mol."""
-    level = {"CCSD(T)": LabelSet(theory="CCSD(T)", dispersion=True)}
-    card = Card(
-        name=folder.name.lower(),
-        version="1",
-        title=folder.name,
-        domain="Molecules",
-        periodic=False,
-        label_sets=level,
-        default_label_set="CCSD(T)",
-    )
-    dataset: Dataset = import_reactions(folder, card)
+def measured(dataset: Dataset, of: Task, energies: dict[str, float]) -> dict[str, MetricRecord]:
+    """The metrics of a model that answers with these energies [hartree]."""
     energy = np.array([energies[name] * Hartree for name in dataset.table.id])
-    parameters = EnergyDifferencesParameters(unit="kcal/mol")
     answers = observed(energy, np.zeros(len(energy), np.int8))
-    of = EnergyDifferences().measure(answers, dataset, parameters, None)
-    mae = of.metrics["mae"]
+    assert isinstance(of.parameters, EnergyDifferencesParameters)
+    mae = EnergyDifferences().measure(answers, dataset, of.parameters, None).metrics["mae"]
     return {"mae": MetricRecord(**{name: getattr(mae, name) for name in MetricRecord.model_fields})}
+
+
+def test_the_demonstration_names_as_references_examples_that_it_judges() -> None:
+    (named,) = re.findall("^export LAMBENCH_REFERENCES='(.*?)'", (ROOT / "setup" / "demo.sh").read_text(), re.MULTILINE)
+    cards = [tomllib.loads(path.read_text()) for path in (ROOT / "submissions" / "examples").glob("*/lambench.toml")]
+    names = {card["name"] for card in cards}
+    assert set(json.loads(named)) < names
 
 
 def test_publishing_with_a_reference_holds_when_verified() -> None:
     with judged_world() as world:
-        named = {"LAMBENCH_REFERENCES": '["emt"]'}
+        named = {"LAMBENCH_REFERENCES": '["emt", "EMT"]'}
+        warning = "warning: references: no submission is called 'EMT': see judge list\n"
         status, _, err = world.run_here("site", "publish", **named)
-        assert (status, err) == (0, "")
+        assert (status, err) == (0, warning)
         file = LeaderboardFile.model_validate_json((world.root / "public" / "leaderboard.json").read_bytes())
         said = {model.name: (model.rank, bool(model.reference)) for model in file.models}
         assert said == {"emt": (None, True), "Composition only": (None, True)}
@@ -269,7 +261,12 @@ def test_publishing_with_a_reference_holds_when_verified() -> None:
         suite = load_suite(world.settings.suite)
         (stored,) = chain.manifests
         assert [scores.rank for scores in stored.manifest.scores.values()] == [None]
-        assert check_scores(world.store, suite, stored) == []  # whoever verifies is not told what is a reference
+        assert stored.manifest.references == tuple(stored.manifest.scores)
+        assert check_scores(world.store, suite, stored) == []  # whoever verifies needs no settings of the judge
         for environment, rank in ((named, None), ({}, 1)):
             _, listed, _ = world.run_here("score", "suite", "--json", **environment)
             assert [model["rank"] for model in json.loads(listed)["models"].values()] == [rank]
+        (id,) = stored.manifest.scores
+        for _ in range(2):  # the second draws nothing
+            status, _, err = world.run_here("site", "build", LAMBENCH_REFERENCES=f'["EMT", "{id}"]')
+            assert (status, err) == (0, warning)
