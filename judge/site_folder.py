@@ -1,17 +1,17 @@
 """A site in a folder: its files come there so that a reader never sees half of two versions.
 
-Assets carry a hash in their name and come first, then the pages of the submissions, then `index.html`. All files are
-written beside their places, and only then moved there, one after another. `site.json` lists what was written, so that a
-later build removes pages of its own that are no longer made, and nothing else. An old stylesheet outlives its pages by
-one build: somebody may have loaded a page a moment ago that still asks for it.
+Assets carry a hash in their name and come first, then the pages of the submissions, then `index.html`. All files that
+are not there already are written beside their places, and only then moved there, one after another. `site.json` lists
+what the site has, so that a later build removes pages of its own that are no longer made, and nothing else. An old
+stylesheet outlives its pages by one build: somebody may have loaded a page a moment ago that still asks for it.
 """
 
 from __future__ import annotations
 
 import fcntl
-import glob
 import hashlib
 import os
+import re
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -24,6 +24,8 @@ from submissions.records import Record
 
 INDEX = "index.html"
 MANIFEST = "site.json"
+
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{8}", re.DOTALL)
 
 
 class SiteManifest(Record):
@@ -50,19 +52,32 @@ class Staged:
         self._out_dir = out_dir
         self._temporary: dict[str, Path] = {}
         self._hashes: dict[str, str] = {}
+        self._left: dict[Path, dict[str, list[Path]]] = {}
 
     def add(self, name: str, content: bytes) -> None:
-        """Writes the file that is to lie at `name`."""
+        """Writes the file that is to lie at `name`, unless it lies there as it is."""
         path = self._out_dir / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 8}"):
+        for left in self._left_in(path.parent).pop(path.name, ()):
             left.unlink()  # by a build that was killed: nobody else builds here now
+        self._hashes[name] = hashlib.sha256(content).hexdigest()
+        if name != INDEX and _holds(path, content):  # that page is written always: its time is that of the build
+            return
         self._temporary[name] = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         with self._temporary[name].open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())  # a full disk, or a crash, shall leave the pages that are there
-        self._hashes[name] = hashlib.sha256(content).hexdigest()
+
+    def _left_in(self, folder: Path) -> dict[str, list[Path]]:
+        """By the file that they were to become, what other builds left in a folder; it is looked into once."""
+        if folder not in self._left:
+            folder.mkdir(parents=True, exist_ok=True)
+            found: dict[str, list[Path]] = {}
+            for path in folder.iterdir():
+                if of := _TEMPORARY.fullmatch(path.name):
+                    found.setdefault(of[1], []).append(path)
+            self._left[folder] = found
+        return self._left[folder]
 
     def show(self) -> list[Path]:
         """Puts every file in its place, `index.html` last; then what the build before left behind goes."""
@@ -71,7 +86,8 @@ class Staged:
         listed = SiteManifest(files=dict(sorted(self._hashes.items())), retired=tuple(sorted(retired)))
         self.add(MANIFEST, listed.model_dump_json(indent=1).encode() + b"\n")
         for name in (*ordered, MANIFEST):
-            os.replace(self._temporary[name], self._out_dir / name)
+            if name in self._temporary:
+                os.replace(self._temporary[name], self._out_dir / name)
         for name in removed:
             _remove(self._out_dir, name)
         return [self._out_dir / name for name in ordered]
@@ -80,6 +96,14 @@ class Staged:
         """Removes what was not shown."""
         for path in self._temporary.values():
             path.unlink(missing_ok=True)
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether this very file, and not one that it points to, has the content."""
+    try:
+        return not path.is_symlink() and path.stat().st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -53,6 +53,15 @@ class Axis:
             low, high, inside = math.log10(low), math.log10(high), math.log10(inside)
         return self.start + (inside - low) / (high - low) * (self.end - self.start)
 
+    def places(self, values: Iterable[float]) -> list[float]:
+        """Of each value its place, NaN where there is none: sooner than one by one."""
+        low, high, start = self.low, self.high, self.start
+        inside = [min(max(value, low), high) for value in values]
+        if self.is_log:
+            low, high, inside = math.log10(low), math.log10(high), [math.log10(value) for value in inside]
+        scale = (self.end - start) / (high - low)
+        return [start + (value - low) * scale for value in inside]
+
 
 def linear(values: Iterable[float], start: float, end: float, n_ticks: int = 6) -> Axis:
     """An axis over all finite values, a little beyond them unless they begin or end at 0."""

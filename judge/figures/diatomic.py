@@ -12,7 +12,7 @@ from judge.board import Row
 from judge.figures.axes import Axis, linear
 from judge.figures.drawing import WIDTH, Point, group, line, path, polyline, short, svg, text
 from judge.figures.figure import Cell, Figure, Heading
-from judge.public_curves import Pair, public_pairs
+from judge.public_curves import PUBLIC_DIGITS, Pair, public_pairs
 from judge.web.frame import Frame
 
 DEEPEST, SHALLOWEST = 15.0, 2.0
@@ -41,7 +41,7 @@ def diatomics_of(frame: Frame, row: Row) -> Figure | None:
     ]
     # No unit of its own, since pages show eV in meV: a bond's energy is some eV.
     headings = (Heading("Pair"), Heading("Distance", "Å"), Heading("Energy in eV"))
-    return Figure("diatomics", _TITLE, about, headings, rows, _drawing(pairs, depth, about))
+    return Figure("diatomics", _TITLE, about, headings, rows, _drawing(pairs, depth, about), digits=PUBLIC_DIGITS)
 
 
 def _depth(pairs: Sequence[Pair]) -> float:
@@ -54,12 +54,11 @@ def _drawing(pairs: Sequence[Pair], depth: float, about: str) -> Markup:
     n_rows = math.ceil(len(pairs) / _COLUMNS)
     x = linear([0.0, max(pair.distances[-1] for pair in pairs)], 0.0, _CELL_WIDTH - _GAP, n_ticks=4)
     y = linear([-depth, depth / 2], _CELL_HEIGHT - _GAP, 0.0, n_ticks=4)
-    ground = _ground(x, y)
-    parts = []
-    for index, pair in enumerate(pairs):
-        at = _LEFT + index % _COLUMNS * _CELL_WIDTH, 6 + index // _COLUMNS * _CELL_HEIGHT
+    places = [(_LEFT + i % _COLUMNS * _CELL_WIDTH, 6 + i // _COLUMNS * _CELL_HEIGHT) for i in range(len(pairs))]
+    parts = [*_ground(x, y, places)]
+    for index, (pair, at) in enumerate(zip(pairs, places, strict=True)):
         labels = _labels(x, y, index % _COLUMNS == 0, index + _COLUMNS >= len(pairs))
-        parts.append(group(ground, *_curve(pair, x, y), *labels, at=at))
+        parts.append(group(*_curve(pair, x, y), *labels, at=at))
     height = n_rows * _CELL_HEIGHT + _BELOW
     n_columns = min(_COLUMNS, len(pairs))
     middle = (_LEFT + n_columns * _CELL_WIDTH / 2, 6 + n_rows * _CELL_HEIGHT / 2)
@@ -70,10 +69,14 @@ def _drawing(pairs: Sequence[Pair], depth: float, about: str) -> Markup:
     return svg("diatomics", _TITLE, about, WIDTH, height, *parts, *names)
 
 
-def _ground(x: Axis, y: Axis) -> Markup:
+def _ground(x: Axis, y: Axis, places: Sequence[Point]) -> tuple[Markup, Markup]:
     """What all curves lie on: the grid, and the line of no energy."""
-    grid = "".join(f"M{short(x.start)} {short(y(tick.value))}H{short(x.end)}" for tick in y.ticks)
-    return path(grid, "grid") + line((x.start, y(0.0)), (x.end, y(0.0)), "axis")
+    grid = [_level(x, y(tick.value), at) for at in places for tick in y.ticks]
+    return path("".join(grid), "grid"), path("".join(_level(x, y(0.0), at) for at in places), "axis")
+
+
+def _level(x: Axis, y: float, at: Point) -> str:
+    return f"M{short(at[0] + x.start)} {short(at[1] + y)}h{short(x.end - x.start)}"
 
 
 def _curve(pair: Pair, x: Axis, y: Axis) -> Iterator[Markup]:
@@ -82,7 +85,8 @@ def _curve(pair: Pair, x: Axis, y: Axis) -> Iterator[Markup]:
     else:
         energies = [math.nan if energy is None else energy for energy in pair.energies]
         points = clipped(list(zip(pair.distances, energies, strict=True)), y.low, y.high)
-        yield polyline([(x(r), y(energy)) for r, energy in points], "line c0", f"{pair.symbol}–{pair.symbol}")
+        places = zip(x.places(r for r, _ in points), y.places(energy for _, energy in points), strict=True)
+        yield polyline(places, "line c0", f"{pair.symbol}–{pair.symbol}")
     yield text((x.end - 4, 12), pair.symbol, "strong", "end")
 
 
@@ -99,7 +103,8 @@ def clipped(points: Sequence[Point], low: float, high: float) -> list[Point]:
     """The line through the points as far as it lies between `low` and `high`; NaN where it is broken."""
     found: list[Point] = []
     for before, after in pairwise(points):
-        piece = _within(before, after, low, high)
+        inside = low <= before[1] <= high and low <= after[1] <= high  # as most are
+        piece = [before, after] if inside else _within(before, after, low, high)
         if piece and found and found[-1] == piece[0]:
             found.append(piece[1])
         elif piece:

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cache
-from typing import Literal
+from functools import cache, lru_cache
+from itertools import chain, pairwise
+from typing import Literal, NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -87,10 +88,16 @@ def svg(key: str, title: str, about: str, width: float, height: float, *parts: M
     )
 
 
-def group(*parts: Markup, css: str = "", at: Point = (0, 0)) -> Markup:
-    """The parts together, moved by `at`."""
+def group(*parts: Markup, css: str = "", at: Point = (0, 0), told: str = "", anchor: Anchor = "start") -> Markup:
+    """The parts together, moved by `at`.
+
+    Args:
+        told: what is said of any of them where a pointer rests on it.
+        anchor: of all texts in it.
+    """
     move = f' transform="translate({short(at[0])} {short(at[1])})"' if at != (0, 0) else ""
-    return Markup(f"<g{_css(css)}{move}>{joined(parts)}</g>")
+    said = f"<title>{_said(told)}</title>" if told else ""
+    return Markup(f"<g{_css(css)}{move}{_anchored(anchor)}>{said}{joined(parts)}</g>")
 
 
 def line(start: Point, end: Point, css: str = "") -> Markup:
@@ -105,14 +112,22 @@ def polyline(points: Iterable[Point], css: str = "", told: str = "") -> Markup:
     Args:
         told: what is said of it where a pointer rests on it.
     """
-    steps, lift = [], True
+    pieces: list[list[tuple[int, int]]] = [[]]
     for x, y in points:
         if math.isfinite(x) and math.isfinite(y):
-            steps.append(f"{'M' if lift else 'L'}{_tenth(x)} {_tenth(y)}")
-            lift = False
-        else:
-            lift = True
-    return path("".join(steps), css, told)
+            pieces[-1].append((round(10 * x), round(10 * y)))
+        elif pieces[-1]:
+            pieces.append([])
+    return path("".join(map(_steps, pieces)), css, told)
+
+
+def _steps(places: Sequence[tuple[int, int]]) -> str:
+    """A line through places in tenths, each told from the one before: most of what a page of figures weighs."""
+    if not places:
+        return ""
+    (x, y), rest = places[0], [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(places) if a != b]
+    moves = " ".join(map(_tenths, chain.from_iterable(rest)))
+    return f"M{_tenths(x)} {_tenths(y)}{'l' if rest else ''}{moves}".replace(" -", "-")
 
 
 def polygon(points: Iterable[Point], css: str = "", told: str = "") -> Markup:
@@ -169,20 +184,38 @@ def hatched(key: str, corner: Point, width: float, height: float, series: int, t
 def text(at: Point, words: str, css: str = "", anchor: Anchor = "start", turn: float = 0) -> Markup:
     """A line of text on its baseline at `at`, turned clockwise by `turn` degrees about it."""
     x, y = short(at[0]), short(at[1])
-    where = "" if anchor == "start" else f' text-anchor="{anchor}"'
     turned = f' transform="rotate({short(turn)} {x} {y})"' if turn else ""
-    return Markup(f'<text{_css(css)} x="{x}" y="{y}"{where}{turned}>{_said(words)}</text>')
+    return Markup(f'<text{_css(css)} x="{x}" y="{y}"{_anchored(anchor)}{turned}>{_said(words)}</text>')
+
+
+def _anchored(anchor: Anchor) -> str:
+    return "" if anchor == "start" else f' text-anchor="{anchor}"'
 
 
 def mark(centre: Point, series: int | None, radius: float = 4, css: str = "", told: str = "") -> Markup:
     """A point of a series, in its colour and shape; of None: a small grey one."""
     if series is None:
         return circle(centre, radius, f"mark rest {css}", told)
-    corners = _SHAPES[series % len(_SHAPES)]
-    css = f"mark c{series % N_COLOURS} {css}"
-    if not corners:
+    css, shape = f"mark c{series % N_COLOURS} {css}", _shape(series % len(_SHAPES), radius)
+    if shape is None:
         return circle(centre, radius, css, told)
-    return polygon([(centre[0] + radius * x, centre[1] + radius * y) for x, y in corners], css, told)
+    x, y = (_tenths(round(10 * (centre[i] + shape.first[i]))) for i in (0, 1))
+    return path(f"M{x} {y}{shape.steps}", css, told)
+
+
+class _Shape(NamedTuple):
+    """Where a shape begins, seen from its middle, and the steps around it."""
+
+    first: Point
+    steps: str
+
+
+@cache
+def _shape(number: int, radius: float) -> _Shape | None:
+    """A shape of this size; None of the circle."""
+    corners = [(radius * x, radius * y) for x, y in _SHAPES[number]]
+    moves = [f"{short(b[0] - a[0])} {short(b[1] - a[1])}" for a, b in pairwise(corners)]
+    return _Shape(corners[0], f"l{' '.join(moves)}z".replace(" -", "-")) if corners else None
 
 
 def series_css(series: int | None, kind: str = "line") -> str:
@@ -215,15 +248,16 @@ def short(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def _tenth(value: float) -> str:
-    """A coordinate to a tenth: of lines of many points, which are most of what a page of figures weighs."""
-    text = f"{value:.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text
+@lru_cache(maxsize=1 << 14)
+def _tenths(n: int) -> str:
+    """So many tenths."""
+    sign, (whole, rest) = "-" if n < 0 else "", divmod(abs(n), 10)
+    return f"{sign}{whole or ''}.{rest}" if rest else f"{sign}{whole}"
 
 
 def joined(parts: Iterable[Markup]) -> Markup:
     """The parts one after the other."""
-    return Markup("".join(map(escape, parts)))
+    return Markup("".join([part if type(part) is Markup else escape(part) for part in parts]))
 
 
 @cache

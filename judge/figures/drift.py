@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -22,7 +23,7 @@ SMALLEST = 1e-6
 
 _TITLE = "Drift of the total energy"
 _Y_NAME = "|E(t) − E(0)| / meV per atom"
-_UNIT = "eV/atom"
+_UNIT, _PER_EV = "meV/atom", 1000.0
 _LEFT, _RIGHT, _TOP, _LOW, _HEIGHT = 62.0, 540.0, 12.0, 330.0, 376.0
 _OF_HIDDEN = (
     f"Of a hidden data set the mean is shown as far as at least {LEAST_ITEMS} runs got, to two digits, and no single "
@@ -63,7 +64,8 @@ def drift_figure(frame: Frame) -> Figure | None:
     for row, drifts in found:
         own, name = _mean_over_tasks(drifts), names[row.submission.id]
         lines.append(_Line(name, own, best.index(row.submission.id) if row.submission.id in best else None))
-        rows.append((name, row.rank, len(drifts), _runs_at_the_end(own, drifts), *own[1:]))
+        shown = [None if value is None else rounded(_PER_EV * value, PUBLIC_DIGITS) for value in own[1:]]
+        rows.append((name, row.rank, len(drifts), _runs_at_the_end(own, drifts), *shown))
     about = (
         "Mean of |E(t) − E(0)| per atom over the runs of each task of constant-energy dynamics that got as far, then "
         f"over these tasks; lower is better. In colour the best of the ranking. {_OF_HIDDEN} A line ends where one of "
@@ -94,7 +96,8 @@ def drift_of(frame: Frame, row: Row) -> Figure | None:
         f"task that got as far, in grey the runs of public data sets. {_OF_HIDDEN}"
     )
     headings = (Heading("Line"), Heading("Time", "ps"), Heading("Runs"), Heading("E(t) − E(0)", _UNIT))
-    return _figure(about, headings, rows, lines, _common_times(drift for _, drift in found), "single runs")
+    times = _common_times(drift for _, drift in found)
+    return replace(_figure(about, headings, rows, lines, times, "single runs"), digits=PUBLIC_DIGITS)
 
 
 def drifts_of(frame: Frame, row: Row) -> list[tuple[str, Drift]]:
@@ -111,9 +114,9 @@ def drifts_of(frame: Frame, row: Row) -> list[tuple[str, Drift]]:
 def _points_of(
     name: str, drift: Drift, values: Sequence[float | None], n_runs: Sequence[int | None]
 ) -> list[Sequence[Cell]]:
-    """A row of the table for each point that is there."""
+    """A row of the table for each point that is there, in meV/atom."""
     points = zip(drift.times_ps, n_runs, values, strict=True)
-    return [(name, time, n, value) for time, n, value in points if value is not None]
+    return [(name, time, n, rounded(_PER_EV * value, PUBLIC_DIGITS)) for time, n, value in points if value is not None]
 
 
 def _mean_over_tasks(drifts: Sequence[Drift]) -> tuple[float | None, ...]:
@@ -167,7 +170,7 @@ def _figure(
 
 def _drawn(value: float | None) -> float | None:
     """What is drawn of a value [eV/atom], in meV/atom."""
-    return None if value is None else max(rounded(1000.0 * value, PUBLIC_DIGITS), SMALLEST)
+    return None if value is None else max(rounded(_PER_EV * value, PUBLIC_DIGITS), SMALLEST)
 
 
 def _all(lines: Iterable[_Line]) -> list[float]:
@@ -176,8 +179,8 @@ def _all(lines: Iterable[_Line]) -> list[float]:
 
 
 def _places(own: _Line, times: _Times, x: Axis, y: Axis) -> list[tuple[float, float]]:
-    pairs = zip(times.values[1:], own.values[1:], strict=True)
-    return [(x(time), math.nan if value is None else y(value)) for time, value in pairs]
+    values = [math.nan if value is None else value for value in own.values[1:]]
+    return list(zip(x.places(times.values[1:]), y.places(values), strict=True))
 
 
 def _legend(lines: Sequence[_Line], rest: str) -> list[Markup]:

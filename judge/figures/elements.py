@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from judge import present
 from judge.board import Row, TaskLine
-from judge.figures.drawing import WIDTH, Point, joined, ramp, rect, svg, text
+from judge.figures.drawing import WIDTH, Point, group, joined, path, ramp, rect, short, svg, text
 from judge.figures.figure import Cell, Figure, Heading
 from judge.records import PartRecord
 from judge.web.frame import Frame
@@ -124,17 +124,27 @@ def _drawing(title: str, about: str, unit: str, values: Mapping[str, _Value]) ->
     """All elements, those that nothing is known of as empty cells."""
     there = [log10(own.value) for own in values.values() if own.value is not None and own.value > 0]
     ends = (min(there), max(there)) if there else (0.0, 0.0)
-    cells = [
-        _cell(symbol, values[symbol], unit, ends) if symbol in values else _empty_cell(symbol)
-        for symbol in chemical_symbols[1 : LARGEST + 1]
-    ]
-    return svg("elements", title, about, WIDTH, _HEIGHT, *cells)
+    symbols = chemical_symbols[1 : LARGEST + 1]
+    known = [_cell(symbol, values[symbol], unit, ends) for symbol in symbols if symbol in values]
+    return svg("elements", title, about, WIDTH, _HEIGHT, *_empty([s for s in symbols if s not in values]), *known)
+
+
+def _empty(symbols: Sequence[str]) -> tuple[Markup, ...]:
+    """The cells of these elements, and their symbols; what is the same of all is said once."""
+    boxes = path("".join(map(_box, symbols)), "cell absent")
+    return boxes, group(*map(_name, symbols), css="small soft", anchor="middle")
 
 
 @cache  # a site of many models has thousands of them
-def _empty_cell(symbol: str) -> Markup:
+def _box(symbol: str) -> str:
     x, y = _corner(symbol)
-    return rect((x, y), _SIZE, _SIZE, "cell absent") + text((x + _SIZE / 2, y + 17), symbol, "soft small", "middle")
+    return f"M{short(x)} {short(y)}h{_SIZE:g}v{_SIZE:g}h-{_SIZE:g}z"
+
+
+@cache
+def _name(symbol: str) -> Markup:
+    x, y = _corner(symbol)
+    return text((x + _SIZE / 2, y + 17), symbol)
 
 
 def _cell(symbol: str, own: _Value, unit: str, ends: tuple[float, float]) -> Markup:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-Cell = str | float | int | None
+from judge.figures.table import Cell, Heading, table_markup
 
-
-class Heading(NamedTuple):
-    """A column of the figure's table; `unit` is empty for text and pure numbers."""
-
-    name: str
-    unit: str = ""
+__all__ = ["Cell", "Figure", "Heading"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +29,7 @@ class Figure:
         plot: `data` and `layout` as plotly takes them, without any colour: a trace may say which of the page's colours
             it has, by `meta: {"colour": 0}` (`judge.figures.drawing` counts the same; "rest": grey), or, of a heat
             map, `meta: {"ramp": true}`. Empty: the drawing stays.
+        digits: that the page shows of a number.
     """
 
     key: str
@@ -43,24 +39,25 @@ class Figure:
     rows: Sequence[Sequence[Cell]]
     drawing: Markup
     plot: Mapping[str, Any] = field(default_factory=dict)
+    digits: int = 3
+
+    @property
+    def table(self) -> Markup:
+        """Head and body of the table as HTML."""
+        return table_markup(self.headings, self.rows, self.digits)
 
     @property
     def data(self) -> Markup:
-        """Table and plot as JSON that may stand within a script element; what is not finite is a word, or null."""
-        told = {
-            "headings": [[heading.name, heading.unit] for heading in self.headings],
-            "rows": _plain(self.rows, words=True),
-            "plot": _plain(self.plot, words=False),
-        }
-        return htmlsafe_json_dumps(told, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        """The plot as JSON that may stand within a script element; what is not finite is null."""
+        return htmlsafe_json_dumps(_plain(self.plot), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def _plain(value: Any, *, words: bool) -> Any:
-    """The value with lists for sequences, and for a number that JSON does not have null, or a word."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) or not words else "Infinity" if value > 0 else "-Infinity"
+def _plain(value: Any) -> Any:
+    """The value with lists for sequences, and null for a number that JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: _plain(part, words=words) for key, part in value.items()}
+        return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part, words=words) for part in value]
+        return [_plain(part) for part in value]
     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -15,6 +16,7 @@ from judge.figures.drawing import WIDTH, group, line, mark, path, shortened, svg
 from judge.figures.figure import Figure, Heading
 from judge.public import SCORE_DIGITS, cut, rounded
 from judge.records import PartRecord
+from judge.web.cells import shown
 from judge.web.frame import Frame
 
 DRAWN = 12
@@ -60,11 +62,15 @@ def groups_of(frame: Frame, row: Row) -> Figure | None:
 
 
 def _parts(row: Row) -> Iterator[_Part]:
+    """Task by task and group by group, as they come."""
     for own in row.tasks:
+        by_group: dict[str, list[_Part]] = {}
         for record in own.result.parts if own.result else ():
             if record.by == "group":
                 whole = own.result.metrics.get(record.metric) if own.result else None
-                yield _Part(own.task.name, record, _ratio(record.value, whole.value if whole else None))
+                ratio = _ratio(record.value, whole.value if whole else None)
+                by_group.setdefault(record.name, []).append(_Part(own.task.name, record, ratio))
+        yield from chain.from_iterable(by_group.values())
 
 
 def _ratio(value: float | None, whole: float | None) -> float | None:
@@ -99,28 +105,32 @@ def _drawing(tasks: Mapping[str, Mapping[str, Sequence[_Part]]], series: Mapping
     ]
     top = y = 24.0 + 17 * math.ceil(len(metrics) / 3)
     lines: list[Markup] = []
+    called: list[Markup] = []
     grid: list[str] = []
     for task, groups in tasks.items():
-        lines.append(text((12, y + 13), shortened(task, 40), "strong"))
+        called.append(text((12, y + 13), shortened(task, 40), "strong"))
         y += _STEP + 3
         for name, found in groups.items():
-            lines += _line(name, found, series, x, y + _STEP / 2)
+            lines.append(_line(name, found, series, x, y + _STEP / 2))
             grid.append(f"M{_LEFT:g} {y + _STEP / 2:g}H{_RIGHT:g}")
             y += _STEP
         y += 8
-    return svg("groups", _TITLE, about, WIDTH, y + 44, *_axis(x, top, y), *legend, path("".join(grid), "grid"), *lines)
+    below = (*_axis(x, top, y), *legend, path("".join(grid), "grid"), *called)
+    return svg("groups", _TITLE, about, WIDTH, y + 44, *below, group(*lines, css="small", anchor="end"))
 
 
-def _line(name: str, found: Sequence[_Part], series: Mapping[str, int], x: Axis, y: float) -> Iterator[Markup]:
-    yield text((_LEFT - 12, y + 4), shortened(name, 36), "small", "end")
-    for own in found:
-        yield mark((x(own.ratio or 1.0), y), series[own.record.metric], 4.5, told=_told(own))
+def _line(name: str, found: Sequence[_Part], series: Mapping[str, int], x: Axis, y: float) -> Markup:
+    """A group's name and its marks; the numbers are said of all of it."""
+    label = shortened(name, 36)
+    items = present.count(max(own.record.n_items for own in found), "item")
+    told = f"{'' if label == name else f'{name}: '}{', '.join(map(_told, found))}; {items}"
+    marks = [mark((x(own.ratio or 1.0), y), series[own.record.metric], 4.5) for own in found]
+    return group(text((_LEFT - 12, y + 4), label), *marks, told=told)
 
 
 def _told(own: _Part) -> str:
-    value = present.number(present.shown_value(own.record.value, own.record.unit))
-    metric, unit = present.metric_label(own.record.metric), present.shown_unit(own.record.unit)
-    return f"{own.record.name}: {metric} {value} {unit}, {present.count(own.record.n_items, 'item')}"
+    value = shown(present.shown_value(own.record.value, own.record.unit))
+    return f"{present.metric_label(own.record.metric)} {value} {present.shown_unit(own.record.unit)}"
 
 
 def _axis(x: Axis, top: float, low: float) -> list[Markup]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from judge.web.page_scores import LABELS, RANKED_BY, score_interval, score_of
 _HEIGHT, _TOP, _LEFT, _RIGHT = 430.0, 26.0, 62.0, WIDTH - 12.0
 _LABEL = 15.0  # from one name to the next below
 _N_NAMES = 14  # of a front, that are written
+_N_PLOTTED = 8  # in the plot, which may be narrow
 
 
 class Point(NamedTuple):
@@ -134,8 +136,8 @@ def _names(best: Sequence[Point], x: Axis, y: Axis) -> list[Markup]:
     """Names of the most accurate on a front, each below the last one where they would lie on one another."""
     placed: list[tuple[float, float]] = []
     found = []
-    named = sorted(best, key=lambda p: p.error)[:_N_NAMES]
-    for point, name in zip(named, short_names((p.name for p in named), 22), strict=True):
+    names = _short_names(best, _N_NAMES)
+    for point in sorted(best, key=lambda p: p.error)[:_N_NAMES]:
         at = (x(point.efficiency), y(point.error))
         left = at[0] > (_LEFT + _RIGHT) / 2
         height = at[1] - 7
@@ -145,30 +147,44 @@ def _names(best: Sequence[Point], x: Axis, y: Axis) -> list[Markup]:
             continue
         placed.append((at[0], height))
         place = (at[0] + (-8 if left else 8), height)
-        found.append(text(place, name, "small halo", "end" if left else "start"))
+        found.append(text(place, names[id(point)], "small halo", "end" if left else "start"))
     return found
 
 
 def _traces(points: Sequence[Point], fronts: dict[str, list[Point]]) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
+    named = _short_names((point for best in fronts.values() for point in best), _N_PLOTTED)
+    middle = math.sqrt(min(point.efficiency for point in points) * max(point.efficiency for point in points))
     for number, (hardware, best) in enumerate(fronts.items()):
         on_front = {id(point) for point in best}
         others = [point for point in points if point.hardware == hardware and id(point) not in on_front]
         name = clean(hardware) or "unknown hardware"
-        found += [_trace(others, name, number, is_front=False), _trace(best, name, number, is_front=True)]
+        written = {
+            "mode": "lines+markers+text",
+            "text": [named.get(id(point), "") for point in best],
+            "textposition": [f"top {'left' if point.efficiency > middle else 'right'}" for point in best],
+            "cliponaxis": False,
+        }
+        found += [_trace(others, name, number, is_front=False), _trace(best, name, number, is_front=True) | written]
     return found
+
+
+def _short_names(best: Iterable[Point], n: int) -> dict[int, str]:
+    """Names of the `n` most accurate, by the identity of the point."""
+    first = sorted(best, key=lambda point: point.error)[:n]
+    return dict(zip(map(id, first), short_names((point.name for point in first), 22), strict=True))
 
 
 def _trace(points: Sequence[Point], hardware: str, series: int, *, is_front: bool) -> dict[str, object]:
     own: dict[str, object] = {
         "type": "scatter",
         "name": f"{hardware}: not beaten" if is_front else hardware,
-        "mode": "lines+markers" if is_front else "markers",
+        "mode": "markers",
         "x": [point.efficiency for point in points],
         "y": [point.error for point in points],
-        "text": [point.name for point in points],
+        "customdata": [point.name for point in points],
         "marker": {"symbol": SYMBOLS[series % len(SYMBOLS)], "size": 10 if is_front else 7},
-        "hovertemplate": "%{text}<br>error %{y:.3f}<br>efficiency %{x:.2g}<extra></extra>",
+        "hovertemplate": "%{customdata}<br>error %{y:.3f}<br>efficiency %{x:.2g}<extra></extra>",
         "meta": {"colour": series, "faint": not is_front},
     }
     if is_front:

@@ -13,7 +13,6 @@ from judge.figures.axes import key_line
 from judge.figures.drawing import (
     DASHES,
     SYMBOLS,
-    WIDTH,
     Point,
     group,
     line,
@@ -31,8 +30,9 @@ from judge.web.frame import Frame
 from judge.web.page_scores import score_of
 
 N_BEST = 5
-_HEIGHT, _RADIUS = 400.0, 148.0
-_CENTRE = (270.0, 204.0)
+_WIDTH, _RADIUS = 480.0, 116.0  # narrower than other drawings: it fits a telephone
+_CENTRE = (240.0, 154.0)
+_LEGEND, _ENTRY = 330.0, 20.0
 _LEVELS = (0.25, 0.5, 0.75, 1.0)
 _KINDS = {"force_field": "forces and energies", "property_error": "properties"}
 _HOW = (
@@ -125,10 +125,11 @@ def _drawing(key: str, title: str, about: str, axes: Sequence[Spoke], shapes: Se
     drawn = [_shape(shape) for shape in reversed(shapes)]
     called = short_names((shape.name for shape in shapes), 26)
     entries = [
-        key_line(shape.series, name, 560, 60 + 24 * number, marks=True)
+        key_line(shape.series, name, _CENTRE[0] - 70, _LEGEND + _ENTRY * number, marks=True)
         for number, (shape, name) in enumerate(zip(shapes, called, strict=True))
     ]
-    return svg(key, title, about, WIDTH, _HEIGHT, *rings, *lines, *drawn, *levels, *names, *entries)
+    height = _LEGEND + _ENTRY * len(shapes)
+    return svg(key, title, about, _WIDTH, height, *rings, *lines, *drawn, *levels, *names, *entries)
 
 
 def _shape(shape: Shape) -> Markup:
@@ -190,5 +191,5 @@ _LAYOUT = {
         "radialaxis": {"range": [0, 1], "tickvals": list(_LEVELS), "angle": 90, "tickangle": 90},
         "angularaxis": {"rotation": 90, "direction": "clockwise"},
     },
-    "legend": {"traceorder": "reversed"},
+    "legend": {"traceorder": "reversed", "orientation": "h"},
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from markupsafe import Markup
 
@@ -11,6 +11,7 @@ from judge import present
 from judge.board import MetricLine, Row, TaskLine
 from judge.public_curves import is_hidden
 from judge.records import MetricRecord, Result
+from judge.web.cells import lean_row, number_cells, shown, word_cell
 from judge.web.explore import task_page
 from judge.web.task_parts import Breakdown, breakdowns_of
 from judge.web.words import number, words
@@ -21,6 +22,9 @@ RAW = ("time_mean", "slope_geomean")
 
 SHORT = 16
 """Digits of hashes that the result's own record has in full; there it can be found by its key, which is whole."""
+
+
+Of = TypeVar("Of")
 
 
 class Told(NamedTuple):
@@ -44,7 +48,7 @@ class MetricTable(NamedTuple):
     compared: bool
 
 
-Facts = Mapping[str, Markup]
+Facts = dict[str, Markup]
 """Texts by what they are of."""
 
 
@@ -166,46 +170,52 @@ def _metrics(line: TaskLine) -> MetricTable:
 
 
 def _metric_row(metric: MetricLine, record: MetricRecord, charged: bool, compared: bool) -> str:
-    cells = [_number_cell(_shown(record.value, record.unit))]
+    before = [_shown(record.value, record.unit)]
     if charged:
-        cells.append(_number_cell(_shown(record.charged, record.unit)))
+        before.append(_shown(record.charged, record.unit))
     if compared:
-        cells.append(_number_cell(_shown(record.baseline, record.unit)))
-    cells.append(f"<td>{words(present.shown_unit(record.unit))}</td>")
-    if compared:
-        cells.append(_number_cell(present.decimals(metric.normalised)))
-    cells += [_number_cell(present.thousands(record.n_items)), _number_cell(str(record.n_failed))]
-    return f'<tr><th scope="row">{words(present.metric_label(metric.name))}</th>{"".join(cells)}</tr>\n'
-
-
-def _number_cell(text: str) -> str:
-    return f'<td class="num">{text}</td>'
+        before.append(_shown(record.baseline, record.unit))
+    after = [present.decimals(metric.normalised)] if compared else []
+    after += [present.thousands(record.n_items), str(record.n_failed)]
+    cells = number_cells(before) + word_cell(present.shown_unit(record.unit)) + number_cells(after)
+    return lean_row(words(present.metric_label(metric.name)), cells)
 
 
 def _shown(value: float | None, stored: str, unit: str = "") -> Markup:
-    told = number(present.shown_value(value, stored))
+    told = shown(present.shown_value(value, stored))
     return Markup(f"{told} {words(unit)}" if unit else told)
 
 
 def provenance_of(row: Row) -> tuple[Facts, dict[str, Facts]]:
     """Where the numbers of a model come from: what is the same in all its tasks, and by task the rest."""
-    told = {line.task.name: _provenance(line.result) for line in row.tasks if line.result is not None}
-    if len(told) < 2:
-        return {}, told
-    first = next(iter(told.values()))
-    shared = {name: text for name, text in first.items() if all(facts.get(name) == text for facts in told.values())}
-    return shared, {task: _without(facts, shared) for task, facts in told.items()}
+    results = {line.task.name: line.result for line in row.tasks if line.result is not None}
+    told = {task: _provenance(result) for task, result in results.items()}
+    limits = {task: result.provenance.limits for task, result in results.items()}
+    shared, shared_limits = ({}, {}) if len(told) < 2 else (_same(told.values()), _same(limits.values()))
+    by_task = {
+        task: _without(facts, shared) | _limits(_without(limits[task], shared_limits)) for task, facts in told.items()
+    }
+    return shared | _limits(shared_limits), by_task
 
 
-def _without(facts: Facts, shared: Facts) -> Facts:
-    return {name: text for name, text in facts.items() if name not in shared}
+def _same(found: Collection[Mapping[str, Of]]) -> dict[str, Of]:
+    """What all have alike."""
+    first = next(iter(found))
+    return {name: of for name, of in first.items() if all(other.get(name) == of for other in found)}
+
+
+def _without(facts: Mapping[str, Of], shared: Mapping[str, Of]) -> dict[str, Of]:
+    return {name: of for name, of in facts.items() if name not in shared}
+
+
+def _limits(limits: Mapping[str, float]) -> Facts:
+    told = ", ".join(f"{name.replace('_', ' ')} {number(of, 4)}" for name, of in sorted(limits.items()))
+    return {"Limits": words(told)} if told else {}
 
 
 def _provenance(result: Result) -> Facts:
     made, origin = result.provenance, result.provenance.origin
     commit = f" {origin.judge_commit}" if origin.judge_commit else ""
-    versions = f"observe version {made.observe_version}, measure version {made.measure_version}"
-    limits = ", ".join(f"{name.replace('_', ' ')} {number(of, 4)}" for name, of in sorted(made.limits.items()))
     where = "in a locked container" if origin.driver == "docker" else "as a local process, not isolated"
     stated = {
         "Measured": words(present.moment(result.measured)),
@@ -219,8 +229,8 @@ def _provenance(result: Result) -> Facts:
         "Labels": _code(made.labels_sha256[:SHORT]),
         "Observation": _code((made.observation or "")[:SHORT]),
         "Result": _code(result.result_key),
-        "Judge": words(f"{origin.judge_version}{commit}, {versions}, contract {made.contract}"),
-        "Limits": words(limits),
+        "Judge": words(f"{origin.judge_version}{commit}, contract {made.contract}"),
+        "Versions": words(f"observe {made.observe_version}, measure {made.measure_version}"),
     }
     return {name: text for name, text in stated.items() if text}
 

@@ -3,6 +3,9 @@ models 200 such pages, and a template would take most of the time that building 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from markupsafe import Markup
 
 from judge import present
@@ -21,30 +24,44 @@ def tree_markup(branch: Branch, about: str = "") -> Markup:
     return Markup("".join(drawn))
 
 
-def _draw(of: Branch, depth: int, about: str, drawn: list[str]) -> None:
+def _draw(of: Branch, depth: int, about: str, drawn: list[str], own_rule: bool = True) -> None:
+    """Adds a number and what is below it. HTML ends paragraphs and items where the next begins.
+
+    Args:
+        own_rule: whether its rule is said here, and not once of it and its neighbours.
+    """
+    each = _common_rule(of.parts)
+    rule = _rule(of, own_rule, each)
     if not of.parts:
-        drawn.append(f'<p class="leaf">{_head(of)}</p>{_rule(of)}')
+        drawn.append(f'<p class="leaf">{_head(of)}{rule}')
         return
     # Opened once, a score shows its first level; and nobody wants to open one part after another.
     opened = " open" if depth == 1 or (depth and len(of.parts) == 1) else ""
-    said = f'<p class="rule">{words(about)}</p>' if about else ""
-    drawn.append(f"<details{opened}><summary>{_head(of)}</summary>{said}{_rule(of)}<ul>")
+    said = f"<p>{words(about)}" if about else ""
+    drawn.append(f"<details{opened}><summary>{_head(of)}</summary>{said}{rule}<ul>")
     for part in of.parts:
-        drawn.append("<li>")
-        _draw(part, depth + 1, "", drawn)
-        drawn.append("</li>")
+        drawn.append("\n<li>")
+        _draw(part, depth + 1, "", drawn, part.rule != each)
     drawn.append("</ul></details>")
+
+
+def _common_rule(parts: Sequence[Branch]) -> str:
+    """The rule of most parts, if it may be said of all: then the others have a rule that says otherwise."""
+    if len(parts) < 2:
+        return ""
+    rule, n = Counter(part.rule for part in parts).most_common(1)[0]
+    return rule if 2 * n > len(parts) and all(part.rule for part in parts) else ""
 
 
 def _head(of: Branch) -> str:
     worth = f"counts {of.worth}" if of.counted else of.worth
-    told = [f'<span class="what"><bdi>{words(of.name)}</bdi></span> <span class="worth">{worth}</span>']
+    told = [f"<bdi>{words(of.name)}</bdi> <b>{worth}</b>"]
     if of.interval is not None:
-        told.append(f'<span class="range">{present.span(of.interval.low, of.interval.high)}</span>')
+        told.append(f"<small>{present.span(of.interval.low, of.interval.high)}</small>")
     if of.up_to is not None:
-        told.append(f'<span class="range">up to {present.decimals(of.up_to, PLACES)}</span>')
+        told.append(f"<small>up to {present.decimals(of.up_to, PLACES)}</small>")
     if of.share is not None:
-        told.append(f'<span class="share">share {percent(of.share)}</span>')
+        told.append(f"<small>share {percent(of.share)}</small>")
     if of.published is not None:
         told.append(f'<span class="otherwise">as published {_published(of.published)}</span>')
     return " ".join(told)
@@ -55,10 +72,15 @@ def _published(of: Published) -> str:
     return f"{of.words}{share}"
 
 
-def _rule(of: Branch) -> str:
-    said = [sentence(of.rule), sentence(of.evidence)]
+def _rule(of: Branch, own_rule: bool, each: str) -> str:
+    """How the number comes about, and, at once, how its parts do where most do alike."""
+    said = [sentence(of.rule) if own_rule else "", sentence(of.evidence)]
     if of.published is not None and of.published.rule:
         said.append(sentence(f"as published: {of.published.rule}"))
     if of.source:
         said.append(sentence(f"source: {of.source}"))
-    return f'\n<p class="rule">{" ".join(text for text in said if text)}</p>\n'
+    if each:
+        alike = all(part.rule == each for part in of.parts)
+        said.append(sentence(f"each{'' if alike else ', where nothing else is said'}: {each}"))
+    text = " ".join(text for text in said if text)
+    return f"<p>{text}" if text else ""

@@ -1,53 +1,101 @@
 // Figures: each as a file, and interactive once it comes near the view. Without this the drawings stay as they are.
 
 import { offerFiles } from "./figure_files.js";
+import { tableOf } from "./figure_table.js";
 import { plotly } from "./plotly.js";
+import { answerToKeys } from "./plot_keys.js";
 import { CONFIG, looked } from "./plot_look.js";
 
 const NEAR = "300px";
+const PAUSE = 100; // milliseconds without another size
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const drawn = new Set();
+const KEYS = "Arrow keys go from point to point; the numbers are in the table below.";
+const drawn = new Map(); // by place
+const resized = new Set(); // places
+let pause;
 
-/** Title, table and plot of a figure; read when they are needed, since some are long. */
+const titleOf = (figure) => figure.querySelector("figcaption > :first-child").textContent;
+
+/** What is downloaded of a figure; read when it is needed, since some are long. */
 function told(figure) {
-  const own = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-  return { key: figure.id, title: figure.querySelector("figcaption > :first-child").textContent, ...own };
+  return { title: titleOf(figure), ...tableOf(figure) };
 }
 
-/** The place over the drawing, which keeps its room: nothing jumps. */
+/** What plotly draws of a figure; of some there is nothing, and their drawing stays. */
+function plotOf(figure) {
+  const script = figure.querySelector('script[type="application/json"]');
+  return script ? JSON.parse(script.textContent) : {};
+}
+
+/** Where it fails, the drawing is there already, or the plot as it was; and other figures are drawn. */
+const sayWhy = (figure) => (error) => console.warn(`${figure.id}: ${error.message}`);
+
+/** The place over the drawing, which keeps its room: nothing jumps. With it, where its points are said. An application,
+ * since readers of the screen keep the arrow keys for themselves anywhere else. */
 function madePlace(figure) {
   const place = document.createElement("div");
   place.className = "plot";
-  place.hidden = true;
-  place.setAttribute("role", "img");
-  place.setAttribute("aria-labelledby", `${figure.id}-title ${figure.id}-desc`);
-  figure.querySelector(".stage").append(place);
-  return place;
+  place.tabIndex = 0;
+  place.setAttribute("role", "application");
+  place.setAttribute("aria-roledescription", "plot");
+  place.setAttribute("aria-label", titleOf(figure));
+  place.setAttribute("aria-describedby", `${figure.id}-about ${figure.id}-keys`);
+  figure.querySelector(".about").id = `${figure.id}-about`;
+  const keys = document.createElement("p");
+  keys.className = "keys";
+  keys.id = `${figure.id}-keys`;
+  keys.textContent = KEYS;
+  const words = document.createElement("p");
+  words.className = "unseen";
+  words.setAttribute("role", "status");
+  figure.querySelector(".stage").append(place, keys, words);
+  return { place, keys, words };
 }
 
 async function draw(figure) {
-  const { plot } = told(figure);
+  const plot = plotOf(figure);
   if (!plot.data?.length) return;
   const Plotly = await plotly();
-  const place = madePlace(figure);
-  place.hidden = false; // plotly measures it
+  const { place, keys, words } = madePlace(figure);
   try {
     const { data, layout } = looked(plot, place);
     await Plotly.newPlot(place, data, layout, CONFIG);
   } catch (error) {
-    place.remove();
+    for (const made of [place, keys, words]) made.remove();
     throw error;
   }
+  for (const made of place.children) made.setAttribute("aria-hidden", "true"); // its points are said one by one
   figure.querySelector(".still").removeAttribute("tabindex");
-  drawn.add({ Plotly, place, plot });
+  answerToKeys(Plotly, place, words);
+  drawn.set(place, { Plotly, plot });
+  sizes.observe(place);
 }
 
-function drawAnew() {
-  for (const { Plotly, place, plot } of drawn) {
-    const { data, layout } = looked(plot, place);
-    Plotly.react(place, data, layout, CONFIG);
-  }
+/** Its colours and its room may be others than before. */
+async function drawAnew(place) {
+  const { Plotly, plot } = drawn.get(place);
+  const { data, layout } = looked(plot, place);
+  await Plotly.react(place, data, layout, CONFIG);
 }
+
+function drawAllAnew(places) {
+  for (const place of places) drawAnew(place).catch(sayWhy(place.closest("figure")));
+}
+
+function hasOtherSize(place) {
+  const { width, height } = place._fullLayout;
+  return place.clientWidth > 0 && (place.clientWidth !== width || place.clientHeight !== height);
+}
+
+// Not by plotly's own `responsive`: where names and legend stand depends on the room too. On paper there is none.
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) resized.add(target);
+  clearTimeout(pause);
+  pause = setTimeout(() => {
+    drawAllAnew([...resized].filter(hasOtherSize));
+    resized.clear();
+  }, PAUSE);
+});
 
 export function start() {
   const near = new IntersectionObserver(
@@ -55,8 +103,8 @@ export function start() {
       for (const { isIntersecting, target } of entries) {
         if (!isIntersecting) continue;
         near.unobserve(target);
-        // Where plotly does not come, the drawing is there already.
-        draw(target.closest("figure")).catch((error) => console.warn(`${target.closest("figure").id}: ${error.message}`));
+        const figure = target.closest("figure");
+        draw(figure).catch(sayWhy(figure));
       }
     },
     { rootMargin: NEAR },
@@ -65,5 +113,5 @@ export function start() {
     offerFiles(figure, () => told(figure));
     near.observe(figure.querySelector(".stage"));
   }
-  dark.addEventListener("change", drawAnew);
+  dark.addEventListener("change", () => drawAllAnew(drawn.keys()));
 }

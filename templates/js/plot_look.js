@@ -6,7 +6,7 @@ const N_COLOURS = 8;
 const N_RAMP = 9;
 const NARROW = 560;
 
-export const CONFIG = { displayModeBar: false, responsive: true, showTips: false, doubleClick: "reset" };
+export const CONFIG = { displayModeBar: false, showTips: false, doubleClick: "reset" };
 
 // Only these are written by us alone and may have tags; any other text can be an author's.
 const TEMPLATES = new Set(["hovertemplate", "texttemplate"]);
@@ -102,13 +102,15 @@ export function looked(plot, place) {
     ...layout,
     ...axes(layout, colours),
     ...(layout.polar && { polar: polar(layout.polar, colours) }),
-    autosize: true,
+    width: place.clientWidth, // whole, unlike what plotly would find
+    height: place.clientHeight,
+    uirevision: "kept", // a reader's zoom, and what is hidden in the legend
     // On a screen that is touched, dragging is for the page.
     dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
     font: { family: colours.type, size: colours.size, color: colours.ink },
     hoverlabel: { bgcolor: colours.raised, bordercolor: colours.firm, font: { color: colours.ink } },
     legend: legend(layout.legend, isNarrow),
-    margin: layout.polar ? { l: isNarrow ? 96 : 60, r: isNarrow ? 96 : 60, t: 36, b: 36 } : { l: 48, r: 16, t: 16, b: 44 },
+    margin: layout.polar ? { l: isNarrow ? 112 : 60, r: isNarrow ? 112 : 60, t: 36, b: 36 } : { l: 48, r: 16, t: 16, b: 44 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
   };

@@ -26,7 +26,9 @@ function withoutStyles() {
   return () => delete head.appendChild;
 }
 
-/** plotly sets a few styles as attributes, which the policy refuses; by the element's own style they may be set. */
+/** plotly sets a few styles as attributes (of raised digits, and in the bar of a colour scale), which the policy
+ * refuses; by the element's own style they may be set. It has no option against that, files have no nonce that would be
+ * new at each visit, and `unsafe-inline` or a hash with `unsafe-hashes` would weaken the policy for the whole page. */
 function withStylesSet() {
   SVGElement.prototype.setAttribute = function setAttribute(name, value) {
     if (name === "style") this.style.cssText = value;

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
+from judge import present
 from judge.board import Row
 from judge.figures import drawing
 from judge.figures.axes import Axis, linear, log
@@ -26,6 +32,7 @@ from judge.figures.radar import radar, radar_of, spokes
 from judge.public_board import public_board
 from judge.stored_board import read_board
 from judge.web import figures_page
+from judge.web.cells import shown
 from judge.web.explore import hardware_of
 from judge.web.frame import Frame, frame
 from judge.web.sources import Sources
@@ -132,20 +139,116 @@ def test_a_page_of_hostile_names_has_them_as_text(hostile: Frame) -> None:
     assert page.count("<script") == page.count('<script type="application/json">') + 1  # main.js
 
 
-def test_data_is_json_that_cannot_end_its_element(hostile: Frame) -> None:
+class TableReader(HTMLParser):
+    """The cells of a figure's table, read as js/figure_table.js does."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__()
+        self.lines: list[list[dict[str, Any]]] = []
+        self.feed(table)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self.lines.append([])
+        elif tag in ("th", "td"):
+            self.lines[-1].append({"tag": tag, "said": "", **dict(attrs)})
+
+    def handle_data(self, data: str) -> None:
+        self.lines[-1][-1]["said"] += data
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        found: list[list[Any]] = []
+        for cells in self.lines[1:]:
+            above = found[-1][: len(self.lines[0]) - len(cells)] if found else []
+            found.append([*above, *map(value_of, cells)])
+        return found
+
+    def assert_filled(self) -> None:
+        """Rows and what reaches into them from above are as wide as the head: there is no hole."""
+        until = [0] * len(self.lines[0])
+        for line, cells in enumerate(self.lines):
+            free = [column for column, end in enumerate(until) if end <= line]
+            assert len(free) == len(cells)
+            for column, cell in zip(free, cells, strict=True):
+                until[column] = line + int(cell.get("rowspan", "1"))
+        assert set(until) == {len(self.lines)}
+
+
+def value_of(cell: dict[str, Any]) -> Any:
+    if "data-is" in cell:
+        return json.loads(cell["data-is"])
+    if cell["tag"] == "th" or cell.get("class") == "word":
+        return cell["said"]
+    return None if cell["said"] == "–" else float(cell["said"].replace("−", "-").replace("\u202f", ""))
+
+
+def test_a_table_has_the_numbers_whole(hostile: Frame) -> None:
+    for figure in all_figures(hostile):
+        table = TableReader(figure.table)
+        assert table.rows == [
+            [present.plain(cell) if isinstance(cell, str) else cell for cell in row] for row in figure.rows
+        ]
+        assert [cell.get("data-unit", "") for cell in table.lines[0]] == [heading.unit for heading in figure.headings]
+        table.assert_filled()
+
+
+names = st.sampled_from(["a", "b", "", "−5", "7", HOSTILE[0]])
+numbers = st.none() | st.integers(-(10**6), 10**9) | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(names, names, names | numbers, numbers, numbers), max_size=8), st.integers(1, 6))
+def test_any_table_is_read_back(rows: list[tuple[Any, ...]], digits: int) -> None:
+    """Texts that look like numbers stay texts, and a name that spans rows is that of each."""
+    headings = tuple(Heading(name, unit) for name, unit in zip("vwxyz", ("", "", "", "eV", "K"), strict=True))
+    table = TableReader(Figure("k", "t", "a", headings, rows, Markup(), digits=digits).table)
+    assert table.rows == [list(row) for row in rows]
+    table.assert_filled()
+
+
+def test_a_name_over_several_rows_stands_once() -> None:
+    rows = [("a", "one", 1.0), ("a", "one", 2.0), ("a", "two", 3.0), ("b", "two", 4.0)]
+    table = TableReader(Figure("k", "t", "a", tuple(map(Heading, "xyz")), rows, Markup()).table)
+    assert [[cell["said"] for cell in line] for line in table.lines[1:]] == [
+        ["a", "one", "1.00"],
+        ["2.00"],
+        ["two", "3.00"],
+        ["b", "two", "4.00"],
+    ]
+    assert [cell.get("rowspan") for line in table.lines[1:] for cell in line[:-1]] == ["3", "2", None, None, None]
+
+
+def test_a_plot_is_json_that_cannot_end_its_element(hostile: Frame) -> None:
     for figure in all_figures(hostile):
         assert "<" not in figure.data
-        told = json.loads(figure.data)
-        assert [tuple(row) for row in told["rows"]] == [tuple(row) for row in figure.rows]
-        assert [Heading(*heading) for heading in told["headings"]] == list(figure.headings)
+        assert set(json.loads(figure.data)) <= {"data", "layout"}
 
 
 def test_what_is_not_finite_is_a_word_or_nothing() -> None:
     rows = [("a", math.inf), ("b", -math.inf), ("c", math.nan)]
     plot = {"data": [{"y": [math.inf, math.nan, 1.0]}]}
-    told = json.loads(Figure("k", "t", "a", (Heading("m"), Heading("v")), rows, Markup(), plot).data)
-    assert told["rows"] == [["a", "Infinity"], ["b", "-Infinity"], ["c", None]]
-    assert told["plot"]["data"][0]["y"] == [None, None, 1.0]
+    figure = Figure("k", "t", "a", (Heading("m"), Heading("v")), rows, Markup(), plot)
+    assert TableReader(figure.table).rows == [["a", "Infinity"], ["b", "-Infinity"], ["c", None]]
+    assert json.loads(figure.data)["data"][0]["y"] == [None, None, 1.0]
+
+
+@given(st.floats(-1e7, 1e7) | st.floats(-1.0, 1.0), st.integers(1, 6))
+def test_numbers_of_cells_are_as_everywhere(value: float, digits: int) -> None:
+    assert shown(value, digits) == present.number(value, digits)
+
+
+@given(st.lists(st.tuples(st.floats(-500, 500), st.floats(-500, 500)), min_size=1, max_size=12))
+def test_a_line_goes_through_its_points(points: list[drawing.Point]) -> None:
+    """Steps from point to point do not add up to a shift."""
+    steps = (ElementTree.fromstring(str(drawing.polyline(points))).get("d") or "")[1:]
+    start, *moves = (list(map(float, re.findall(r"-?[\d.]+", piece))) for piece in steps.split("l"))
+    x, y = start
+    found = [(x, y)]
+    for dx, dy in zip(*(iter(moves[0]),) * 2, strict=True) if moves else ():
+        x, y = x + dx, y + dy
+        found.append((x, y))
+    rounded = [(round(10 * x) / 10, round(10 * y) / 10) for x, y in points]
+    np.testing.assert_allclose(found, [place for place, _ in groupby(rounded)], atol=1e-6)
 
 
 def test_each_row_has_a_cell_for_each_heading(hostile: Frame) -> None:

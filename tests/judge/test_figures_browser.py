@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import shutil
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +14,16 @@ from typing import Any, cast
 from xml.etree import ElementTree
 
 import pytest
+from markupsafe import Markup
 
+from judge.figures.figure import Figure, Heading
+from judge.public_board import public_board
 from judge.site import build_site
+from judge.stored_board import read_board
+from judge.web import figures_page
+from judge.web.frame import frame
 from judge.web.leaderboard_file import LeaderboardFile
+from judge.web.sources import Sources
 from sandbox.verdict import Verdict
 from submissions.local_store import LocalStore
 from tests.judge.board_records import SUITE, frames_metrics, good_results, refused, result, save, submission
@@ -25,12 +31,18 @@ from tests.judge.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 HOSTILE = '=<b>bold</b><a href="https://example.org">%{x}</a>, "q"'
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+pytestmark = pytest.mark.slow
+
+# Whether all plots are as wide as their places, and legends below the plots where these are narrow.
+FILLED = """() => [...document.querySelectorAll('.plot')].every((place) => {
+  const { width, legend } = place._fullLayout;
+  return width === place.clientWidth && (width >= 560 || !legend || legend.orientation === 'h');
+})"""
+LOW = {"width": 1280, "height": 120}  # so low that nothing is near the view at first
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +68,6 @@ def address(site: Path) -> Iterator[str]:
         yield f"{found}figures.html"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield launched
-        launched.close()
-
-
 class Watched:
     """A page, what it asked for, and what the console said."""
 
@@ -78,6 +81,12 @@ class Watched:
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(address)
+
+    def __enter__(self) -> Watched:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
 
     @property
     def plotly_asked(self) -> int:
@@ -108,32 +117,106 @@ class Watched:
 @pytest.fixture(scope="module")
 def opened(browser: Browser, address: str) -> Iterator[Watched]:
     """A page whose figures are all drawn by plotly."""
-    watched = Watched(browser, address, viewport={"width": 1280, "height": 1000})
-    for key in watched.figures():
-        watched.show(key)
-    yield watched
-    watched.context.close()
+    with Watched(browser, address, viewport={"width": 1280, "height": 1000}) as watched:
+        for key in watched.figures():
+            watched.show(key)
+        yield watched
 
 
 def test_plotly_comes_once_when_a_figure_is_near_and_breaks_no_rule(browser: Browser, address: str) -> None:
     """No request for it before; then every figure is drawn, nothing jumps, and the console has nothing to say."""
-    # So low that nothing is near the view at first.
-    watched = Watched(browser, address, viewport={"width": 1280, "height": 120})
-    page, keys = watched.page, watched.figures()
-    assert {"pareto", "radar", "heat-map", "failures", "verdicts"} <= set(keys)
-    page.locator("figure .downloads button").first.wait_for(state="attached")  # the script has started
-    assert watched.plotly_asked == 0
-    height = page.evaluate("document.documentElement.scrollHeight")
-    for key in keys:
-        watched.show(key)
-        figure = page.locator(f"figure#{key}")
-        assert figure.locator(".plot").bounding_box() == figure.locator(".stage").bounding_box()
-        assert figure.locator("svg.drawing").evaluate("e => getComputedStyle(e).visibility") == "hidden"
-    assert watched.plotly_asked == 1
-    assert page.evaluate("document.documentElement.scrollHeight") == height
-    assert page.locator("style").count() == 0
-    assert watched.said == []
-    watched.context.close()
+    with Watched(browser, address, viewport=LOW) as watched:
+        page, keys = watched.page, watched.figures()
+        assert {"pareto", "radar", "heat-map", "failures", "verdicts"} <= set(keys)
+        page.locator("figure .downloads button").first.wait_for(state="attached")  # the script has started
+        assert watched.plotly_asked == 0
+        height = page.evaluate("document.documentElement.scrollHeight")
+        for key in keys:
+            watched.show(key)
+            figure = page.locator(f"figure#{key}")
+            assert figure.locator(".plot").bounding_box() == figure.locator(".stage").bounding_box()
+            assert figure.locator("svg.drawing").evaluate("e => getComputedStyle(e).visibility") == "hidden"
+        assert watched.plotly_asked == 1
+        assert page.evaluate("document.documentElement.scrollHeight") == height
+        assert page.locator("style").count() == 0
+        assert watched.said == []
+
+
+SIZES = """(keys) => keys.map((key) => {
+  const place = document.querySelector(`#${key} .plot`);
+  return place._fullLayout.width === place.clientWidth;
+})"""
+NARROWED = """([keys, shares]) => new Promise((resolve) => {
+  const next = () => {
+    const share = shares.shift();
+    if (share === undefined) return resolve();
+    for (const key of keys) document.querySelector(`#${key} .stage`).style.maxWidth = `${share}px`;
+    requestAnimationFrame(next);
+  };
+  next();
+})"""
+COUNTED = """() => {
+  const react = Plotly.react;
+  globalThis.drawnAnew = [];
+  Plotly.react = (place, ...others) => {
+    globalThis.drawnAnew.push(place.closest("figure").id);
+    if (globalThis.drawnAnew.length === 1) throw new Error("not this one");
+    return react(place, ...others);
+  };
+}"""
+
+
+def test_plots_follow_their_room_once_it_stays(browser: Browser, address: str) -> None:
+    """Not at each frame of a window that is drawn larger, nor where a width is no whole number; one fails by itself."""
+    keys = ["pareto", "radar"]
+    with Watched(browser, address, viewport=LOW) as watched:
+        page = watched.page
+        page.evaluate(NARROWED, [keys, [700.5]])
+        watched.show(keys[0])
+        page.evaluate(COUNTED)
+        watched.show(keys[1])
+        assert page.evaluate(SIZES, keys) == [True, True]
+        page.wait_for_timeout(200)  # twice the pause, in which nothing is to happen
+        assert page.evaluate("drawnAnew") == []
+        page.evaluate(NARROWED, [keys, [640.5, 600, 560, 520, 480, 440, 400, 360]])
+        page.wait_for_function(f"keys => ({SIZES})(keys).includes(true)", arg=keys)
+        assert page.evaluate("drawnAnew") == keys
+        assert page.evaluate(SIZES, keys) == [False, True]
+        assert watched.said == [f"{keys[0]}: not this one"]
+
+
+# Of a plot: the ranges of its axes, the colour of its texts, and which of its curves are shown.
+DONE = """() => {
+  const { data, _fullLayout } = document.querySelector("#failures .plot");
+  const ranges = ["xaxis", "yaxis"].map((name) => _fullLayout[name].range);
+  return [ranges, _fullLayout.font.color, data.map((trace) => trace.visible ?? true)];
+}"""
+
+
+def test_what_a_reader_did_to_a_plot_stays(browser: Browser, address: str) -> None:
+    """What is hidden in the legend, and the part that is looked at, in another room and in other colours."""
+    with Watched(browser, address, viewport={"width": 1280, "height": 900}) as watched:
+        page = watched.page
+        watched.show("failures")
+        page.locator("#failures .legendtoggle").first.click()
+        page.wait_for_function(f"() => ({DONE})()[2].includes('legendonly')")
+        [before, ink, _] = page.evaluate(DONE)
+        box = page.locator("#failures .nsewdrag").first.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.2 * box["height"])
+        page.mouse.down()
+        page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.8 * box["height"], steps=3)
+        page.mouse.up()
+        page.wait_for_function(f"before => String(({DONE})()[0]) !== String(before)", arg=before)
+        [zoomed, _, shown] = page.evaluate(DONE)
+        page.set_viewport_size({"width": 900, "height": 900})
+        page.wait_for_function(FILLED)
+        assert page.evaluate(DONE) == [zoomed, ink, shown]
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_function(f"ink => ({DONE})()[1] !== ink", arg=ink)
+        [still_zoomed, _, still_shown] = page.evaluate(DONE)
+        assert (still_zoomed, still_shown) == (zoomed, shown)
+        assert watched.said == []
 
 
 def test_names_in_plots_are_text(opened: Watched) -> None:
@@ -158,14 +241,45 @@ def test_the_heat_map_answers_to_the_pointer(opened: Watched) -> None:
     assert opened.said == []
 
 
+UNSEEN = "all => all.map((one) => one.closest('[aria-hidden=true]') !== null)"
+
+
+def test_the_keyboard_goes_from_point_to_point(opened: Watched) -> None:
+    """What the pointer would be shown is shown and said; and nothing keeps the focus."""
+    page = opened.page
+    for key, told in (("heat-map", ["alpha", "crystals"]), ("radar", ["forces and energies"])):
+        figure = page.locator(f"figure#{key}")
+        place, words = figure.get_by_role("application"), figure.get_by_role("status")
+        title = figure.get_by_role("heading").text_content() or ""
+        expect(place).to_have_accessible_name(title)
+        expect(place).to_have_accessible_description(re.compile(r"\w.* Arrow keys go from point to point"))
+        assert figure.locator("svg:visible").evaluate_all(UNSEEN) == [True] * figure.locator("svg:visible").count()
+        place.focus()
+        page.keyboard.press("ArrowRight")
+        for word in told:
+            expect(words).to_contain_text(word)
+        first = words.text_content() or ""
+        page.keyboard.press("ArrowRight")
+        expect(words).not_to_have_text(first)
+        expect(figure.locator(".hovertext")).to_have_count(1)
+        page.keyboard.press("Escape")
+        expect(figure.locator(".hovertext")).to_have_count(0)
+        expect(words).to_be_empty()
+        page.keyboard.press("Tab")
+        expect(place).not_to_be_focused()
+    assert opened.said == []
+
+
 def test_downloads_are_the_table(opened: Watched, site: Path) -> None:
     published = LeaderboardFile.model_validate_json((site / "leaderboard.json").read_bytes())
+    of = frame(public_board(read_board(LocalStore(site.parent / "store"), SUITE, pytest.fail), ()), Sources())
+    drawn = {figure.key: figure for draw in figures_page.DRAWN if (figure := draw(of)) is not None}
     for key in opened.figures():
         told = json.loads(opened.file(key, "JSON"))
         lines = list(csv.reader(io.StringIO(opened.file(key, "CSV"))))
-        own = json.loads(opened.page.locator(f"figure#{key} script").text_content() or "")
-        assert told["rows"] == own["rows"]
-        assert [[column["name"], column["unit"]] for column in told["columns"]] == own["headings"]
+        assert told["rows"] == [list(row) for row in drawn[key].rows]
+        assert [(column["name"], column["unit"]) for column in told["columns"]] == list(drawn[key].headings)
+        assert told["title"] == drawn[key].title
         assert [column["name"] for column in told["columns"]] == [name.partition(" [")[0] for name in lines[0]]
         assert len(lines) == 1 + len(told["rows"])
         for line, row in zip(lines[1:], told["rows"], strict=True):
@@ -189,14 +303,40 @@ def test_the_drawing_by_itself_needs_no_stylesheet(opened: Watched, browser: Bro
         assert not [e for e in top.iter() if e.get("class") or e.get("style") or e.tag.endswith("}style")]
         assert float(top.get("width") or 0) > 0
     (tmp_path / "alone.svg").write_text(opened.file("failures", "SVG"), encoding="utf-8")
-    alone = browser.new_page()
-    alone.goto((tmp_path / "alone.svg").as_uri())
     colours = "all => [...new Set(all.map((e) => getComputedStyle(e).fill))]"
-    found = alone.locator("svg g > rect:not([fill^=url])").evaluate_all(colours)
+    with browser.new_page() as alone:
+        alone.goto((tmp_path / "alone.svg").as_uri())
+        found = alone.locator("svg g > rect:not([fill^=url])").evaluate_all(colours)
     here = opened.page.locator("#failures svg.drawing g > rect.mark").evaluate_all(colours)
     assert set(here) <= set(found)
     assert len(here) == 2
-    alone.close()
+
+
+# Of the cells over many rows, those whose text is to be seen: within the frame, the cell, and below the headings.
+IN_SIGHT = """(frame) => {
+  const [top, low] = [frame.querySelector("thead th"), frame].map((one) => one.getBoundingClientRect().bottom);
+  const text = document.createRange();
+  return [...frame.querySelectorAll("[rowspan]")].filter((cell) => {
+    text.selectNodeContents(cell);
+    const [seen, own] = [text, cell].map((one) => one.getBoundingClientRect());
+    return seen.top >= top && seen.bottom <= Math.min(low, own.bottom);
+  }).map((cell) => cell.textContent);
+}"""
+
+
+def test_a_name_over_many_rows_stays_in_sight(browser: Browser, address: str) -> None:
+    """Below the headings of a frame that scrolls, as long as there is room beside its rows."""
+    rows = [(model, f"{model}'s", float(i)) for model in ("alpha", "beta") for i in range(20)]
+    table = Figure("k", "t", "a", tuple(map(Heading, "xyz")), rows, Markup()).table
+    with Watched(browser, address) as watched:
+        figure = watched.page.locator("figure#pareto")
+        figure.locator("summary").click()
+        figure.locator("table").evaluate("(table, made) => { table.innerHTML = made; }", str(table))
+        frame = figure.locator(".table-frame")
+        for line, name in ((0, "alpha"), (9, "alpha"), (16, "alpha"), (30, "beta")):
+            to_line = "(frame, line) => { frame.scrollTop = frame.querySelectorAll('tbody tr')[line].offsetTop; }"
+            frame.evaluate(to_line, line)
+            assert frame.evaluate(IN_SIGHT)[:2] == [name, f"{name}'s"], line
 
 
 def test_dark_and_light_and_back_again(opened: Watched) -> None:
@@ -220,24 +360,22 @@ def test_on_paper_and_without_script_the_drawings_are_there(browser: Browser, ad
     assert opened.page.locator("#radar svg.drawing").evaluate("e => getComputedStyle(e).visibility") == "visible"
     assert opened.page.locator("#radar .plot").is_hidden()
     opened.page.emulate_media(media="screen")
-    plain = Watched(browser, address, java_script_enabled=False)
-    for key in plain.page.locator("nav .jump a").all():
-        figure = plain.page.locator(f"figure{key.get_attribute('href')}")
-        assert figure.locator("svg.drawing").is_visible()
-        assert figure.locator(".downloads").is_hidden()
-        figure.locator("summary").click()
-        assert figure.locator("table.numbers").is_visible()
-    assert plain.plotly_asked == 0
-    plain.context.close()
+    with Watched(browser, address, java_script_enabled=False) as plain:
+        for key in plain.page.locator("nav .jump a").all():
+            figure = plain.page.locator(f"figure{key.get_attribute('href')}")
+            assert figure.locator("svg.drawing").is_visible()
+            assert figure.locator(".downloads").is_hidden()
+            figure.locator("summary").click()
+            assert figure.locator("table.numbers").is_visible()
+        assert plain.plotly_asked == 0
 
 
 def test_where_plotly_does_not_come_the_drawings_stay(browser: Browser, address: str) -> None:
-    watched = Watched(browser, "about:blank")
-    watched.page.route("**/plotly-*", lambda route: route.abort())
-    with watched.page.expect_console_message(lambda message: "plotly could not be loaded" in message.text):
-        watched.page.goto(address)
-    assert watched.page.locator("#pareto svg.drawing").evaluate("e => getComputedStyle(e).visibility") == "visible"
-    watched.context.close()
+    with Watched(browser, "about:blank") as watched:
+        watched.page.route("**/plotly-*", lambda route: route.abort())
+        with watched.page.expect_console_message(lambda message: "plotly could not be loaded" in message.text):
+            watched.page.goto(address)
+        assert watched.page.locator("#pareto svg.drawing").evaluate("e => getComputedStyle(e).visibility") == "visible"
 
 
 def test_no_page_is_wider_than_its_window_and_axe_finds_nothing(opened: Watched) -> None:
@@ -245,6 +383,8 @@ def test_no_page_is_wider_than_its_window_and_axe_finds_nothing(opened: Watched)
         opened.page.set_viewport_size({"width": width, "height": 900})
         wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
         opened.page.wait_for_function(wide, timeout=5000)  # plots follow a moment later
+        opened.page.wait_for_function(FILLED, timeout=5000)
+    assert opened.said == []
     for summary in opened.page.locator("figure summary").all():
         summary.click()
     for scheme in ("dark", "light"):

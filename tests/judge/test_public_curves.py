@@ -77,7 +77,13 @@ def test_of_a_hidden_data_set_there_is_a_mean_over_enough_runs_and_nothing_else(
         if len(there) < LEAST_ITEMS or not np.isfinite(expected):
             assert (mean, n) == (None, None)
         else:
-            assert (mean, n) == (rounded(expected, HIDDEN_DIGITS), len(there))
+            assert n == len(there)
+            about = (
+                expected * (1 - 1e-12),
+                expected,
+                expected * (1 + 1e-12),
+            )  # sums differ by the order of their parts
+            assert mean in [rounded(value, HIDDEN_DIGITS) for value in about]
 
 
 def test_a_result_of_a_hidden_data_set_is_hidden_whatever_the_suite_names_now() -> None:
@@ -166,7 +172,7 @@ def test_what_is_public_does_reach_the_figures() -> None:
     of: Frame = frame_of(three(), items_with(drifting(6, 3), wells(3.0, 1), "run"), frozenset({SECRET.dataset}))
     drift = drift_of(of, of.board.rows[0])
     assert drift is not None
-    value = repr(rounded(drifting(6, 3)[2, 5], PUBLIC_DIGITS))
+    value = repr(rounded(1000.0 * drifting(6, 3)[2, 5], PUBLIC_DIGITS))
     assert value in drift.data
 
 
