@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -161,10 +162,15 @@ def decimals(value: float | None, places: int = 3) -> str:
     return f"{value:.{places}f}".replace("-", "−")
 
 
-def signed(value: float, places: int = 3) -> str:
-    """The difference with its sign, +0.020 or −0.020; `same` where none of it is shown."""
-    text = decimals(abs(value), places)
-    if text == decimals(0.0, places):
+def signed(value: float, text_of: Callable[[float], str] | None = None) -> str:
+    """The difference with its sign, +0.020 or −0.020; `same` where none of it is shown.
+
+    Args:
+        text_of: its size as text; None: with three decimals.
+    """
+    text_of = text_of or decimals
+    text = text_of(abs(value))
+    if text == text_of(0.0):
         return "same"
     return f"+{text}" if value > 0 else f"−{text}"
 

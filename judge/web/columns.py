@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from judge import present
 from judge.board import Leaderboard, Row
-from judge.public import EFFICIENCY
+from judge.public import EFFICIENCY, TIME_DIGITS
 from judge.web.explore import hardware_of
 from judge.web.page_scores import LABELS, score_of
 from scoring import Release, Term
+from scoring.intervals import Interval
 from tasks.efficiency_metrics import FAILURE_COST
 from tasks.suite import Task
 
@@ -21,10 +22,21 @@ _ABOUT = {
     "property_error": "Barriers, binding, crystals’ volumes, moduli and vibrations and the like, beside a trivial "
     "model: mean over metrics, then over domains. 0 is perfect, 1 is no better.",
     "efficiency": "{speed} µs per atom over the mean time of a single structure, on the judge’s clock. A "
-    "structure that failed counts {slow} s per atom; a task without any time, as infinitely slow.",
+    "structure that failed counts {slow} s per atom; a task without any time, as infinitely slow. Times are published "
+    "to two digits, and so is this.",
     "instability": "Decades by which the energy drift of constant-energy dynamics exceeds {tolerance} eV/atom/ps, mean "
     "over runs. A run that blows up counts {worst}; one that ran out of time is left out.",
 }
+
+
+def score_text(key: str, value: float | None) -> str:
+    """A value of a score as it is shown: what is made of times has no more digits than these."""
+    return present.number(value, TIME_DIGITS) if key == EFFICIENCY else present.decimals(value)
+
+
+def score_span(key: str, low: float, high: float) -> str:
+    """From one value of a score to another."""
+    return f"{score_text(key, low)}\u00a0–\u00a0{score_text(key, high)}"
 
 
 class Column(NamedTuple):
@@ -55,6 +67,14 @@ class Column(NamedTuple):
     def order(self, row: Row) -> float | None:
         """What the column is sorted by: what was left out counts as worst."""
         return _order(self.term(row))
+
+    def text(self, value: float | None) -> str:
+        """A value of the score as it is shown."""
+        return score_text(self.key, value)
+
+    def span(self, interval: Interval) -> str:
+        """From one end to the other, as values are shown."""
+        return score_span(self.key, *interval[:2])
 
     def share(self, row: Row) -> float:
         """The length of the bar, 0 to 1."""

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from judge import present
-from judge.web.comparison_lines import ERRORS, Cell, Group, Line, line, number_cell, one_class, value_of
+from judge.web.columns import score_span, score_text
+from judge.web.comparison_lines import (
+    ERRORS,
+    Cell,
+    Group,
+    Line,
+    differences,
+    line,
+    number_cell,
+    one_class,
+    value_of,
+)
 from judge.web.comparison_tasks import task_groups
 from judge.web.leaderboard_file import LeaderboardFile, ModelFile, ScoreFile
 from judge.web.score_file import score_of_file
@@ -17,12 +29,13 @@ NOT_STATED = "not stated"
 
 def comparison(file: LeaderboardFile, models: Sequence[ModelFile]) -> tuple[Group, ...]:
     """All that is known of these models, the same row of each beside one another."""
-    scores = [score for scheme in file.schemes if scheme.variant == "corrected" for score in scheme.scores]
+    scores, as_published = (_scores(file, variant) for variant in ("corrected", "as_published"))
     of_scheme = {score.key: score for score in scores}
     groups = [
         Group("Ranking", _ranking(models)),
-        Group("Scores", tuple(_score_line(score, models) for score in scores)),
+        Group("Scores", _score_lines(scores, models)),
         Group("By domain", tuple(_domain_lines(of_scheme, models))),
+        Group("Scores, as published", _score_lines(as_published, models)),
         Group("The model", _card_lines(models)),
         *task_groups(file, of_scheme, models),
     ]
@@ -45,6 +58,15 @@ def _n_ok(model: ModelFile) -> Cell:
     return Cell(f"{sum(of.verdict == 'OK' for of in model.outcomes)} of {len(model.outcomes)}")
 
 
+def _scores(file: LeaderboardFile, variant: str) -> list[ScoreFile]:
+    return [score for scheme in file.schemes if scheme.variant == variant for score in scheme.scores]
+
+
+def _score_lines(scores: Sequence[ScoreFile], models: Sequence[ModelFile]) -> tuple[Line, ...]:
+    lines = ((_score_line(score, models), partial(score_text, score.key)) for score in scores)
+    return tuple(one for line, text_of in lines for one in (line, *differences(line, text_of)))
+
+
 def _score_line(score: ScoreFile, models: Sequence[ModelFile]) -> Line:
     cells = []
     for model in models:
@@ -52,10 +74,10 @@ def _score_line(score: ScoreFile, models: Sequence[ModelFile]) -> Line:
         if own is None:
             cells.append(Cell(present.NONE))
             continue
-        said = [] if own.interval is None else [present.span(*own.interval)]
+        said = [] if own.interval is None else [score_span(score.key, *own.interval)]
         if own.covered < own.total:
             said.append(f"{own.covered} of {own.total}")
-        cells.append(Cell(present.decimals(own.score), ", ".join(said), own.score, own.interval))
+        cells.append(Cell(score_text(score.key, own.score), ", ".join(said), own.score, own.interval))
     arrow = "↓" if score.lower_is_better else "↑"
     better = score.lower_is_better if score.key != "efficiency" or one_class(models) else None
     return line(f"{score.label} {arrow}", cells, better)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from judge import present
@@ -48,8 +48,8 @@ class Line(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """Whether all models read the same in it."""
-        return len({cell[:2] + cell[4:5] for cell in self.cells}) <= 1
+        """Whether all models read the same in it; one by itself is not the same as another."""
+        return len(self.cells) > 1 and len({cell[:2] + cell[4:5] for cell in self.cells}) == 1
 
 
 class Group(NamedTuple):
@@ -83,13 +83,42 @@ def line(name: str, cells: Sequence[Cell], lower: bool | None = None, *, below: 
     )
 
 
+def differences(of: Line, text_of: Callable[[float], str] = present.decimals) -> tuple[Line, ...]:
+    """A row below one with a best: how far each other is from the first that has it, and how sure that is.
+
+    Where two intervals lie apart, the difference is within the span from their near to their far ends.
+
+    Args:
+        text_of: the size of a difference as text.
+    """
+    first = next((cell for cell in of.cells if cell.mark), None)
+    if first is None:
+        return ()
+    cells = tuple(Cell(present.NONE) if cell is first else _difference(cell, first, text_of) for cell in of.cells)
+    return (Line("from the best here", cells, below=True),)
+
+
+def _difference(cell: Cell, first: Cell, text_of: Callable[[float], str]) -> Cell:
+    if cell.value is None or first.value is None:
+        return Cell(present.NONE)
+    (low, high), (first_low, first_high) = cell.interval or (0.0, 0.0), first.interval or (0.0, 0.0)
+    text = present.signed(cell.value - first.value, text_of)
+    if not (_has_width(cell) and _has_width(first)):
+        return Cell(text, "no interval")
+    if not _apart(cell, first):
+        return Cell(text, "intervals overlap")
+    return Cell(text, f"{present.signed(low - first_high, text_of)} to {present.signed(high - first_low, text_of)}")
+
+
 def _apart(one: Cell, other: Cell) -> bool:
-    if one.interval is None or other.interval is None:
-        return False
-    # One without any width is of parts that could not be resampled: it says nothing of how sure the number is.
-    if one.interval[0] == one.interval[1] or other.interval[0] == other.interval[1]:
+    if one.interval is None or other.interval is None or not (_has_width(one) and _has_width(other)):
         return False
     return one.interval[1] < other.interval[0] or other.interval[1] < one.interval[0]
+
+
+def _has_width(cell: Cell) -> bool:
+    # One without any width is of parts that could not be resampled: it says nothing of how sure the number is.
+    return cell.interval is not None and cell.interval[0] < cell.interval[1]
 
 
 def one_class(models: Sequence[ModelFile]) -> bool:

@@ -32,11 +32,15 @@ class DomainLine(NamedTuple):
 
 
 class DomainTable(NamedTuple):
-    """One domain: its errors as columns, and all models, those without a rank last."""
+    """One domain: its errors as columns, by their scores' keys, and all models, those without a rank last."""
 
     title: str
-    labels: tuple[str, ...]
+    keys: tuple[str, ...]
     lines: tuple[DomainLine, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(LABELS[key] for key in self.keys)
 
     @property
     def n_ranked(self) -> int:
@@ -55,8 +59,7 @@ def domain_tables(board: Leaderboard, references: Collection[str] = ()) -> tuple
     for domain in dict.fromkeys(task.domain for task in board.suite.tasks):
         keys = [key for key in RANKED_BY if any(_term(row, key, domain) is not None for row in board.rows)]
         if keys:
-            labels = tuple(LABELS[key] for key in keys)
-            tables.append(DomainTable(domain, labels, _lines(board, domain, keys, references)))
+            tables.append(DomainTable(domain, tuple(keys), _lines(board, domain, keys, references)))
     return tuple(tables) if len(tables) > 1 else ()
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from judge.uncertainty import N_RESAMPLES
 from judge.web import page_scores
 from judge.web.assets import MAIN
 from judge.web.columns import task_groups
-from judge.web.domain_tables import domain_tables
+from judge.web.domain_tables import DomainTable, domain_tables
 from judge.web.explore import task_page
 from judge.web.frame import Frame
 from judge.web.modules import modules_behind
 from judge.web.page_scores import LABELS
 
-SCRIPTS = ("board.js", "settings.js", "sortable.js")
+SCRIPTS, DOMAIN_TABLES = ("board.js", "settings.js", "sortable.js"), "domain_tables.js"
 N_LINES = 10  # of tables below the ranking; `judge.web.table_pages` have all
 
 
@@ -23,24 +24,31 @@ def pages(frame: Frame) -> dict[str, bytes]:
     board, keys = frame.board, frame.keys
     references = {model.id: model.reference for model in frame.file.models if model.reference}
     taking_part = [row for row in board.rows if row.submission.id not in references]
-    main = frame.assets.names[MAIN]
-    modules = modules_behind(frame.assets.files, (str(PurePosixPath(main).with_name(name)) for name in SCRIPTS))
+    by_domain = domain_tables(board, references)
     page = frame.draw(
         "index.html",
         "index.html",
         ranked=[row for row in taking_part if row.rank is not None],
         unranked=[row for row in taking_part if row.rank is None],
         reference_rows=[row for row in board.rows if row.submission.id in references],
+        reckoned_rows=[reference for reference in frame.references if not reference.page],
         references=references,
         standings=frame.standings,
         ranked_by=LABELS.get(page_scores.ranked_by(keys) or ""),
         firm_tables=page_scores.firm_tables(board, keys),
         n_lines=N_LINES,
         others=page_scores.other_table(board),
-        domain_tables=domain_tables(board, references),
+        domain_tables=by_domain,
         task_groups=task_groups(board),
         task_page=task_page,
         n_resamples=N_RESAMPLES,
-        modules=modules if board.rows else (),
+        modules=_modules(frame, by_domain) if board.rows else (),
     )
     return {"index.html": page}
+
+
+def _modules(frame: Frame, by_domain: Sequence[DomainTable]) -> tuple[str, ...]:
+    """The modules that the page will ask for: one that it names and does not use, a browser complains of."""
+    main = PurePosixPath(frame.assets.names[MAIN])
+    names = [*SCRIPTS, *([DOMAIN_TABLES] if by_domain else [])]
+    return modules_behind(frame.assets.files, (str(main.with_name(name)) for name in names))

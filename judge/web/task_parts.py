@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from judge import present
 from judge.records import PartRecord, Result
-from judge.web.words import words
+from judge.web.cells import isolated, lean_row, number_cells, shown
 
 
 class PartColumn(NamedTuple):
@@ -47,12 +47,11 @@ def _breakdown(by: str, parts: Sequence[PartRecord]) -> Breakdown:
 def _row(name: str, parts: Sequence[PartRecord | None]) -> str:
     there = [part for part in parts if part is not None]
     texts = (
-        *(present.number(None if part is None else present.shown_value(part.value, part.unit)) for part in parts),
+        *(shown(None if part is None else present.shown_value(part.value, part.unit)) for part in parts),
         _counts({part.n_items for part in there}),
         _counts({part.n_failed for part in there}),
     )
-    cells = "".join(f'<td class="num">{text}</td>' for text in texts)
-    return f'<tr><th scope="row"><bdi>{words(name or "none")}</bdi></th>{cells}</tr>\n'
+    return lean_row(isolated(name or "none"), number_cells(texts))
 
 
 def _counts(numbers: Collection[int]) -> str:

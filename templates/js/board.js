@@ -6,9 +6,10 @@ import { boardTable, layOut } from "./board_table.js";
 import { showTools, startTools } from "./board_tools.js";
 import { allColumns, groupsOf, scoreColumns } from "./columns.js";
 import { offerPicks } from "./compare_picks.js";
+import { setText } from "./element.js";
 import { matching } from "./filters.js";
-import { leaderboard } from "./leaderboard.js";
 import { reckon } from "./reckoning.js";
+import { leaderboardOfView } from "./sound_view.js";
 import { change, onChange, view } from "./view.js";
 
 const RECKONED = ["scheme", "variant", "weights", "thresholds"];
@@ -56,10 +57,6 @@ function show(board, file) {
 }
 
 // Words for what is shown.
-
-function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text; // a status is read out again whenever it is written
-}
 
 function count(file, n) {
   const all = file.models.filter((model) => !model.reference).length;
@@ -147,7 +144,7 @@ function follow(board, file) {
 }
 
 export async function start() {
-  const file = await leaderboard();
+  const file = await leaderboardOfView();
   const board = boardTable(document.querySelector("[data-board]"), file);
   for (const th of board.headRow.cells) makeSortable(board, th);
   offerPicks(board.rows);

@@ -2,17 +2,30 @@
 // and the browser lays out again only what changed.
 
 import { compare } from "./board_order.js";
+import { element, setText } from "./element.js";
 import { NONE } from "./numbers.js";
 
-function setText(node, text) {
-  if (node.data !== text) node.data = text;
-}
+const SMALL = ["upTo", "covered"]; // what a column may say in small beside a number
 
 /** What stands in a cell, and how long its bar is; nothing is written that is there already. */
 function setCell(cell, text, width, best) {
   setText(cell.text, text);
   if (cell.bar && cell.width !== width) cell.bar.setAttribute("width", (cell.width = width));
   if (cell.best !== best) cell.td.classList.toggle("best", (cell.best = best));
+}
+
+/** Writes small words into a cell; their place is made where there first are some. */
+function setWords(cell, name, text) {
+  if (!text && !cell.small[name]) return;
+  cell.small[name] ??= newWords(cell, name);
+  setText(cell.small[name], text);
+}
+
+function newWords(cell, name) {
+  const text = document.createTextNode("");
+  const before = (name === "covered" && cell.small.upTo?.parentNode) || cell.td.querySelector(".number");
+  before.after(" ", element("span", { class: "coverage" }, text));
+  return text;
 }
 
 const classOf = (column, model) => (column.withinClass ? (model.hardware ?? "") : "");
@@ -35,6 +48,7 @@ function updateColumn(board, column, reckoning) {
     const cell = cells.get(column.key);
     if (cell.made && reckoning.asMade) {
       setCell(cell, cell.made.text, cell.made.width, cell.made.best);
+      for (const name of SMALL) setWords(cell, name, cell.made[name]);
       continue;
     }
     const value = column.value(model, reckoning);
@@ -42,6 +56,7 @@ function updateColumn(board, column, reckoning) {
     const isBest = takesPart && orders[i] !== null && orders[i] === best.get(classOf(column, model));
     const share = cell.bar ? Math.min(Math.max((value ?? 0) / column.bar, 0), 1) : 0;
     setCell(cell, column.text(value), (100 * share).toFixed(2), isBest);
+    for (const name of SMALL) if (column[name]) setWords(cell, name, column[name](model, reckoning));
   }
 }
 

@@ -1,6 +1,8 @@
 // The order of the rows, and which of them are shown.
 
+import { setText } from "./element.js";
 import { plain } from "./plain.js";
+import { allOk } from "./ranks.js";
 
 /** -1, 0 or 1; what has no value comes last whichever way the others go. */
 export function compare(a, b, descending) {
@@ -74,6 +76,16 @@ function setRows(body, rows) {
   for (let i = rows.length - 1; i >= 0; i--) if (!kept.has(i)) body.insertBefore(rows[i], rows[i + 1] ?? null);
 }
 
+/** Why these are not ranked, as a sentence. */
+function whyUnranked(rows, { scheme }) {
+  const short = scheme.complete_only ? rows.filter(({ model }) => !allOk(model.outcomes)) : [];
+  const found = [];
+  if (short.length) found.push("a task of the suite came to no OK");
+  if (short.length < rows.length) found.push("nothing that models are ranked by came to a value");
+  const words = `Not ranked: ${found.join("; or ")}.`;
+  return short.length && scheme.variant === "corrected" ? `${words} What is missing counts at its worst.` : words;
+}
+
 /** Puts the rows in order, those without a rank below the others. `sort` is {key, descending} or null. */
 export function putInOrder(board, columnOf, sort, reckoning) {
   const byRank = rankOrder(reckoning);
@@ -83,10 +95,13 @@ export function putInOrder(board, columnOf, sort, reckoning) {
   const rows = { ranked: [], unranked: [], reference: [] };
   for (const row of board.rows.toSorted(turned)) {
     const place = row.reference ? "reference" : reckoning.ranks.get(row.model.id) === null ? "unranked" : "ranked";
-    rows[place].push(row.tr);
+    rows[place].push(row);
   }
   const bodies = [...board.table.querySelectorAll("tbody[data-rows]")];
-  for (const body of bodies) setRows(body, rows[body.dataset.rows]);
+  for (const body of bodies) setRows(body, rows[body.dataset.rows].map(({ tr }) => tr));
+  board.table.classList.toggle("sorted", Boolean(column)); // lines that join neighbours would join others then
+  const above = board.table.querySelector("[data-above=unranked] td");
+  if (rows.unranked.length) setText(above.firstChild, whyUnranked(rows.unranked, reckoning));
 }
 
 /** Hides the rows that do not match, and headings above nothing. The number of models left, reference rows apart. */

@@ -1,20 +1,16 @@
 // The rows of the ranking and their cells: those that the page came with, and columns that come and go in them.
 
 import { CARD } from "./columns.js";
+import { element } from "./element.js";
 
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
-/** The parts of a cell that change. `made` is what it says as the page was made. */
+/** The parts of a cell that change. `made` is what it says as the page was made; `small` are words beside the number. */
 function readCell(td) {
   const text = td.querySelector(".number").firstChild;
   const bar = td.querySelector(".bar rect");
-  const made = { text: text.data, width: bar?.getAttribute("width"), best: td.classList.contains("best") };
-  return { td, text, bar, made, width: made.width, best: made.best };
+  const [upTo, covered] = [".up-to", ".coverage:not(.up-to)"].map((of) => td.querySelector(of)?.firstChild);
+  const words = { upTo: upTo?.data ?? "", covered: covered?.data ?? "" };
+  const made = { text: text.data, width: bar?.getAttribute("width"), best: td.classList.contains("best"), ...words };
+  return { td, text, bar, made, width: made.width, best: made.best, small: { upTo, covered } };
 }
 
 function newCell(column) {
@@ -22,7 +18,7 @@ function newCell(column) {
   const holder = element(column.words ? "bdi" : "span", { class: "number" }, text);
   const label = column.aside ? `${column.label}, ${column.aside}` : column.label;
   const td = element("td", { role: "cell", class: kindOf(column), "data-label": label }, holder);
-  return { td, text, bar: null, made: null, width: undefined, best: false };
+  return { td, text, bar: null, made: null, width: undefined, best: false, small: {} };
 }
 
 const kindOf = (column) => (column.words ? "score words" : "score");

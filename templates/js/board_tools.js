@@ -2,7 +2,7 @@
 
 import { groupsOf } from "./columns.js";
 import { plain } from "./plain.js";
-import { byDefault, change, view } from "./view.js";
+import { change, publishedAgain, view } from "./view.js";
 
 const MILLION = 1e6;
 const all = (selector) => [...document.querySelectorAll(selector)];
@@ -11,7 +11,7 @@ function addOptions(select, pairs) {
   for (const [value, label] of pairs) select.add(new Option(label, value));
 }
 
-// Panels: one is open at a time. On a wide screen the button that holds the others is not there.
+// Panels: one is open at a time, and Escape closes it. On a wide screen the button that holds the others is not there.
 
 function togglePanel(button, open) {
   button.setAttribute("aria-expanded", String(open));
@@ -20,23 +20,25 @@ function togglePanel(button, open) {
   else panel.classList.toggle("open", open);
 }
 
+const isOpen = (button) => button.getAttribute("aria-expanded") === "true";
+
 function startPanels() {
   const buttons = all("[data-panel]");
   const panels = buttons.filter((button) => document.getElementById(button.dataset.panel).matches(".panel"));
   for (const button of buttons) {
     button.addEventListener("click", () => {
-      const open = button.getAttribute("aria-expanded") !== "true";
-      if (open) for (const other of panels) if (other !== button && panels.includes(button)) togglePanel(other, false);
+      const open = !isOpen(button);
+      // Another panel gives way; and with the button that holds the others go their panels.
+      if (open === panels.includes(button)) for (const other of panels) if (other !== button) togglePanel(other, false);
       togglePanel(button, open);
     });
   }
-  for (const button of panels) {
-    document.getElementById(button.dataset.panel).addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      togglePanel(button, false);
-      button.focus();
-    });
-  }
+  document.querySelector(".tools").addEventListener("keydown", ({ key, target }) => {
+    const open = [...panels, ...buttons].find(isOpen); // the one that holds the others last
+    if (key !== "Escape" || !open || (target.type === "search" && target.value)) return; // that clears the search
+    open.click();
+    open.focus();
+  });
 }
 
 // Filters.
@@ -88,8 +90,7 @@ function startChoices(file) {
     });
   }
   document.querySelector("[data-reset]").addEventListener("click", () => {
-    const columns = view.scheme === byDefault().scheme ? ["columns", "sort"] : [];
-    change(byDefault("search", "filters", "values", "group", ...columns));
+    change(publishedAgain());
     document.querySelector("[data-view=search]").focus();
   });
 }
@@ -139,6 +140,15 @@ function showColumnSets(file, columns, keys, setColumn) {
   for (const box of holder.querySelectorAll("input")) box.checked = keys.includes(box.value);
 }
 
+const NO_TASK = "Scores are what they are: raw values are those of single tasks. Tick some below.";
+
+/** Where raw values are chosen and no column could have any, a sentence that says so. */
+function showHint(keys) {
+  const hint = document.querySelector("[data-values-hint]");
+  const words = view.values === "raw" && !keys.some((key) => key.startsWith("task:")) ? NO_TASK : "";
+  if (hint.textContent !== words) hint.textContent = words;
+}
+
 /** Shows what is chosen; `now` is what board.js shows. */
 export function showTools(file, now, setColumn) {
   showChoices(now.reckoning.scheme);
@@ -146,7 +156,9 @@ export function showTools(file, now, setColumn) {
   const n = Object.keys(view.filters).length;
   document.querySelector("[data-tally=filters]").textContent = n ? ` (${n})` : "";
   document.querySelector("[data-tally=columns]").textContent = view.columns ? ` (${now.keys.length})` : "";
-  if (!document.getElementById("board-columns").hidden) showColumnSets(file, now.all(), now.keys, setColumn);
+  if (document.getElementById("board-columns").hidden) return;
+  showColumnSets(file, now.all(), now.keys, setColumn);
+  showHint(now.keys);
 }
 
 /** Makes the controls work; `opened` is called when the panel of columns is. */

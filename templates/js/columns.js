@@ -1,18 +1,21 @@
 // What can be a column of the ranking: the scores of a scheme, what they are made of by domain and by task, and facts
 // of the card. `value(model, reckoning)` is what a column is sorted by; null where there is none.
 
-import { decimals, number, NONE, parameters, shownUnit, shownValue } from "./numbers.js";
-import { pathKey } from "./paths.js";
+import { conservativeOf, parametersOf } from "./card.js";
+import { coverageText } from "./coverage.js";
+import { decimals, number, NONE, parameters, scoreText, shownUnit, shownValue } from "./numbers.js";
+import { namesOf, pathKey } from "./paths.js";
 import { plain } from "./plain.js";
+import { leavesOf } from "./tree_nodes.js";
 
 export const SCORES = "Scores";
 export const CARD = "Model";
 
 const words = (name) => name.replaceAll("_", " ").replace(/\bmae\b/, "MAE").replace(/\brmse\b/, "RMSE");
 const read = (value) => (value === "Infinity" ? Infinity : (value ?? null));
-const score3 = (value) => decimals(value, 3);
 
 function scoreColumn(score, full) {
+  const text = (value) => scoreText(score.key, value);
   return {
     key: score.key,
     group: SCORES,
@@ -22,9 +25,14 @@ function scoreColumn(score, full) {
     bar: full,
     value: (model, reckoning) => reckoning.score(model.id, score.key),
     order: (model, reckoning) => reckoning.worst(model.id, score.key) ?? reckoning.score(model.id, score.key),
-    text: score3,
+    text,
+    upTo: (model, reckoning) => upTo(reckoning.worst(model.id, score.key), text),
+    covered: (model) => coverageText(score.models[model.id], score.key === "instability" ? "run" : "task"),
   };
 }
+
+/** What a score may be up to, if what was left out counted at its worst: rows are ordered by it. */
+const upTo = (worst, text) => (worst === null ? "" : `up to ${text(worst)}`);
 
 /** The parts of a score that have parts themselves: domains, or categories. */
 function partColumns(score) {
@@ -37,29 +45,26 @@ function partColumns(score) {
       key: path,
       group: name,
       label: score.label,
+      aside: name,
       lower: score.lower_is_better,
       value: (model, reckoning) => reckoning.node(model.id, score.key, path),
-      text: score3,
+      text: decimals,
     };
   });
-}
-
-function* leavesOf(node, names) {
-  if (node.leaf) yield { leaf: node.leaf, names, unit: node.unit ?? "" };
-  for (const part of node.parts ?? []) yield* leavesOf(part, [...names, part.name]);
 }
 
 /** Where a metric of a task stands in each tree of a score: by column, by index of a tree. */
 function places(score) {
   const found = new Map();
   for (const [tree, top] of score.trees.entries()) {
-    for (const [index, { leaf, names, unit }] of [...leavesOf(top, [score.key])].entries()) {
+    for (const [index, { node, key: path }] of [...leavesOf(top, pathKey([score.key]))].entries()) {
+      const { leaf, unit = "" } = node;
       // A run of a task of dynamics is called TASK: RUN. A column has the mean of all runs.
       const task = unit.includes(": ") ? unit.split(": ")[0] : leaf.task;
       const key = `task:${pathKey([task, leaf.metric])}`;
-      if (!found.has(key)) found.set(key, { task, leaf, category: names[1], byTree: new Map() });
+      if (!found.has(key)) found.set(key, { task, leaf, category: namesOf(path)[1], byTree: new Map() });
       const { byTree } = found.get(key);
-      byTree.set(tree, [...(byTree.get(tree) ?? []), { index, path: pathKey(names) }]);
+      byTree.set(tree, [...(byTree.get(tree) ?? []), { index, path }]);
     }
   }
   return found;
@@ -68,6 +73,24 @@ function places(score) {
 function mean(values) {
   const there = values.filter((value) => value !== null);
   return there.length ? there.reduce((sum, value) => sum + value, 0) / there.length : null;
+}
+
+/**
+ * Of drifts of any sign; infinite where a run blew up, for else a model would gain by it, also beside a drift of 0, whose
+ * logarithm is infinite as well.
+ */
+function geometricMean(values) {
+  if (values.includes(Infinity)) return Infinity;
+  const logs = values.filter((value) => value !== null).map((value) => Math.log(Math.abs(value)));
+  return logs.length ? Math.exp(mean(logs)) : null;
+}
+
+/** What a column of a task shows: values as they were measured, where they can be put into one, else what they count. */
+function shownMetric(leaf, several, values) {
+  const drift = leaf.scale === "decades" || leaf.metric === "instability";
+  const raw = values === "raw" && leaf.unit && leaf.unit !== "score" && (!several || drift);
+  if (raw) return { raw, aside: `${drift ? "drift" : words(leaf.metric)}, ${shownUnit(leaf.unit)}` };
+  return { raw, aside: drift ? "drift, decades" : leaf.scale === "speed" ? "speed" : words(leaf.metric) };
 }
 
 /** Which way is better, of the values as they were measured. */
@@ -81,20 +104,20 @@ function taskColumns(score, tasks, values) {
   const domains = new Map(tasks.map((task) => [task.name, task.domain]));
   return [...places(score)].map(([key, { task, leaf, category, byTree }]) => {
     const several = [...byTree.values()].some((own) => own.length > 1);
-    const raw = values === "raw" && !several && leaf.unit && leaf.unit !== "score";
+    const { raw, aside } = shownMetric(leaf, several, values);
+    const together = leaf.scale === "decades" ? geometricMean : mean;
     const of = (model) => byTree.get(score.models[model.id]?.tree) ?? [];
-    const unit = raw ? shownUnit(leaf.unit) : "";
     return {
       key,
       group: domains.get(task) ?? category ?? SCORES,
       label: task,
-      aside: unit ? `${words(leaf.metric)}, ${unit}` : words(leaf.metric),
+      aside,
       lower: raw ? rawLower(leaf, score.lower_is_better) : score.lower_is_better,
       withinClass: score.key === "efficiency",
       value: raw
-        ? (model) => shownValue(mean(of(model).map(({ index }) => read(score.models[model.id].leaves[index]))), leaf.unit)
+        ? (model) => shownValue(together(of(model).map(({ index }) => read(score.models[model.id].leaves[index]))), leaf.unit)
         : (model, reckoning) => mean(of(model).map(({ path }) => reckoning.node(model.id, score.key, path))),
-      text: raw ? number : score3,
+      text: raw && score.key !== "efficiency" ? number : (value) => scoreText(score.key, value),
     };
   });
 }
@@ -114,14 +137,6 @@ const CARD_COLUMNS = [
   { key: "team", label: "Team", words: true, value: (model) => known(model.team) },
   { key: "submitted", label: "Submitted", words: true, value: (model) => model.submitted?.slice(0, 10) ?? null },
 ].map((column) => ({ group: CARD, text: (value) => value ?? NONE, ...column }));
-
-function parametersOf(model) {
-  return model.parameters_counted ?? model.parameters ?? null;
-}
-
-function conservativeOf(model) {
-  return model.conservative_measured ?? model.conservative ?? null;
-}
 
 /** The scores of a scheme as columns, by key. `full` is how long the bar of a score may get, by key. */
 export function scoreColumns(scheme, full) {

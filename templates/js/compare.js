@@ -1,23 +1,34 @@
 // Any two to five models side by side. The page comes with the first of the ranking; the address says which others.
 
+import { asked, MOST, write } from "./compare_address.js";
+import { meant, nameOf, offers, unknown } from "./compare_names.js";
 import { radar } from "./compare_radar.js";
 import { table } from "./compare_table.js";
 import { BY_DOMAIN, comparison } from "./comparison.js";
 import { leaderboard } from "./leaderboard.js";
-import { plain } from "./plain.js";
 
-const MOST = 5;
+/** The models that are shown; `byReader`: whether the address has to name them. */
+let chosen = [];
+let byReader = false;
 
-/** What the address asks for; null where it asks for no models. */
-function asked() {
-  const query = new URLSearchParams(location.search);
-  const ids = query.get("ids");
-  return { ids: ids === null ? null : [...new Set(ids.split(",").filter(Boolean))], only: query.get("diff") === "1" };
-}
-
-function write(ids, only) {
-  const said = [...(ids ? [`ids=${ids.map(encodeURIComponent).join(",")}`] : []), ...(only ? ["diff=1"] : [])];
-  history.replaceState(null, "", `${location.pathname}${said.length ? `?${said.join("&")}` : ""}${location.hash}`);
+/** What of the page is read and written. */
+function partsOf(section, file) {
+  const form = section.querySelector("[data-choose]");
+  return {
+    file,
+    form,
+    input: form.querySelector("input"),
+    button: form.querySelector("button"),
+    names: form.querySelector("datalist"),
+    differences: form.querySelector("[data-differences]"),
+    said: section.querySelector("[data-said]"),
+    none: section.querySelector("[data-none]"),
+    shown: section.querySelector("[data-shown]"),
+    frame: section.querySelector(".table-frame"),
+    stage: section.querySelector("[data-radar] .stage"),
+    labels: JSON.parse(section.querySelector("[data-metrics]").textContent),
+    offered: offers(file.models),
+  };
 }
 
 /** The best of the ranking; where not even two are ranked, the first that there are. */
@@ -26,119 +37,109 @@ function firstModels(file) {
   return (ranked.length > 1 ? ranked : file.models).slice(0, MOST);
 }
 
-const nameOf = (model) => plain(`${model.name} ${model.version}`).trim();
+// What is shown.
 
-/** By what is offered in the list, the model; of those of one name, each with its id. */
-function offers(models) {
-  const counts = new Map();
-  for (const model of models) counts.set(nameOf(model), (counts.get(nameOf(model)) ?? 0) + 1);
-  return new Map(models.map((model) => [counts.get(nameOf(model)) > 1 ? `${nameOf(model)} (${model.id})` : nameOf(model), model]));
-}
-
-/** The model that a reader means, or what to say where it is not clear. */
-function meant(typed, offered) {
-  const wanted = typed.trim().toLowerCase();
-  if (!wanted) return { say: "Type the name of a model." };
-  const found = [...offered].filter(([name, { id }]) => name.toLowerCase() === wanted || id === wanted);
-  const alike = found.length ? found : [...offered].filter(([name]) => name.toLowerCase().includes(wanted));
-  if (alike.length === 1) return { model: alike[0][1] };
-  return { say: alike.length ? `${alike.length} models have that in their name: choose one.` : "No model has that name." };
-}
-
-/** One line about what in the address cannot be shown. */
-function unknown(ids, models) {
-  const known = new Set(models.map((model) => model.id));
-  const lost = ids.filter((id) => !known.has(id));
-  if (!lost.length) return "";
-  const shown = lost.slice(0, MOST).map((id) => `“${plain(id).slice(0, 80)}”`).join(", ");
-  return `Not on this leaderboard: ${shown}${lost.length > MOST ? ` and ${lost.length - MOST} more` : ""}.`;
+function say(page, ...words) {
+  page.said.textContent = words.filter(Boolean).join(" ");
 }
 
 /** What can be done next, where it is not plain. */
-function next(chosen) {
-  if (chosen.length < 2) return "Add another to compare it with.";
+function next() {
+  if (chosen.length === 1) return "Add another to compare it with.";
   return chosen.length >= MOST ? "To add another, remove one." : "";
+}
+
+function draw(page) {
+  page.none.hidden = chosen.length > 0;
+  page.shown.hidden = chosen.length === 0;
+  if (!chosen.length) return;
+  const groups = comparison(page.file, chosen, page.labels);
+  const made = table(chosen, groups, (model) => remove(page, model));
+  made.classList.toggle("differences", page.differences.checked);
+  page.frame.replaceChildren(made);
+  if (page.stage) drawRadar(page.stage, groups);
+}
+
+function drawRadar(stage, groups) {
+  const axes = groups.find((group) => group.title === BY_DOMAIN)?.lines ?? [];
+  const drawing = radar(axes, chosen.map(nameOf));
+  stage.replaceChildren(...(drawing ? [drawing] : []));
+  stage.closest("figure").hidden = !drawing;
+}
+
+function follow(page) {
+  write(byReader ? chosen.map((model) => model.id) : null, page.differences.checked);
+}
+
+// What a reader does.
+
+function choose(page, models, ...said) {
+  chosen = models;
+  byReader = true;
+  draw(page);
+  follow(page);
+  say(page, ...said, `${chosen.length} of at most ${MOST} models.`, next());
+}
+
+/** Takes a model out; the focus goes to the button that took the place of the one that was pressed. */
+function remove(page, model) {
+  const at = chosen.indexOf(model);
+  choose(page, chosen.toSpliced(at, 1), `${nameOf(model)} is taken out.`);
+  const buttons = chosen.length ? page.frame.querySelectorAll("thead button") : [];
+  (buttons[Math.min(at, buttons.length - 1)] ?? page.input).focus({ preventScroll: true });
+}
+
+/** Adds what is typed; the focus stays where it is, for the next. */
+function add(page) {
+  if (chosen.length >= MOST) {
+    say(page, `${MOST} models are here, which is the most.`, next());
+    return;
+  }
+  const { model, say: why } = meant(page.input.value, page.offered);
+  if (!model) say(page, why);
+  else if (chosen.includes(model)) say(page, `${nameOf(model)} is there already.`);
+  else {
+    page.input.value = "";
+    choose(page, [...chosen, model], `${nameOf(model)} is added.`);
+  }
+}
+
+function listen(page) {
+  page.button.addEventListener("click", () => add(page));
+  page.input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") add(page);
+  });
+  // Chosen from the list by mouse there is no Enter: the whole name stands there at once.
+  page.input.addEventListener("input", (event) => {
+    const isChosen = !event.inputType || event.inputType === "insertReplacementText"; // and not typed or deleted
+    if (isChosen && page.offered.has(page.input.value)) add(page);
+  });
+  page.differences.addEventListener("change", () => {
+    page.frame.querySelector("table").classList.toggle("differences", page.differences.checked); // none is made anew
+    follow(page);
+  });
+}
+
+/** Shows what the address asks for, and says what of it cannot be shown. */
+function begin(page) {
+  const { ids, differencesOnly } = asked();
+  const byId = new Map(page.file.models.map((model) => [model.id, model]));
+  const wanted = (ids ?? []).map((id) => byId.get(id)).filter(Boolean);
+  byReader = wanted.length > 0 || ids?.length === 0;
+  chosen = byReader ? wanted.slice(0, MOST) : firstModels(page.file);
+  page.differences.checked = differencesOnly;
+  draw(page);
+  const tooMany = wanted.length > MOST ? `Of ${wanted.length} models the first ${MOST} are shown.` : "";
+  const instead = ids && !byReader ? "The first of the ranking are shown." : "";
+  say(page, unknown(ids ?? [], page.file.models), tooMany, instead, next());
 }
 
 export async function start() {
   const section = document.querySelector("[data-compare]");
-  const frame = section.querySelector(".table-frame");
-  if (!frame) return; // nobody is there to be compared
-  const file = await leaderboard();
-  const byId = new Map(file.models.map((model) => [model.id, model]));
-  const labels = JSON.parse(section.querySelector("[data-metrics]").textContent);
-  const [form, said] = [section.querySelector("[data-choose]"), section.querySelector("[data-said]")];
-  const [input, button] = [form.querySelector("input"), form.querySelector("button")];
-  const differences = form.querySelector("[data-differences]");
-  const offered = offers(file.models);
-  let chosen = firstModels(file);
-  let byReader = false;
-
-  function say(...words) {
-    said.textContent = words.filter(Boolean).join(" ");
-  }
-
-  function draw() {
-    const groups = comparison(file, chosen, labels);
-    const made = table(chosen, groups, (model) => choose(chosen.filter((of) => of !== model)));
-    made.classList.toggle("differences", differences.checked);
-    frame.replaceChildren(made);
-    drawRadar(groups);
-  }
-
-  function drawRadar(groups) {
-    const stage = section.querySelector("[data-radar] .stage");
-    if (!stage) return;
-    const axes = groups.find((group) => group.title === BY_DOMAIN)?.lines ?? [];
-    const drawing = radar(axes, chosen.map(nameOf));
-    stage.replaceChildren(...(drawing ? [drawing] : []));
-  }
-
-  function choose(models) {
-    chosen = models;
-    byReader = true;
-    draw();
-    write(chosen.map((model) => model.id), differences.checked);
-    say(`${chosen.length} of at most ${MOST} models.`, next(chosen));
-    input.disabled = chosen.length >= MOST;
-    button.disabled = input.disabled;
-    if (!input.disabled) input.focus({ preventScroll: true });
-  }
-
-  function add() {
-    const { model, say: why } = meant(input.value, offered);
-    if (!model) say(why);
-    else if (chosen.includes(model)) say(`${nameOf(model)} is there already.`);
-    else {
-      input.value = "";
-      choose([...chosen, model]);
-    }
-  }
-
-  form.querySelector("datalist").append(...[...offered.keys()].map((name) => new Option(name, name)));
-  button.addEventListener("click", add);
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") add();
-  });
-  // Chosen from the list by mouse there is no Enter: the whole name stands there at once.
-  input.addEventListener("input", (event) => {
-    const isChosen = !event.inputType || event.inputType === "insertReplacementText"; // and not typed or deleted
-    if (isChosen && offered.has(input.value)) add();
-  });
-  differences.addEventListener("change", () => {
-    frame.querySelector("table").classList.toggle("differences", differences.checked);
-    write(byReader ? chosen.map((model) => model.id) : null, differences.checked);
-  });
-
-  const { ids, only } = asked();
-  differences.checked = only;
-  const wanted = (ids ?? []).map((id) => byId.get(id)).filter(Boolean);
-  const tooMany = wanted.length > MOST ? `Of ${wanted.length} models the first ${MOST} are shown.` : "";
-  const none = ids && !wanted.length ? "The first of the ranking are shown." : "";
-  if (wanted.length) [chosen, byReader] = [wanted.slice(0, MOST), true];
-  draw();
-  say(unknown(ids ?? [], file.models), tooMany, none, next(chosen));
-  form.hidden = false;
-  input.disabled = chosen.length >= MOST;
-  button.disabled = input.disabled;
+  if (!section.querySelector(".table-frame")) return; // nobody is there to be compared
+  const page = partsOf(section, await leaderboard());
+  page.names.append(...[...page.offered.keys()].map((name) => new Option(name, name)));
+  begin(page);
+  listen(page);
+  page.form.hidden = false;
 }

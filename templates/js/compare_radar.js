@@ -1,7 +1,7 @@
 // The radar of the models that are compared: 1 − error by domain, drawn as judge/figures/radar.py draws it.
 
 const SVG = "http://www.w3.org/2000/svg";
-const [WIDTH, HEIGHT, RADIUS, CENTRE] = [760, 400, 148, [270, 204]];
+const [WIDTH, RADIUS, CENTRE, LEGEND, ENTRY] = [480, 116, [240, 154], 330, 20];
 const LEVELS = [0.25, 0.5, 0.75, 1];
 const KINDS = { force_field: "forces and energies", property_error: "properties" };
 const LONGEST = 26; // signs of a name
@@ -63,7 +63,7 @@ export function radar(axes, names) {
   const n = axes.length;
   if (n < 3) return null;
   const title = `1 − error by domain of ${names.join(", ")}`;
-  const svg = element("svg", { class: "drawing", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title });
+  const svg = element("svg", { class: "drawing", viewBox: `0 0 ${WIDTH} ${LEGEND + ENTRY * names.length}`, role: "img", "aria-label": title });
   svg.append(...LEVELS.map((level) => element("polygon", { class: "grid ring", points: ring(Array(n).fill(level)) })));
   svg.append(...axes.flatMap((of, k) => axis(of, k, n)));
   const values = names.map((_, i) => axes.map(({ cells }) => Math.max(0, 1 - (cells[i].value ?? 1))));
@@ -71,7 +71,7 @@ export function radar(axes, names) {
   const [x, y] = CENTRE;
   svg.append(...LEVELS.map((of) => element("text", { class: "tick", x: x + 4, y: y - RADIUS * of + 11 }, String(of))));
   names.forEach((name, i) => {
-    const [left, top] = [560, 60 + 24 * i];
+    const [left, top] = [CENTRE[0] - 70, LEGEND + ENTRY * i];
     svg.append(mark([left + 9, top - 4], i), element("text", { class: "small", x: left + 26, y: top }, shorter(name)));
   });
   return svg;

@@ -1,9 +1,9 @@
 // Models side by side as rows of text, of `leaderboard.json`: judge/web/comparison.py, in the browser. No DOM.
 
 import { groupsOfTasks } from "./comparison_tasks.js";
-import { cell, inOneClass, line, numberCell, plainLine } from "./comparison_lines.js";
+import { cell, differences, inOneClass, line, numberCell, plainLine } from "./comparison_lines.js";
 import { evaluateScheme } from "./evaluate.js";
-import { decimals, NONE, whole } from "./comparison_numbers.js";
+import { NONE, scoreText, whole } from "./comparison_numbers.js";
 import { pathKey } from "./paths.js";
 
 const ERRORS = ["force_field", "property_error"];
@@ -24,19 +24,26 @@ function ranking(models) {
   ];
 }
 
-function scoreCell(own) {
+function scoreCell(own, key) {
   if (!own) return cell(NONE);
-  const said = own.interval ? [own.interval.map((end) => decimals(end)).join("\u00a0–\u00a0")] : [];
+  const said = own.interval ? [own.interval.map((end) => scoreText(key, end)).join("\u00a0–\u00a0")] : [];
   const [covered, total] = [own.covered ?? 0, own.total ?? 0];
   if (covered < total) said.push(`${covered} of ${total}`);
-  return { ...cell(decimals(own.score ?? null), said.join(", "), own.score ?? null), interval: own.interval ?? null };
+  return { ...cell(scoreText(key, own.score ?? null), said.join(", "), own.score ?? null), interval: own.interval ?? null };
 }
 
 function scoreLine(score, models) {
-  const cells = models.map((model) => scoreCell(score.models[model.id]));
+  const cells = models.map((model) => scoreCell(score.models[model.id], score.key));
   const comparable = score.key !== "efficiency" || inOneClass(models);
   const lower = comparable ? score.lower_is_better : null;
   return line(`${score.label} ${score.lower_is_better ? "↓" : "↑"}`, cells, lower);
+}
+
+function scoreLines(scores, models) {
+  return scores.flatMap((score) => {
+    const own = scoreLine(score, models);
+    return [own, ...differences(own, (value) => scoreText(score.key, value))];
+  });
 }
 
 /** The domains of a score, each with its value for each model; with domain and score, for the radar. */
@@ -78,15 +85,15 @@ function cardLines(models) {
 
 /** Groups of rows, {title, lines}; `labels` are names of metrics in words. */
 export function comparison(file, models, labels) {
-  const corrected = file.schemes.filter((scheme) => scheme.variant === "corrected");
-  const scores = corrected.flatMap((scheme) => scheme.scores);
+  const [corrected, published] = ["corrected", "as_published"].map((of) => file.schemes.filter(({ variant }) => variant === of));
   const own = corrected.find((scheme) => scheme.key === "lambench");
   const evaluated = own && evaluateScheme(only(own, models));
   const errors = (own?.scores ?? []).filter((score) => ERRORS.includes(score.key));
   const groups = [
     { title: "Ranking", lines: ranking(models) },
-    { title: "Scores", lines: scores.map((score) => scoreLine(score, models)) },
+    { title: "Scores", lines: scoreLines(corrected.flatMap((scheme) => scheme.scores), models) },
     { title: BY_DOMAIN, lines: errors.flatMap((score) => domainLines(score, evaluated, models)) },
+    { title: "Scores, as published", lines: scoreLines(published.flatMap((scheme) => scheme.scores), models) },
     { title: "The model", lines: cardLines(models) },
     ...groupsOfTasks(file, own?.scores ?? [], evaluated, models, labels),
   ];

@@ -1,6 +1,6 @@
 // A row of models side by side: a cell for each, and which of them is best.
 
-import { decimals } from "./numbers.js";
+import { decimals, NONE, signed } from "./comparison_numbers.js";
 
 /** What one model has in one row; `value` is what the best is told by, null: it takes no part in that. */
 export function cell(text, note = "", value = null) {
@@ -13,16 +13,18 @@ export const numberCell = (value, note = "") => cell(decimals(value), note, valu
 const said = ({ text, note, fault }) => JSON.stringify([text, note, fault]);
 
 function row(name, cells, below) {
-  return { name, cells, below, same: new Set(cells.map(said)).size <= 1 };
+  // One by itself is not the same as another.
+  return { name, cells, below, same: cells.length > 1 && new Set(cells.map(said)).size === 1 };
 }
 
 /** A row of words, in which no one is better. */
 export const plainLine = (name, texts) => row(name, texts.map((text) => cell(text)), false);
 
+// One without any width is of parts that could not be resampled: it says nothing of how sure the number is.
+const hasWidth = ({ interval }) => interval !== null && interval[0] < interval[1];
+
 function apart(one, other) {
-  if (!one.interval || !other.interval) return false;
-  // One without any width is of parts that could not be resampled: it says nothing of how sure the number is.
-  if ([one, other].some(({ interval: [low, high] }) => low === high)) return false;
+  if (!hasWidth(one) || !hasWidth(other)) return false;
   return one.interval[1] < other.interval[0] || other.interval[1] < one.interval[0];
 }
 
@@ -39,6 +41,22 @@ export function line(name, cells, lower = null, below = false) {
     for (const of of marked) of.mark = sure ? "best" : "undecided";
   }
   return row(name, cells, below);
+}
+
+function difference(of, first, textOf) {
+  if (of.value === null || first.value === null) return cell(NONE);
+  const text = signed(of.value - first.value, textOf);
+  if (!hasWidth(of) || !hasWidth(first)) return cell(text, "no interval");
+  if (!apart(of, first)) return cell(text, "intervals overlap");
+  const [[low, high], [firstLow, firstHigh]] = [of.interval, first.interval];
+  return cell(text, `${signed(low - firstHigh, textOf)} to ${signed(high - firstLow, textOf)}`);
+}
+
+/** A row below one with a best: how far each other is from the first that has it, and how sure that is. `textOf`: as in `signed`. */
+export function differences({ cells }, textOf) {
+  const first = cells.find((of) => of.mark);
+  if (!first) return [];
+  return [row("from the best here", cells.map((of) => (of === first ? cell(NONE) : difference(of, first, textOf))), true)];
 }
 
 /** Times compare within one class of hardware alone. */

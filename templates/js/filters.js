@@ -1,11 +1,11 @@
 // Which models a reader asked for. What a card does not say is not known to be so, and does not match.
 
+import { conservativeOf, parametersOf } from "./card.js";
+
 /** The symbols of a text like "Si, O" or "si o": first letter large. */
 export function symbols(text) {
   return (text.match(/[a-z]+/gi) ?? []).map((word) => word[0].toUpperCase() + word.slice(1).toLowerCase());
 }
-
-const parametersOf = (model) => model.parameters_counted ?? model.parameters ?? null;
 
 function covers(model, asked) {
   const stated = model.elements?.length ? model.elements : (model.elements_answered ?? []);
@@ -21,7 +21,7 @@ const TESTS = {
   hardware: (model, asked) => model.hardware === asked,
   elements: covers,
   open: (model) => model.open_weights === true,
-  conservative: (model) => (model.conservative_measured ?? model.conservative ?? false) === true,
+  conservative: (model) => conservativeOf(model) === true,
   isolated: (model) => model.isolated,
   min: (model, asked) => within(parametersOf(model), asked, null),
   max: (model, asked) => within(parametersOf(model), null, asked),

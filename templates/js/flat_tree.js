@@ -2,13 +2,7 @@
 
 import { pathKey } from "./paths.js";
 import { editable, formula, numbersOf, read } from "./scales.js";
-
-/** Nodes and their path keys, from the top down: parts come after what they are parts of. */
-function walk(node, key, nodes, keys) {
-  nodes.push(node);
-  keys.push(key);
-  for (const part of node.parts ?? []) walk(part, `${key}/${pathKey([part.name])}`, nodes, keys);
-}
+import { nodesOf } from "./tree_nodes.js";
 
 /** The leaf as it is evaluated; `settable` has the numbers that a reader may set, each with its key. */
 function flatLeaf(leaf) {
@@ -22,8 +16,8 @@ const absentOf = (absent) => (absent === undefined || absent === "none" ? NaN : 
 
 /** The tree of a score as arrays by the index of a node; `index` has them by path key. */
 export function flatten(tree, score) {
-  const [nodes, keys] = [[], []];
-  walk(tree, pathKey([score]), nodes, keys);
+  const walked = [...nodesOf(tree, pathKey([score]))];
+  const [nodes, keys] = [walked.map(({ node }) => node), walked.map(({ key }) => key)];
   const at = new Map(nodes.map((node, i) => [node, i]));
   const flat = {
     keys,

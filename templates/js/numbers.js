@@ -39,6 +39,9 @@ function thousands(text) {
   return rest === undefined ? spaced : `${spaced}.${rest}`;
 }
 
+/** A value of a score: what is made of times has no more digits than these, judge/web/columns.py `score_text`. */
+export const scoreText = (key, value) => (key === "efficiency" ? number(value, 2) : decimals(value));
+
 /** How many parameters: 412 k, 3.41 M. */
 export function parameters(count) {
   if (count === null) return NONE;

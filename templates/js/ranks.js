@@ -1,6 +1,7 @@
 // Who stands where: scoring.ranking.ranking, in the browser. Equal scores share a rank, the next is skipped (1, 1, 3).
 
-const isOk = (outcome) => outcome.verdict === "OK";
+/** Whether there are outcomes, and all of them are OK. */
+export const allOk = (outcomes) => outcomes.length > 0 && outcomes.every((outcome) => outcome.verdict === "OK");
 
 /** By what a model is ordered: less is better, and what is missing is infinite. */
 function costs(scheme, valueOf) {
@@ -16,8 +17,8 @@ function compare(a, b) {
   return i < 0 ? 0 : a[i] < b[i] ? -1 : 1;
 }
 
-/** Ranks of those models that take part and have a score; null for every other. */
-function ranked(file, scheme, valueOf, takesPart) {
+/** Map of model to rank: of those that take part and have a score; null for every other. */
+export function rankWhere(file, scheme, valueOf, takesPart) {
   const ranks = new Map(file.models.map((model) => [model.id, null]));
   const entries = file.models
     .filter((model) => !model.reference && takesPart(model))
@@ -36,7 +37,6 @@ function ranked(file, scheme, valueOf, takesPart) {
  * where a scheme ranks those alone that are complete, one with a task that did not come to OK.
  */
 export function rankModels(file, scheme, scores) {
-  const complete = ({ outcomes }) => outcomes.length > 0 && outcomes.every(isOk);
   const valueOf = (id, key) => scores.get(id)?.get(key);
-  return ranked(file, scheme, valueOf, (model) => !scheme.complete_only || complete(model));
+  return rankWhere(file, scheme, valueOf, (model) => !scheme.complete_only || allOk(model.outcomes));
 }

@@ -54,7 +54,7 @@ export function reckon(file, view) {
     asMade,
     score: (id, key) => scores.get(id)?.get(key) ?? null,
     worst: (id, key) => (reckoned.has(key) ? mine.worst(id, key) : (stored.get(key)?.[id]?.at_worst ?? null)),
-    node: (id, key, path) => evaluate().node(id, key, path),
+    node: (id, key, path) => (reckoned.has(key) ? mine : evaluate()).node(id, key, path),
     ranks: asMade ? new Map(file.models.map(({ id, rank }) => [id, rank])) : rankModels(file, scheme, scores),
   };
 }

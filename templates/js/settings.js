@@ -1,11 +1,10 @@
 // The panel of weights and thresholds. It keeps nothing itself: what is set is in the view, and so in the address.
 
-import { leaderboard } from "./leaderboard.js";
 import { pathKey } from "./paths.js";
 import { schemeOf } from "./reckoning.js";
-import { element } from "./settings_field.js";
-import { settableLeaves, sound } from "./settings_leaves.js";
+import { settableLeaves } from "./settings_leaves.js";
 import { scorePanel } from "./settings_score.js";
+import { leaderboardOfView } from "./sound_view.js";
 import { change, onChange, queryOf, view } from "./view.js";
 
 const AUDIT = "MLIPAudit’s thresholds apply to single items, and cannot be changed here: weights alone can.";
@@ -92,8 +91,14 @@ async function copyLink() {
 
 function listen(file) {
   panel.addEventListener("toggle", () => show(file));
+  panel.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !panel.open) return;
+    panel.open = false;
+    panel.querySelector("summary").focus();
+  });
   part("presets").addEventListener("change", (event) => choosePreset(file, shown, event.target.value));
   part("reset").addEventListener("click", () => {
+    part("presets").focus(); // a button that can do nothing more loses it
     change({ weights: new Map(), thresholds: new Map() });
     part("said").textContent = "All as published.";
   });
@@ -105,17 +110,9 @@ function listen(file) {
   });
 }
 
-/** Drops what makes no sense in the address. */
-function mend(file) {
-  if (view.weights.size + view.thresholds.size === 0) return;
-  const settings = sound(file, view);
-  if (settings.weights.size + settings.thresholds.size < view.weights.size + view.thresholds.size) change(settings);
-}
-
 export async function start() {
-  const file = await leaderboard();
+  const file = await leaderboardOfView();
   if (!file.schemes.length) return;
-  mend(file);
   listen(file);
   show(file);
   panel.hidden = false;

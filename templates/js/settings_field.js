@@ -1,20 +1,11 @@
 // One number that a reader may set: a labelled field, what it wants where it is not understood, and its own reset.
 
+import { element } from "./element.js";
+
 let made = 0;
 
-export function element(tag, className = "", text = "") {
-  const found = document.createElement(tag);
-  if (className) found.className = className;
-  if (text) found.textContent = text;
-  return found;
-}
-
 /** A name that a maintainer gave, so that its direction stays its own. */
-export function nameOf(text, className = "") {
-  const found = element("bdi", className);
-  found.textContent = text;
-  return found;
-}
+export const nameOf = (text, attributes = {}) => element("bdi", attributes, text);
 
 /** The number to so many digits, as a field takes it; nothing for what is not finite. */
 export const digits = (value, n = 4) => (Number.isFinite(value) ? String(Number(value.toPrecision(n))) : "");
@@ -32,17 +23,17 @@ function read(input, usual) {
  * Returns {node, input, show(value)}; show(undefined): nothing is set.
  */
 export function field({ name, before, after = "", usual, step = "any", least = "", wants, set }) {
-  const node = element("span", "settings-field");
+  const node = element("span", { class: "settings-field" });
   const label = element("label");
   const input = element("input");
   Object.assign(input, { type: "number", step, min: least, ariaLabel: name, inputMode: "decimal" });
   input.placeholder = usual === Infinity ? "none" : "";
-  const words = element("span", "settings-wrong");
+  const words = element("span", { class: "settings-wrong" });
   words.id = `settings-${(made += 1)}`;
   words.setAttribute("aria-live", "polite");
-  const undo = element("button", "settings-undo", "reset");
+  const undo = element("button", { class: "settings-undo" }, "reset");
   Object.assign(undo, { type: "button", hidden: true, ariaLabel: `reset ${name}` });
-  label.append(element("span", "", before), input, element("span", "settings-unit", after));
+  label.append(element("span", {}, before), input, element("span", { class: "settings-unit" }, after));
   node.append(label, undo, words);
 
   const say = (sentence) => {

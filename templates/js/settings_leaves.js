@@ -3,16 +3,14 @@
 import { pathKey } from "./paths.js";
 import { editable, numbersOf } from "./scales.js";
 import { wrong, wrongFactor } from "./settings_numbers.js";
+import { leavesOf, nodesOf } from "./tree_nodes.js";
 
 const isSettable = (leaf) => leaf.scale in editable;
 
-function* leavesOf(node, key) {
-  if (node.leaf) yield [key, node.leaf];
-  for (const part of node.parts ?? []) yield* leavesOf(part, `${key}/${pathKey([part.name])}`);
-}
-
 /** The key of a number that a reader may set. */
 export const thresholdKey = (leaf, name) => pathKey([leaf.task, leaf.metric, name]);
+
+const settable = new WeakMap(); // by score of the file, by `first`: asked for at every edit
 
 /**
  * What a reader may set at the ends of a score.
@@ -21,17 +19,16 @@ export const thresholdKey = (leaf, name) => pathKey([leaf.task, leaf.metric, nam
  * spread: Map of threshold key to the least and the most that it is in any tree.
  */
 export function settableLeaves(score, first = 0) {
-  if (!found.has(score)) found.set(score, []);
-  return (found.get(score)[first] ??= findSettable(score, first));
+  if (!settable.has(score)) settable.set(score, []);
+  return (settable.get(score)[first] ??= findSettable(score, first));
 }
-
-const found = new WeakMap(); // by score of the file, by `first`: asked for at every edit
 
 function findSettable(score, first) {
   const [at, spread] = [new Map(), new Map()];
   const trees = [score.trees[first], ...score.trees.filter((_, i) => i !== first)];
   for (const tree of trees) {
-    for (const [key, leaf] of leavesOf(tree, pathKey([score.key]))) {
+    for (const { key, node } of leavesOf(tree, pathKey([score.key]))) {
+      const { leaf } = node;
       if (!isSettable(leaf)) continue; // a model without an answer has another scale there
       const numbers = numbersOf(leaf);
       if (!at.has(key)) at.set(key, { ...leaf, numbers });
@@ -52,19 +49,13 @@ export function setNumbers(leaf, thresholds) {
   return { ...leaf.numbers, ...Object.fromEntries(set.filter(([, value]) => value !== undefined)) };
 }
 
-function* keysOf(node, key) {
-  for (const part of node.parts ?? []) {
-    const own = `${key}/${pathKey([part.name])}`;
-    yield own;
-    yield* keysOf(part, own);
-  }
-}
-
 /** The keys of all weights that there are, and of all thresholds. */
 function knownKeys(file) {
   const known = { weights: new Set(), thresholds: new Set() };
   for (const score of file.schemes.flatMap((scheme) => scheme.scores)) {
-    for (const tree of score.trees) for (const key of keysOf(tree, pathKey([score.key]))) known.weights.add(key);
+    const top = pathKey([score.key]);
+    const keys = score.trees.flatMap((tree) => [...nodesOf(tree, top)].map(({ key }) => key));
+    for (const key of keys) if (key !== top) known.weights.add(key); // the top has no weight
     for (const key of settableLeaves(score).spread.keys()) known.thresholds.add(key);
   }
   return known;

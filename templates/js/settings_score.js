@@ -2,7 +2,7 @@
 
 import { pathKey } from "./paths.js";
 import { sharesIn } from "./evaluate.js";
-import { element } from "./settings_field.js";
+import { element } from "./element.js";
 import { settableLeaves, thresholdKey } from "./settings_leaves.js";
 import { partsList } from "./settings_tree.js";
 import { editable } from "./scales.js";
@@ -50,10 +50,10 @@ export function scorePanel(score, { ranks, references, settings, put }) {
     changedBelow: (key, now) => countBelow(leaves, key, now),
     show: () => show(settings()),
   };
-  const node = element("details", "settings-score");
-  const summary = element("summary", "", score.label);
-  const tally = element("span", "settings-count");
-  summary.append(element("span", "aside", ranks ? " · models are ranked by it" : ""), tally);
+  const node = element("details", { class: "settings-score" });
+  const summary = element("summary", {}, score.label);
+  const tally = element("span", { class: "settings-count" });
+  summary.append(element("span", { class: "aside" }, ranks ? " · models are ranked by it" : ""), tally);
   node.append(summary);
 
   const show = (now) => {

@@ -2,7 +2,8 @@
 // are opened: a tree may have hundreds of fields.
 
 import { namesOf, pathKey } from "./paths.js";
-import { digits, element, field, nameOf } from "./settings_field.js";
+import { element } from "./element.js";
+import { digits, field, nameOf } from "./settings_field.js";
 import { setNumbers, thresholdKey } from "./settings_leaves.js";
 import { fields, MOST, wrong, wrongFactor } from "./settings_numbers.js";
 
@@ -19,17 +20,17 @@ const said = (key) => namesOf(key).slice(1).toReversed().join(", ");
 
 /** A list of the parts of a node; `of` is what all rows of a score share, see settings_score.js. */
 export function partsList(of, node, key, depth) {
-  const list = element("ul", "settings-tree");
+  const list = element("ul", { class: "settings-tree" });
   for (const part of node.parts) list.append(row(of, part, `${key}/${pathKey([part.name])}`, depth));
   return list;
 }
 
 function row(of, node, key, depth) {
   const item = element("li");
-  const line = element("div", "settings-row");
-  const share = element("span", "settings-share");
+  const line = element("div", { class: "settings-row" });
+  const share = element("span", { class: "settings-share" });
   const weight = weightField(of, node, key);
-  line.append(nameOf(node.name, "settings-name"), weight.node);
+  line.append(nameOf(node.name, { class: "settings-name" }), weight.node);
   if (depth === 0) line.append(slider(of, node, key));
   line.append(share);
   item.append(line);
@@ -57,7 +58,7 @@ function weightField(of, node, key) {
 
 /** The same weight to be drawn: of the first level alone, where it is wanted most. */
 function slider(of, node, key) {
-  const input = element("input", "settings-slider");
+  const input = element("input", { class: "settings-slider" });
   Object.assign(input, SLIDER, { ariaLabel: `weight of ${said(key)}, 0 to 4` });
   input.addEventListener("input", () => of.setWeight(key, input.valueAsNumber === 1 ? undefined : input.valueAsNumber));
   of.rows.push(({ weights }) => {
@@ -68,7 +69,7 @@ function slider(of, node, key) {
 }
 
 function numbersLine(of, leaf) {
-  const line = element("div", "settings-numbers");
+  const line = element("div", { class: "settings-numbers" });
   for (const { name, label, about, unit } of fields[leaf.scale]) {
     const key = thresholdKey(leaf, name);
     const [low, high] = of.leaves.spread.get(key);
@@ -92,8 +93,8 @@ function branch(of, node, key, depth) {
   const summary = element("summary");
   const names = node.parts.slice(0, NAMED).map((part) => part.name);
   const more = node.parts.length > NAMED ? ` and ${node.parts.length - NAMED} more` : "";
-  const tally = element("span", "settings-count");
-  summary.append(element("span", "unseen", `Parts of ${node.name}: `), nameOf(names.join(", ")), more, tally);
+  const tally = element("span", { class: "settings-count" });
+  summary.append(element("span", { class: "unseen" }, `Parts of ${node.name}: `), nameOf(names.join(", ")), more, tally);
   details.append(summary);
   details.addEventListener("toggle", () => {
     if (!details.open || details.querySelector("ul")) return;

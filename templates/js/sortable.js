@@ -28,6 +28,12 @@ function sortBy(table, heading, descending) {
   heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
 }
 
+/** Sorts rows that are new as those before them were. */
+export function sortAgain(table) {
+  const heading = table.tHead.querySelector("[aria-sort]");
+  if (heading) sortBy(table, heading, heading.getAttribute("aria-sort") === "descending");
+}
+
 function announce(table, words) {
   const status = table.closest("section").querySelector(".sort-state");
   if (status) status.textContent = words;

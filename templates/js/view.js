@@ -12,6 +12,7 @@ const BY_DEFAULT = {
   group: false, // columns under their domains
   weights: new Map(), // factor by path: "score/name/…", see paths.js
   thresholds: new Map(), // number by "task/metric/number"
+  picks: [], // ids of the models that are ticked for comparing
 };
 
 const text = { read: (raw) => raw || undefined, write: String };
@@ -76,6 +77,7 @@ export function readView(search = location.search) {
     group: query.get("group") === "1",
     weights: numbers(query, "w.", notNegative),
     thresholds: numbers(query, "t.", finite),
+    picks: [...new Set(query.getAll("pick"))],
   };
 }
 
@@ -92,6 +94,7 @@ function pairs(of) {
   }
   for (const [key, factor] of of.weights) if (factor !== 1) said.push([`w.${key}`, String(factor)]);
   for (const [key, number] of of.thresholds) said.push([`t.${key}`, String(number)]);
+  for (const id of of.picks) said.push(["pick", id]);
   said.sort(([one], [other]) => (one < other ? -1 : Number(one > other)));
   if (!of.columns) return said;
   return [...said, ...(of.columns.length ? of.columns : [""]).map((key) => ["column", key])];
@@ -120,10 +123,16 @@ export function change(part) {
 }
 
 /** What is as by default, but for the names that are given. */
-export function byDefault(...kept) {
+function byDefault(...kept) {
   const fresh = { ...BY_DEFAULT, filters: {}, weights: new Map(), thresholds: new Map() };
   for (const name of kept) delete fresh[name];
   return fresh;
+}
+
+/** What leads back to the published numbers: a reader's search and the like stay. */
+export function publishedAgain() {
+  const columns = view.scheme === BY_DEFAULT.scheme ? ["columns", "sort"] : []; // those of another scheme go with it
+  return byDefault("search", "filters", "values", "group", "picks", ...columns);
 }
 
 // Browsers refuse an address that is written too often, as a slider would: Safari more than 100 times in 30 s.
