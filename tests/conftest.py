@@ -1,10 +1,11 @@
-"""What tests of several rooms need: reference data, images of the example submissions, an S3 server, registries."""
+"""What tests of several rooms need: reference data, images of the examples, an S3 server, registries, a browser."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import docker
 import pytest
@@ -12,9 +13,13 @@ from hypothesis import HealthCheck, settings
 
 from sandbox.docker_driver import connect_engine
 from sandbox.verdict import JudgeFault
+from tests.chromium import launch
 from tests.selftested import Selftested, run
 from tests.servers.registry import PASSWORD, USER, RegistryServer
 from tests.servers.rgw import RgwServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserType
 
 # How long an example takes says something of whatever else this machine does, and nothing of the code.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -100,3 +105,28 @@ def private_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Regis
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[BrowserType]:
+    """What launches Chromium; of playwright there can be one at a time, so nobody starts another."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        yield started.chromium
+
+
+@pytest.fixture(scope="session")
+def browsers() -> Iterator[list[Browser]]:
+    """Those launched for `browser`: one, unless it died."""
+    launched: list[Browser] = []
+    yield launched
+    for one in launched:
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: BrowserType, browsers: list[Browser]) -> Browser:
+    """One Chromium for all: a test has a context of its own in it, and closes that."""
+    if not browsers or not browsers[-1].is_connected():
+        browsers.append(launch(chromium))
+    return browsers[-1]

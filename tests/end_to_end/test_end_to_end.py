@@ -16,13 +16,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import docker
 import docker.errors
 import pytest
 from docker.models.images import Image
-from playwright.sync_api import sync_playwright
 
 from submissions.open_store import open_store
 from submissions.store import Store
@@ -31,10 +30,12 @@ from tests.selftested import Selftested
 from tests.servers.registry import PASSWORD, USER, RegistryServer
 from tests.servers.rgw import RgwServer
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 SECRET = {"username": USER, "password": PASSWORD}
-CHROMIUM = shutil.which("chromium")
 CARD = 'name = "{name}"\nversion = "1"\nauthors = ["{author}"]\n[label_sets."Inorganic Materials"]\nname = "EMT"\n'
 
 
@@ -173,7 +174,7 @@ def built(engine: docker.DockerClient, folder: Path, tag: str, line: str) -> Ima
 
 
 def test_two_authors_a_judge_and_a_reader(
-    judge: Judge, images: docker.DockerClient, private_registry: RegistryServer, tmp_path: Path
+    judge: Judge, images: docker.DockerClient, private_registry: RegistryServer, browser: Browser, tmp_path: Path
 ) -> None:
     alice, bob = author(tmp_path, "alice", "Referred EMT"), author(tmp_path, "bob", "Uploaded EMT")
     base, tag = f"{private_registry.host}/base", f"{private_registry.host}/alice/emt:1"
@@ -209,7 +210,7 @@ def test_two_authors_a_judge_and_a_reader(
         assert (row["ok"], row["results"]) == (2, 2)
 
         judge.says("site", "publish")
-        assert models_in_a_browser(judge.page) == {"Referred EMT", "Uploaded EMT"}
+        assert models_in_a_browser(browser, judge.page) == {"Referred EMT", "Uploaded EMT"}
         (item,) = alice.asks("list")["submissions"]
         assert (item["state"], item["id"]) == ("published", ids["Referred EMT"])
         assert "copper" in alice.says("status", ids["Referred EMT"])
@@ -249,14 +250,10 @@ def sent_bytes(judge: Judge) -> int:
     return sum(version["Size"] for version in found.get("Versions", []))
 
 
-def models_in_a_browser(address: str) -> set[str]:
+def models_in_a_browser(browser: Browser, address: str) -> set[str]:
     """Which of the two models a browser shows that opens the page, and a page of each."""
-    if not CHROMIUM:
-        pytest.skip("no chromium: setup/browser.sh")
     seen = set()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page()
+    with browser.new_page() as page:
         broken: list[str] = []
         page.on("pageerror", lambda error: broken.append(str(error)))
         for name in ("Referred EMT", "Uploaded EMT"):
@@ -264,5 +261,4 @@ def models_in_a_browser(address: str) -> set[str]:
             page.get_by_role("link", name=name).first.click()
             seen.add(page.locator("h1").inner_text())
         assert not broken
-        browser.close()
     return {name for name in ("Referred EMT", "Uploaded EMT") if any(name in title for title in seen)}

@@ -1,4 +1,4 @@
-"""A small world for each test that judges."""
+"""What many tests of the judge need: a small world for each that judges."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +9,9 @@ import pytest
 
 from judge.public_board import public_board
 from judge.stored_board import read_board
-from judge.web import compare_page, model_pages
+from judge.web import compare_page, index_page, model_pages
 from judge.web.comparison import comparison
-from judge.web.comparison_lines import Cell, Line, line
+from judge.web.comparison_lines import Cell, Line, differences, line
 from judge.web.frame import Frame, frame
 from judge.web.sources import Sources
 from sandbox.verdict import Verdict
@@ -22,14 +21,12 @@ from tests.judge.board_records import SUITE, good_results, refused, save, submis
 from tests.judge.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, Page, expect, sync_playwright
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-browsing = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+from playwright.sync_api import Browser, Locator, Page, expect
 
 HOSTILE = "<img src=x onerror=alert(1)> \u202eturned"
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon", HOSTILE)
 FAILED = "zeta"
+AS_PUBLISHED = "Scores, as published"
 
 
 def models() -> list[Submission]:
@@ -47,9 +44,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Frame:
 
 
 def lines_of(made: Frame, *names: str) -> dict[str, Line]:
-    """All rows of these models side by side, by name."""
+    """All rows of these models side by side, by name; scores corrected."""
     chosen = [next(model for model in made.file.models if model.name == name) for name in names]
-    return {line.name: line for group in comparison(made.file, chosen) for line in group.lines}
+    groups = [group for group in comparison(made.file, chosen) if group.title != AS_PUBLISHED]
+    return {line.name: line for group in groups for line in group.lines}
 
 
 def test_rows_are_of_the_leaderboard(made: Frame) -> None:
@@ -94,6 +92,35 @@ def test_the_best_is_sure_only_where_its_interval_lies_apart() -> None:
     assert marks(near, Cell("–")) == ["", ""]
 
 
+def test_a_difference_is_said_with_how_sure_it_is() -> None:
+    best, far = Cell("0.200", value=0.2, interval=(0.1, 0.3)), Cell("0.600", value=0.6, interval=(0.5, 0.7))
+    wide, alone = Cell("0.600", value=0.6, interval=(0.25, 0.7)), Cell("0.600", value=0.6)
+    (found,) = differences(line("error", [best, far, wide, alone, Cell("–")], lower=True))
+    assert [(cell.text, cell.note) for cell in found.cells] == [
+        ("–", ""),
+        ("+0.400", "+0.200 to +0.600"),
+        ("+0.400", "intervals overlap"),
+        ("+0.400", "no interval"),
+        ("–", ""),
+    ]
+    (found,) = differences(line("score", [best, far], lower=False))
+    assert found.cells[0][:2] == ("−0.400", "−0.600 to −0.200")
+    assert differences(line("error", [best, best], lower=True)) == ()
+    assert differences(line("time", [best, far])) == ()
+
+
+def test_scores_are_those_of_every_scheme_in_both_variants(made: Frame) -> None:
+    chosen = made.file.models[:2]
+    groups = {group.title: group for group in comparison(made.file, chosen)}
+    for variant, title in (("corrected", "Scores"), ("as_published", AS_PUBLISHED)):
+        scores = [score for scheme in made.file.schemes if scheme.variant == variant for score in scheme.scores]
+        shown = [line for line in groups[title].lines if not line.below]
+        assert [line.name[:-2] for line in shown] == [score.label for score in scores]
+        assert [[cell.value for cell in line.cells] for line in shown] == [
+            [score.models[model.id].score for model in chosen] for score in scores
+        ]
+
+
 def test_efficiency_has_no_best_across_hardware(made: Frame) -> None:
     chosen = list(made.file.models[:2])
     other = chosen[1].model_copy(update={"hardware": "another class"})
@@ -114,7 +141,8 @@ def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
 def base(made: Frame, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the pages that this is about."""
     folder = tmp_path_factory.mktemp("site")
-    for path, data in {**made.assets.files, **compare_page.pages(made), **model_pages.pages(made)}.items():
+    drawn = {**compare_page.pages(made), **index_page.pages(made), **model_pages.pages(made)}
+    for path, data in {**made.assets.files, **drawn}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     with served(folder) as address:
@@ -122,24 +150,22 @@ def base(made: Frame, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield launched
-        launched.close()
+def watched(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """A page, and what was said to its console or failed there."""
+    with browser.new_context() as context:
+        opened, said = context.new_page(), list[str]()
+        opened.on("console", lambda message: said.append(message.text))
+        opened.on("pageerror", lambda error: said.append(str(error)))
+        yield opened, said
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page in which nothing may be said to the console."""
-    context = browser.new_context()
-    opened, said = context.new_page(), list[str]()
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(str(error)))
+def page(watched: tuple[Page, list[str]]) -> Iterator[Page]:
+    """The page, which each test leads to an address of its own, and in which nothing may be said to the console."""
+    opened, said = watched
+    said.clear()
     yield opened
     assert said == []
-    context.close()
 
 
 def shown(page: Page) -> list[str]:
@@ -157,30 +183,39 @@ def ready(page: Page, address: str) -> None:
     expect(page.locator("[data-choose]")).to_be_visible()
 
 
+def focused(page: Page) -> str:
+    """The name or the words of what has the focus."""
+    return page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
+
+
+def expect_picks(page: Page, *names: str) -> None:
+    """These are the ticks of the address, which is written within a moment."""
+    wanted = [submission(name).id for name in names]
+    page.wait_for_function(
+        "ids => new URLSearchParams(location.search).getAll('pick').join() === ids.join()", arg=wanted
+    )
+
+
 def ids(*names: str) -> str:
     return ",".join(submission(name).id for name in names)
 
 
 class TestBrowser:
-    pytestmark = browsing
+    pytestmark = pytest.mark.slow
 
-    def test_without_a_script_the_first_five_stand_there(self, base: str, browser: Browser) -> None:
-        context = browser.new_context(java_script_enabled=False)
-        page = context.new_page()
-        page.goto(f"{base}compare.html")
-        assert shown(page) == ["alpha", "beta", "gamma", "delta", "epsilon"]
-        assert not page.locator("[data-choose]").is_visible()
-        assert page.get_by_text("Force-field error ↓", exact=True).is_visible()
-        context.close()
-
-    def test_the_script_comes_to_the_same_rows(self, base: str, browser: Browser, page: Page) -> None:
-        still = browser.new_context(java_script_enabled=False)
-        before = still.new_page()
-        before.goto(f"{base}compare.html")
+    def test_with_and_without_a_script_the_first_five_stand_there(
+        self, base: str, browser: Browser, page: Page
+    ) -> None:
+        with browser.new_context(java_script_enabled=False) as still:
+            before = still.new_page()
+            before.goto(f"{base}compare.html")
+            assert shown(before) == ["alpha", "beta", "gamma", "delta", "epsilon"]
+            assert not before.locator("[data-choose]").is_visible()
+            assert before.get_by_text("Force-field error ↓", exact=True).first.is_visible()
+            written = cells(before)
         ready(page, f"{base}compare.html")
-        assert cells(page) == cells(before)
-        assert len(cells(page)) > 40
-        still.close()
+        assert cells(page) == written
+        assert len(written) > 40
 
     def test_models_are_chosen_and_the_address_follows(self, base: str, page: Page) -> None:
         ready(page, f"{base}compare.html?ids={ids('gamma', FAILED)}")
@@ -193,6 +228,8 @@ class TestBrowser:
         assert page.locator("[data-radar] svg text", has_text="<img").count() == 1
         page.get_by_role("button", name="Remove gamma").click()
         assert shown(page)[0] == FAILED
+        assert focused(page) == f"Remove {FAILED}"  # what took its place
+        expect(page.get_by_role("status")).to_have_text("gamma is taken out. 2 of at most 5 models.")
         assert page.url.endswith(f"?ids={ids(FAILED, HOSTILE)}")
         address, rows = page.url, cells(page)
         ready(page, address)
@@ -215,8 +252,74 @@ class TestBrowser:
             page.get_by_label("Add a model").fill(name)
             page.keyboard.press("Enter")
         assert len(shown(page)) == 5
-        assert page.get_by_label("Add a model").is_disabled()
-        expect(said).to_contain_text("5 of at most 5 models.")
+        expect(said).to_have_text("epsilon is added. 5 of at most 5 models. To add another, remove one.")
+        assert focused(page) == "choose-name"
+        page.keyboard.type(FAILED)
+        page.keyboard.press("Enter")
+        expect(said).to_have_text("5 models are here, which is the most. To add another, remove one.")
+        assert len(shown(page)) == 5
+
+    def test_all_can_be_taken_out(self, base: str, page: Page) -> None:
+        ready(page, f"{base}compare.html?ids={ids('alpha', 'beta')}&diff=1")
+        page.get_by_role("button", name="Remove beta").click()
+        assert focused(page) == "Remove alpha"
+        assert page.get_by_role("rowheader", name="Precision").is_visible()  # one does not differ from itself
+        page.keyboard.press("Enter")
+        assert focused(page) == "choose-name"
+        expect(page.get_by_role("status")).to_have_text("alpha is taken out. 0 of at most 5 models.")
+        for _ in range(2):  # the address leads to the same
+            assert page.locator("table.compare, [data-radar], .legend-line").filter(visible=True).count() == 0
+            expect(page.get_by_text("No model is chosen.")).to_be_visible()
+            ready(page, page.url)
+        page.get_by_role("link", name="see the first of the ranking").click()
+        expect(page.locator("table.compare thead button")).to_have_count(5)
+
+    def test_ticks_in_the_ranking_are_in_its_address_and_can_be_cleared(self, base: str, page: Page) -> None:
+        def boxes(*names: str) -> list[Locator]:
+            return [page.get_by_label(f"Compare {name}", exact=True) for name in names]
+
+        page.goto(f"{base}index.html?pick=nobody")
+        link, said = page.locator("[data-compare-link]"), page.locator("[data-picked]")
+        for box in boxes("alpha", "beta", "gamma", "delta"):
+            box.press("Space")
+        expect(link).to_have_text("Compare 4 models")
+        (fifth,) = boxes("epsilon")
+        fifth.check()
+        expect(said).to_have_text("5 models are ticked, which is the most: to tick another, clear one.")
+        (sixth,) = boxes(FAILED)
+        assert sixth.is_disabled()
+        boxes("beta")[0].uncheck()
+        assert sixth.is_enabled()
+        expect_picks(page, "alpha", "gamma", "delta", "epsilon")
+        page.reload()
+        expect(link).to_have_text("Compare 4 models")
+        assert [box.is_checked() for box in boxes("alpha", "beta", "gamma")] == [True, False, True]
+        link.click()
+        expect(page.locator("table.compare thead th a")).to_have_text(["alpha", "gamma", "delta", "epsilon"])
+        page.go_back()
+        page.get_by_role("button", name="Clear ticks").press("Enter")
+        assert page.locator(".pick :checked").count() == 0
+        assert page.evaluate("document.activeElement.matches('.pick input')")
+        expect(link).to_be_hidden()
+        expect(said).to_have_text("Tick two to five models to compare them.")
+        page.wait_for_function("() => location.search === ''")
+
+    def test_ticks_of_an_address_are_those_that_a_reader_could_set(self, base: str, page: Page) -> None:
+        """Five models of those there are; to untick one ticks no other; and the focus goes to no row that is hidden."""
+        six = ["alpha", "beta", "gamma", "delta", "epsilon", FAILED]
+        page.goto(f"{base}index.html?pick=nobody&pick={'&pick='.join(submission(name).id for name in six)}")
+        expect_picks(page, *six[:5])
+        page.get_by_label("Compare beta", exact=True).press("Space")
+        expect_picks(page, "alpha", "gamma", "delta", "epsilon")
+        assert not page.get_by_label(f"Compare {FAILED}", exact=True).is_checked()
+        clear, search = page.get_by_role("button", name="Clear ticks"), page.get_by_role("searchbox")
+        search.fill("gamma")
+        clear.press("Enter")
+        expect(page.get_by_label("Compare gamma", exact=True)).to_be_focused()
+        page.keyboard.press("Space")
+        search.fill("delta")
+        clear.press("Enter")
+        expect(search).to_be_focused()
 
     def test_unknown_models_of_an_address_are_named(self, base: str, page: Page) -> None:
         ready(page, f"{base}compare.html?ids={ids('alpha', 'beta')},nobody,%3Cb%3E")
@@ -237,13 +340,14 @@ class TestBrowser:
         ready(page, page.url)
         assert not same.is_visible()
 
-    @pytest.mark.parametrize("width", [360, 3840])
-    def test_no_page_is_wider_than_its_window(self, base: str, browser: Browser, made: Frame, width: int) -> None:
-        context = browser.new_context(viewport={"width": width, "height": 900})
-        context.route("**/plotly-*", lambda route: route.abort())  # four megabytes that make nothing wider
-        for path in ("compare.html", *(made.board.rows[k].page for k in (0, 5, 6))):
+    def test_no_page_is_wider_than_its_window(self, base: str, browser: Browser, made: Frame) -> None:
+        with browser.new_context() as context:
+            context.route("**/plotly-*", lambda route: route.abort())  # four megabytes that make nothing wider
             page = context.new_page()
-            page.goto(base + path, wait_until="networkidle")  # the script draws the comparison anew
-            page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), path
-        context.close()
+            for path in ("compare.html", *(made.board.rows[k].page for k in (0, 5, 6))):
+                page.goto(base + path, wait_until="networkidle")  # the script draws the comparison anew
+                page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+                for width in (360, 3840):
+                    page.set_viewport_size({"width": width, "height": 900})
+                    fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+                    assert page.evaluate(fits), (path, width)

@@ -1,11 +1,23 @@
-"""Ranks within one domain."""
+"""Ranks within one domain, and the tables of them under the settings of an address in a real browser."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+
 from judge.leaderboard import build_leaderboard
+from judge.public_board import public_board
+from judge.web import table_pages
 from judge.web.domain_tables import domain_tables
+from judge.web.frame import frame
 from judge.web.index_page import N_LINES
-from tests.judge.board_records import SUITE, good_results, items_of, submission
+from judge.web.sources import Sources
+from tests.judge.board_records import ENERGY, SUITE, good_results, items_of, submission
+from tests.judge.site_server import served
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Browser, Page, expect
 
 INORGANIC, MOLECULES = "Inorganic Materials", "Molecules"
 
@@ -46,3 +58,57 @@ def test_one_domain_needs_no_table() -> None:
     alone = type(SUITE)(name="m", version="1", title="M", tasks=tuple(t for t in SUITE.tasks if t.domain == MOLECULES))
     assert domain_tables(build_leaderboard(alone, [of], results, items_of)) == ()
     assert domain_tables(build_leaderboard(SUITE, [], [], items_of)) == ()
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the tables of a model that was judged in all, and of one that was not in barriers."""
+    folder = tmp_path_factory.mktemp("domains")
+    whole, part = submission("whole"), submission("part")
+    results = good_results(whole, 0.3) + [each for each in good_results(part, 0.1) if each.task != "barriers"]
+    made = frame(public_board(build_leaderboard(SUITE, [whole, part], results, items_of), ()), Sources())
+    for path, data in {**made.assets.files, **table_pages.pages(made)}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    with served(folder) as address:
+        yield address
+
+
+@pytest.fixture
+def page(base: str, browser: Browser) -> Iterator[Page]:
+    """A page in which nothing may be said to the console."""
+    said: list[str] = []
+    with browser.new_context(base_url=base) as context:
+        opened = context.new_page()
+        opened.on("console", lambda message: said.append(message.text))
+        opened.on("pageerror", lambda error: said.append(str(error)))
+        yield opened
+    assert said == []
+
+
+@pytest.mark.slow
+class TestBrowser:
+    def test_how_much_was_measured_stays_there_under_own_weights(self, page: Page) -> None:
+        cells = page.locator("table[data-domain=Molecules] tr", has_text="part").locator("td.score")
+        page.goto("domains.html")
+        words = [cell.locator(".coverage").all_text_contents() for cell in cells.all()]
+        assert [text for found in words for text in found] == ["0 of 1 task"]
+        page.goto("domains.html?w.force_field/Molecules/force=2")
+        expect(page.locator("[data-domain-own]")).to_contain_text("Your weights")
+        assert [cell.locator(".coverage").all_text_contents() for cell in cells.all()] == words
+        page.goto("domains.html?variant=as_published")
+        expect(page.locator("[data-domain-own]")).to_contain_text("as published")
+        assert cells.count() == len(words)
+
+    @pytest.mark.parametrize("bad", [f"t.molecules/{ENERGY}/baseline=-1", "w.force_field/Nowhere=2"])
+    def test_what_makes_no_sense_in_an_address_is_dropped(self, page: Page, bad: str) -> None:
+        """Also where there is no panel of settings."""
+        page.goto("domains.html")
+        published = page.locator("table.board").all_inner_texts()
+        page.goto(f"domains.html?{bad}")
+        page.wait_for_function("() => location.search === ''")
+        expect(page.locator("[data-domain-own]")).to_be_hidden()
+        assert page.locator("table.board").all_inner_texts() == published
+        page.goto(f"domains.html?{bad}&w.force_field/Molecules/force=2")
+        page.wait_for_function("() => location.search === '?w.force_field/Molecules/force=2'")
+        expect(page.locator("[data-domain-own]")).to_contain_text("Your weights")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from judge import present
 from judge.records import Result
 from judge.site import build_site
 from submissions.local_store import LocalStore
@@ -18,11 +18,9 @@ from tests.judge.board_records import SUITE, good_results, save, submission
 from tests.judge.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+pytestmark = pytest.mark.slow
 
 LONG = "beta " + "W" * 150
 CARDS: dict[str, dict[str, Any]] = {
@@ -81,15 +79,6 @@ def address(site: Path) -> Iterator[str]:
         yield base
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield launched
-        launched.close()
-
-
 class Watched:
     """A page, and what it said to the console or failed at."""
 
@@ -110,19 +99,18 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    opened = browser.new_context(viewport={"width": 1280, "height": 900})
-    yield opened
-    opened.close()
+    with browser.new_context(viewport={"width": 1280, "height": 900}) as opened:
+        yield opened
 
 
 @pytest.fixture
 def ranking(context: BrowserContext, address: str) -> Iterator[Watched]:
     """Whatever a test does with the page: nothing is said to the console, nothing is asked for elsewhere."""
-    watched = Watched(context.new_page(), address)
-    yield watched
-    assert watched.said == []
-    assert all(url.startswith(address) for url in watched.asked)
-    watched.page.close()
+    with context.new_page() as page:
+        watched = Watched(page, address)
+        yield watched
+        assert watched.said == []
+        assert all(url.startswith(address) for url in watched.asked)
 
 
 def names(page: Page) -> list[str]:
@@ -159,6 +147,13 @@ def test_sorting_by_mouse_and_keyboard(ranking: Watched) -> None:
     assert page.locator("#ranking [aria-sort]").count() == 1
     expect(page.locator("[data-said]")).to_contain_text("Property error")
     assert page.locator("[data-said]").locator("xpath=ancestor::*[@role='status']").count() == 1
+    page.locator("#ranking tr[data-id]").first.evaluate("tr => tr.classList.add('tied')")
+    tie_line = "getComputedStyle(document.querySelector('#ranking .tied td.rank')).boxShadow"
+    assert page.evaluate(tie_line) == "none"  # it would join whoever happens to stand side by side
+    page.locator("#ranking").get_by_role("button", name="Rank").click()
+    assert page.evaluate(tie_line) != "none"
+    property_error.click()
+    property_error.click()
 
     page.keyboard.press("Enter")  # the heading keeps the focus
     assert heading.get_attribute("aria-sort") == "ascending"
@@ -245,14 +240,25 @@ def test_columns_come_and_go(ranking: Watched) -> None:
     page = ranking.open()
     page.get_by_role("button", name="Columns").click()
     panel = page.locator("#board-columns")
+    panel.get_by_label("Tasks show").select_option("raw")
+    expect(panel.get_by_role("status")).to_contain_text("Tick some below")
     panel.get_by_label("crystals, force RMSE").check()
+    expect(panel.get_by_role("status")).to_be_empty()
+    panel.get_by_label("Tasks show").select_option("normalised")
+    panel.get_by_label("Force-field error, Molecules").check()
+    panel.get_by_label("Force-field error, Inorganic Materials").check()
+    panel.get_by_label("drift, decades").check()
+    heads = page.locator("#ranking thead tr:last-child th").all_text_contents()
+    assert len(set(heads)) == len(heads) == 11
+    for box in ("Force-field error, Molecules", "Force-field error, Inorganic Materials", "drift, decades"):
+        panel.get_by_label(box).uncheck()
     panel.get_by_label("Team").check()
     panel.get_by_label("Instability", exact=True).uncheck()
-    assert column(page, "task:crystals/force_rmse") == ["0.100", "0.200", "0.300", "0.010"]
+    assert column(page, "task:crystals/force_rmse") == ["0.100", "0.200", "0.300", "0.010", "1.000"]
     assert column(page, "team")[2] == "A team"  # what would turn the line around is not there
     assert page.locator("#ranking th[data-key=instability]").count() == 0
     panel.get_by_label("Tasks show").select_option("raw")
-    assert column(page, "task:crystals/force_rmse") == ["100", "200", "300", "10.0"]
+    assert column(page, "task:crystals/force_rmse") == ["100", "200", "300", "10.0", "1\u202f000"]
     assert "meV/Å" in (page.locator("th[data-key='task:crystals/force_rmse']").text_content() or "")
     panel.get_by_label("Group by domain").check()
     assert page.locator("#ranking .groups th").all_text_contents() == ["Scores", "Inorganic Materials", "Model"]
@@ -280,11 +286,11 @@ def test_a_view_is_a_link(ranking: Watched, context: BrowserContext) -> None:
     page.locator("#ranking").get_by_role("button", name="Model").click()
     page.wait_for_url("**sort=-model**")
     rows = page.locator("[data-board]").evaluate("table => table.tBodies[0].innerText")
-    other = Watched(context.new_page(), ranking.base)
     query = page.url.partition("?")[2]
-    assert other.open(f"?{query}").locator("[data-board]").evaluate("table => table.tBodies[0].innerText") == rows
-    assert names(other.page) == names(page)
-    other.page.close()
+    with context.new_page() as opened:
+        other = Watched(opened, ranking.base)
+        assert other.open(f"?{query}").locator("[data-board]").evaluate("table => table.tBodies[0].innerText") == rows
+        assert names(other.page) == names(page)
     page.get_by_role("button", name="Default columns").click()
     page.get_by_label("Search models").fill("")
     page.get_by_label("Scheme").select_option("lambench")
@@ -302,11 +308,20 @@ def test_another_scheme_shows_the_numbers_of_the_file(ranking: Watched, site: Pa
         ids = page.locator("#ranking tr[data-id]").evaluate_all("rows => rows.map(tr => tr.dataset.id)")
         for score in scheme["scores"]:
             values = [score["models"][id]["score"] if id in score["models"] else None for id in ids]
-            assert column(page, score["key"]) == ["–" if value is None else f"{value:.3f}" for value in values]
+            shown = number_of_times if score["key"] == "efficiency" else present.decimals
+            assert column(page, score["key"]) == [shown(value) for value in values]
         default = scheme is file["schemes"][0]
         expect(page.locator("[data-own]")).to_be_visible(visible=not default)
         assert page.locator("#ranking td .range").first.is_visible() == default
-    assert column(page, "force_field") == ["0.100", "0.200", "0.300", "0.505"]
+        without = page.locator("#ranking [data-above=unranked]")
+        why = "came to no OK" if scheme["complete_only"] else "nothing that models are ranked by"
+        expect(without).to_contain_text(why)
+        assert ("at its worst" in without.inner_text()) == scheme["complete_only"]
+    assert column(page, "force_field") == ["0.100", "0.200", "0.300", "0.505", "1.000"]  # composition only: last
+
+
+def number_of_times(value: float | None) -> str:
+    return present.number(value, 2)
 
 
 def test_a_readers_weights_rank_anew(ranking: Watched) -> None:
@@ -314,7 +329,8 @@ def test_a_readers_weights_rank_anew(ranking: Watched) -> None:
     page = ranking.open("?w.force_field/Molecules=0&w.property_error/Molecules=0")
     expect(page.locator("[data-own]")).to_contain_text("Your weights")
     assert names(page) == ["alpha", "gamma", "beta", "delta"]
-    assert column(page, "property_error") == ["–"] * 4
+    expect(page.locator("#ranking tr", has_text="delta").locator(".coverage").first).to_have_text("1 of 2 tasks")
+    assert column(page, "property_error") == ["–"] * 5
     assert not page.locator("#ranking td .range").first.is_visible()
     assert column(page, "force_field")[3] == "0.010"  # what it lacks has no weight
     page.get_by_role("button", name="Back to the published ranking").click()
@@ -339,85 +355,155 @@ MANY = "&".join(f"column={key}" for key in ("force_field", "efficiency", "team",
 
 @pytest.mark.parametrize("width", [360, 1280, 3840])
 def test_no_page_is_wider_than_its_window(site: Path, address: str, browser: Browser, width: int) -> None:
-    own = browser.new_context(viewport={"width": width, "height": 900})
-    page = own.new_page()
-    longest = submission(LONG).id
-    for path in ["index.html", f"submissions/{longest}.html", "domains.html", "schemes.html", "firmness.html"]:
-        page.goto(f"{address}{path}")
-        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), path
-    Watched(page, address).open(f"?{MANY}&group=1")
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    own.close()
+    with browser.new_context(viewport={"width": width, "height": 900}) as own:
+        page = own.new_page()
+        longest = submission(LONG).id
+        for path in ["index.html", f"submissions/{longest}.html", "domains.html", "schemes.html", "firmness.html"]:
+            page.goto(f"{address}{path}")
+            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), path
+        Watched(page, address).open(f"?{MANY}&group=1")
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+FOCUS = """() => {
+  const at = document.activeElement;
+  const box = at.getBoundingClientRect();
+  const hit = document.elementFromPoint(box.left + Math.min(box.width, 20) / 2, box.top + Math.min(box.height, 20) / 2);
+  const { outlineStyle, outlineWidth } = getComputedStyle(at);
+  return {
+    at: at === document.body ? -1 : [...document.querySelectorAll("*")].indexOf(at),
+    what: at.outerHTML.slice(0, 120),
+    seen: hit !== null && (at.contains(hit) || [...(at.labels ?? [])].some((label) => label.contains(hit))),
+    outlined: outlineStyle !== "none" && parseFloat(outlineWidth) > 0,
+  };
+}"""
+CONTROLS = """() => [...document.querySelectorAll("a[href], button, input, select, summary")]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled)
+  .map((one) => [...document.querySelectorAll("*")].indexOf(one))"""
+
+
+def test_the_tab_key_reaches_everything(address: str, browser: Browser) -> None:
+    """In the order of the page, each seen with its outline; back from the end too; and Escape closes what is open."""
+    with browser.new_context(viewport={"width": 1280, "height": 700}, reduced_motion="reduce") as own:
+        page = Watched(own.new_page(), address).open("?w.force_field/Molecules=2&sort=model")
+        page.get_by_role("button", name="Filters").press("Enter")
+        page.locator("[data-settings] > summary").press("Enter")
+        page.locator(".settings-score > summary").first.press("Enter")
+        expect(page.locator(".settings-tree input").first).to_be_visible()
+        controls = page.evaluate(CONTROLS)
+        page.evaluate("document.activeElement.blur()")
+        page.locator("body").evaluate("body => { body.tabIndex = -1; body.focus(); body.removeAttribute('tabindex'); }")
+        for key, wanted in (("Tab", controls), ("Shift+Tab", controls[-2::-1])):
+            reached = []
+            for _ in wanted:
+                page.keyboard.press(key)
+                reached.append(page.evaluate(FOCUS))
+            assert [one["what"] for one in reached if not (one["seen"] and one["outlined"])] == []
+            assert [one["at"] for one in reached] == wanted
+        page.locator(".settings-tree input").first.press("Escape")
+        expect(page.locator("[data-settings] > summary")).to_be_focused()
+        expect(page.locator(".settings-bar")).to_be_hidden()
+        for panel in ("board-filters", "board-columns"):
+            button = page.locator(f"[data-panel={panel}]")
+            if button.get_attribute("aria-expanded") == "false":
+                button.press("Enter")
+            button.press("Tab")
+            page.keyboard.press("Escape")
+            expect(button).to_be_focused()
+            expect(button).to_have_attribute("aria-expanded", "false")
+
+
+PRINTED = """() => {
+  const shown = (one) => one.checkVisibility({ visibilityProperty: true });
+  const isCut = (one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
+  return {
+    controls: [...document.querySelectorAll("input, select, .tools, .settings, nav, .own button")].filter(shown).length,
+    cut: [...document.querySelectorAll("td, th")].filter(shown).filter(isCut).map((one) => one.outerHTML),
+    numbers: [...document.querySelectorAll("#ranking tr[data-id] .number")].filter(shown).length,
+    labels: [...document.querySelectorAll("#ranking thead th")].filter(shown).length,
+  };
+}"""
+
+
+def test_it_can_be_printed(address: str, browser: Browser) -> None:
+    """On A4 with a margin of a centimetre: a table with its headings; of many columns, each with its name beside it."""
+    with browser.new_context(viewport={"width": 718, "height": 1040}) as own:
+        page = Watched(own.new_page(), address).open()
+        page.emulate_media(media="print")
+        assert page.evaluate(PRINTED) == {"controls": 0, "cut": [], "numbers": 5 * 5, "labels": 7}
+        page.emulate_media(media="screen")
+        Watched(page, address).open(f"?{MANY}&w.force_field/Molecules=2")
+        page.emulate_media(media="print")
+        assert page.evaluate(PRINTED) == {"controls": 0, "cut": [], "numbers": 5 * 7, "labels": 0}
+        beside = "getComputedStyle(document.querySelector('#ranking td.words'), '::before').content"
+        assert "Level of theory" in page.evaluate(beside)
+        expect(page.locator("#ranking [data-own]")).to_contain_text("Your weights")
+        assert page.pdf(format="A4").startswith(b"%PDF")
 
 
 def test_trees_open_by_keyboard_and_stay_within_a_phone(address: str, browser: Browser) -> None:
     """Down from a score to the raw metric, with everything open: no error, nothing wider than the page."""
-    own = browser.new_context(viewport={"width": 390, "height": 844})
-    watched = Watched(own.new_page(), address)
-    page = watched.page
-    page.goto(f"{address}submissions/{submission(LONG).id}.html")
-    for _ in range(9):  # those within one that is closed cannot be reached before it is open
-        closed = page.locator("details:not([open]) > summary:visible")
-        for summary in closed.all()[::-1]:
-            summary.press("Enter")
-    assert page.locator("details:not([open]) > summary:visible").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    # A table may scroll within its frame; text may not be cut off.
-    wide = "[...document.querySelectorAll('.tree')].filter(e => e.scrollWidth > e.clientWidth).length"
-    assert page.evaluate(wide) == 0
-    assert page.locator("#why .leaf").first.is_visible()
-    assert watched.said == []
-    own.close()
+    with browser.new_context(viewport={"width": 390, "height": 844}) as own:
+        watched = Watched(own.new_page(), address)
+        page = watched.page
+        page.goto(f"{address}submissions/{submission(LONG).id}.html")
+        for _ in range(9):  # those within one that is closed cannot be reached before it is open
+            closed = page.locator("details:not([open]) > summary:visible")
+            for summary in closed.all()[::-1]:
+                summary.press("Enter")
+        assert page.locator("details:not([open]) > summary:visible").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        # A table may scroll within its frame; text may not be cut off.
+        wide = "[...document.querySelectorAll('.tree')].filter(e => e.scrollWidth > e.clientWidth).length"
+        assert page.evaluate(wide) == 0
+        assert page.locator("#why .leaf").first.is_visible()
+        assert watched.said == []
 
 
 def test_controls_of_a_phone_are_folded(address: str, browser: Browser) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 800})
-    page = Watched(context.new_page(), address).open()
-    expect(page.get_by_label("Search models")).to_be_visible()
-    expect(page.get_by_label("Scheme")).to_be_hidden()
-    page.get_by_role("button", name="View").press("Enter")
-    expect(page.get_by_label("Scheme")).to_be_visible()
-    page.get_by_role("button", name="Filters").press("Enter")
-    page.get_by_label("Open weights").press("Space")
-    assert names(page) == ["alpha", "gamma"]
-    assert page.locator("#ranking tr[data-id]:visible").count() == 2  # a row that is hidden is no card
-    context.close()
+    with browser.new_context(viewport={"width": 360, "height": 800}) as context:
+        page = Watched(context.new_page(), address).open()
+        expect(page.get_by_label("Search models")).to_be_visible()
+        expect(page.get_by_label("Scheme")).to_be_hidden()
+        page.get_by_role("button", name="View").press("Enter")
+        expect(page.get_by_label("Scheme")).to_be_visible()
+        page.get_by_role("button", name="Filters").press("Enter")
+        page.get_by_label("Open weights").press("Space")
+        assert names(page) == ["alpha", "gamma"]
+        assert page.locator("#ranking tr[data-id]:visible").count() == 2  # a row that is hidden is no card
 
 
 def test_the_other_tables_sort_too(address: str, context: BrowserContext) -> None:
-    page = context.new_page()
-    page.goto(f"{address}firmness.html")
-    firm = page.locator("table").first
-    firm.get_by_role("button", name="Model").click()
-    shown = [text.split()[0] for text in firm.locator("th.model[scope=row]").all_text_contents()]
-    assert shown == ["alpha", "beta", "gamma"]
-    page.goto(f"{address}schemes.html")
-    page.locator("#as-published").get_by_role("button", name="Property error").click()
-    cells = page.locator("#as-published td.score:nth-of-type(2) .number").all_text_contents()
-    assert cells == ["0.100", "0.200", "0.300", "–"]
-    page.close()
+    with context.new_page() as page:
+        page.goto(f"{address}firmness.html")
+        firm = page.locator("table").first
+        firm.get_by_role("button", name="Model").click()
+        shown = [text.split()[0] for text in firm.locator("th.model[scope=row]").all_text_contents()]
+        assert shown == ["alpha", "beta", "gamma"]
+        page.goto(f"{address}schemes.html")
+        page.locator("#as-published").get_by_role("button", name="Property error").click()
+        cells = page.locator("#as-published td.score:nth-of-type(2) .number").all_text_contents()
+        assert cells == ["0.100", "0.200", "0.300", "–"]
 
 
 def test_a_domain_ranks_by_itself(address: str, context: BrowserContext) -> None:
     """delta has a result of crystals alone, and another task of that domain is not judged: it ranks in none."""
-    page = context.new_page()
-    page.goto(f"{address}domains.html")
-    ranks = page.locator("table").first.locator("td.rank").all_text_contents()
-    assert ranks == ["1", "2", "3", "–"]
-    page.close()
+    with context.new_page() as page:
+        page.goto(f"{address}domains.html")
+        ranks = page.locator("table").first.locator("td.rank").all_text_contents()
+        assert ranks == ["1", "2", "3", "–"]
 
 
 def test_readable_without_javascript(address: str, browser: Browser) -> None:
-    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.goto(f"{address}index.html")
-    cells = page.locator("#ranking th.model[scope=row] a").all_text_contents()
-    assert [text.split()[0] for text in cells] == ["alpha", "gamma", "beta", "delta"]
-    assert page.locator("#ranking tr[data-id] td.score .number:visible").count() == 4 * 4
-    assert page.locator("#ranking .range:visible").count() > 0
-    assert page.get_by_role("button").count() == 0
-    for name in ("select", "input", "[data-settings]"):
-        assert page.locator(f"{name}:visible").count() == 0
-    page.get_by_role("link", name="as LAMBench publishes them").click()
-    assert page.locator("#as-published table").is_visible()
-    context.close()
+    with browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 900}) as context:
+        page = context.new_page()
+        page.goto(f"{address}index.html")
+        cells = page.locator("#ranking th.model[scope=row] a").all_text_contents()
+        assert [text.split()[0] for text in cells] == ["alpha", "gamma", "beta", "delta"]
+        assert page.locator("#ranking tr[data-id] td.score .number:visible").count() == 5 * 4
+        assert page.locator("#ranking .range:visible").count() > 0
+        assert page.get_by_role("button").count() == 0
+        for name in ("select", "input", "[data-settings]"):
+            assert page.locator(f"{name}:visible").count() == 0
+        page.get_by_role("link", name="as LAMBench publishes them").click()
+        assert page.locator("#as-published table").is_visible()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from judge.web.leaderboard_file import LeaderboardFile, ModelFile, SchemeFile
 from judge.web.score_file import score_of_file
 from scoring import Entry, Node, ranking
+from scoring.explanation import explained
 from scoring.settings import Path as NamePath
 from scoring.settings import Settings, Threshold, with_settings
 from scoring.tree import Draw, Scale, Valued, evaluate, leaves_out, score, with_left_out
@@ -28,15 +28,14 @@ from tests.judge.reckoning_world import reckoning_file
 from tests.judge.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SCRIPTS = Path(__file__).parents[2] / "templates" / "js"
 N_SETTINGS = 1000
 SAME = 1e-12
 EDITABLE = ("baseline", "cap", "floor", "good", "bad", "tolerance", "worst", "reference")
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+pytestmark = pytest.mark.slow
 
 # What every setting comes to: [score of each model by score, rank of each model].
 RECKON = """async ([folder, number, settings]) => {
@@ -59,6 +58,30 @@ NODES = """async ([number, { weights, thresholds }]) => {
   const found = evaluateScheme(scheme, { weights: new Map(weights), thresholds: new Map(thresholds) });
   return scheme.scores.flatMap(({ key, models }) => Object.keys(models).map((id) => [
     key, id, [...found.nodes(id, key)], [...found.shares(id, key)], found.worst(id, key)]));
+}"""
+
+# What the file says of each score of a model, and what its tree comes to: how many were measured, of how many.
+COVERAGE = """async (number) => {
+  const file = await (await fetch("leaderboard.json")).json();
+  const { coverage } = await import("./js/coverage.js");
+  const { evaluateScheme } = await import("./js/evaluate.js");
+  const scheme = file.schemes[number];
+  const found = evaluateScheme(scheme);
+  return scheme.scores.flatMap(({ key, trees, models }) => Object.entries(models).map(([id, { tree }]) => {
+    const { covered, total } = coverage(trees[tree], key, (path) => found.node(id, key, path));
+    return [key, id, covered, total];
+  }));
+}"""
+
+# A drift of two runs as it was measured.
+DRIFT = """async (leaves) => {
+  const { allColumns } = await import("./js/columns.js");
+  const leaf = { task: "drift", metric: "slope", unit: "eV/atom/ps", scale: "decades" };
+  const parts = leaves.map((_, i) => ({ name: `run ${i}`, unit: `drift: run ${i}`, leaf }));
+  const models = { alpha: { tree: 0, leaves } };
+  const score = { key: "instability", label: "Instability", trees: [{ name: "Instability", parts }], models };
+  const columns = allColumns({ tasks: [] }, { scores: [score] }, new Map(), "raw");
+  return columns.get("task:drift/slope").value({ id: "alpha" });
 }"""
 
 
@@ -203,7 +226,7 @@ def file() -> LeaderboardFile:
 
 
 @pytest.fixture(scope="module")
-def page(file: LeaderboardFile, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def page(file: LeaderboardFile, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """An empty page beside the file, the scripts, and scripts with a fault: what is absent is left out."""
     root = tmp_path_factory.mktemp("reckoning")
     (root / "leaderboard.json").write_text(file.model_dump_json(exclude_defaults=True))
@@ -214,12 +237,8 @@ def page(file: LeaderboardFile, tmp_path_factory: pytest.TempPathFactory) -> Ite
     faulty = combine.replace("there || !leavesOut", "there")
     assert faulty != combine
     (root / "faulty" / "combine.js").write_text(faulty)
-    with ExitStack() as stack:
-        base = stack.enter_context(served(root))
-        chromium = stack.enter_context(sync_playwright()).chromium
-        browser = chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        stack.callback(browser.close)
-        opened = browser.new_page()
+    with served(root) as base, browser.new_context() as context:
+        opened = context.new_page()
         opened.goto(base + "index.html")
         yield opened
 
@@ -316,3 +335,23 @@ def test_what_no_leaf_has_is_passed_over(file: LeaderboardFile, page: Page) -> N
     here, ranks = by_browser(page, 0, [Mine({}, {}), nowhere])
     assert np.array_equal(here[0], here[1], equal_nan=True)
     assert ranks[0] == ranks[1]
+
+
+def test_what_was_measured_is_counted_as_python_counts_it(file: LeaderboardFile, page: Page) -> None:
+    n_in_part = 0
+    for number, scheme in enumerate(file.schemes):
+        of_key = {of.key: of for of in scheme.scores}
+        for key, model, covered, total in page.evaluate(COVERAGE, number):
+            tree = score_of_file(of_key[key], model)
+            assert tree is not None
+            term = explained(tree)
+            assert (covered, total) == (term.covered, term.total), (scheme.key, key, model)
+            n_in_part += 0 < covered < total
+    assert n_in_part > 5
+
+
+def test_a_run_that_blew_up_makes_the_mean_drift_infinite(page: Page) -> None:
+    assert page.evaluate(DRIFT, ["Infinity", 0]) == math.inf
+    assert page.evaluate(DRIFT, ["Infinity", 1e-6]) == math.inf
+    assert page.evaluate(DRIFT, [0, 1e-6]) == 0
+    assert math.isclose(page.evaluate(DRIFT, [1e-4, -1e-6]), 1e-5)

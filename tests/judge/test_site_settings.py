@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import shutil
+import math
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from judge.items_file import items_path, pack_items
 from judge.site import build_site
 from judge.web.leaderboard_file import FILE, LeaderboardFile
 from judge.web.score_file import score_of_file
 from scoring.settings import Settings, with_settings
-from scoring.tree import score
+from scoring.tree import evaluate, score
 from submissions.local_store import LocalStore
-from tests.judge.board_records import ENERGY, SUITE, error, good_results, result, save, submission
+from tasks.predictions import Cause
+from tests.judge.board_records import ENERGY, SUITE, error, good_results, result, runs, save, submission
 from tests.judge.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FORCE_FIELD, CRYSTALS = "Force-field error", "Inorganic Materials"
 MODELS = {"alpha": 0.1, "beta": 0.3}
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     metrics = {ENERGY: error(0.01), "force_rmse": error(0.02, "eV/Å")}
     others = [r for r in good_results(gamma, 0.6) if r.task != "molecules"]
     save(store, [gamma], [*others, result(gamma, SUITE.tasks[1], metrics)])
+    drift = next(r for r in others if r.task == "drift")
+    late = runs([1e-6, math.nan], [Cause.NONE, Cause.OVER_TIME])
+    store.put(items_path(drift.submission, drift.task, drift.result_key), pack_items(late))
     build_site(store, SUITE, folder / "site")
     return folder / "site"
 
@@ -50,12 +53,8 @@ def file(folder: Path) -> LeaderboardFile:
 
 
 @pytest.fixture(scope="module")
-def served_at(folder: Path) -> Iterator[tuple[str, Browser]]:
-    with ExitStack() as stack:
-        base = stack.enter_context(served(folder))
-        chromium = stack.enter_context(sync_playwright()).chromium
-        browser = chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        stack.callback(browser.close)
+def served_at(folder: Path, browser: Browser) -> Iterator[tuple[str, Browser]]:
+    with served(folder) as base:
         yield base, browser
 
 
@@ -192,9 +191,70 @@ def test_presets_and_reset_all(page: Page, file: LeaderboardFile) -> None:
     expect(presets).to_have_value("Your own")
     page.get_by_role("button", name="Reset all").click()
     expect(presets).to_have_value("")
+    expect(presets).to_be_focused()  # the button can do nothing more, and would lose it
     expect(weight(page, CRYSTALS)).to_have_value("1")
     expect_scores(page, expected(file, Settings()))
     expect_query(page, "")
+
+
+SHOWN = """rows => rows.map((tr) => {
+  const [rank, model, score] = tr.cells;
+  return [model.textContent.trim(), `${rank.textContent.trim()}: ${score.querySelector(".number").textContent}`];
+})"""
+
+
+def by_domain(page: Page, domain: str) -> list[list[str]]:
+    """Name, rank and force-field error of each row that the table of a domain shows."""
+    return page.locator(f"table[data-domain='{domain}'] tbody tr").evaluate_all(SHOWN)
+
+
+def in_domain(file: LeaderboardFile, domain: str, settings: Settings) -> list[list[str]]:
+    """The same by Python."""
+    found = {}
+    for model in (model for model in file.models if model.page):
+        tree = score_of_file(file.schemes[0].scores[0], model.id)
+        assert tree is not None
+        parts = {part.node.name: float(part.value) for part in evaluate(with_settings(tree, settings)).parts}
+        found[model.name] = parts[domain]
+    ordered = sorted(found, key=lambda name: found[name])
+    return [[name, f"{place}: {found[name]:.3f}"] for place, name in enumerate(ordered, 1)]
+
+
+def test_tables_by_domain_follow(page: Page, file: LeaderboardFile) -> None:
+    """A weight and a threshold within a domain; on the page of all models too; and back again."""
+    baseline = (SUITE.tasks[0].name, ENERGY, "baseline")
+    mine = in_domain(file, CRYSTALS, Settings({(CRYSTALS, "force"): 0.0}, {baseline: 2.0}))
+    published, molecules = (in_domain(file, domain, Settings()) for domain in (CRYSTALS, "Molecules"))
+    assert by_domain(page, CRYSTALS) == published != mine
+    note = page.locator("[data-domain-own]")
+    expect(note).to_be_hidden()
+    open_score(page).locator(".settings-tree summary").first.click()
+    weight(page, "force", CRYSTALS).fill("0")
+    expect(note).to_contain_text("Your weights")
+    page.goto(f"index.html?w.force_field/Inorganic+Materials/force=0&t.{'/'.join(baseline)}=2")
+    expect(note).to_contain_text("Your weights")
+    assert by_domain(page, CRYSTALS) == mine
+    page.get_by_role("link", name="All models, by domain").click()
+    expect(note).to_contain_text("Your weights")
+    assert by_domain(page, CRYSTALS) == mine
+    assert by_domain(page, "Molecules") == molecules
+    expect(page.get_by_role("heading", name="Molecules")).to_contain_text("3 of 3 models ranked")
+    page.get_by_role("button", name="Back to the published tables").click()
+    expect(note).to_be_hidden()
+    expect(page.locator("table[data-domain] th button").first).to_be_focused()
+    assert by_domain(page, CRYSTALS) == published
+    expect_query(page, "")
+
+
+def test_what_rows_are_ordered_by_is_said_under_own_weights(page: Page) -> None:
+    """A run of gamma was not measured: its instability may be up to more, and the rows are ordered by that."""
+    gamma = page.locator("#ranking tr[data-id]", has_text="gamma")
+    said = ["up to 2.500", "1 of 2 runs"]
+    expect(gamma.locator(".coverage:visible")).to_have_text(said)
+    open_score(page)
+    weight(page, CRYSTALS).fill("0")
+    expect(page.locator("[data-own]")).to_contain_text("Your weights")
+    expect(gamma.locator(".coverage:visible")).to_have_text(said)
 
 
 def test_what_makes_no_sense_in_an_address_is_dropped(page: Page, file: LeaderboardFile) -> None:

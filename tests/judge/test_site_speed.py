@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,22 +17,18 @@ from judge.web.frame import frame
 from judge.web.sources import Sources
 from submissions.records import Submission
 from tasks.suite import Suite, Task
+from tests.chromium import launch
 from tests.judge.board_records import error, frames_metrics, items_of, result, submission, task, timed
 from tests.judge.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import BrowserType
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-N_MODELS, N_COPIES, N_EDITS, N_ROUNDS, MOST_MS = 40, 5, 20, 4, 50.0
+N_MODELS, N_COPIES, N_EDITS, N_ROUNDS, MOST_MS = 40, 5, 20, 3, 50.0
 DOMAINS = ("Catalysis", "Inorganic Materials", "Molecules")
 KINDS = ("labelled_frames",) * 22 + ("energy_differences",) * 12 + ("nve",) * 3 + ("efficiency",) * 3
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.alone,
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 # From the event to the end of the frame that shows what it changed: the wait for that frame, layout and paint are in.
 EDITS = """async (n) => {
@@ -100,17 +94,13 @@ def _copy(row: Row, number: int) -> Row:
     return replace(row, submission=of.model_copy(update={"id": f"{of.id}-{number}"})) if number else row
 
 
-def test_a_weight_edit_is_shown_within_50_ms(tmp_path: Path) -> None:
+def test_a_weight_edit_is_shown_within_50_ms(tmp_path: Path, chromium: BrowserType) -> None:
     build(tmp_path)
-    with ExitStack() as stack:
-        base = stack.enter_context(served(tmp_path))
-        chromium = stack.enter_context(sync_playwright()).chromium
-        browser = chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        stack.callback(browser.close)
+    with served(tmp_path) as base, launch(chromium) as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(base + "index.html")
         page.locator("[data-settings] > summary").click()
         page.locator("details.settings-score > summary").first.click()
-        # The first round is before the script is compiled; and what else a machine does in a round can only add.
-        medians = [float(np.median(page.evaluate(EDITS, N_EDITS))) for _ in range(N_ROUNDS)]
-    assert min(medians) < MOST_MS, medians
+        page.evaluate(EDITS, N_EDITS)  # the script is compiled by then
+        times = [page.evaluate(EDITS, N_EDITS) for _ in range(N_ROUNDS)]
+    assert np.median(times) < MOST_MS, [float(np.median(round_of)) for round_of in times]

@@ -135,7 +135,7 @@ def test_the_manual_names_every_part_of_the_address_and_every_page() -> None:
     assert by_default is not None
     assert filters is not None
     names = set(re.findall(r"^  (\w+):", by_default[1] + filters[1], re.M))
-    told = {"filters": "", "columns": "column", "weights": "w.", "thresholds": "t."}
+    told = {"filters": "", "columns": "column", "picks": "pick", "weights": "w.", "thresholds": "t."}
     for name in names:
         assert f"`{told.get(name, name)}" in manual
     of = submission("A")
