@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
-from importlib import resources
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from judge.board import Leaderboard
 from judge.long_lived import collector_paused
 from judge.site_folder import publish
 from judge.site_sources import with_stored
 from judge.stored_board import read_board
+from judge.web.environment import environment
 from judge.web.pages import render
 from judge.web.sources import Sources
 from submissions.store import Store
@@ -54,9 +55,15 @@ def site_files(store: Store, board: Leaderboard, sources: Sources) -> dict[str, 
         return render(board, told) | said
 
 
-def not_found_page() -> bytes:
-    """What a web server is to answer where there is no page, at whichever address; it lies at `404.html`."""
-    return (resources.files("templates") / NOT_FOUND).read_bytes()
+def not_found_page(site_url: str = "") -> bytes:
+    """What a web server is to answer where there is no page, at whichever address; it lies at `404.html`.
+
+    Args:
+        site_url: where the site can be reached. The page's link goes to the path of it, since a link relative to the
+            address asked for would lead anywhere; without it to the top of the server.
+    """
+    path = urlsplit(site_url).path.strip("/")
+    return environment().get_template(NOT_FOUND).render(top=f"/{path}/" if path else "/").encode()
 
 
 def log_file(submission: str) -> str:
