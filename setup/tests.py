@@ -1,9 +1,9 @@
 """Runs all tests in two processes, which on two cores takes little more than half the time of one; then those alone
 whose times would be others while anything else runs.
 
-Each takes whole rooms, but for the judge's, whose files are divided between both: they share no file and no container,
-but the images of the engine, which nobody changes. The output of the second is shown when both are done. A shell would
-start the second with Ctrl-C ignored, and so would be everything that its tests start and interrupt.
+Each takes whole rooms: they share no file and no container, but the images of the engine, which nobody changes. The
+output of the second is shown when both are done. A shell would start the second with Ctrl-C ignored, and so would be
+everything that its tests start and interrupt.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 ROOMS = ("sandbox", "end_to_end", "submissions", "servers", "tasks", "scoring")
-LATTER = sorted(map(str, Path("tests/judge").glob("test_[s-z]*.py")))  # so that both take about as long
-SECOND = [*(f"tests/{room}" for room in ROOMS), *LATTER]
-FIRST = ["tests", *(f"--ignore={path}" for path in SECOND)]
+SECOND = [f"tests/{room}" for room in ROOMS]
+FIRST = ["tests", *(f"--ignore={folder}" for folder in SECOND)]
 TOGETHER, ALONE = "not soak and not alone", "not soak and alone"
 
 

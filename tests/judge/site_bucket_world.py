@@ -119,4 +119,5 @@ class Requests(Counter[str]):
 def impatient(endpoint: str) -> Any:
     """A client that gives up at the first error."""
     config = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"})
-    return boto3.client("s3", endpoint_url=endpoint, config=config)
+    # A session of its own: the default one keeps the credentials of whichever test asked first.
+    return boto3.session.Session().client("s3", endpoint_url=endpoint, config=config)

@@ -21,7 +21,7 @@ from tests.judge.board_records import SUITE, good_results, save, submission
 from tests.servers.rgw import RgwServer
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, Response
+from playwright.sync_api import Browser, Response, expect
 
 pytestmark = pytest.mark.slow
 PREFIX = "boards/small/"
@@ -101,4 +101,4 @@ def test_what_is_not_there_is_said_with_a_way_back(site: Site, browser: Browser,
         assert response.status in (403, 404)  # 403 where nobody may list the bucket, as on AWS
         assert page.locator("h1").text_content() == "There is no such page"
         page.get_by_role("link").click()
-        assert page.locator("#ranking").is_visible()
+        expect(page.locator("#ranking")).to_be_visible()

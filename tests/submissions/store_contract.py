@@ -47,7 +47,7 @@ def use_any_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 def moto_store(endpoint: str) -> S3Store:
     """A store in a new bucket of moto, below a prefix."""
     bucket = f"b-{secrets.token_hex(6)}"
-    boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket=bucket)
+    boto3.session.Session().client("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket=bucket)
     return S3Store(connect(endpoint), place_of(f"s3://{bucket}/a prefix/of two", "store"), PART_BYTES)
 
 
