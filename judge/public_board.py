@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import is_
+from typing import TypeVar
 
 from judge.answers import DYNAMICS
 from judge.board import Firmness, Leaderboard, MetricLine, OtherScores, Row, Scores, ScoreTrees, TaskLine
@@ -19,6 +20,7 @@ from scoring.robustness import LeftOut
 from scoring.tree import AsItIs, Float, Leaf, Scale, score
 from tasks.suite import Task
 
+Part = TypeVar("Part", Node, Term)
 ALL_RUNS = "mean over the runs of a hidden data set, which are not shown one by one"
 
 
@@ -116,17 +118,7 @@ def _with_runs_as_one(node: Node, runs: Mapping[str, str]) -> Node:
     if runs.keys().isdisjoint([part.name for part in node.parts]):
         parts = [_with_runs_as_one(part, runs) for part in node.parts] if runs else list(node.parts)
         return node if all(map(is_, parts, node.parts)) else replace(node, parts=tuple(parts))
-    of: dict[str, list[Node]] = {}
-    for part in node.parts:
-        of.setdefault(runs.get(part.name, ""), []).append(part)
-    parts = []
-    for part in node.parts:
-        task = runs.get(part.name)
-        if task is None:
-            parts.append(_with_runs_as_one(part, runs))
-        elif part is of[task][0]:
-            parts.append(_one_leaf(task, of[task], node))
-    return replace(node, parts=tuple(parts))
+    return replace(node, parts=_joined(node.parts, runs, _with_runs_as_one, lambda task, of: _one_leaf(task, of, node)))
 
 
 def _one_leaf(task: str, runs: Sequence[Node], above: Node) -> Node:
@@ -183,19 +175,27 @@ def _with_public_evidence(term: Term) -> Term:
 
 def _without_runs(term: Term, runs: Mapping[str, str]) -> Term:
     """The tree with one term for all `runs` of a task, where its first one was."""
-    if not term.parts:
-        return term
-    of: dict[str, list[Term]] = {}
-    for part in term.parts:
+    return replace(term, parts=_joined(term.parts, runs, _without_runs, _all_runs)) if term.parts else term
+
+
+def _joined(
+    parts: Sequence[Part],
+    runs: Mapping[str, str],
+    below: Callable[[Part, Mapping[str, str]], Part],
+    one: Callable[[str, list[Part]], Part],
+) -> tuple[Part, ...]:
+    """The parts with `one` for all runs of a task, where its first one was; every other as `below` makes it."""
+    of: dict[str, list[Part]] = {}
+    for part in parts:
         of.setdefault(runs.get(part.name, ""), []).append(part)
-    parts = []
-    for part in term.parts:
+    found = []
+    for part in parts:
         task = runs.get(part.name)
         if task is None:
-            parts.append(_without_runs(part, runs))
+            found.append(below(part, runs))
         elif part is of[task][0]:
-            parts.append(_all_runs(task, of[task]))
-    return replace(term, parts=tuple(parts))
+            found.append(one(task, of[task]))
+    return tuple(found)
 
 
 def _all_runs(task: str, runs: list[Term]) -> Term:
