@@ -14,7 +14,7 @@ from benchmarks.scoring import measure_scoring
 from benchmarks.site_build import measure_site_build
 from benchmarks.store_index import N_RESULTS, measure_store_index
 from benchmarks.wire import measure_wire
-from sandbox.docker_driver import DockerDriver
+from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.rundir import RunDir, default_run_dir
 
 

@@ -21,16 +21,16 @@ from benchmarks.board_tasks import (
     nve_parameters,
     timing_parameters,
 )
-from judge.plan import Unit
-from tasks.dataset import Dataset
-from tasks.diatomics import distances
-from tasks.frames import Float, Frames
+from judge.evaluation.plan import Unit
+from tasks.datasets.dataset import Dataset
 from tasks.kind import Kind, Observation, Parameters
-from tasks.measurement import Items, Measurement
-from tasks.physicality import PhysicalityParameters
-from tasks.physicality_measures import DIATOMICS, METRICS, Row, as_items, diatomic_rows, metrics
-from tasks.predictions import Cause
-from tasks.property_errors import property_items, property_metrics, references
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.property_errors import property_items, property_metrics, references
+from tasks.physicality.kind import PhysicalityParameters
+from tasks.physicality.measures import DIATOMICS, METRICS, Row, as_items, diatomic_rows, metrics
+from tasks.simulation.diatomics import distances
+from tasks.structures.frames import Float, Frames
+from tasks.structures.predictions import Cause
 
 FAILURES = (Cause.ERROR, Cause.NON_FINITE, Cause.UNSUPPORTED, Cause.OUT_OF_MEMORY)
 READY = ("elasticity", "phonons", "physicality")

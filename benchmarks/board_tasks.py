@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 from ase.data import atomic_numbers
 
-from tasks.birch_murnaghan import EquationOfState, energy
-from tasks.card import Card, Crystal, Curve, CurveReference, Difference, Domain, LabelSet, Scan, Table, Term
-from tasks.compression import PROPERTIES as COMPRESSED
-from tasks.dataset import Dataset, load_dataset, save_dataset
-from tasks.elasticity import PROPERTIES as ELASTIC
-from tasks.frames import Float, Frames
+from tasks.datasets.card import Card, Crystal, Curve, CurveReference, Difference, Domain, LabelSet, Scan, Table, Term
+from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
 from tasks.kind import Parameters
-from tasks.nve import NveParameters
-from tasks.phonons import PROPERTIES as VIBRATIONAL
-from tasks.predictions import Labels
-from tasks.timing_plan import EfficiencyParameters
+from tasks.kinds.compression import PROPERTIES as COMPRESSED
+from tasks.kinds.elasticity import PROPERTIES as ELASTIC
+from tasks.kinds.nve import NveParameters
+from tasks.kinds.phonons import PROPERTIES as VIBRATIONAL
+from tasks.simulation.birch_murnaghan import EquationOfState, energy
+from tasks.structures.frames import Float, Frames
+from tasks.structures.predictions import Labels
+from tasks.timing.timing_plan import EfficiencyParameters
 
 CRYSTALS: Domain = "Inorganic Materials"
 MOLECULES: Domain = "Molecules"

@@ -11,11 +11,11 @@ from ase.calculators.calculator import Calculator
 from ase.optimize import BFGS
 
 from benchmarks.report import Figure
-from tasks.calculator import AseCalculator, BatchCalculator, InProcessCalculator
-from tasks.concurrent import Job, run_concurrently
-from tasks.frames import Float, Frames
 from tasks.kind import Watch
-from tasks.predictions import Predictions, Properties
+from tasks.model.calculator import AseCalculator, BatchCalculator, InProcessCalculator
+from tasks.simulation.lockstep_batches import Job, run_concurrently
+from tasks.structures.frames import Float, Frames
+from tasks.structures.predictions import Predictions, Properties
 
 N_STRUCTURES, N_STEPS, CALL_S = 64, 30, 0.02
 

@@ -14,13 +14,13 @@ from ase import Atoms
 
 from benchmarks.frames import copper
 from benchmarks.report import Figure
-from sandbox.docker_driver import DockerDriver, connect_engine, container_options
 from sandbox.driver import Question
+from sandbox.drivers.docker_driver import DockerDriver, connect_engine, container_options
 from sandbox.limits import Limits
-from sandbox.remote import RemoteCalculator
-from sandbox.session import run_session
-from tasks.frames import Frames
-from tasks.predictions import ALL_PROPERTIES
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import run_session
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import ALL_PROPERTIES
 
 LOOP = Path(__file__).parent / "bare_loop.py"
 

@@ -32,22 +32,22 @@ from benchmarks.board_tasks import (
     toml_lines,
 )
 from judge.config import JudgeSettings
-from judge.hardware import hardware_class
-from judge.items_file import items_path, result_path
-from judge.observation_file import observation_path, pack
-from judge.plan import Circumstances, Unit
-from judge.records import Claim, End, Origin, Peaks
-from judge.scope import circumstances
-from judge.signing import SigningKey
-from judge.standing import EventKind, StandingEvent
-from judge.survey import make_units
-from judge.testset import TestSet, read_testset
-from judge.unit import remeasure
+from judge.data.testset import TestSet, read_testset
+from judge.evaluation.measure import remeasure
+from judge.evaluation.plan import Circumstances, Unit
+from judge.evaluation.request import circumstances
+from judge.evaluation.work_plan import make_units
+from judge.records.decisions import EventKind, StandingEvent
+from judge.records.hardware import hardware_class
+from judge.records.items_file import items_path, result_path
+from judge.records.observation_file import observation_path, pack
+from judge.records.records import Claim, End, Origin, Peaks
+from judge.records.signing import SigningKey
 from sandbox.guest_archive import guest_version
 from sandbox.verdict import Verdict
-from submissions.local_store import LocalStore
-from submissions.preflight_log import log_path
-from tasks.suite import Suite, load_suite
+from submissions.preflight.log import log_path
+from submissions.store.local import LocalStore
+from tasks.suites.suite import Suite, load_suite
 
 GPU = "GPU NVIDIA H100 80GB HBM3"
 SPOILT = (

@@ -19,19 +19,18 @@ from ase.calculators.emt import EMT
 
 from benchmarks.frames import copper
 from judge.config import JudgeSettings
-from judge.items_file import items_path, result_path
-from judge.observation_file import store_observation
-from judge.plan import Unit
-from judge.provenance import provenance
-from judge.records import Claim, End, Origin, Peaks, Result
-from judge.scope import circumstances
-from judge.signing import SigningKey
-from judge.survey import make_units
-from judge.testset import read_testset
-from judge.unit import remeasure
+from judge.data.testset import read_testset
+from judge.evaluation.measure import remeasure
+from judge.evaluation.plan import Unit
+from judge.evaluation.provenance import provenance
+from judge.evaluation.request import circumstances
+from judge.evaluation.work_plan import make_units
+from judge.records.items_file import items_path, result_path
+from judge.records.observation_file import store_observation
+from judge.records.records import Claim, End, Origin, Peaks, Result
+from judge.records.signing import SigningKey
 from sandbox.guest_archive import guest_version
 from sandbox.verdict import Verdict
-from submissions.local_store import LocalStore
 from submissions.records import (
     Check,
     ImageRecord,
@@ -42,14 +41,15 @@ from submissions.records import (
     Timing,
     submission_id,
 )
-from tasks.calculator import InProcessCalculator
-from tasks.card import Card, Table
-from tasks.card import LabelSet as Theory
-from tasks.dataset import Dataset, load_dataset, save_dataset
-from tasks.frames import Frames
+from submissions.store.local import LocalStore
+from tasks.datasets.card import Card, Table
+from tasks.datasets.card import LabelSet as Theory
+from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
 from tasks.kind import Watch
-from tasks.predictions import Labels
-from tasks.suite import load_suite
+from tasks.model.calculator import InProcessCalculator
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Labels
+from tasks.suites.suite import load_suite
 
 BEGIN = datetime(2025, 1, 1, tzinfo=UTC)
 DATASETS = ("cold", "warm")

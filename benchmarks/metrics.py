@@ -8,12 +8,12 @@ import tracemalloc
 import numpy as np
 
 from benchmarks.report import Figure
-from tasks.card import Card, LabelSet, Table
-from tasks.dataset import Dataset
-from tasks.frames import Frames
+from tasks.datasets.card import Card, LabelSet, Table
+from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation
-from tasks.labelled_frames import LabelledFrames, LabelledFramesParameters
-from tasks.predictions import Labels
+from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Labels
 
 N_FRAMES, N_ATOMS = 25_000, 50
 MIB = 1024 * 1024

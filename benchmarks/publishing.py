@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Figure
-from judge.bucket_objects import BucketObjects
-from judge.manifest import FILE
-from judge.site_bucket import BucketSite
-from submissions.s3_client import Place, S3Client
+from judge.publishing.bucket import BucketSite
+from judge.publishing.bucket_objects import BucketObjects
+from judge.records.manifest import FILE
+from submissions.store.s3_client import Place, S3Client
 from tests.servers.rgw import RgwServer
 
 N_OBJECTS, N_CHANGED = 2_000, 10

@@ -17,7 +17,7 @@ from benchmarks.report import Figure
 N_MODELS, N_TASKS = 200, 40
 MAX_S = 10.0
 MAX_INDEX_BYTES = 250_000
-BUILD = (sys.executable, "-m", "judge.cli", "site", "build", "--out")
+BUILD = (sys.executable, "-m", "judge.cli.main", "site", "build", "--out")
 
 
 def measure_site_build(n_models: int = N_MODELS, n_tasks: int = N_TASKS) -> list[Figure]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.large_store import make_large_store
 from benchmarks.report import Figure, report
-from submissions.local_tree import GRANULARITY_NS
+from submissions.store.local_tree import GRANULARITY_NS
 
 N_TASKS, N_RESULTS = 40, 100_000
 LIST_S, NO_OP_S = 2.0, 5.0
@@ -30,7 +30,7 @@ def command_s(root: Path, arguments: Sequence[str]) -> float:
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     begin = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "judge.cli", *arguments],
+        [sys.executable, "-m", "judge.cli.main", *arguments],
         cwd=root,
         env={**variables, "PYTHONPATH": str(Path(__file__).parents[1])},
         capture_output=True,

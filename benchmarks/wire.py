@@ -20,16 +20,16 @@ from benchmarks.frames import copper
 from benchmarks.free.calculator import Free
 from benchmarks.peers import receive
 from benchmarks.report import Figure
-from sandbox.docker_driver import DockerDriver, connect_engine
 from sandbox.driver import Question
-from sandbox.guard import expected_result
+from sandbox.drivers.docker_driver import DockerDriver, connect_engine
 from sandbox.guest.wire import FRAME_FIELDS, pack_header
 from sandbox.limits import Limits
-from sandbox.remote import RemoteCalculator
-from sandbox.session import run_session
-from tasks.calculator import InProcessCalculator
-from tasks.frames import Frames
-from tasks.predictions import ALL_PROPERTIES
+from sandbox.wire.guard import expected_result
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import run_session
+from tasks.model.calculator import InProcessCalculator
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import ALL_PROPERTIES
 
 T = TypeVar("T")
 ROUNDS, CALLS, WARM_UP = 10, 300, 300  # long enough for the scheduler to part the two processes

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from submissions.settings import SETTINGS_FILE, Settings
-from tasks.complaint import one_line
+from tasks.structures.validation_errors import one_line
 
 
 class ConfigError(ValueError):

@@ -15,7 +15,7 @@ MAIN = b"import sys\nfrom lambench_guest.serve import main\nsys.exit(main())\n"
 def guest_archive() -> bytes:
     """A zip archive that Python runs as it is, the same bytes on every machine.
 
-    The loop over a calculator is `tasks.ase_loop`: containers and the in-process calculator run one code.
+    The loop over a calculator is `tasks.model.ase_loop`: containers and the in-process calculator run one code.
     """
     guest = resources.files("sandbox.guest")
     files = {
@@ -24,7 +24,7 @@ def guest_archive() -> bytes:
         "lambench_guest/wire.py": guest.joinpath("wire.py").read_bytes(),
         "lambench_guest/parameters.py": guest.joinpath("parameters.py").read_bytes(),
         "lambench_guest/serve.py": guest.joinpath("serve.py").read_bytes(),
-        "lambench_guest/ase_loop.py": resources.files("tasks").joinpath("ase_loop.py").read_bytes(),
+        "lambench_guest/ase_loop.py": resources.files("tasks.model").joinpath("ase_loop.py").read_bytes(),
     }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:

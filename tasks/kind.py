@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from tasks.calculator import BatchCalculator
-from tasks.dataset import Dataset, Structures
-from tasks.frames import Frames
-from tasks.measurement import Measurement
-from tasks.predictions import Cause
+from tasks.datasets.dataset import Dataset, Structures
+from tasks.metrics.measurement import Measurement
+from tasks.model.calculator import BatchCalculator
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Cause
 
 
 class Parameters(BaseModel):

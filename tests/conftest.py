@@ -11,7 +11,7 @@ import docker
 import pytest
 from hypothesis import HealthCheck, settings
 
-from sandbox.docker_driver import connect_engine
+from sandbox.drivers.docker_driver import connect_engine
 from sandbox.verdict import JudgeFault
 from tests.chromium import launch
 from tests.selftested import Selftested, run

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from judge.selftest import AttackRecord, SelftestRecord, run_selftest
-from judge.signing import own_key
-from sandbox.docker_driver import DockerDriver
+from judge.evaluation.host_selftest import AttackRecord, SelftestRecord, run_selftest
+from judge.records.signing import own_key
+from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.rundir import RunDir
-from submissions.local_store import LocalStore
-from submissions.store import Store
+from submissions.store.interface import Store
+from submissions.store.local import LocalStore
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from judge.figures.drawing import group, line, mark, polyline, series_css, text
-from judge.present import number
+from judge.view.formatting import number
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SAME = 1e-9  # of a value: no axis tells less apart

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from judge.board import Row
+from judge.disclosure.public_curves import PUBLIC_DIGITS, Pair, public_pairs
 from judge.figures.axes import Axis, linear
 from judge.figures.drawing import WIDTH, Point, group, line, path, polyline, short, svg, text
 from judge.figures.figure import Cell, Figure, Heading
-from judge.public_curves import PUBLIC_DIGITS, Pair, public_pairs
-from judge.web.frame import Frame
+from judge.ranking.leaderboard import Row
+from judge.view.page_context import Frame
 
 DEEPEST, SHALLOWEST = 15.0, 2.0
 """eV: the scale reaches down to the deepest well, but to no less than the one and no more than the other."""

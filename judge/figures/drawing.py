@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 
 from markupsafe import Markup, escape
 
-from judge.present import plain
+from judge.view.formatting import plain
 
 WIDTH = 760
 N_COLOURS = 8

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from judge.board import Row
+from judge.disclosure.public_curves import PUBLIC_DIGITS, Drift, public_drift
+from judge.disclosure.redaction import LEAST_ITEMS, rounded
 from judge.figures.axes import Axis, axes, finite, key_line, layout, linear, log
 from judge.figures.drawing import DASHES, N_COLOURS, WIDTH, group, polyline, series_css, svg
 from judge.figures.figure import Cell, Figure, Heading
 from judge.figures.names import model_names, short_names
-from judge.public import LEAST_ITEMS, rounded
-from judge.public_curves import PUBLIC_DIGITS, Drift, public_drift
-from judge.web.frame import Frame
+from judge.ranking.leaderboard import Row
+from judge.view.page_context import Frame
 
 SMALLEST = 1e-6
 """meV/atom: less is rounding, and is drawn as this."""

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from ase.data import atomic_numbers, chemical_symbols
 from markupsafe import Markup
 
-from judge import present
-from judge.board import Row, TaskLine
 from judge.figures.drawing import WIDTH, Point, group, joined, path, ramp, rect, short, svg, text
 from judge.figures.figure import Cell, Figure, Heading
-from judge.records import PartRecord
-from judge.web.frame import Frame
+from judge.ranking.leaderboard import Row, TaskLine
+from judge.records.records import PartRecord
+from judge.view import formatting
+from judge.view.page_context import Frame
 
 LARGEST = 118
 FORCES = "force_rmse"
@@ -67,10 +67,10 @@ def elements_of(frame: Frame, row: Row) -> Figure | None:
         return None
     line, parts = max(by_task, key=lambda own: len({part.name for part in own[1]}))
     values = {part.name: _Value(part.value, part.n_items, part.n_failed) for part in parts}
-    more = f" Of {present.count(len(by_task), 'task')} the one with most elements." if len(by_task) > 1 else ""
+    more = f" Of {formatting.count(len(by_task), 'task')} the one with most elements." if len(by_task) > 1 else ""
     about = (
-        f"{present.metric_label(parts[0].metric)} in {line.task.name} by element: of forces over its atoms, of others "
-        f"over the structures that have it. The stronger the colour, the larger, on a logarithmic scale.{more}"
+        f"{formatting.metric_label(parts[0].metric)} in {line.task.name} by element: of forces over its atoms, of "
+        f"others over the structures that have it. The stronger the colour, the larger, on a logarithmic scale.{more}"
     )
     return _figure("Error by element", about, parts[0], values)
 
@@ -87,8 +87,8 @@ def elements_figure(frame: Frame, task: str) -> Figure | None:
         known.setdefault(part.name, []).append(part)
     values = {symbol: _over_models(parts) for symbol, parts in known.items()}
     about = (
-        f"{present.metric_label(metric)} in {task} by element, the median over "
-        f"{present.count(len(every), 'model')}. The stronger the colour, the larger, on a logarithmic scale."
+        f"{formatting.metric_label(metric)} in {task} by element, the median over "
+        f"{formatting.count(len(every), 'model')}. The stronger the colour, the larger, on a logarithmic scale."
     )
     return _figure("Error by element", about, next(iter(known.values()))[0], values)
 
@@ -113,9 +113,9 @@ def _figure(title: str, about: str, like: PartRecord, values: Mapping[str, _Valu
     rows: list[Sequence[Cell]] = [
         (symbol, *values[symbol]) for symbol in chemical_symbols[1 : LARGEST + 1] if symbol in values
     ]
-    metric = Heading(present.metric_label(like.metric), like.unit)
+    metric = Heading(formatting.metric_label(like.metric), like.unit)
     headings = (Heading("Element"), metric, Heading("Items"), Heading("Failed"))
-    unit = present.shown_unit(like.unit)
+    unit = formatting.shown_unit(like.unit)
     told = f"{about} Values are in {unit}." if unit else about
     return Figure("elements", title, told, headings, rows, _drawing(title, told, like.unit, values))
 
@@ -154,8 +154,9 @@ def _cell(symbol: str, own: _Value, unit: str, ends: tuple[float, float]) -> Mar
         box, css, said = "cell fault", "", "× failed"
     else:
         step = ramp(log10(own.value), *ends) if own.value > 0 else 0
-        box, css, said = f"cell h{step}", f"on-h{step}", present.number(present.shown_value(own.value, unit), 2)
-    told = f"{symbol}: {said} {present.shown_unit(unit)}, {present.count(own.n_items, 'item')}, {own.n_failed} failed"
+        box, css, said = f"cell h{step}", f"on-h{step}", formatting.number(formatting.shown_value(own.value, unit), 2)
+    items = formatting.count(own.n_items, "item")
+    told = f"{symbol}: {said} {formatting.shown_unit(unit)}, {items}, {own.n_failed} failed"
     parts = (
         rect((x, y), _SIZE, _SIZE, box, told),
         text((middle, y + 17), symbol, f"strong {css}", "middle"),

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from judge.board import Row, TaskLine
 from judge.figures.axes import Axis, linear
 from judge.figures.drawing import N_COLOURS, PATTERNS, WIDTH, clean, group, hatched, hatches, line, shortened, svg, text
 from judge.figures.figure import Cell, Figure, Heading
 from judge.figures.names import model_names
-from judge.present import count, verdict_words
-from judge.present import number as number_text
-from judge.web.frame import Frame
+from judge.ranking.leaderboard import Row, TaskLine
+from judge.view.formatting import count, verdict_words
+from judge.view.formatting import number as number_text
+from judge.view.page_context import Frame
 
 N_BARS = 30
 _LEFT, _RIGHT = 190.0, WIDTH - 60.0

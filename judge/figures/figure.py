@@ -24,7 +24,7 @@ class Figure:
         title: what is drawn.
         about: how to read it, in a sentence or two.
         headings, rows: all numbers that are drawn, as a table, whose first column names the row. The page shows them
-            as `judge.present` does, downloads have them whole, in the heading's own unit.
+            as `judge.view.formatting` does, downloads have them whole, in the heading's own unit.
         drawing: an SVG without any style of its own: its colours are classes of the stylesheet.
         plot: `data` and `layout` as plotly takes them, without any colour: a trace may say which of the page's colours
             it has, by `meta: {"colour": 0}` (`judge.figures.drawing` counts the same; "rest": grey), or, of a heat

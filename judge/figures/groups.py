@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from judge import present
-from judge.board import Row
+from judge.disclosure.redaction import SCORE_DIGITS, cut, rounded
 from judge.figures.axes import Axis, key_line, log
 from judge.figures.drawing import WIDTH, group, line, mark, path, shortened, svg, text
 from judge.figures.figure import Figure, Heading
-from judge.public import SCORE_DIGITS, cut, rounded
-from judge.records import PartRecord
-from judge.web.cells import shown
-from judge.web.frame import Frame
+from judge.ranking.leaderboard import Row
+from judge.records.records import PartRecord
+from judge.view import formatting
+from judge.view.page_context import Frame
+from judge.view.table_cells import shown
 
 DRAWN = 12
 """Groups of a task that are drawn: those of the largest errors. The table has all."""
@@ -52,7 +52,7 @@ def groups_of(frame: Frame, row: Row) -> Figure | None:
     names = ("Group", "Task", "Metric", "Error", "Unit", "Error in the task = 1", "Items", "Failed")
     rows = [
         (
-            *(own.record.name, own.task, present.metric_label(own.record.metric), cut(own.record.value)),
+            *(own.record.name, own.task, formatting.metric_label(own.record.metric), cut(own.record.value)),
             *(own.record.unit, own.ratio, own.record.n_items, own.record.n_failed),
         )
         for own in parts
@@ -99,7 +99,7 @@ def _drawing(tasks: Mapping[str, Mapping[str, Sequence[_Part]]], series: Mapping
     metrics = dict.fromkeys(own.record.metric for groups in tasks.values() for of in groups.values() for own in of)
     legend = [
         key_line(
-            series[name], shortened(present.metric_label(name), 36), 12 + i % 3 * 246, 14 + i // 3 * 17, marks=True
+            series[name], shortened(formatting.metric_label(name), 36), 12 + i % 3 * 246, 14 + i // 3 * 17, marks=True
         )
         for i, name in enumerate(metrics)
     ]
@@ -122,15 +122,15 @@ def _drawing(tasks: Mapping[str, Mapping[str, Sequence[_Part]]], series: Mapping
 def _line(name: str, found: Sequence[_Part], series: Mapping[str, int], x: Axis, y: float) -> Markup:
     """A group's name and its marks; the numbers are said of all of it."""
     label = shortened(name, 36)
-    items = present.count(max(own.record.n_items for own in found), "item")
+    items = formatting.count(max(own.record.n_items for own in found), "item")
     told = f"{'' if label == name else f'{name}: '}{', '.join(map(_told, found))}; {items}"
     marks = [mark((x(own.ratio or 1.0), y), series[own.record.metric], 4.5) for own in found]
     return group(text((_LEFT - 12, y + 4), label), *marks, told=told)
 
 
 def _told(own: _Part) -> str:
-    value = shown(present.shown_value(own.record.value, own.record.unit))
-    return f"{present.metric_label(own.record.metric)} {value} {present.shown_unit(own.record.unit)}"
+    value = shown(formatting.shown_value(own.record.value, own.record.unit))
+    return f"{formatting.metric_label(own.record.metric)} {value} {formatting.shown_unit(own.record.unit)}"
 
 
 def _axis(x: Axis, top: float, low: float) -> list[Markup]:

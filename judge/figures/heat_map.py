@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from judge.board import NOT_JUDGED, Leaderboard, Row
+from judge.disclosure.redaction import SCORE_DIGITS, rounded
 from judge.figures.drawing import N_RAMP, WIDTH, clean, group, line, path, ramp, rect, short, shortened, svg, text
 from judge.figures.figure import Figure, Heading
 from judge.figures.names import model_names, short_names
-from judge.present import count, verdict_words
-from judge.public import SCORE_DIGITS, rounded
-from judge.references import ERRORS
-from judge.web.frame import Frame
-from judge.web.page_scores import score_of
-from judge.web.task_shares import scores_by_task
+from judge.ranking.leaderboard import NOT_JUDGED, Leaderboard, Row
+from judge.ranking.references import ERRORS
+from judge.view.formatting import count, verdict_words
+from judge.view.page_context import Frame
+from judge.view.score_display import score_of
+from judge.view.score_shares import scores_by_task
 from sandbox.verdict import Verdict
-from tasks.suite import Task
+from tasks.suites.suite import Task
 
 NO_VALUE = "no value"
 _LEFT, _RIGHT = 190.0, WIDTH - 8.0

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from judge.board import Row
 from judge.figures.axes import Axis, axes, key_line, layout, linear
 from judge.figures.dates import dates, day
 from judge.figures.drawing import DASHES, SYMBOLS, WIDTH, Point, mark, polyline, series_css, svg
 from judge.figures.figure import Cell, Figure, Heading
 from judge.figures.names import model_names, short_names
-from judge.web.columns import Column
-from judge.web.frame import Frame
-from judge.web.page_scores import ranked_by
+from judge.ranking.leaderboard import Row
+from judge.view.columns import Column
+from judge.view.page_context import Frame
+from judge.view.score_display import ranked_by
 
 N_FOLLOWED = 5
 """Of the ranking, the first so many are followed over publications."""

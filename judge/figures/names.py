@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import count
 
-from judge.board import Row
 from judge.figures.drawing import clean, shortened
+from judge.ranking.leaderboard import Row
 
 
 def model_names(rows: Iterable[Row]) -> dict[str, str]:

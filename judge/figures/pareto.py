@@ -12,9 +12,9 @@ from judge.figures.axes import Axis, axes, key_line, layout, linear, log
 from judge.figures.drawing import DASHES, SYMBOLS, WIDTH, clean, line, mark, polyline, series_css, shortened, svg, text
 from judge.figures.figure import Figure, Heading
 from judge.figures.names import model_names, short_names
-from judge.web.explore import hardware_of
-from judge.web.frame import Frame
-from judge.web.page_scores import LABELS, RANKED_BY, score_interval, score_of
+from judge.view.leaderboard_export import hardware_of
+from judge.view.page_context import Frame
+from judge.view.score_display import LABELS, RANKED_BY, score_interval, score_of
 
 _HEIGHT, _TOP, _LEFT, _RIGHT = 430.0, 26.0, 62.0, WIDTH - 12.0
 _LABEL = 15.0  # from one name to the next below

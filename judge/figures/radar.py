@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from judge.board import Row
+from judge.disclosure.redaction import SCORE_DIGITS
 from judge.figures.axes import key_line
 from judge.figures.drawing import (
     DASHES,
@@ -25,9 +25,9 @@ from judge.figures.drawing import (
 )
 from judge.figures.figure import Figure, Heading
 from judge.figures.names import model_names, short_names
-from judge.public import SCORE_DIGITS
-from judge.web.frame import Frame
-from judge.web.page_scores import score_of
+from judge.ranking.leaderboard import Row
+from judge.view.page_context import Frame
+from judge.view.score_display import score_of
 
 N_BEST = 5
 _WIDTH, _RADIUS = 480.0, 116.0  # narrower than other drawings: it fits a telephone

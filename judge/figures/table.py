@@ -1,8 +1,8 @@
 """The table of a figure as HTML. A script reads it too: what is offered as a file are these very cells.
 
-The page shows numbers as `judge.present` does. Where that has fewer digits than the number, or another unit, the cell
-says in `data-is`, as JSON, what it is; `js/figure_table.js` reads the others as they stand. A leading text that is that
-of the row above stands once, in a cell as high as all its rows.
+The page shows numbers as `judge.view.formatting` does. Where that has fewer digits than the number, or another unit,
+the cell says in `data-is`, as JSON, what it is; `js/figure_table.js` reads the others as they stand. A leading text
+that is that of the row above stands once, in a cell as high as all its rows.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from judge import present
-from judge.web.cells import isolated, shown, word_cell
-from judge.web.words import words
+from judge.view import formatting
+from judge.view.escaping import words
+from judge.view.table_cells import isolated, shown, word_cell
 
 Cell = str | float | int | None
 Row = Sequence[Cell]
@@ -51,7 +51,7 @@ def _head(heading: Heading, of_words: bool) -> str:
     unit = ""
     if heading.unit:
         css += f' data-unit="{words(heading.unit)}"'
-        unit = f'<span class="of"> {words(present.shown_unit(heading.unit))}</span>'
+        unit = f'<span class="of"> {words(formatting.shown_unit(heading.unit))}</span>'
     return f'<th scope="col"{css}>{isolated(heading.name)}{unit}'
 
 
@@ -69,7 +69,7 @@ def _row(row: Row, units: Sequence[str], digits: int, first: int, heights: Seque
 def _name_cell(cell: Cell, more: str) -> str:
     if isinstance(cell, str) and cell:
         return f'<th scope="row"{more}>{_kept(cell) if more else isolated(cell)}'
-    return f'<th scope="row"{more}{_is(cell)}>{present.NONE if cell is None or cell == "" else words(str(cell))}'
+    return f'<th scope="row"{more}{_is(cell)}>{formatting.NONE if cell is None or cell == "" else words(str(cell))}'
 
 
 def _cell(cell: Cell, unit: str, digits: int, more: str = "") -> str:
@@ -77,12 +77,12 @@ def _cell(cell: Cell, unit: str, digits: int, more: str = "") -> str:
     if isinstance(cell, str):
         return f'<td class="word"{more}>{_kept(cell)}' if more else word_cell(cell)
     if cell is None:
-        return f"<td>{present.NONE}"
+        return f"<td>{formatting.NONE}"
     if isinstance(cell, int):
         if not unit:
-            return f"<td>{cell}" if 0 <= cell < 1000 else f"<td>{present.thousands(cell)}"
+            return f"<td>{cell}" if 0 <= cell < 1000 else f"<td>{formatting.thousands(cell)}"
         cell = float(cell)
-    text = shown(present.shown_value(cell, unit) if unit else cell, digits)
+    text = shown(formatting.shown_value(cell, unit) if unit else cell, digits)
     return f"<td>{text}" if _reads_as(text, cell) else f"<td{_is(cell)}>{text}"
 
 
@@ -96,7 +96,7 @@ def _reads_as(text: str, value: float) -> bool:
     try:  # spaces between thousands are in few texts
         return float(text.replace("−", "-").replace("\u202f", "") if value < 0 or len(text) > 4 else text) == value
     except ValueError:
-        return text == present.NONE
+        return text == formatting.NONE
 
 
 def _is(cell: Cell) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from ase import Atoms
 
-from sandbox.remote import RemoteCalculator
 from sandbox.selftest.attack import Finding, Trial
 from sandbox.selftest.watch import Watched
-from sandbox.session import Outcome
 from sandbox.verdict import SubmissionFault, Verdict
-from tasks.frames import Frames
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import Outcome
+from tasks.structures.frames import Frames
 
 N_NUMBERS = 24
 # As `Trial.run` takes limits: an attempt may walk through the whole image, on a machine that does other things as well.

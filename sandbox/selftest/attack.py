@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from sandbox.driver import Driver, Image, Question
 from sandbox.limits import MIB, Limits
-from sandbox.remote import RemoteCalculator
-from sandbox.session import Outcome, run_session
 from sandbox.verdict import SubmissionFault
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import Outcome, run_session
 
 T = TypeVar("T")
 

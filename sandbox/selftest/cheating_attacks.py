@@ -10,20 +10,20 @@ from ase import Atoms
 from ase.build import bulk
 from ase.calculators.emt import EMT
 
-from sandbox.remote import RemoteCalculator
 from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.secrecy_attacks import SECRECY_ATTACKS, ask_energy, secret_atoms
 from sandbox.selftest.timing_attacks import TIMING_ATTACKS
 from sandbox.verdict import Verdict
-from tasks.calculator import InProcessCalculator
-from tasks.card import Card, LabelSet
-from tasks.dataset import Dataset
-from tasks.frames import Frames
+from sandbox.wire.remote import RemoteCalculator
+from tasks.datasets.card import Card, LabelSet
+from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation, Watch
-from tasks.labelled_frames import LabelledFrames, LabelledFramesParameters
-from tasks.measurement import Measurement
-from tasks.predictions import ALL_PROPERTIES, Cause, Labels
-from tasks.quickstart_dataset import Named, dataset_of
+from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
+from tasks.metrics.measurement import Measurement
+from tasks.model.calculator import InProcessCalculator
+from tasks.quickstart.dataset import Named, dataset_of
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import ALL_PROPERTIES, Cause, Labels
 
 JOKERS = 4  # of the image: NaN, infinity, minus infinity, 1e300
 ASKED_S = 3.0  # for which the child of a process that has ended is asked

@@ -6,13 +6,13 @@ import errno
 from functools import partial
 from pathlib import Path
 
-from sandbox.docker_driver import connect_engine, engine_faults
+from sandbox.drivers.docker_driver import connect_engine, engine_faults
 from sandbox.limits import MIB
-from sandbox.remote import RemoteCalculator
 from sandbox.selftest.asking import PATIENCE, Look, report, watched
 from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
 from sandbox.selftest.watch import Watched
 from sandbox.verdict import Verdict
+from sandbox.wire.remote import RemoteCalculator
 
 LOG_S = 6.0
 LOG_FILES = 2

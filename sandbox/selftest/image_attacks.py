@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sandbox.remote import RemoteCalculator
 from sandbox.selftest.asking import report, watched
 from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.watch import Watched
 from sandbox.verdict import SubmissionFault, Verdict
+from sandbox.wire.remote import RemoteCalculator
 
 COMPILED = 42.0
 

@@ -15,9 +15,9 @@ from importlib import resources
 import docker
 import docker.errors
 
-from sandbox.docker_driver import connect_engine, engine_faults
 from sandbox.driver import Driver, Image
-from sandbox.image_check import CALCULATOR_LABEL
+from sandbox.drivers.docker_driver import connect_engine, engine_faults
+from sandbox.image.image_check import CALCULATOR_LABEL
 from sandbox.selftest.attack import Attack
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 

@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 
 from sandbox.driver import Image
-from sandbox.remote import RemoteCalculator
 from sandbox.rundir import GUEST_NAME
 from sandbox.selftest.asking import PATIENCE, report, watched
 from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.watch import Watched, containers, host_processes
-from sandbox.session import Outcome
 from sandbox.verdict import Verdict
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import Outcome
 
 HEALTH_S = 3.0
 MOMENT_S = 5.0

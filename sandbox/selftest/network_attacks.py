@@ -8,11 +8,11 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sandbox.docker_driver import connect_engine, engine_faults
-from sandbox.remote import RemoteCalculator
+from sandbox.drivers.docker_driver import connect_engine, engine_faults
 from sandbox.selftest.asking import Look, report, watched
 from sandbox.selftest.attack import Attack, Finding
 from sandbox.selftest.watch import Watched
+from sandbox.wire.remote import RemoteCalculator
 
 DEFAULT_GATEWAY = "172.17.0.1"
 METADATA = "169.254.169.254"

@@ -6,11 +6,11 @@ import errno
 import signal
 from collections.abc import Callable
 
-from sandbox.docker_driver import NOBODY
-from sandbox.remote import RemoteCalculator
+from sandbox.drivers.docker_driver import NOBODY
 from sandbox.selftest.asking import Look, report, watched
 from sandbox.selftest.attack import Attack, Finding
 from sandbox.selftest.watch import Watched
+from sandbox.wire.remote import RemoteCalculator
 
 UID = int(NOBODY.partition(":")[0])
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")

@@ -13,12 +13,12 @@ import numpy as np
 from sandbox.evidence import Phase
 from sandbox.guest.wire import TimedOut
 from sandbox.limits import MIB
-from sandbox.remote import RemoteCalculator
 from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.own_memory import watched_memory
-from sandbox.session import Outcome
 from sandbox.verdict import Verdict
-from tasks.frames import Frames
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import Outcome
+from tasks.structures.frames import Frames
 
 # What an answer to a few atoms may cost the judge: it is three copies of a header, and what the engine's client takes.
 MOST_MEMORY = 16 * MIB

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sandbox.guest_archive import guest_archive
-from sandbox.remote import RemoteCalculator
 from sandbox.rundir import GUEST_NAME, SOCKET_NAME
 from sandbox.selftest.asking import found, report, watched
 from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.watch import Watched
+from sandbox.wire.remote import RemoteCalculator
 
 SECRET = "lambench-selftest-secret-of-the-judge"
 CANARY = "lambench-selftest-canary"

@@ -17,15 +17,15 @@ from ase import Atoms
 from ase.build import bulk
 
 from sandbox.evidence import exit_words
-from sandbox.remote import RemoteCalculator
 from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
-from sandbox.session import Outcome
 from sandbox.verdict import Verdict
-from tasks.card import Card
-from tasks.frames import Frames
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import Outcome
+from tasks.datasets.card import Card
 from tasks.kind import Observation, Watch
-from tasks.labelled_frames import LabelledFrames, LabelledFramesParameters
-from tasks.quickstart_dataset import Named, dataset_of
+from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
+from tasks.quickstart.dataset import Named, dataset_of
+from tasks.structures.frames import Frames
 
 
 def unlabelled_card() -> Card:

@@ -17,18 +17,18 @@ import numpy as np
 from ase import Atoms
 from ase.build import bulk
 
-from sandbox.remote import RemoteCalculator
 from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.secrecy_attacks import ask_energy, secret_atoms, unlabelled_card
-from sandbox.session import Outcome
 from sandbox.verdict import SubmissionFault, Verdict
-from tasks.dataset import Dataset
-from tasks.efficiency import Efficiency, EfficiencyParameters
-from tasks.frames import Frames
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import Outcome
+from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation, Watch
-from tasks.measurement import Measurement
-from tasks.predictions import Cause
-from tasks.quickstart_dataset import Named, dataset_of
+from tasks.metrics.measurement import Measurement
+from tasks.quickstart.dataset import Named, dataset_of
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Cause
+from tasks.timing.efficiency import Efficiency, EfficiencyParameters
 
 WORK_S = 0.02  # that the cheating models need for a structure
 # On a shared host a selftest may be disturbed: what is timed here has only to be longer than a sleep.

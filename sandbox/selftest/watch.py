@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from docker.models.containers import Container
 
-from sandbox.docker_driver import LOCK_LABEL, connect_engine, engine_faults
 from sandbox.driver import Driver, Image
+from sandbox.drivers.docker_driver import LOCK_LABEL, connect_engine, engine_faults
 from sandbox.selftest.attack import Trial
 from sandbox.verdict import FaultCause, JudgeFault
 

@@ -1,4 +1,4 @@
-// Models side by side as rows of text, of `leaderboard.json`: judge/web/comparison.py, in the browser. No DOM.
+// Models side by side as rows of text, of `leaderboard.json`: judge/pages/compare/comparison.py, in the browser. No DOM.
 
 import { groupsOfTasks } from "./comparison_tasks.js";
 import { cell, differences, inOneClass, line, numberCell, plainLine } from "./comparison_lines.js";

@@ -1,4 +1,4 @@
-// Numbers as a reader sees them: judge/present.py, in the browser.
+// Numbers as a reader sees them: judge/view/formatting.py, in the browser.
 
 export const NONE = "–";
 
@@ -39,7 +39,7 @@ function thousands(text) {
   return rest === undefined ? spaced : `${spaced}.${rest}`;
 }
 
-/** A value of a score: what is made of times has no more digits than these, judge/web/columns.py `score_text`. */
+/** A value of a score: what is made of times has no more digits than these, judge/view/columns.py `score_text`. */
 export const scoreText = (key, value) => (key === "efficiency" ? number(value, 2) : decimals(value));
 
 /** How many parameters: 412 k, 3.41 M. */

@@ -1,4 +1,4 @@
-// Text that an author wrote, so that it cannot turn around or hide what comes after it: judge/present.py `plain`.
+// Text that an author wrote, so that it cannot turn around or hide what comes after it: judge/view/formatting.py `plain`.
 
 const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 

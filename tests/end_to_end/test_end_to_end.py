@@ -23,8 +23,8 @@ import docker.errors
 import pytest
 from docker.models.images import Image
 
-from submissions.open_store import open_store
-from submissions.store import Store
+from submissions.store.interface import Store
+from submissions.store.open_store import open_store
 from tests.judge.small_world import ROOT, SUITE, World, save_frames
 from tests.selftested import Selftested
 from tests.servers.registry import PASSWORD, USER, RegistryServer
@@ -116,7 +116,7 @@ class Author:
             "LAMBENCH_INVITE": str(self.folder / "invite.json"),
         }
         done = subprocess.run(
-            [sys.executable, "-m", "submissions.cli", *arguments],
+            [sys.executable, "-m", "submissions.cli.main", *arguments],
             cwd=self.folder,
             env=environment,
             capture_output=True,

@@ -19,31 +19,31 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from safetensors.numpy import save
 
-from judge.checkpoint_file import CheckpointFile
 from judge.config import ConfigError, load_settings
-from judge.held_layers import PublicLayer
-from judge.invitations import Invitation, Revocation, StoredFate
-from judge.items_file import pack_items, unpack_items
-from judge.letter_check import read_letter
-from judge.manifest import Manifest
-from judge.mirror import MirroredLayer
-from judge.observation_file import observation_path, pack, read_observation, unpack
-from judge.records import Claim, End, Result
-from judge.selftest import SelftestRecord
-from judge.spent_parts import SpentPart
-from judge.standing import StandingEvent
+from judge.evaluation.checkpoint_file import CheckpointFile
+from judge.evaluation.host_selftest import SelftestRecord
+from judge.images.mirror import MirroredLayer
+from judge.intake.expired_slots import SpentPart
+from judge.intake.invitations import Invitation, Revocation, StoredFate
+from judge.intake.request_check import read_letter
+from judge.intake.reusable_layers import PublicLayer
+from judge.records.decisions import StandingEvent
+from judge.records.items_file import pack_items, unpack_items
+from judge.records.manifest import Manifest
+from judge.records.observation_file import observation_path, pack, read_observation, unpack
+from judge.records.records import Claim, End, Result
 from sandbox.verdict import SubmissionFault
-from submissions.letters import Letter, ReferredImage
-from submissions.local_store import LocalStore
-from submissions.preflight_log import log_path, printable_end, read_log
+from submissions.client.sent_files import Sent
+from submissions.preflight.log import log_path, printable_end, read_log
 from submissions.records import Record, Submission
-from submissions.sent import Sent
-from submissions.store import StoreError
-from tasks.card import Card, DatasetError, Difference, Table, Term, card_toml
-from tasks.dataset import load_dataset, read_card
-from tasks.frames import hash_arrays
-from tasks.measurement import Items
-from tasks.suite import SuiteError, read_suite
+from submissions.requests import Letter, ReferredImage
+from submissions.store.interface import StoreError
+from submissions.store.local import LocalStore
+from tasks.datasets.card import Card, DatasetError, Difference, Table, Term, card_toml
+from tasks.datasets.dataset import load_dataset, read_card
+from tasks.metrics.measurement import Items
+from tasks.structures.frames import hash_arrays
+from tasks.suites.suite import SuiteError, read_suite
 from tests.fuzz.mutations import COUNTS, HEAVY, TOKENS, fuzz, mangled, mangled_json, token
 
 STORED = Path(__file__).parents[1] / "judge" / "records"

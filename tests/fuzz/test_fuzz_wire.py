@@ -21,11 +21,11 @@ import numpy as np
 import pytest
 from ase.build import bulk, molecule
 
-from sandbox.guard import MAX_FAILURES, MAX_HEADER_BYTES, Guard, expected_result, read_failures
 from sandbox.guest.wire import Channel, WireError, pack_header
-from sandbox.remote import Hello, RemoteCalculator, StartupError
-from tasks.frames import Frames
-from tasks.predictions import ALL_PROPERTIES, Cause
+from sandbox.wire.guard import MAX_FAILURES, MAX_HEADER_BYTES, Guard, expected_result, read_failures
+from sandbox.wire.remote import Hello, RemoteCalculator, StartupError
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import ALL_PROPERTIES, Cause
 from tests.fuzz.mutations import COUNTS, NUMBERS, fuzz, mangled, mangled_json
 
 FRAMES = Frames.from_atoms([bulk("Cu"), molecule("H2O")])

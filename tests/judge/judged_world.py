@@ -9,11 +9,11 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from judge.items_file import result_path
-from judge.provenance import judge_version
-from judge.records import Result
-from judge.selftest import AttackRecord, SelftestRecord, store_selftest
-from judge.signing import SigningKey
+from judge.evaluation.host_selftest import AttackRecord, SelftestRecord, store_selftest
+from judge.records.items_file import result_path
+from judge.records.records import Result
+from judge.records.signing import SigningKey
+from judge.version import judge_version
 from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.run import LEFT_BEHIND
 from submissions.records import utc_now

@@ -21,34 +21,34 @@ from ase.build import bulk
 from ase.calculators.emt import EMT
 from rich.console import Console
 
-from judge.attempts import DeathWatch, read_history
-from judge.cli import main
+from judge.cli.main import main
 from judge.config import JudgeSettings
-from judge.evaluate import Request, Summary, evaluate
-from judge.machine import Machine
-from judge.plan import Circumstances, Unit, make_plan, make_unit
-from judge.records import Result
-from judge.report import UnitReport
-from judge.results import load_results
-from judge.runner import Runner
-from judge.survey import make_units, plan_from_store
-from judge.testset import read_testset
-from judge.unit import Place
+from judge.data.testset import read_testset
+from judge.evaluation.evaluate import Request, Summary, evaluate
+from judge.evaluation.machine import Machine
+from judge.evaluation.measure import Place
+from judge.evaluation.plan import Circumstances, Unit, make_plan, make_unit
+from judge.evaluation.runner import Runner
+from judge.evaluation.unit_report import UnitReport
+from judge.evaluation.work_plan import make_units, plan_from_store
+from judge.records.attempts import DeathWatch, read_history
+from judge.records.records import Result
+from judge.records.results import load_results
 from sandbox.driver import Image
+from sandbox.drivers.process_driver import ProcessDriver
 from sandbox.guest_archive import guest_version
 from sandbox.limits import Limits
-from sandbox.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
-from submissions.local_store import LocalStore
 from submissions.progress import Reporter
 from submissions.records import ImageRecord, LabelSet, ModelCard, PreflightReport, Submission, submission_id, utc_now
-from tasks.card import Card, Table
-from tasks.card import LabelSet as Theory
-from tasks.dataset import Dataset, save_dataset
-from tasks.frames import Frames
+from submissions.store.local import LocalStore
+from tasks.datasets.card import Card, Table
+from tasks.datasets.card import LabelSet as Theory
+from tasks.datasets.dataset import Dataset, save_dataset
 from tasks.kind import Kind, Parameters
-from tasks.predictions import Labels
-from tasks.suite import Task, load_suite
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Labels
+from tasks.suites.suite import Task, load_suite
 
 ROOT = Path(__file__).parents[2]
 EMT_FOLDER = ROOT / "submissions" / "examples" / "emt"
@@ -267,7 +267,7 @@ class World:
         """`judge` with these arguments, started in this world."""
         variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
         return subprocess.Popen(
-            [sys.executable, "-m", "judge.cli", *arguments],
+            [sys.executable, "-m", "judge.cli.main", *arguments],
             cwd=self.root,
             env=variables,
             stdout=subprocess.PIPE,

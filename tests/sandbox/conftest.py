@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 import docker
 import pytest
 
-from sandbox.docker_driver import DockerDriver, connect_engine
 from sandbox.driver import Image
-from sandbox.process_driver import ProcessDriver
+from sandbox.drivers.docker_driver import DockerDriver, connect_engine
+from sandbox.drivers.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
 
 HOSTILE = Path(__file__).parents[1] / "hostile"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.docker_running import intervention_of
+from sandbox.drivers.docker_running import intervention_of
 from sandbox.evidence import (
     Breach,
     Evidence,

@@ -13,16 +13,16 @@ import docker
 import pytest
 from ase.build import bulk
 
-import sandbox.docker_driver
-from sandbox.cgroup import ROOT
-from sandbox.docker_driver import RUN_DIR_LABEL, DockerDriver, connect_engine
+import sandbox.drivers.docker_driver
 from sandbox.driver import Image, Question
+from sandbox.drivers.cgroup import ROOT
+from sandbox.drivers.docker_driver import RUN_DIR_LABEL, DockerDriver, connect_engine
 from sandbox.limits import MIB, Limits
-from sandbox.remote import RemoteCalculator
 from sandbox.rundir import RunDir
-from sandbox.session import Outcome, run_session
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
-from tasks.frames import Frames
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import Outcome, run_session
+from tasks.structures.frames import Frames
 from tests.sandbox.engine_line import EngineLine
 
 pytestmark = pytest.mark.docker
@@ -136,9 +136,9 @@ def small_host() -> Iterator[Path]:
 
 
 def test_a_host_out_of_memory_is_the_judges_fault(docker_driver, hostile_image: Build, small_host, monkeypatch) -> None:
-    ordinary = sandbox.docker_driver.container_options
+    ordinary = sandbox.drivers.docker_driver.container_options
     monkeypatch.setattr(
-        sandbox.docker_driver,
+        sandbox.drivers.docker_driver,
         "container_options",
         lambda *of: {**ordinary(*of), "cgroup_parent": f"/{small_host.name}"},
     )

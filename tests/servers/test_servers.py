@@ -12,7 +12,7 @@ import botocore.exceptions
 import pytest
 import requests
 
-from tests.judge.kills import wait_until
+from tests.judge.evaluation.kills import wait_until
 from tests.servers.registry import RegistryServer
 from tests.servers.rgw import RgwServer
 

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from submissions.cli import main
-from submissions.letters import (
+from submissions.cli.main import main
+from submissions.client.sent_files import Sent, read_sent
+from submissions.requests import (
     FORMS,
     MAX_LETTER,
     MAX_PART,
@@ -34,7 +35,6 @@ from submissions.letters import (
     Status,
     log_name,
 )
-from submissions.sent import Sent, read_sent
 from tests.servers.rgw import RgwServer
 
 ROOT = Path(__file__).parents[2]
@@ -188,7 +188,7 @@ class AuthorDesk:
         """`lambench-submit`, as a process of its own."""
         variables = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         return subprocess.Popen(
-            [sys.executable, "-m", "submissions.cli", *arguments],
+            [sys.executable, "-m", "submissions.cli.main", *arguments],
             cwd=self.root,
             env={**variables, "PYTHONPATH": str(ROOT), **self.environment},
             stdout=subprocess.PIPE,

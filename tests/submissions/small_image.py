@@ -14,7 +14,7 @@ from typing import NamedTuple
 import docker
 import numpy as np
 
-from sandbox.image_check import CALCULATOR_LABEL, MACHINE
+from sandbox.image.image_check import CALCULATOR_LABEL, MACHINE
 
 
 def noise(n_bytes: int, seed: int) -> bytes:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tasks import timing
-from tasks.calculator import BatchCalculator
-from tasks.dataset import Dataset
+from tasks.datasets.dataset import Dataset
 from tasks.kind import Kind, Parameters, Watch
-from tasks.measurement import Measurement
-from tasks.quickstart import build_quickstart
+from tasks.metrics.measurement import Measurement
+from tasks.model.calculator import BatchCalculator
+from tasks.quickstart.registry import build_quickstart
+from tasks.timing import timing
 
 Run = Callable[..., Measurement]
 

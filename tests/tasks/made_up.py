@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from ase.calculators.calculator import Calculator, all_changes
 
-from tasks.card import Card, LabelSet, Table
-from tasks.dataset import Dataset
-from tasks.frames import Frames
+from tasks.datasets.card import Card, LabelSet, Table
+from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation
-from tasks.predictions import Labels
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Labels
 
 
 def make_dataset(frames: Frames, labels: Labels | None, **card: Any) -> Dataset:

@@ -11,11 +11,11 @@ from ase.calculators.calculator import all_changes
 from ase.calculators.lj import LennardJones
 from ase.calculators.tersoff import Tersoff, TersoffParameters
 
-from tasks.calculator import InProcessCalculator
-from tasks.card import Card, Crystal, LabelSet, Table
-from tasks.dataset import Dataset
-from tasks.frames import Frames
-from tasks.predictions import Predictions, Properties
+from tasks.datasets.card import Card, Crystal, LabelSet, Table
+from tasks.datasets.dataset import Dataset
+from tasks.model.calculator import InProcessCalculator
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Predictions, Properties
 
 # Tersoff's third potential of silicon, Phys. Rev. B 38, 9902 (1988), doi:10.1103/PhysRevB.38.9902.
 SILICON = TersoffParameters(

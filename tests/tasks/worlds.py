@@ -10,15 +10,15 @@ from ase import Atoms
 from ase.build import bulk
 from ase.calculators.emt import EMT
 
-from tasks.calculator import InProcessCalculator
-from tasks.card import Card, Crystal, Curve, CurveReference, Difference, LabelSet, Scan, Table, Term
-from tasks.dataset import Dataset
-from tasks.frames import Frames
+from tasks.datasets.card import Card, Crystal, Curve, CurveReference, Difference, LabelSet, Scan, Table, Term
+from tasks.datasets.dataset import Dataset
 from tasks.kind import Kind, Observation, Parameters, Watch
-from tasks.kinds import KINDS
-from tasks.measurement import Measurement
-from tasks.physicality_structures import build_physicality
-from tasks.predictions import Cause, FrameError, Labels, Predictions, Properties
+from tasks.kinds.registry import KINDS
+from tasks.metrics.measurement import Measurement
+from tasks.model.calculator import InProcessCalculator
+from tasks.physicality.structures import build_physicality
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Cause, FrameError, Labels, Predictions, Properties
 
 METALS = ("Al", "Cu", "Ag", "Ni")
 PBE = "PBE"

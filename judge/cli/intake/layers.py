@@ -1,0 +1,114 @@
+"""`judge layers add|list`: the layers of public base images, which no author needs to send."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import docker.errors
+import typer
+from rich.console import Console
+from rich.filesize import decimal
+from rich.markup import escape
+
+from judge.cli.options import Json
+from judge.config import JudgeSettings, UsageError, load_settings
+from judge.images.disk_space import require_room
+from judge.images.fetch import arrive_layers
+from judge.images.mirror import open_mirror
+from judge.intake.reusable_layers import declare_public, public_layers
+from sandbox.drivers.docker_driver import connect_engine
+from sandbox.drivers.docker_running import engine_faults
+from sandbox.image.layer_check import ImageBudget, check_layer
+from sandbox.verdict import SubmissionFault
+from submissions.client.image_archive import read_layout, save_image
+from submissions.client.image_export import Part, layer_parts
+from submissions.progress import Reporter
+from submissions.requests import ReferredImage
+from submissions.store.open_store import open_store
+from submissions.tables import plain_table, table_console
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command("add")
+def add(
+    image: Annotated[str, typer.Argument(help="an image of this machine, or REGISTRY/NAME@sha256:… of a registry")],
+) -> None:
+    """Keeps the layers of IMAGE in the judge's registry, and lets every author leave them out.
+
+    Name only what anybody may have: whoever is invited can take these layers into an image and read them.
+    """
+    settings = load_settings()
+    with Reporter(Console(stderr=True)) as reporter:
+        try:
+            diff_ids = _mirrored(settings, image, reporter.say)
+        except SubmissionFault as fault:
+            raise UsageError(f"{image}: {fault.sentence}") from None
+    store = open_store(settings.store, settings.endpoint_url)
+    added = declare_public(store, image, diff_ids)
+    print(f"{image}: {len(diff_ids)} layers, of which {added} were not public before. Next: judge intake")
+
+
+@app.command("list")
+def list_layers(as_json: Json = False) -> None:
+    """The layers that no author needs to send."""
+    settings = load_settings()
+    layers = public_layers(open_store(settings.store, settings.endpoint_url))
+    if as_json:
+        print(json.dumps([layer.model_dump(mode="json", exclude={"schema_version"}) for layer in layers], indent=1))
+        return
+    if not layers:
+        print("None yet: judge layers add IMAGE")
+        return
+    table = plain_table("image", "layer", "since")
+    for layer in layers:
+        table.add_row(escape(layer.image), layer.diff_id, f"{layer.added:%Y-%m-%d}")
+    table_console().print(table)
+
+
+def _mirrored(settings: JudgeSettings, image: str, say: Callable[[str], None]) -> tuple[str, ...]:
+    """Diff IDs of the layers of `image`, which the judge's registry has from now on.
+
+    Raises:
+        SubmissionFault: there is no such image, or one with a layer that nobody can take.
+        JudgeFault: the engine or a registry does not answer, or a disk is full.
+    """
+    if "@sha256:" in image:
+        return arrive_layers(settings, ReferredImage(reference=image), say)
+    return _mirrored_from_engine(settings, _id_here(image), say)
+
+
+def _id_here(image: str) -> str:
+    """The ID of an image of this machine's engine; it need be none of a calculator."""
+    client = connect_engine()
+    try:
+        with engine_faults():
+            try:
+                return str(client.api.inspect_image(image)["Id"])
+            except docker.errors.ImageNotFound:
+                raise UsageError(f"there is no image {image!r} on this machine: docker pull it") from None
+    finally:
+        client.close()
+
+
+def _mirrored_from_engine(settings: JudgeSettings, image_id: str, say: Callable[[str], None]) -> tuple[str, ...]:
+    mirror, budget = open_mirror(settings), ImageBudget(settings.max_image_bytes)
+    layout = read_layout(save_image(image_id))
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:  # /tmp may be in memory
+        require_room(Path(folder), settings.min_free_bytes, max(file.n_bytes for file in layout.files))
+        # As a whole: each layer is one part, and only one lies there at a time.
+        for file, parts in layer_parts(save_image(image_id), layout.files, Path(folder), settings.max_image_bytes):
+            for part in parts:
+                say(f"{file.diff_id[:19]}…: {decimal(part.n_bytes)} …")
+                with part.path.open("rb") as packed:
+                    mirror.keep_layer(check_layer(_pieces(part), budget), packed)
+    return layout.diff_ids
+
+
+def _pieces(part: Part) -> Iterator[bytes]:
+    with part.path.open("rb") as file:
+        yield from iter(lambda: file.read(1024**2), b"")

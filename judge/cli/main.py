@@ -1,0 +1,130 @@
+"""`judge`: the maintainer's command.
+
+Exit statuses: 0 all is done (or another living judge is at it, or the budget is used up); 1 this machine kept something
+from being judged, or a check failed; 2 wrong usage, a broken setting, suite or data set, or a missing one; 3 this
+machine is at fault as a whole; 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from judge.cli.lazy import Lazy, lazy_group
+from judge.config import ConfigError, UsageError, load_settings
+from judge.upkeep.event_log import events_to
+from sandbox.verdict import JudgeFault
+
+USAGE, MACHINE_FAULT, INTERRUPTED = 2, 3, 130
+_USAGE_ERRORS = {
+    "tasks.datasets.card": "DatasetError",
+    "tasks.suites.suite": "SuiteError",
+    "scoring.errors": "ScoringError",
+}
+
+COMMANDS = {
+    "data": Lazy("judge.cli.maintainer.data", "app", "Data sets: import, list, verify."),
+    "keys": Lazy(
+        "judge.cli.maintainer.keys", "app", "The key that this judge signs with, and those whose signatures count."
+    ),
+    "layers": Lazy(
+        "judge.cli.intake.layers", "app", "The layers of public base images, which no author needs to send."
+    ),
+    "score": Lazy("judge.cli.scores.score", "app", "Scores: of what was judged, of published tables."),
+    "site": Lazy("judge.cli.maintainer.site", "app", "The leaderboard's pages: build, publish, serve."),
+    "store": Lazy("judge.cli.maintainer.store", "app", "The store: its digest."),
+    "plan": Lazy("judge.cli.maintainer.plan", "plan_command"),
+    "explain": Lazy("judge.cli.scores.explain", "explain_command"),
+    "verify": Lazy("judge.cli.maintainer.verify", "verify_command"),
+    "selftest": Lazy("judge.cli.maintainer.selftest", "selftest_command"),
+    "intake": Lazy("judge.cli.intake.intake", "intake_command"),
+    "list": Lazy("judge.cli.maintainer.list", "list_command"),
+    "show": Lazy("judge.cli.maintainer.show", "show_command"),
+    "gc": Lazy("judge.cli.maintainer.gc", "gc_command"),
+    "rejudge": Lazy("judge.cli.maintainer.rejudge", "rejudge_command"),
+    "withdraw": Lazy("judge.cli.maintainer.decisions", "withdraw_command"),
+    "disqualify": Lazy("judge.cli.maintainer.decisions", "disqualify_command"),
+    "reinstate": Lazy("judge.cli.maintainer.decisions", "reinstate_command"),
+    "invite": Lazy("judge.cli.intake.invite", "invite_command"),
+    "revoke": Lazy("judge.cli.intake.invite", "revoke_command"),
+    "refuse": Lazy("judge.cli.intake.refuse", "refuse_command"),
+    "invitations": Lazy("judge.cli.intake.invite", "invitations_command"),
+    "evaluate": Lazy("judge.cli.maintainer.evaluate", "evaluate_command"),
+    "doctor": Lazy("judge.cli.maintainer.doctor", "doctor_command"),
+    "reap": Lazy("judge.cli.maintainer.evaluate", "reap_command"),
+}
+
+app = typer.Typer(
+    cls=lazy_group(COMMANDS),
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Judge large atomistic models: run the submissions, measure, and build the leaderboard.",
+    epilog="Exit status: 0 done, or the budget is used up; 1 something was kept from being judged or a check failed; 2 "
+    "wrong usage, a broken setting, suite or data set, or a missing one; 3 this machine is at fault; 130 stopped.",
+)
+
+
+@app.callback()
+def common(debug: Annotated[bool, typer.Option("--debug", help="show where an error comes from")] = False) -> None:
+    """Options of all commands."""
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _event_log() -> AbstractContextManager[None]:
+    """Writes down what happens meanwhile. Settings that are broken are told by the command that needs them."""
+    try:
+        return events_to(load_settings().log)
+    except ConfigError:
+        return nullcontext()
+
+
+def main() -> None:
+    """Entry point of `judge`: one line for every error, and an exit status that a script can use."""
+    signal.signal(signal.SIGTERM, _interrupt)  # a service manager's stop is as good as Ctrl-C
+    debug = "--debug" in sys.argv
+    sys.argv = [argument for argument in sys.argv if argument != "--debug"]
+    try:
+        with _event_log():
+            app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except Exception as error:  # the very top: a person reads one line
+        if debug:
+            raise
+        line, status = explain(error)
+        print(line, file=sys.stderr)
+        sys.exit(status)
+    finally:
+        gc.freeze()  # else the collector goes through everything once more on the way out, for half a second
+
+
+def _loaded(names: Mapping[str, str]) -> Iterator[type[Exception]]:
+    """Those of some classes that there can be an instance of: the others' modules were never imported."""
+    return (getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules)
+
+
+def explain(error: Exception) -> tuple[str, int]:
+    """An error in one line, and the exit status."""
+    match error:
+        case _ if isinstance(error, (UsageError, ConfigError, *_loaded(_USAGE_ERRORS))):
+            return f"judge: {error}", USAGE
+        case JudgeFault():
+            return f"judge: this machine ({error.cause}): {error.mend}", MACHINE_FAULT
+        case _:
+            text = " ".join(str(error).split())[:300]
+            return f"judge: a mistake of ours: {type(error).__name__}: {text}; see where with --debug", MACHINE_FAULT
+
+
+if __name__ == "__main__":
+    main()

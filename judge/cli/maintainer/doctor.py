@@ -1,0 +1,26 @@
+"""`judge doctor`: whether this machine can judge."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from judge.cli.options import Json
+from judge.config import load_settings
+from judge.upkeep.doctor import examine
+
+FAULTS = 1
+
+
+def doctor_command(as_json: Json = False) -> None:
+    """Tries everything that judging needs on this machine, and names what is to be mended."""
+    findings = []
+    for finding in examine(load_settings()):
+        findings.append(finding)
+        if not as_json:
+            mark = {True: "ok ", None: "–  ", False: "NOT"}[finding.ok]
+            print(f"{mark}  {finding.name}: {finding.text}", flush=True)
+    if as_json:
+        print(json.dumps([finding._asdict() for finding in findings], indent=1))
+    raise typer.Exit(FAULTS if any(finding.ok is False for finding in findings) else 0)

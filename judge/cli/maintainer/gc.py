@@ -1,0 +1,123 @@
+"""`judge gc`: lists or removes what nothing refers to any more."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Annotated
+
+import typer
+from rich.filesize import decimal
+from rich.markup import escape
+
+from judge.cli.options import Json
+from judge.config import JudgeSettings, UsageError, load_settings
+from judge.records.hardware import hardware_class
+from judge.records.results import read_submissions
+from judge.upkeep.gc import Attempts, Garbage, dead_writers_files, items_without_result, unreferred_observations
+from judge.upkeep.gc_machine import checkpoints, dead_sessions, selftest_images, unreferred_images
+from sandbox.events import Event, tell
+from sandbox.verdict import JudgeFault
+from submissions.store.interface import Store
+from submissions.store.open_store import open_store
+from submissions.tables import plain_table, table_console
+
+DAY_S = 86400.0
+IMAGES_HELP = (
+    "also images of calculators without a name that no submission of this store refers to; only for hosts with one "
+    "store: those of another store's submissions would go too"
+)
+
+
+def gc_command(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be removed")] = False,
+    days: Annotated[float, typer.Option(help="how old checkpoints and selftest images may get")] = 30.0,
+    images: Annotated[bool, typer.Option("--images", help=IMAGES_HELP)] = False,
+    as_json: Json = False,
+) -> None:
+    """Removes what nothing refers to: observations, items tables, what dead judges left, old images of the selftest."""
+    if not days >= 0:
+        raise UsageError(f"--days must be 0 or more, not {days:g}")
+    settings = load_settings()
+    store = open_store(settings.store, settings.endpoint_url)
+    if images and not any(True for _ in store.list("submissions/")):
+        raise UsageError(
+            f"--images: there are no submissions in {settings.store}, and so every image would seem to be of none: "
+            "set store to that of this host"
+        )
+    found, lines = find_garbage(settings, store, time.time() - days * DAY_S, images)
+    kept = [] if dry_run else [each for each in found if not _collect(each)]
+    lines += [f"{each.kind} {each.name} is in use after all: kept" for each in kept]
+    gone = [each for each in found if each not in kept]
+    if as_json:
+        said = [{"kind": each.kind, "name": each.name, "size_bytes": each.size_bytes} for each in gone]
+        print(json.dumps({"dry_run": dry_run, "garbage": said, "notes": lines}))
+    else:
+        _show(gone, lines, dry_run)
+
+
+def find_garbage(
+    settings: JudgeSettings, store: Store, oldest: float, images: bool = False
+) -> tuple[list[Garbage], list[str]]:
+    """All that can be removed, and a line for each place that was not looked at.
+
+    Args:
+        oldest: seconds since the epoch.
+        images: also those of calculators: no other store's submissions are run on this machine's engine.
+
+    Raises:
+        StoreError: a record cannot be read; one line that names it.
+    """
+    observations, attempts = unreferred_observations(store)
+    lines = [
+        f"No observation is removed while {prefix} is claimed on {host}: judge evaluate ends or takes it over"
+        for prefix, host in attempts.living.items()
+    ]
+    found = [*observations, *dead_writers_files(store, oldest), *items_without_result(store)]
+    found += checkpoints(settings.run_dir, attempts, _hardware(settings, attempts), oldest)
+    found += dead_sessions(settings.run_dir)
+    if settings.driver != "docker":
+        return found, [*lines, "Images are not looked at: submissions are run without a container here"]
+    try:
+        found += selftest_images(oldest)
+        if images:
+            found += unreferred_images(lambda: _only_here(store))
+    except JudgeFault as fault:
+        lines.append(f"Images are not looked at: {fault.mend}")
+    return found, lines
+
+
+def _only_here(store: Store) -> list[str]:
+    """IDs of the images of submissions that could not be had again from the judge's registry."""
+    return [submission.image.id for submission in read_submissions(store) if not submission.image.mirror]
+
+
+def _hardware(settings: JudgeSettings, attempts: Attempts) -> set[str]:
+    """The classes of all machines that any attempt was observed on, and of this one."""
+    ends = [attempt.end for history in attempts.histories.values() for attempt in history.attempts if attempt.end]
+    return {end.origin.hardware for end in ends} | {hardware_class(settings.limits.cpus, None)}
+
+
+def _collect(garbage: Garbage) -> bool:
+    removed = garbage.remove()
+    if removed:
+        tell(Event.COLLECTED, key=garbage.name, sentence=str(garbage.kind), count=garbage.size_bytes)
+    return removed
+
+
+def _show(gone: list[Garbage], lines: list[str], dry_run: bool) -> None:
+    console = table_console()
+    if gone:
+        table = plain_table("kind", "what", "size", numbers=("size",))
+        for each in gone:
+            table.add_row(each.kind, escape(each.name), decimal(each.size_bytes))
+        console.print(table)
+    for line in lines:
+        console.print(escape(line), soft_wrap=True)
+    total = decimal(sum(each.size_bytes for each in gone))
+    if not gone:
+        console.print("There is nothing to remove.")
+    elif dry_run:
+        console.print(f"Would remove {len(gone)}, {total} in all. To do it: the same without --dry-run")
+    else:
+        console.print(f"Removed {len(gone)}, {total} in all.")

@@ -1,0 +1,57 @@
+"""`judge keys show|create|trust|list`: which key this judge signs with, and whose signatures count."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from judge.config import ConfigError, load_settings
+from judge.records.signing import SigningKey, keys_by_source, safe_key_file, trust, trusted_file
+
+app = typer.Typer(no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="say it to a machine")]
+_SAID = {"own": "this judge's own", "settings": "of judge.toml", "file": "of the file of trusted keys"}
+
+
+@app.command("show")
+def show(as_json: Json = False) -> None:
+    """The public key of this judge, and where the private one lies."""
+    path = safe_key_file(load_settings())
+    try:
+        public = SigningKey.load(path).public
+    except FileNotFoundError:
+        raise ConfigError(f"key_file: there is no key in {path}: judge keys create") from None
+    print(json.dumps({"public": public, "key_file": str(path)}) if as_json else f"{public}\n{path}")
+
+
+@app.command("create")
+def create() -> None:
+    """Makes this judge's key; the first judge evaluate would do so too. Never overwrites one."""
+    path = safe_key_file(load_settings())
+    public = SigningKey.create(path).public
+    print(f"{public}\nThe private key is {path}. Keep a copy where nobody else can read it.")
+
+
+@app.command("trust")
+def trust_command(key: Annotated[str, typer.Argument(metavar="KEY", help="public key, 64 hexadecimal digits")]) -> None:
+    """Lets the signatures of KEY count from now on."""
+    settings = load_settings()
+    new = trust(settings, key)
+    print(f"Trusted from now on, in {trusted_file(settings)}." if new else "It is trusted already.")
+
+
+@app.command("list")
+def list_command(as_json: Json = False) -> None:
+    """The keys whose signatures count, and who says so."""
+    found = keys_by_source(load_settings())
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
+    for source, keys in found.items():
+        for key in keys:
+            print(f"{key}  {_SAID[source]}")
+    if not any(found.values()):
+        print("No key is trusted yet: judge keys create, or judge keys trust KEY")

@@ -1,0 +1,102 @@
+"""`judge selftest`: hostile images through the real sandbox, as a gate before anything is published."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from judge.cli.options import Json
+from judge.config import JudgeSettings, UsageError, load_settings
+from judge.evaluation.host_selftest import run_selftest
+from judge.records.signing import own_key, safe_key_file
+from sandbox.drivers.open_driver import open_driver
+from sandbox.selftest.attack import Attack
+from sandbox.selftest.catalog import ATTACKS
+from sandbox.selftest.images import CALCULATOR_IMAGE, remove_images
+from sandbox.selftest.run import AttackResult, hostile_images, selftest
+from submissions.store.open_store import open_store
+
+NOT_HELD = 1
+
+
+def selftest_command(
+    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="this attack alone; not recorded")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="the attacks, and what each tries")] = False,
+    as_json: Json = False,
+    remove: Annotated[bool, typer.Option("--remove-images", help="remove the hostile images, and do no more")] = False,
+    base: Annotated[str, typer.Option(metavar="IMAGE", help="what they are built on")] = CALCULATOR_IMAGE,
+) -> None:
+    """Attacks this machine's sandbox with hostile images, and records whether it held. Exit status 1: it did not."""
+    if remove:
+        print(f"Removed {remove_images()} images.")
+        return
+    attacks = choose(only or ())
+    if listed:
+        _print_list(attacks, as_json)
+        return
+    begin = time.monotonic()
+    results = _run(load_settings(), attacks if only else None, base, as_json)
+    failed = [result.name for result in results if not result.held]
+    if as_json:
+        said = {"passed": not failed, "recorded": not only, "seconds": time.monotonic() - begin}
+        print(json.dumps({**said, "results": [result._asdict() for result in results]}, indent=1))
+    else:
+        print(_summary(len(results), failed, time.monotonic() - begin))
+    raise typer.Exit(NOT_HELD if failed else 0)
+
+
+def choose(names: Sequence[str]) -> tuple[Attack, ...]:
+    """The attacks of these names, all where none is named.
+
+    Raises:
+        UsageError: there is no such attack.
+    """
+    known = {attack.name: attack for attack in ATTACKS}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"there is no attack {name!r}: see judge selftest --list")
+    return tuple(known[name] for name in dict.fromkeys(names)) if names else ATTACKS
+
+
+def _run(settings: JudgeSettings, attacks: Sequence[Attack] | None, base: str, quiet: bool) -> tuple[AttackResult, ...]:
+    """What came of `attacks`; None: of all of them, which is recorded."""
+
+    def told(result: AttackResult) -> None:
+        results.append(result)
+        if not quiet:
+            print(line_of(result), flush=True)
+
+    results: list[AttackResult] = []
+    path = safe_key_file(settings)
+    driver = open_driver("docker", settings.run_dir, settings.runtime)
+    if attacks is None:
+        key = own_key(path, lambda line: print(line, file=sys.stderr))
+        run_selftest(open_store(settings.store, settings.endpoint_url), driver, key, told, base)
+    else:
+        selftest(driver, told, attacks, hostile_images(driver, base))
+    return tuple(results)
+
+
+def line_of(result: AttackResult) -> str:
+    """One attack, for people."""
+    return f"{'held    ' if result.held else 'NOT HELD'}  {result.seconds:5.1f} s  {result.name}: {result.how}"
+
+
+def _summary(count: int, failed: Sequence[str], seconds: float) -> str:
+    if failed:
+        return f"NOT HELD: {len(failed)} of {count} ({', '.join(failed)}), in {seconds:.0f} s: judge nothing here."
+    return f"All {count} held, in {seconds:.0f} s."
+
+
+def _print_list(attacks: Sequence[Attack], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([{"name": attack.name, "tries": attack.tries} for attack in attacks], indent=1))
+        return
+    width = max(len(attack.name) for attack in attacks)
+    for attack in attacks:
+        print(f"{attack.name:{width}}  {attack.tries}")

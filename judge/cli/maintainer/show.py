@@ -1,0 +1,107 @@
+"""`judge show`: what is stored of one submission, for the maintainer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from judge.cli.maintainer.show_author import show_to_author
+from judge.cli.options import Json
+from judge.config import UsageError, load_settings
+from judge.evaluation.request import choose_submissions
+from judge.records.decisions import read_standing
+from judge.records.records import Result
+from judge.records.results import load_held, load_results, read_submissions
+from judge.records.signing import trusted_keys
+from sandbox.events import plain
+from submissions.store.open_store import open_store
+from submissions.tables import plain_table, table_console
+
+
+def show_command(
+    id: Annotated[str, typer.Argument(help="submission")],
+    task: Annotated[
+        str | None, typer.Option(help="this task alone, with what failures cost and errors by part")
+    ] = None,
+    author: Annotated[bool, typer.Option("--author", help="exactly what its author may see")] = False,
+    as_json: Json = False,
+) -> None:
+    """One submission: what it is, its verdicts, its metrics, and what is held."""
+    settings = load_settings()
+    store = open_store(settings.store, settings.endpoint_url)
+    submission = choose_submissions(read_submissions(store), [id])[0]
+    if author:
+        show_to_author(settings, store, submission, task, as_json)
+        return
+    trusted = trusted_keys(settings)
+    standing = read_standing(store, submission.id, trusted)
+    counting = load_results(store, [submission.id], of_all_suites=True, trusted=trusted)
+    results = [result for result in counting if task in (None, result.task)]
+    held = [unit for unit in load_held(store, [submission.id]) if task in (None, unit.task)]
+    if task and not results and not held:
+        raise UsageError(f"{submission.id} has no result at {task!r}: see what it has with judge show {submission.id}")
+    if as_json:
+        said = {
+            "submission": submission.model_dump(mode="json"),
+            "standing": standing.in_words,
+            "results": [result.model_dump(mode="json") for result in results],
+            "held": [{"task": unit.task, **unit.end.model_dump(mode="json")} for unit in held],
+        }
+        print(json.dumps(said, indent=1))
+        return
+    console = table_console()
+    card = submission.card
+    console.print(f"[bold]{escape(plain(card.name))}[/] {escape(plain(card.version))}  {submission.id}")
+    reference = plain(submission.image.reference, 512)
+    console.print(escape(f"{reference} ({submission.image.id[:19]}…)"), soft_wrap=True)
+    if standing.out:
+        console.print(escape(standing.in_words[:1].upper() + standing.in_words[1:]), soft_wrap=True)
+    console.print(_results_table(results) if results else "Not judged yet: judge evaluate " + submission.id)
+    for result in results if task else ():
+        show_closely(result, console)
+    for unit in held:
+        console.print(escape(f"held: {unit.task} ({unit.end.fault}): {unit.end.sentence}"), soft_wrap=True)
+
+
+def show_closely(result: Result, console: Console) -> None:
+    """What a failed item was charged, what failed and why, notes, and the metrics by part."""
+    numbers = ("charged", "a failure costs")
+    costs = plain_table("metric", *numbers, "unit", numbers=numbers)
+    for name, metric in result.metrics.items():
+        if metric.charged is not None:
+            costs.add_row(name, *map(_shown, (metric.charged, metric.failure_cost)), metric.unit)
+    console.print(costs)
+    for line in (result.sentence, *(f"{name}: {note}" for name, note in result.notes.items())):
+        console.print(escape(line), soft_wrap=True)
+    if result.parts:
+        parts = plain_table("by", "which", "metric", "value", "unit", "failed", numbers=("value", "failed"))
+        for part in result.parts:
+            failed = f"{part.n_failed}/{part.n_items}"
+            parts.add_row(part.by, escape(part.name), part.metric, _shown(part.value), part.unit, failed)
+        console.print(parts)
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.5g}"
+
+
+def _results_table(results: list[Result]) -> Table:
+    numbers = ("value", "baseline", "failed")
+    table = plain_table("task", "verdict", "metric", "value", "baseline", "unit", "failed", numbers=numbers)
+    names = Counter(result.task for result in results)
+    for result in results:
+        name = result.task if names[result.task] == 1 else f"{result.task} ({result.provenance.dataset})"
+        first: tuple[str, str] = (name, str(result.verdict))
+        if not result.metrics:
+            table.add_row(*first, escape(result.sentence), "", "", "", "")
+        for name, metric in result.metrics.items():
+            shown = map(_shown, (metric.value, metric.baseline))
+            table.add_row(*first, name, *shown, metric.unit, f"{metric.n_failed}/{metric.n_items}")
+            first = ("", "")
+    return table

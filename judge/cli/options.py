@@ -1,0 +1,41 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from judge.config import UsageError
+from judge.records.decisions import MAX_REASON
+from sandbox.driver import DriverName
+from sandbox.events import plain
+
+SuiteName = Annotated[str | None, typer.Option("--suite", help="name, or path of a TOML file")]
+Tasks = Annotated[list[str] | None, typer.Option(help="only this task; may be repeated")]
+Gpus = Annotated[str, typer.Option(help="UUIDs, comma-separated; none means the CPU")]
+Drivers = Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")]
+SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="leave out tasks whose data sets are missing")]
+Json = Annotated[bool, typer.Option("--json", help="say it to a machine, on standard output")]
+
+
+Reason = Annotated[str, typer.Option(help="why, for all to read: it stands on the page")]
+
+
+def asked_gpus(text: str) -> tuple[str, ...]:
+    """The UUIDs in a comma-separated list."""
+    return tuple(uuid.strip() for uuid in text.split(",") if uuid.strip())
+
+
+def checked_reason(reason: str) -> str:
+    """`reason` in one line.
+
+    Raises:
+        UsageError: it is empty, or too long.
+    """
+    words = plain(" ".join(reason.split()), len(reason))
+    if not words:
+        raise UsageError("say why, for all to read: --reason TEXT")
+    if len(words) > MAX_REASON:
+        raise UsageError(f"--reason: {len(words)} characters; {MAX_REASON} are allowed")
+    return words

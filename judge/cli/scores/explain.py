@@ -1,0 +1,157 @@
+"""`judge explain`: why a score is what it is, from the number down to raw metrics."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from judge.cli.options import Json, SuiteName
+from judge.config import JudgeSettings, UsageError, load_settings
+from judge.evaluation.current_results import current_results
+from judge.evaluation.request import choose_submissions
+from judge.ranking.leaderboard import Leaderboard, Row
+from judge.ranking.load import read_board
+from judge.records.results import read_submissions
+from scoring import Evidence, Term, as_data
+from submissions.store.open_store import open_store
+from submissions.tables import plain_table, table_console
+from tasks.suites.suite import load_suite
+
+FORCE_FIELD, PROPERTY, EFFICIENCY, INSTABILITY = "force-field", "property", "efficiency", "instability"
+ALL_LEVELS = 99
+
+
+def explain_command(
+    id: Annotated[str, typer.Argument(help="submission")],
+    suite: SuiteName = None,
+    score: Annotated[str | None, typer.Option(help="this one alone: force-field, property, efficiency …")] = None,
+    depth: Annotated[int, typer.Option(min=0, help="levels below the score that are shown")] = ALL_LEVELS,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="as each scheme itself would add it up, in place of corrected")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Why a submission scores what it scores: weights, baselines, failures, formulas and their sources."""
+    settings = load_settings()
+    submission = choose_submissions(read_submissions(open_store(settings.store, settings.endpoint_url)), [id])[0]
+    board = board_for_command(settings, suite)
+    row = next((row for row in board.rows if row.submission.id == submission.id), None)
+    if row is None and any(one.submission.id == submission.id for one in board.taken_out):
+        raise UsageError(f"{submission.id} has no scores, since it was taken out: judge show {submission.id}")
+    if row is None:
+        raise UsageError(f"{submission.id}: its records cannot be read: judge show {submission.id}")
+    terms = scores_of(row, as_published)
+    if score is not None and score not in terms:
+        raise UsageError(f"--score: there is no {score!r}, but {', '.join(terms)}")
+    shown = {name: term for name, term in terms.items() if score in (None, name)}
+    if as_json:
+        _print_json(board, row, {name: cut(term, depth) for name, term in shown.items()}, as_published)
+    else:
+        _print_text(board, row, shown, as_published, depth)
+
+
+def board_for_command(settings: JudgeSettings, suite: str | None) -> Leaderboard:
+    """The leaderboard of a suite, that of the settings where None, from all that is stored.
+
+    What is left out of it is said on standard error.
+    """
+    chosen = load_suite(suite or settings.suite)
+
+    def complain(problem: str) -> None:
+        print(f"left out: {problem}", file=sys.stderr)
+
+    store, current = open_store(settings.store, settings.endpoint_url), current_results(settings, chosen)
+    return read_board(store, chosen, complain, current, references=settings.references)
+
+
+def scores_of(row: Row, as_published: bool) -> dict[str, Term]:
+    """The scores of a row by the name that --score takes, those that the suite has tasks for."""
+    scores = row.as_published if as_published else row.scores
+    found = {FORCE_FIELD: scores.force_field, PROPERTY: scores.property_error, EFFICIENCY: scores.efficiency}
+    default = scores.stability
+    for tolerance, term in scores.instability.items():
+        found[INSTABILITY if term is default else f"{INSTABILITY}-{tolerance:g}"] = term
+    found |= row.others.as_published if as_published else row.others.corrected
+    return {name: term for name, term in found.items() if term.total}
+
+
+def cut(term: Term, depth: int) -> Term:
+    """The term with so many levels below it, and no more."""
+    return replace(term, parts=tuple(cut(part, depth - 1) for part in term.parts) if depth else ())
+
+
+def _print_json(board: Leaderboard, row: Row, shown: dict[str, Term], as_published: bool) -> None:
+    release = board.published if as_published else board.release
+    said = {
+        "submission": row.submission.id,
+        "suite": board.suite.name,
+        "release": release.name,
+        "variant": release.variant,
+        "rank": row.rank,
+        "scores": {name: as_data(term) for name, term in shown.items()},
+    }
+    print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def _print_text(board: Leaderboard, row: Row, shown: dict[str, Term], as_published: bool, depth: int) -> None:
+    release, card = board.published if as_published else board.release, row.submission.card
+    console = table_console()
+    console.print(f"[bold]{escape(card.name)}[/] {escape(card.version)}  {row.submission.id}")
+    console.print(escape(f"{release.title}, suite {board.suite.name}; after {release.source}"), soft_wrap=True)
+    for term in shown.values():
+        print_tree(term, console, depth)
+
+
+def print_tree(term: Term, console: Console, depth: int) -> None:
+    """A score and what it is made of, a line a term, each a step further in than what it is a part of."""
+    table = plain_table("what", "value", "share", "measured", "how", numbers=("value", "share", "measured"))
+    table.columns[-1].no_wrap = False  # sentences: they give way, the numbers do not
+    table.columns[-1].overflow = "fold"
+    for level, below in cut(term, depth).walk():
+        measured = "" if below.evidence else f"{below.covered}/{below.total}"
+        share = f"{below.weight:.3g}" if level else ""
+        how = below.rule if below.evidence is None else f"{below.rule}{_because(below.evidence)}"
+        table.add_row("  " * level + escape(below.name), value_text(below), share, measured, escape(how))
+    console.print(table)
+    if term.source:
+        console.print(escape(f"source: {term.source}"), soft_wrap=True)
+
+
+def _because(evidence: Evidence) -> str:
+    if evidence.value is None:
+        return ""
+    shown = [f"{number_text(evidence.value)} {evidence.unit}".strip()]
+    shown += [
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in evidence.facts
+    ]
+    if evidence.n_failed:
+        without = f", {number_text(evidence.uncharged)} without them" if evidence.uncharged is not None else ""
+        shown.append(f"{evidence.n_failed} of {evidence.n_items} failed{without}")
+    elif evidence.n_items:
+        shown.append(f"over {evidence.n_items}")
+        if evidence.uncharged is not None and evidence.uncharged != evidence.value:
+            shown.append(f"{number_text(evidence.uncharged)} before large errors were clipped")
+    return ": " + "; ".join(shown)
+
+
+def value_text(term: Term, digits: int = 4) -> str:
+    """The value, with what it could be if what was left out had come out worst, or what is missing best."""
+    if term.counted is not None:
+        return f"counts {number_text(term.counted, digits)}"
+    further = term.at_worst if term.at_worst is not None else term.at_best
+    up_to = f" (up to {number_text(further, digits)})" if further is not None else ""
+    return number_text(term.value, digits) + up_to
+
+
+def number_text(value: float | None, digits: int = 4) -> str:
+    """So many significant digits; a dash for none."""
+    if value is None or math.isnan(value):
+        return "–"
+    return "∞" if math.isinf(value) else f"{value:.{digits}g}"

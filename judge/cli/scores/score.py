@@ -1,0 +1,114 @@
+"""`judge score`: metrics to scores: of what was judged, and of published tables to show beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from judge.cli.json_input import read_json
+from judge.cli.options import Json
+from judge.cli.scores.score_files import ml_peg_command, mlipaudit_command
+from judge.cli.scores.score_suite import suite_command
+from judge.config import UsageError
+from scoring import Release, Term, load_release, packaged_releases
+from scoring.lambench.published import PublishedScores, rounded, score_published
+from scoring.lambench.published_config import Read, release_from_config
+from submissions.tables import plain_table, table_console
+
+app = typer.Typer(no_args_is_help=True)
+app.command("suite")(suite_command)
+app.command("ml-peg")(ml_peg_command)
+app.command("mlipaudit")(mlipaudit_command)
+
+
+@app.command("lambench")
+def lambench(
+    raw: Annotated[
+        Path, typer.Argument(metavar="RAW.JSON", help="published metrics by model: LAMBench's results.json")
+    ],
+    config: Annotated[Path | None, typer.Option(metavar="CONFIG.JSON", help="the release's formula")] = None,
+    release: Annotated[str | None, typer.Option(help="one that comes with the judge, in place of --config")] = None,
+    corrected: Annotated[
+        bool, typer.Option("--corrected", help="by this judge's rules: failing never helps; what is missing is worst")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """LAMBench's published metrics, added up as their release does it, or corrected."""
+    if (config is None) == (release is None):
+        known = ", ".join(name for name in packaged_releases() if name != "corrected")
+        raise UsageError(f"say one formula: either --config CONFIG.JSON, or --release with one of {known}")
+    read = release_from_config(read_json(config), config.name) if config else Read(load_release(release or ""), ())
+    rules = read.release.corrected() if corrected else read.release
+    scores = score_published(rules, read_json(raw))
+    if as_json:
+        models = {name: _as_data(rules, model) for name, model in scores.items()}
+        said = {"release": rules.name, "variant": rules.variant, "models": models, "notes": list(read.notes)}
+        print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    _print_table(rules, scores)
+    for name, model in scores.items():
+        for note in model.notes:
+            print(f"{name}: {note}", file=sys.stderr)
+    for note in read.notes:
+        print(note, file=sys.stderr)
+
+
+def _as_data(release: Release, scores: PublishedScores) -> dict[str, object]:
+    """One model's scores. What a release prints of full-precision metrics is rounded as it prints it.
+
+    Force-field errors are not: the metrics they come from are published to 0.1 meV only, so that their last printed
+    digit does not follow from them.
+    """
+    found: dict[str, object] = {
+        "ff_error": _finite(scores.force_field.value),
+        "pc_error": _shown(release, scores.property_error.value),
+        "efficiency": _shown(release, scores.efficiency.value),
+        "instability": _shown(release, scores.stability.value),
+        "instability_is_lower_bound": scores.is_lower_bound,
+        "ff_domains": _domains(scores.force_field),
+        "pc_domains": _domains(scores.property_error),
+    }
+    if len(scores.instability) > 1:
+        by_tolerance = {f"{t:g} {release.instability.unit}": _finite(s.value) for t, s in scores.instability.items()}
+        found["instability_by_tolerance"] = by_tolerance
+    return found | {"notes": list(scores.notes)}
+
+
+def _domains(term: Term) -> Mapping[str, float | None]:
+    return {part.name: _finite(part.value) for part in term.parts}
+
+
+def _shown(release: Release, value: float | None) -> float | None:
+    if release.variant == "as_published":
+        return rounded(value, release.published.ranking_decimals)
+    return _finite(value)
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _print_table(release: Release, scores: Mapping[str, PublishedScores]) -> None:
+    numbers = ("force-field error", "property error", "efficiency", "instability")
+    table = plain_table("model", *numbers, numbers=numbers, title=release.title)
+    for name, model in scores.items():
+        bound = "≥ " if model.is_lower_bound and model.stability.value is not None else ""
+        table.add_row(
+            escape(name),
+            _text(model.force_field.value),
+            _text(model.property_error.value),
+            _text(model.efficiency.value),
+            bound + _text(model.stability.value),
+        )
+    table_console().print(table)
+
+
+def _text(value: float | None) -> str:
+    return "–" if value is None or not math.isfinite(value) else f"{value:.3f}"

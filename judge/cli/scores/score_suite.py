@@ -1,0 +1,176 @@
+"""`judge score suite`: the scores of what was judged, how firm they are, and how each scheme adds them up."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from judge.cli.options import Json, SuiteName
+from judge.cli.scores.explain import (
+    EFFICIENCY,
+    FORCE_FIELD,
+    INSTABILITY,
+    PROPERTY,
+    board_for_command,
+    number_text,
+    scores_of,
+    value_text,
+)
+from judge.config import load_settings
+from judge.ranking.leaderboard import Leaderboard, Row
+from judge.ranking.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT
+from scoring import Term
+from scoring.intervals import Interval, Uncertainty
+from submissions.tables import plain_table, table_console
+
+# By the name of a score here, that in `judge.ranking.leaderboard.Firmness`.
+DIGITS = 3
+_KEYS = {
+    FORCE_FIELD: "force_field",
+    PROPERTY: "property_error",
+    EFFICIENCY: "efficiency",
+    INSTABILITY: "instability",
+    ML_PEG: ML_PEG,
+    MLIPAUDIT: MLIPAUDIT,
+}
+
+
+def suite_command(
+    suite: SuiteName = None,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="as each scheme itself adds up, in place of corrected")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """What was judged, by every scheme: scores with 95 % intervals, ranks, and how far ranks would move."""
+    settings = load_settings()
+    board = board_for_command(settings, suite)
+    if as_json:
+        release = board.published if as_published else board.release
+        models = {row.submission.id: _as_data(board, row, as_published) for row in board.rows}
+        said = {"suite": board.suite.name, "release": release.name, "variant": release.variant, "models": models}
+        print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    if not board.rows:
+        print(f"No submission in {settings.store} yet: lambench-submit IMAGE")
+        return
+    _print_scores(board, as_published)
+    for row in board.unranked:
+        why = "; ".join(f"{status} at {', '.join(names)}" for status, names in row.shortfalls.items())
+        print(f"Not ranked: {row.submission.card.name}: {why}")
+    if not as_published:
+        _print_firmness(board)
+
+
+def _as_data(board: Leaderboard, row: Row, as_published: bool) -> dict[str, object]:
+    key = row.submission.id
+    scores: dict[str, object] = {}
+    for name, term in scores_of(row, as_published).items():
+        said: dict[str, object] = {"value": _finite(term.value), "covered": term.covered, "total": term.total}
+        for bound, value in (("at_worst", term.at_worst), ("at_best", term.at_best)):
+            if value is not None:
+                said[bound] = _finite(value)
+        found = None if as_published else _uncertainty(board, name, key)
+        if found is not None:
+            said |= {"interval": _pair(found.score), "rank": found.rank, "rank_interval": _pair(found.rank_interval)}
+            said |= {"tied_group": found.group, "not_resampled": found.score.n_held}
+        scores[name] = said | ({} if as_published else _moves(board, name, key))
+    return {"name": row.submission.card.name, "rank": row.rank, "scores": scores}
+
+
+def _moves(board: Leaderboard, name: str, key: str) -> dict[str, object]:
+    """The rank under random weights, and without single tasks."""
+    score, found = _KEYS.get(name, ""), dict[str, object]()
+    under = board.firmness.weights.get(score, {}).get(key)
+    if under is not None:
+        found["rank_under_random_weights"] = {
+            "5%": under.low,
+            "95%": under.high,
+            "best": under.best,
+            "worst": under.worst,
+        }
+    without = board.firmness.without.get(score, {}).get(key)
+    if without is not None:
+        found["rank_without"] = dict(without.without)
+    return found
+
+
+def _uncertainty(board: Leaderboard, name: str, key: str) -> Uncertainty | None:
+    return board.firmness.intervals.get(_KEYS.get(name, ""), {}).get(key)
+
+
+def _print_scores(board: Leaderboard, as_published: bool) -> None:
+    """A table for each scheme: side by side they would not fit."""
+    found = {row.submission.id: scores_of(row, as_published) for row in board.rows}
+    names = list(dict.fromkeys(name for terms in found.values() for name in terms))
+    release = board.published if as_published else board.release
+    others = [name for name in names if name in (ML_PEG, MLIPAUDIT, COMPATIBLE)]
+    variant = "as published" if as_published else "corrected"
+    tables = {
+        f"{release.title} ↓ (efficiency ↑)": [name for name in names if name not in others],
+        f"ML-PEG and MLIPAudit, {variant} ↑": others,
+    }
+    for title, columns in tables.items():
+        table = plain_table("rank", "model", *columns, numbers=("rank", *columns), title=title, folded=True)
+        for row in board.rows:
+            key, rank = row.submission.id, "–" if row.rank is None else str(row.rank)
+            shown = [
+                _cell(found[key].get(name), None if as_published else _uncertainty(board, name, key))
+                for name in columns
+            ]
+            table.add_row(rank, escape(row.submission.card.name), *shown)
+        if columns:
+            table_console().print(table)
+
+
+def _cell(term: Term | None, found: Uncertainty | None) -> str:
+    if term is None:
+        return ""
+    text = value_text(term, DIGITS)
+    if found is not None and found.score.known:
+        # Below the value: beside it, the table would not fit into a terminal.
+        text += f"\n{number_text(found.score.low, DIGITS)} – {number_text(found.score.high, DIGITS)}"
+    return text
+
+
+def _print_firmness(board: Leaderboard) -> None:
+    """How ranks move, by the first score that ranks."""
+    score = next((s for s in ("force_field", "property_error") if board.firmness.weights.get(s)), None)
+    if score is None:
+        return
+    label = {own: name for name, own in _KEYS.items()}[score]
+    columns = ("rank", "95 % interval", "tied group", "random weights (5–95 %)", "without one task")
+    table = plain_table(
+        "model", *columns, numbers=columns, folded=True, title=f"How firm the ranks by {label} error are"
+    )
+    for row in board.ranked:
+        key = row.submission.id
+        found, under = board.firmness.intervals[score][key], board.firmness.weights[score][key]
+        ranks = board.firmness.without[score][key].without.values()
+        table.add_row(
+            escape(row.submission.card.name),
+            str(found.rank),
+            _range(found.rank_interval.low, found.rank_interval.high),
+            str(found.group),
+            _range(under.low, under.high),
+            _range(min(ranks, default=math.nan), max(ranks, default=math.nan)),
+        )
+    table_console().print(table)
+
+
+def _range(low: float, high: float) -> str:
+    if math.isnan(low):
+        return "–"
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+
+
+def _pair(interval: Interval) -> list[float] | None:
+    return [interval.low, interval.high] if math.isfinite(interval.low) and math.isfinite(interval.high) else None
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,95 @@
+"""The options of `judge data import`: what each is called, and its help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from tasks.datasets.card import Domain
+
+Format = Literal["extxyz", "traj", "db", "deepmd", "reactions", "scans", "crystals", "phonopy", "structures"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was given; empty or None where nothing was. `also…` are by label set."""
+
+    name: str
+    version: str
+    domain: Domain
+    label_set: str
+    theory: str
+    dispersion: bool
+    d3: str
+    title: str
+    citation: str
+    licence: str
+    public_since: str
+    units: str
+    fparam: str
+    multiplicity: int | None
+    without: str
+    cluster: str | None
+    temperature: float | None
+    mesh: float | None
+    also: Mapping[str, str]
+    also_theory: Mapping[str, str]
+    also_dispersion: tuple[str, ...]
+    also_d3: Mapping[str, str]
+    also_units: Mapping[str, str]
+
+
+_FORMATS = (
+    "labelled frames: extxyz, traj, db (as ASE reads them), deepmd (npy, plain or mixed type); "
+    "energy differences: reactions; energy profiles: scans; elasticity and compression: crystals; phonons: phonopy; "
+    "structures alone (dynamics, timing): structures"
+)
+_UNITS = (
+    "of extxyz, traj and db, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list as "
+    "energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar (minus: positive in compression)"
+)
+_CLUSTER = (
+    "frames that are correlated: those of one composition, of one group (deepmd: of one system), "
+    "of one value of a field that extxyz, traj or db has in info, as info:trajectory, or none (default)"
+)
+_ALSO_THEORY = "--theory of another level; for reactions, scans and crystals, whose files hold it, this alone"
+
+FormatArgument = Annotated[Format, typer.Argument(metavar="FORMAT", help=_FORMATS)]
+PathArgument = Annotated[Path, typer.Argument(help="a file (extxyz, traj, db, structures) or a folder (others)")]
+
+Name = Annotated[str, typer.Option(help="lower-case letters, digits and dashes")]
+Version = Annotated[str, typer.Option(help="goes up with every change")]
+DomainOption = Annotated[Domain, typer.Option(help="what the structures are")]
+LabelSetName = Annotated[
+    str, typer.Option(help="by which name a submission declares this level of theory; none for structures")
+]
+Theory = Annotated[str, typer.Option(help="the level of theory in words (default: the label set's name)")]
+Dispersion = Annotated[bool, typer.Option("--dispersion", help="the labels contain dispersion")]
+DFTD3 = Annotated[str, typer.Option(help="the DFT-D3 in the labels: functional and damping, pbe-bj or pbe-zero")]
+Title = Annotated[str, typer.Option(help="for readers (default: the name)")]
+Citation = Annotated[str, typer.Option(help="the paper, with its DOI")]
+Licence = Annotated[str, typer.Option(help="of the data")]
+PublicSince = Annotated[str, typer.Option(help="date (2014, 2014-05, 2014-05-01); none for data that are not public")]
+
+Units = Annotated[str, typer.Option(help=_UNITS)]
+Fparam = Annotated[str, typer.Option(help="deepmd: the columns of fparam.npy, as charge,multiplicity,other")]
+Multiplicity = Annotated[int | None, typer.Option(min=1, help="2S+1 of every molecule that states none")]
+Without = Annotated[str, typer.Option(help="labels to leave out: energy, forces, stress, with commas")]
+Cluster = Annotated[str | None, typer.Option(metavar="composition|group|info:FIELD|none", help=_CLUSTER)]
+
+Temperature = Annotated[float | None, typer.Option(min=1, help="phonopy: K of the sums (default 300)")]
+Mesh = Annotated[float | None, typer.Option(min=1, help="phonopy: length of the mesh of wave vectors, Å (default 100)")]
+
+_SAME = "labels at another level, of the same structures in the same order; repeatable"
+Also = Annotated[list[str] | None, typer.Option(metavar="LABELSET=PATH", help=_SAME)]
+AlsoTheory = Annotated[list[str] | None, typer.Option(metavar="LABELSET=WORDS", help=_ALSO_THEORY)]
+AlsoDispersion = Annotated[list[str] | None, typer.Option(metavar="LABELSET", help="--dispersion of another level")]
+AlsoD3 = Annotated[list[str] | None, typer.Option(metavar="LABELSET=D3", help="--d3 of another level")]
+AlsoUnits = Annotated[
+    list[str] | None, typer.Option(metavar="LABELSET=UNITS", help="--units of another level (default: the same)")
+]
+TrustRanges = Annotated[bool, typer.Option("--trust-ranges", help="write it although numbers are called impossible")]

@@ -1,0 +1,215 @@
+"""What `judge data import` makes of its options: a card, and a data set read by one function per format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from judge.data.import_options import Format, Options
+from tasks.datasets.card import D3, Card, LabelSet, one_line
+from tasks.datasets.dataset import Dataset, DatasetError
+from tasks.importing.crystal_tables import import_crystals, import_structures
+from tasks.importing.deepmd import Column, read_deepmd
+from tasks.importing.importers import read_structures
+from tasks.importing.label_units import EXAMPLE, parse_units
+from tasks.importing.labelled_import import Imported, Source, cluster_field, labelled_dataset
+from tasks.importing.phonopy_files import import_phonopy
+from tasks.importing.reactions import import_reactions
+from tasks.importing.scans import import_scans
+from tasks.simulation.vibrations import VibrationSettings
+from tasks.structures.predictions import ALL_PROPERTIES
+
+COLUMNS: Mapping[str, Column] = {"charge": "charge", "multiplicity": "multiplicity", "other": "other"}
+
+
+class Made(NamedTuple):
+    """A data set, and the numeric fields of its file that were not read: by name, how many frames have them."""
+
+    dataset: Dataset
+    unused: Mapping[str, int]
+
+
+def import_dataset(format: Format, path: Path, options: Options) -> Made:
+    """The data set that `path` holds. Prints its clusters: how many, how large, and whether they are few.
+
+    Raises:
+        DatasetError: one line that names the option, or file and field.
+    """
+    read, takes = FORMATS[format]
+    if options.also and format in TABLES:
+        raise DatasetError(
+            f"--also: is not for {format}: state both levels as `references` in {TABLES[format]}, and name the other "
+            'with --also-theory "LABELSET=WORDS"'
+        )
+    for name in ("units", "fparam", "multiplicity", "without", "cluster", "temperature", "mesh", "also", "also_units"):
+        if name not in takes and getattr(options, name) not in ("", None, (), {}):
+            why = "which states its units" if name.endswith("units") else "which has no use for it"
+            raise DatasetError(f"--{name.replace('_', '-')}: is not for {format}, {why}; leave it out")
+    if (format == "structures") == bool(options.label_set):
+        why = "structures alone have none; leave it out" if options.label_set else "is missing: name the labels' level"
+        raise DatasetError(f"--label-set: {why}")
+    if format in FOLDERS and not path.is_dir():
+        raise DatasetError(f"{path}: is {f'a file: {format} is a folder' if path.exists() else 'not there'}")
+    return read(format, path, card_of(options), options)
+
+
+def card_of(options: Options) -> Card:
+    """The card, but for what the structures say."""
+    sets: dict[str, LabelSet] = {}
+    if options.label_set:
+        sets = _label_sets(options)
+    try:
+        return Card(
+            name=options.name,
+            version=options.version,
+            title=options.title or options.name,
+            domain=options.domain,
+            citation=options.citation,
+            licence=options.licence,
+            public_since=options.public_since,
+            periodic=False,  # the importer sets it from the structures
+            default_label_set=options.label_set or None,
+            label_sets=sets,
+        )
+    except ValidationError as error:
+        raise DatasetError(f"--{one_line(error)}") from None
+
+
+def _label_sets(options: Options) -> dict[str, LabelSet]:
+    given = [*options.also, *options.also_theory, *options.also_dispersion, *options.also_d3, *options.also_units]
+    if options.label_set in given:
+        raise DatasetError(f"--also…: {options.label_set} is --label-set itself; name another label set")
+    sets = {options.label_set: _label_set(options.theory or options.label_set, options.dispersion, options.d3, "--d3")}
+    for name in dict.fromkeys(given):
+        d3 = options.also_d3.get(name, "")
+        sets[name] = _label_set(
+            options.also_theory.get(name, name), name in options.also_dispersion, d3, f"--also-d3 {name}"
+        )
+    return sets
+
+
+def _label_set(theory: str, dispersion: bool, d3: str, option: str) -> LabelSet:
+    if not d3:
+        return LabelSet(theory=theory, dispersion=dispersion)
+    if not dispersion:
+        raise DatasetError(f"{option}: states the correction that the labels contain: say --dispersion too")
+    functional, _, damping = d3.rpartition("-")
+    if damping not in ("bj", "zero") or not functional:
+        raise DatasetError(f"{option}: {d3!r} must be a functional and bj or zero, as in pbe-bj")
+    return LabelSet(theory=theory, dispersion=True, d3=D3(functional=functional, damping=damping))
+
+
+def _import_ase(format: Format, path: Path, card: Card, options: Options) -> Made:
+    """Labelled frames of a file that ASE reads."""
+    if not options.units:
+        raise DatasetError(f"--units: is missing: {format} does not state its units; say {EXAMPLE}")
+
+    field = cluster_field(options.cluster or "none")
+
+    def read(source: Path, label_set: str) -> Imported:
+        units = parse_units(options.also_units.get(label_set, options.units))
+        own = field if label_set == options.label_set else ""  # clusters are of the structures, not of their labels
+        return read_structures(source, units, format, cluster_field=own)
+
+    return _labelled(path, card, options, read)
+
+
+def _import_deepmd(format: Format, path: Path, card: Card, options: Options) -> Made:
+    """Labelled frames of DeePMD systems, whose format states its units."""
+    if cluster_field(options.cluster or "none"):
+        raise DatasetError(f"--cluster: {options.cluster} is not for deepmd, which has no info: say group, its systems")
+    columns = _words(options.fparam)
+    for column in columns:
+        if column not in COLUMNS or (columns.count(column) > 1 and column != "other"):
+            raise DatasetError(
+                f"--fparam: {column!r}: each column is charge, multiplicity or other, the first two once"
+            )
+    return _labelled(path, card, options, lambda source, _: read_deepmd(source, [COLUMNS[c] for c in columns]))
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _labelled(path: Path, card: Card, options: Options, read: Callable[[Path, str], Imported]) -> Made:
+    for name in card.label_sets:
+        if name != options.label_set and name not in options.also:
+            raise DatasetError(f'--also: says nothing of {name}; say --also "{name}=PATH" with its labels')
+    unknown = [word for word in _words(options.without) if word not in ALL_PROPERTIES]
+    if unknown:
+        raise DatasetError(f"--without: {unknown[0]!r} is no label: say {', '.join(ALL_PROPERTIES)}")
+    also = {name: Source(Path(place), read(Path(place), name)) for name, place in options.also.items()}
+    found = read(path, options.label_set)
+    dataset = labelled_dataset(
+        card,
+        path,
+        found,
+        also=also,
+        without=tuple(name for name in ALL_PROPERTIES if name in _words(options.without)),
+        multiplicity=options.multiplicity,
+        cluster=options.cluster or "none",
+    )
+    return Made(dataset, found.unused)
+
+
+def _import_reactions(format: Format, path: Path, card: Card, options: Options) -> Made:
+    """Energy differences: `structures.extxyz` and `reactions.json`."""
+    return Made(import_reactions(path, card, options.multiplicity), {})
+
+
+def _import_scans(format: Format, path: Path, card: Card, options: Options) -> Made:
+    """Energy profiles: a file for each scan."""
+    return Made(import_scans(path, card, options.multiplicity), {})
+
+
+def _import_crystals(format: Format, path: Path, card: Card, options: Options) -> Made:
+    """Elasticity and compression: `structures.extxyz` and `crystals.json`."""
+    return Made(import_crystals(path, card), {})
+
+
+def _import_structures(format: Format, path: Path, card: Card, options: Options) -> Made:
+    """Structures alone, of a file that ASE reads."""
+    return Made(import_structures(path, card, options.multiplicity), {})
+
+
+def _import_phonopy(format: Format, path: Path, card: Card, options: Options) -> Made:
+    """Phonons: a phonopy file for each crystal."""
+    stated = {"temperature_k": options.temperature, "mesh": options.mesh}
+    settings = VibrationSettings.model_validate({name: value for name, value in stated.items() if value is not None})
+    return Made(import_phonopy(path, card, settings), {})
+
+
+FOLDERS = frozenset({"deepmd", "reactions", "scans", "crystals", "phonopy"})
+# By format, the file in which every level has its references.
+TABLES: Mapping[Format, str] = {"reactions": "reactions.json", "scans": "scans.json", "crystals": "crystals.json"}
+_OF_FRAMES = frozenset({"multiplicity", "without", "cluster", "also"})
+# By format: how it is read, and which of the options above it takes.
+FORMATS: Mapping[Format, tuple[Callable[[Format, Path, Card, Options], Made], frozenset[str]]] = {
+    "extxyz": (_import_ase, _OF_FRAMES | {"units", "also_units"}),
+    "traj": (_import_ase, _OF_FRAMES | {"units", "also_units"}),
+    "db": (_import_ase, _OF_FRAMES | {"units", "also_units"}),
+    "deepmd": (_import_deepmd, _OF_FRAMES | {"fparam"}),
+    "reactions": (_import_reactions, frozenset({"multiplicity"})),
+    "scans": (_import_scans, frozenset({"multiplicity"})),
+    "crystals": (_import_crystals, frozenset()),
+    "structures": (_import_structures, frozenset({"multiplicity"})),
+    "phonopy": (_import_phonopy, frozenset({"temperature", "mesh"})),
+}
+
+
+def by_label_set(option: str, entries: list[str] | None) -> dict[str, str]:
+    """`LABELSET=VALUE` entries of `option`, by label set.
+
+    Raises:
+        DatasetError: an entry is not of that form, or a label set comes twice.
+    """
+    found: dict[str, str] = {}
+    for entry in entries or []:
+        name, _, value = entry.partition("=")
+        if not name or not value or name in found:
+            raise DatasetError(f"{option}: {entry!r} must be LABELSET=…, each label set once")
+        found[name] = value
+    return found

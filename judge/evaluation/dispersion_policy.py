@@ -1,0 +1,52 @@
+"""Whether dispersion is added to a model's answers: only where the labels have it and the model says it has not."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from submissions.records import LabelSet as Declared
+from tasks.datasets.card import D3
+from tasks.datasets.card import LabelSet as Theory
+
+# Kinds that hold nothing against a label: what they time or integrate is the model alone, whatever their data set has.
+UNLABELLED_KINDS = frozenset({"nve", "efficiency", "physicality"})
+
+
+class Correction(NamedTuple):
+    """What is added to a model's answers.
+
+    Args:
+        d3: None: nothing.
+        note: a sentence for the result, empty where there is nothing to say.
+    """
+
+    d3: D3 | None = None
+    note: str = ""
+
+
+NOTHING_ADDED = Correction()
+
+
+def correction_of(kind: str, theory: Theory | None, declared: Declared | None) -> Correction:
+    """What is added to the answers of a model.
+
+    Args:
+        kind: name of the task's kind.
+        theory: of the labels that the task is measured with; None: there are none.
+        declared: what the submission's card says of its energies in this domain; None: nothing.
+    """
+    if theory is None or kind in UNLABELLED_KINDS:
+        return NOTHING_ADDED
+    if declared is None or declared.dispersion is None:
+        if not theory.dispersion:
+            return NOTHING_ADDED
+        return Correction(None, "The submission does not say whether its energies have dispersion: none was added.")
+    if theory.dispersion == declared.dispersion:
+        return NOTHING_ADDED
+    if declared.dispersion:
+        return Correction(None, "The model's energies have dispersion and the labels have none: it was left as it is.")
+    if theory.d3 is None:
+        note = "The labels have dispersion and the model has none; the data set states no D3 for them: none was added."
+        return Correction(None, note)
+    d3 = theory.d3
+    return Correction(d3, f"DFT-D3({d3.functional}, {d3.damping}) was added by the judge: the model has no dispersion.")

@@ -1,0 +1,220 @@
+"""`judge evaluate`: everything that is missing is observed and measured, and nothing else.
+
+What is to be done follows from the store and the data sets alone, so this can be killed at any point and started again.
+With a budget it stops by itself: a unit is begun only if it is expected to end within the budget, what was begun is
+finished, and what is left is told, which is no fault.
+"""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from judge.config import JudgeSettings
+from judge.config import UsageError as UsageError
+from judge.evaluation.budget import Budget
+from judge.evaluation.estimate import total_of
+from judge.evaluation.host_selftest import last_selftest
+from judge.evaluation.machine import Machine
+from judge.evaluation.measure import Place
+from judge.evaluation.plan import Step
+from judge.evaluation.request import Request as Request
+from judge.evaluation.request import Scope, scope_of
+from judge.evaluation.runner import Runner
+from judge.evaluation.unit_report import Did, UnitReport
+from judge.evaluation.work_plan import Survey, survey_of
+from judge.records.attempts import DeathWatch
+from judge.records.hardware import hardware_class
+from judge.records.signing import own_key, safe_key_file
+from sandbox.driver import Driver, DriverName
+from sandbox.drivers.gpu import Gpu
+from sandbox.drivers.open_driver import open_driver
+from sandbox.events import Event, tell
+from sandbox.verdict import Verdict
+from submissions.progress import Reporter, duration
+from submissions.records import Record
+
+
+class Summary(Record):
+    """What a run did.
+
+    Args:
+        skipped: a line for each submission that this driver does not run.
+        skipped_tasks: names of the tasks that were left out, since their data sets are missing.
+        left_s: what the units that no longer fitted into the budget are expected to take [s]; None where that of any
+            is not known.
+        suite_option: what a command must add to be about the same suite.
+    """
+
+    suite: str
+    driver: DriverName
+    units: tuple[UnitReport, ...]
+    skipped: tuple[str, ...] = ()
+    skipped_tasks: tuple[str, ...] = ()
+    left_s: float | None = None
+    suite_option: str = ""
+
+    @property
+    def counts(self) -> Counter[Did]:
+        """How many units had what done about them."""
+        return Counter(unit.did for unit in self.units)
+
+    @property
+    def exit_status(self) -> int:
+        """1: this machine kept something from being judged; 0: all else, also what a budget or missing data left."""
+        return 1 if self.counts[Did.FAULT] or self.counts[Did.HELD] else 0
+
+
+def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> Summary:
+    """Observes and measures what is missing.
+
+    Raises:
+        UsageError, SuiteError, DatasetError, JudgeFault: as `judge.evaluation.work_plan.survey`; and the store may fail
+        later on,
+            where whatever was finished before is kept.
+    """
+    scope = scope_of(settings, request, reporter)
+    if request.rounds is None and scope.is_settled():
+        return _nothing_to_do(scope, request)
+    found = survey_of(settings, request, scope)
+    # A machine that only observes signs nothing: it needs no key, and makes none.
+    key = None if request.observe_only else own_key(safe_key_file(settings), reporter.say)
+    runner = Runner(
+        place=Place(found.store, settings.data, key),
+        machine=_machine(settings, found, reporter),
+        reporter=reporter,
+        beat_s=settings.beat_s,
+        watch=DeathWatch(found.store, settings.dead_after_s),
+        retry_held=request.retry_held,
+        observe_only=request.observe_only,
+        budget=None if request.budget_s is None else _budget(request.budget_s, found),
+        suite_option=suite_option(request),
+        command="judge evaluate" if request.rounds is None else "judge rejudge",
+    )
+    tell(Event.RUN_BEGUN, count=len(found.plan))
+    with reporter:
+        reporter.expect(sum(planned.step is not Step.DONE for planned in found.plan))
+        reports = runner.run(found.plan)
+    tell(Event.RUN_ENDED, count=len(reports))
+    return Summary(
+        suite=found.suite.name,
+        driver=found.driver,
+        units=tuple(reports),
+        skipped=found.skipped,
+        skipped_tasks=found.skipped_tasks,
+        left_s=_left_s(found, reports),
+        suite_option=suite_option(request),
+    )
+
+
+def _nothing_to_do(scope: Scope, request: Request) -> Summary:
+    """What a run did that found everything done, as the last one did. A unit each, as of any other run."""
+    pairs = [(submission.id, task.name) for submission in scope.submissions for task in scope.prepared.tasks]
+    tell(Event.RUN_BEGUN, count=len(pairs))
+    tell(Event.RUN_ENDED, count=len(pairs))
+    units = [{"submission": id, "task": task, "did": Did.NOTHING} for id, task in pairs]
+    return Summary.model_validate(  # at once: a hundred thousand reports, made one by one, take a second
+        {
+            "suite": scope.suite.name,
+            "driver": scope.driver,
+            "units": units,
+            "skipped": scope.skipped,
+            "skipped_tasks": scope.prepared.skipped,
+            "suite_option": suite_option(request),
+        }
+    )
+
+
+def _budget(seconds: float, found: Survey) -> Budget:
+    return Budget(seconds, {planned.unit.prefix: found.cost(planned).seconds for planned in found.plan})
+
+
+def _machine(settings: JudgeSettings, found: Survey, reporter: Reporter) -> Machine:
+    """This machine, as a run that `found` what there is to do may use it."""
+
+    def hardware(gpu: Gpu | None) -> str:
+        return hardware_class(settings.limits.cpus, gpu.name if gpu else None)
+
+    def open_sandbox() -> Driver:
+        return open_driver(found.driver, settings.run_dir, settings.runtime)
+
+    def last_selftest_of(driver: Driver) -> str:
+        last = last_selftest(found.store, platform.node(), driver.engine) if driver.engine else None
+        return last[0] if last else ""
+
+    return Machine(
+        open_sandbox=open_sandbox,
+        hardware=hardware,
+        gpus=found.gpus,
+        say=reporter.say,
+        selftest=last_selftest_of,
+        run_dir=settings.run_dir,
+        disks=disks(settings),
+        registry_config=settings.registry_config,
+        min_free_bytes=settings.min_free_bytes,
+        engine_wait_s=settings.engine_wait_s,
+    )
+
+
+def disks(settings: JudgeSettings) -> tuple[Path, ...]:
+    """The folders that judging writes to."""
+    stored = () if "://" in settings.store else (Path(settings.store),)
+    return (*stored, settings.run_dir)
+
+
+def suite_option(request: Request) -> str:
+    """What a command must add to be about the same suite; empty for that of the settings."""
+    return f" --suite {shlex.quote(request.suite)}" if request.suite else ""
+
+
+def _left_s(found: Survey, reports: Sequence[UnitReport]) -> float | None:
+    """What the units that were left are expected to take [s]; None for no units, or where that of any is not known."""
+    left = {(report.submission, report.task) for report in reports if report.did is Did.LEFT}
+    total = total_of(found.cost(p) for p in found.plan if (p.unit.submission.id, p.unit.task.name) in left)
+    return None if not left or total.unknown else total.seconds
+
+
+def in_words(summary: Summary) -> list[str]:
+    """What a run did, for a person, and what to do next."""
+    counts = summary.counts
+    done = [unit for unit in summary.units if unit.did in (Did.OBSERVED, Did.MEASURED)]
+    if not summary.units:
+        return ["There is nothing to judge: submit a model with lambench-submit IMAGE."]
+    if counts[Did.NOTHING] == len(summary.units):
+        n = len({unit.submission for unit in summary.units})
+        lines = [f"Nothing to do: all {len(summary.units)} results of {n} submissions at {summary.suite} are there."]
+        return lines + _left_out(summary)
+    words = {
+        Did.OBSERVED: "judged",
+        Did.MEASURED: "measured without a container",
+        Did.NOTHING: "there already",
+        Did.HELD: "held",
+        Did.FAULT: "kept back by this machine",
+        Did.ELSEWHERE: "left to another judge",
+        Did.UNMEASURED: "observed, to be measured where the labels are",
+        Did.LEFT: "left for want of budget",
+    }
+    parts = [f"{counts[did]} {text}" for did, text in words.items() if counts[did]]
+    lines = [f"Of {len(summary.units)} units: {', '.join(parts)}."]
+    refused = Counter(unit.verdict for unit in done if unit.verdict is not Verdict.OK)
+    if refused:
+        lines.append("Not OK: " + ", ".join(f"{count} × {verdict}" for verdict, count in refused.items()) + ".")
+    lines += _left_out(summary)
+    if summary.exit_status:
+        lines.append(f"Mend what is named above, then: judge evaluate --all{summary.suite_option}")
+    elif counts[Did.UNMEASURED]:
+        lines.append(f"Next, on this store, where the labels are: judge evaluate --all{summary.suite_option}")
+    elif counts[Did.LEFT]:
+        expected = "" if summary.left_s is None else f" (about {duration(summary.left_s)})"
+        lines.append(f"To go on with what is left{expected}, run it again: what is finished is not done twice.")
+    else:
+        lines.append(f"Next: judge site build{summary.suite_option}")
+    return lines
+
+
+def _left_out(summary: Summary) -> list[str]:
+    names = ", ".join(summary.skipped_tasks)
+    return [f"Not judged, since their data sets are missing: {names}."] if names else []

@@ -1,0 +1,163 @@
+"""This machine during a run: its engine, its GPUs, its disks, and the images that it has.
+
+Nothing is begun without room on every disk that is written to. An engine that stops answering is waited for; a GPU that
+spoils attempts is given to nobody any more, and an attempt that it spoilt is tried again on another.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from judge.evaluation.observe import Bench
+from judge.evaluation.provenance import origin
+from judge.images.disk_space import require_room
+from judge.images.pull import resolve_image
+from sandbox.driver import Driver, Image
+from sandbox.drivers.gpu import Gpu
+from sandbox.events import Event, tell
+from sandbox.rundir import is_something_left
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
+from submissions.records import Submission
+
+POLL_S = 1.0
+
+
+@dataclass
+class Machine:
+    """What a run has of this machine.
+
+    Args:
+        open_sandbox: opens the driver; called once there is something to observe, and not before.
+        hardware: class of this machine with that GPU, or without one.
+        gpus: that may be used; empty for the CPU.
+        say: told a line, for a person.
+        selftest: key of the last selftest of this host with that driver's engine; empty for none.
+        run_dir: where judges of this host keep their sessions.
+        disks: folders that are written to, beside those of the driver.
+        min_free_bytes: that each of them must have left.
+        engine_wait_s: how long an engine that answered before is waited for.
+        registry_config: what is needed to pull from the judge's mirror.
+        stopped: why no more containers can be started in this run.
+    """
+
+    open_sandbox: Callable[[], Driver]
+    hardware: Callable[[Gpu | None], str]
+    gpus: Sequence[Gpu]
+    say: Callable[[str], None]
+    selftest: Callable[[Driver], str] = lambda driver: ""
+    run_dir: Path | None = None
+    disks: Sequence[Path] = ()
+    min_free_bytes: int = 0
+    engine_wait_s: float = 0.0
+    registry_config: Path | None = None
+    stopped: JudgeFault | None = None
+    _driver: Driver | None = None
+    _selftest: str = ""
+    _images: dict[str, Image | SubmissionFault | JudgeFault] = field(default_factory=dict)
+    _turn: int = 0
+
+    def bench(self, submission: Submission, avoid: Collection[str], spoilt_by: str) -> Bench:
+        """Where the next attempt of `submission` is run.
+
+        Args:
+            avoid: UUIDs of GPUs that are set aside.
+            spoilt_by: UUID of the GPU that spoilt its last attempt, given again only where there is no other; or empty.
+
+        Raises:
+            JudgeFault: no container can be started, a disk is full, or every GPU is set aside.
+        """
+        if self.stopped:
+            raise self.stopped
+        driver = self.sandbox()
+        self._require_room()
+        gpu = self._gpu(avoid, spoilt_by)
+        uuid = gpu.uuid if gpu else None
+        return Bench(driver, self._image(submission), origin(driver, self.hardware(gpu), uuid, self._selftest), uuid)
+
+    def sandbox(self) -> Driver:
+        """The driver, opened when it is asked for the first time; what dead judges left behind is removed then.
+
+        Raises:
+            JudgeFault: the engine does not answer: then nothing more is started in this run.
+        """
+        if self._driver is None:
+            try:
+                driver = self.open_sandbox()
+                removed = driver.reap()
+                self._selftest = self.selftest(driver)
+            except JudgeFault as fault:
+                self.stopped = fault
+                raise
+            self._driver = driver
+            tell(Event.REAPED, count=removed)
+            if removed:
+                self.say(f"Removed {removed} containers that a judge left behind.")
+        return self._driver
+
+    def clear(self) -> None:
+        """Removes what a judge that died here left, also where there is nothing more to observe."""
+        if self.run_dir is not None and is_something_left(self.run_dir):
+            with suppress(JudgeFault):  # whoever has something to observe will say that there is no engine
+                self.sandbox()
+
+    def look_at_engine(self) -> None:
+        """Waits for an engine that no longer answers, since further tries would only burn other units' attempts.
+
+        Raises:
+            JudgeFault: it does not come back in time: nothing more is started in this run.
+        """
+        until, gone = time.monotonic() + self.engine_wait_s, False
+        while True:
+            try:
+                (self._driver or self.sandbox()).reap()
+            except JudgeFault as fault:
+                if time.monotonic() >= until:
+                    self.stopped = fault
+                    raise
+                if not gone:
+                    gone = True
+                    tell(Event.ENGINE_GONE)
+                    self.say(f"! The engine does not answer: waiting {self.engine_wait_s:g} s for it to come back …")
+                time.sleep(min(POLL_S, self.engine_wait_s))
+            else:
+                if gone:
+                    tell(Event.ENGINE_BACK)
+                    self.say("The engine is back.")
+                return
+
+    def _require_room(self) -> None:
+        for disk in (*self.disks, *self.sandbox().disks):
+            require_room(disk, self.min_free_bytes)
+
+    def _gpu(self, avoid: Collection[str], spoilt_by: str) -> Gpu | None:
+        """The next GPU in turn; None where models run on the CPU."""
+        if not self.gpus:
+            return None
+        good = [gpu for gpu in self.gpus if gpu.uuid not in avoid]
+        if not good:
+            names = ", ".join(gpu.uuid for gpu in self.gpus)
+            raise JudgeFault(FaultCause.GPU, f"every GPU is set aside ({names}): mend it, then --retry-held")
+        others = [gpu for gpu in good if gpu.uuid != spoilt_by] or good
+        self._turn += 1
+        return others[(self._turn - 1) % len(others)]
+
+    def _image(self, submission: Submission) -> Image | SubmissionFault:
+        """The image of `submission`, by its ID; resolved once a run.
+
+        Raises:
+            JudgeFault: this machine has it no more: no fault of its author, who got it past the preflight.
+        """
+        if submission.id not in self._images:
+            self._images[submission.id] = resolve_image(
+                self.sandbox(), submission, self.min_free_bytes, self.registry_config
+            )
+        image = self._images[submission.id]
+        if isinstance(image, JudgeFault):
+            if image.cause is not FaultCause.REGISTRY:
+                del self._images[submission.id]  # the engine's trouble, which may pass
+            raise image
+        return image

@@ -1,0 +1,156 @@
+"""One unit, a plain function of records in the store: observe in a container, store, measure, store.
+
+Whatever is written is written once, and in this order: observation, end of the attempt, items, result. So after a
+crash at any point, what exists says what is still to be done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from judge.evaluation.observe import Bench, Place, Progress, fault_end, kind_at_fault, observe_unit
+from judge.evaluation.plan import Unit
+from judge.evaluation.provenance import provenance
+from judge.evaluation.verdict import Assessment, assess
+from judge.records.items_file import ItemsTable, items_path, pack_items, result_path
+from judge.records.observation_file import read_observation
+from judge.records.records import End, MetricRecord, PartRecord, Result
+from judge.version import judge_version
+from sandbox.events import Event, tell
+from sandbox.verdict import Verdict
+from submissions.records import utc_now
+from submissions.store.interface import Store
+from tasks.datasets.dataset import Dataset, load_dataset
+from tasks.metrics.measurement import Measurement, Metric, Part
+from tasks.structures.predictions import Cause
+
+__all__ = ["Bench", "Place", "Progress", "fault_end", "judge_version", "measure_unit", "observe_unit", "remeasure"]
+
+MAX_PARTS = 2000  # of a result: all elements and a good many groups; what is beyond is in the items table
+
+
+class Measured(NamedTuple):
+    """What an attempt came to: the result, not yet signed, and its items table as stored; None where it has none."""
+
+    result: Result
+    items: bytes | None
+
+
+def measure_unit(unit: Unit, end: End, place: Place) -> Result:
+    """What `end` came to, with the labels: stored, and returned. Starts no container.
+
+    Raises:
+        JudgeFault: MEASURE, the observation does not fit the data set; STORE.
+    """
+    store = place.store
+    result, items = remeasure(unit, end, store, lambda: load_dataset(place.data / unit.task.dataset))
+    key = result.result_key
+    tell(Event.MEASURED, unit=unit.prefix, key=key, verdict=result.verdict)
+    path = result_path(unit.submission.id, unit.task.name, key)
+    table = ItemsTable(store, items_path(unit.submission.id, unit.task.name, key))
+    if items is not None:
+        table.store_ahead_of(path, items)
+        tell(Event.ITEMS_STORED, unit=unit.prefix, key=key)
+    if place.key is not None:
+        result = place.key.sign(result)
+    if store.put_if_absent(path, result.model_dump_json(indent=1).encode()):
+        if items is not None:
+            table.keep(items)
+        tell(Event.RESULT_STORED, unit=unit.prefix, key=key, verdict=result.verdict)
+        return result
+    winner = Result.read(store.get(path))  # another judge measured the same at the same time
+    table.give_way(winner.items_sha256)
+    return winner
+
+
+def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]) -> Measured:
+    """What `end` comes to, from its observation and the labels. Writes nothing.
+
+    Args:
+        dataset: that of the task; asked only if there is an observation.
+
+    Raises:
+        JudgeFault: MEASURE, the observation does not fit the data set; STORE, it is gone or damaged.
+    """
+    key = unit.result_key(end)
+    if end.observation is None:
+        return Measured(_result(unit, end, key, Assessment(end.verdict or Verdict.CRASHED, end.sentence), None), None)
+    observation = read_observation(store, end.observation)
+    with kind_at_fault(unit):
+        measurement = unit.kind.measure(observation, dataset(), unit.parameters, unit.measured_label_set)
+    assessment = assess(
+        len(measurement.items),
+        measurement.items.failures(),
+        unit.task.failed_share,
+        end.origin.device == "cuda",
+        _has_number(measurement.metrics),
+    )
+    items = pack_items(measurement.items)
+    result = _result(unit, end, key, assessment, measurement)
+    return Measured(result.model_copy(update={"items_sha256": hashlib.sha256(items).hexdigest()}), items)
+
+
+def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement: Measurement | None) -> Result:
+    failures = measurement.items.failures() if measurement else {}
+    return Result(
+        submission=unit.submission.id,
+        task=unit.task.name,
+        kind=unit.kind.name,
+        domain=unit.task.domain,
+        observation_key=unit.observation_key,
+        result_key=key,
+        round=unit.round,
+        measured=utc_now(),
+        verdict=assessment.verdict,
+        sentence=assessment.sentence,
+        label_set=unit.label_set or "",
+        label_set_declared=unit.declared,
+        metrics={name: _metric(metric) for name, metric in measurement.metrics.items()} if measurement else {},
+        n_items=len(measurement.items) if measurement else unit.n_unanswered,
+        failures={Cause(cause).name: count for cause, count in failures.items()},
+        parts=tuple(_part(part) for part in measurement.parts[:MAX_PARTS]) if measurement else (),
+        notes=_notes(unit, measurement),
+        phase=end.phase,
+        peaks=end.peaks,
+        provenance=provenance(unit, end),
+    )
+
+
+def _has_number(metrics: Mapping[str, Metric]) -> bool:
+    """Whether any of the metrics that failures are charged to has a value; true where failures cost nothing."""
+    charged = [metric for metric in metrics.values() if metric.charged is not None]
+    return any(_finite(metric.value) is not None for metric in charged) or not charged
+
+
+def _metric(metric: Metric) -> MetricRecord:
+    """The metric as stored."""
+    return MetricRecord(
+        value=_finite(metric.value),
+        unit=metric.unit,
+        n_items=metric.n_items,
+        n_failed=metric.n_failed,
+        charged=_finite(metric.charged),
+        baseline=_finite(metric.baseline),
+        failure_cost=_finite(metric.failure_cost),
+    )
+
+
+def _part(part: Part) -> PartRecord:
+    return PartRecord(**{**part._asdict(), "value": _finite(part.value)})
+
+
+def _finite(number: float | None) -> float | None:
+    """JSON has no NaN: a number that is none is absent."""
+    return float(number) if number is not None and abs(number) < float("inf") else None
+
+
+def _notes(unit: Unit, measurement: Measurement | None) -> dict[str, str]:
+    """What the kind says of its numbers, what was added to the model's answers, and what was left out here."""
+    notes = dict(measurement.notes) if measurement else {}
+    if unit.correction.note:
+        notes["dispersion"] = unit.correction.note
+    if measurement and len(measurement.parts) > MAX_PARTS:
+        notes["parts"] = f"The first {MAX_PARTS} of {len(measurement.parts)}; the items table has what all are made of."
+    return notes

@@ -1,0 +1,257 @@
+"""Observing one unit: the model is asked in a container, its answers are stored, and then the end of the attempt.
+
+No label is opened here.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from judge.evaluation.checkpoint_file import CheckpointFile, checkpoint_of
+from judge.evaluation.plan import Unit
+from judge.records.attempts import ClaimedAttempt
+from judge.records.observation_file import store_observation
+from judge.records.probe_secret import order_secret
+from judge.records.records import End, Origin, Peaks
+from judge.records.signing import SigningKey
+from sandbox.driver import Driver, Image, Question
+from sandbox.drivers.gpu import still_has_gpu
+from sandbox.events import Event, tell
+from sandbox.evidence import Phase
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import Outcome, run_session
+from submissions.records import utc_now
+from submissions.store.interface import Store
+from tasks.datasets.dataset import Structures, load_structures
+from tasks.kind import HostTooNoisy, Observation, Rechecking, Watch
+from tasks.model.calculator import BatchCalculator
+from tasks.model.dispersion import DispersionCorrected, check_elements, d3_in_words, d3_parameters
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where a unit is run.
+
+    Args:
+        image: to run, or why it cannot be.
+        origin: what the attempt's end says of this machine.
+        gpu: UUID; None for the CPU.
+    """
+
+    driver: Driver
+    image: Image | SubmissionFault
+    origin: Origin
+    gpu: str | None
+
+
+class Place(NamedTuple):
+    """Where things lie, and what signs them.
+
+    Args:
+        key: None where results are not signed.
+    """
+
+    store: Store
+    data: Path
+    key: SigningKey | None = None
+
+
+def observe_unit(unit: Unit, bench: Bench, place: Place, attempt: ClaimedAttempt, progress: Progress) -> End:
+    """Asks the model, stores its answers and then the end of the attempt, and returns that end.
+
+    Raises:
+        JudgeFault: of this machine; the end is not written.
+    """
+    if isinstance(bench.image, SubmissionFault):
+        refused = bench.image
+        end = End(
+            owner=attempt.owner,
+            ended=utc_now(),
+            verdict=refused.verdict,
+            sentence=refused.sentence,
+            phase=Phase.START,
+            origin=bench.origin,
+        )
+        attempt.write_end(end)
+        return end
+    # From here to the end of the session nothing of the data set but its structures is read.
+    with kind_at_fault(unit):
+        structures = load_structures(place.data / unit.task.dataset)
+        _check_correction(unit, structures)
+    prefix, run_dir = unit.prefix, bench.driver.run_dir.root
+    checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, bench.origin.hardware)
+    secret = order_secret(place.store) if structures.hidden else b""
+    outcome = _Asking(unit, bench, bench.image, structures, progress, checkpoint, secret).outcome()
+    _check_gpu(bench)
+    digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
+    if digest is not None:
+        tell(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
+    peaks = Peaks(wall_s=outcome.wall_s, startup_s=outcome.startup_s, memory_bytes=outcome.memory_bytes)
+    end = End(
+        owner=attempt.owner,
+        ended=utc_now(),
+        verdict=outcome.verdict,
+        sentence=outcome.sentence,
+        phase=outcome.phase,
+        observation=digest,
+        peaks=peaks,
+        origin=bench.origin,
+    )
+    attempt.write_end(end)
+    checkpoint.remove()
+    return end
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """One attempt's questions to a model: all of them, and of some kinds a few again."""
+
+    unit: Unit
+    bench: Bench
+    image: Image
+    structures: Structures
+    progress: Progress
+    checkpoint: CheckpointFile
+    secret: bytes = field(default=b"", repr=False)
+
+    def outcome(self) -> Outcome[Observation]:
+        """What the first start came to; of a kind that rechecks, what it and a second, fresh start came to."""
+        first = self._session(self._observe)
+        kind = self.unit.kind
+        if first.value is None or not isinstance(kind, Rechecking):
+            return first
+        before = first.value
+
+        def recheck(remote: RemoteCalculator) -> Observation:
+            watch = self._watch(remote)
+            return kind.recheck(before, self.structures, self.unit.parameters, self._model(remote), watch)
+
+        second = self._session(recheck)
+        if second.verdict is not Verdict.OK:
+            second = second._replace(sentence=f"Started anew, to be asked some questions again: {second.sentence}")
+        memory = [peak for peak in (first.memory_bytes, second.memory_bytes) if peak is not None]
+        return second._replace(
+            wall_s=first.wall_s + second.wall_s,
+            startup_s=first.startup_s,
+            memory_bytes=max(memory, default=None),
+        )
+
+    def _session(self, body: Callable[[RemoteCalculator], Observation]) -> Outcome[Observation]:
+        """`body` with a fresh start of the model, which is given the whole time of the task."""
+
+        def guarded(remote: RemoteCalculator) -> Observation:
+            with kind_at_fault(self.unit):
+                return body(remote)
+
+        question = Question(self.unit.task.model_domain, self.unit.label_set, self.bench.origin.device, self.bench.gpu)
+        return run_session(self.bench.driver, self.image, self.unit.limits, question, guarded)
+
+    def _observe(self, remote: RemoteCalculator) -> Observation:
+        unit = self.unit
+        watch = replace(self._watch(remote), checkpoint=self.checkpoint)
+        try:
+            observation = unit.kind.observe(self.structures, unit.parameters, self._model(remote), watch)
+        except _OUR_OWN:
+            self.checkpoint.remove()  # it may be what our code failed over: the next try begins afresh
+            raise
+        d3 = unit.correction.d3
+        if d3 is None:
+            return observation
+        return replace(observation, notes={**observation.notes, "dispersion": d3_in_words(d3.functional, d3.damping)})
+
+    def _model(self, remote: RemoteCalculator) -> BatchCalculator:
+        d3 = self.unit.correction.d3
+        return DispersionCorrected(remote, d3.functional, d3.damping) if d3 else remote
+
+    def _watch(self, remote: RemoteCalculator) -> Watch:
+        return Watch(
+            clock=time.monotonic,
+            deadline=_deadline(self.unit.limits.task_s),
+            progress=self.progress,
+            echo=remote.echo,
+            failed_share=self.unit.task.failed_share,
+            secret=self.secret,
+        )
+
+
+def _check_gpu(bench: Bench) -> None:
+    """Told after every attempt: what a GPU that died left unanswered looks like failures of the model.
+
+    Raises:
+        JudgeFault: the GPU that the attempt ran on is no longer there.
+    """
+    if bench.gpu and not still_has_gpu(bench.gpu):
+        mend = f"GPU {bench.gpu} was lost while a model ran on it: look at nvidia-smi and the kernel's log"
+        raise JudgeFault(FaultCause.GPU, mend, culprit=f"gpu {bench.gpu}")
+
+
+def _check_correction(unit: Unit, structures: Structures) -> None:
+    """Told before anything is started.
+
+    Raises:
+        ValueError: the correction that the data set states cannot be made for its structures.
+    """
+    if unit.correction.d3 is not None:
+        d3_parameters(unit.correction.d3.functional, unit.correction.d3.damping)
+        check_elements(structures.frames)
+
+
+def _deadline(task_s: float) -> float:
+    """When a task that can end in good order should: a little before the session would be cut off."""
+    return time.monotonic() + task_s - min(30.0, 0.05 * task_s)
+
+
+def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, origin: Origin) -> End:
+    """The end of an attempt that this machine spoilt."""
+    return End(
+        owner=attempt.owner,
+        ended=utc_now(),
+        fault=fault.cause,
+        sentence=fault.mend,
+        culprit=fault.culprit,
+        origin=origin,
+    )
+
+
+_OUR_OWN = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    LookupError,
+    MemoryError,
+    OSError,  # a file that is gone; what the store or a checkpoint cannot write is a JudgeFault already
+    RuntimeError,
+)
+# Of an OSError: the disk, not our code.
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
+
+
+@contextmanager
+def kind_at_fault(unit: Unit) -> Iterator[None]:
+    """An error of our own code in a task kind, a bad disk, or a host that disturbs its timings, is this judge's fault.
+
+    It ends this unit only.
+    """
+    name = f"{unit.submission.id} {unit.task.name}"
+    try:
+        yield
+    except HostTooNoisy as noisy:
+        mend = f"{name}: this host disturbs timings ({noisy}): let nothing else run on it meanwhile"
+        raise JudgeFault(FaultCause.NOISY_HOST, mend) from noisy
+    except _OUR_OWN as error:
+        text = " ".join(str(error).split())
+        if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
+            raise JudgeFault(FaultCause.DISK, f"{name}: {text}: free some space, or check the disk") from error
+        mend = f"{name}: {type(error).__name__}: {text}: see it with --debug"
+        raise JudgeFault(FaultCause.MEASURE, mend, culprit=f"dataset {unit.task.dataset}") from error

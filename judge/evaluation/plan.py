@@ -1,0 +1,223 @@
+"""The plan: which units must be observed, which only measured, which are done, and which are held. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple
+
+from judge.data.testset import TestSet
+from judge.evaluation.dispersion_policy import NOTHING_ADDED, Correction, correction_of
+from judge.records.attempts import History, unit_prefix
+from judge.records.content_keys import OpenHash, observation_keys, result_keys, verdict_key
+from judge.records.items_file import result_path
+from judge.records.records import End
+from sandbox.limits import Limits
+from sandbox.verdict import Verdict
+from submissions.records import LabelSet as Declared
+from submissions.records import Submission
+from tasks.kind import Kind, Parameters
+from tasks.suites.suite import Task
+
+DYNAMICS = "nve"
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What every unit of a run has in common.
+
+    Args:
+        guest: version of the guest.
+        limits: of a container; the time limit of a task takes the place of `task_s`.
+        hardware: class, for timings.
+    """
+
+    guest: str
+    limits: Limits
+    hardware: str
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One submission at one task.
+
+    Args:
+        label_set: to which the labels, the baseline and the model's head belong; None: nothing is known.
+        declared: whether the submission declared it for this domain; else it is the data set's default.
+        limits: of the container.
+        observation_key: of what the model is asked.
+        result_keys: of what is made of its answers, by the sha256 of these.
+        correction: what is added to its answers.
+        round: of judging this anew; 0 for the first.
+    """
+
+    submission: Submission
+    task: Task
+    kind: Kind
+    parameters: Parameters
+    testset: TestSet
+    label_set: str | None
+    declared: bool
+    limits: Limits
+    observation_key: str
+    result_keys: OpenHash = field(repr=False, compare=False)
+    correction: Correction = NOTHING_ADDED
+    round: int = 0
+
+    @cached_property
+    def prefix(self) -> str:
+        """Where its attempts lie."""
+        return unit_prefix(self.submission.id, self.task.name, self.observation_key)
+
+    @property
+    def measured_label_set(self) -> str | None:
+        """The label set to measure with; None where the data set has none."""
+        return _labelled(self.testset, self.label_set)
+
+    @property
+    def n_unanswered(self) -> int:
+        """How many items a result without an observation leaves out; 0 where only the table could tell.
+
+        Dynamics run each structure once, and a run that was broken off must not be lost from the number of runs.
+        """
+        return self.testset.n_structures if self.kind.name == DYNAMICS else 0
+
+    def result_key(self, end: End) -> str:
+        """Key of the result that follows from `end`."""
+        if end.observation is None:
+            return verdict_key(observation_key=self.observation_key, verdict=end.verdict or Verdict.OK)
+        return self.result_keys.of(end.observation)
+
+
+class Step(StrEnum):
+    """What is to be done about a unit."""
+
+    OBSERVE = "observe"
+    MEASURE = "measure"
+    DONE = "done"
+    HELD = "held"
+    OPEN = "open"  # claimed and not ended: by a living judge or by a dead one
+
+
+class Planned(NamedTuple):
+    """A unit, its attempts so far, and what is to be done."""
+
+    unit: Unit
+    history: History
+    step: Step
+
+
+class _Alike(NamedTuple):
+    """What units of one task have in common whose models are of the same label set."""
+
+    label_set: str | None
+    declared: bool
+    correction: Correction
+    observation_keys: OpenHash
+    result_keys: OpenHash
+
+
+class UnitsOf:
+    """The units of one task. What submissions have in common is worked out once."""
+
+    def __init__(self, task: Task, kind: Kind, testset: TestSet, common: Circumstances) -> None:
+        self._task, self._kind, self._testset, self._common = task, kind, testset, common
+        self._limits = common.limits.model_copy(update={"task_s": task.time_limit_s})
+        self._known: dict[tuple[str, bool | None, int, int], _Alike] = {}
+
+    def unit(self, submission: Submission, round: int = 0) -> Unit:
+        """The unit of `submission`, with its observation key."""
+        stated = submission.card.label_sets.get(self._task.model_domain)
+        said = (stated.name, stated.dispersion) if stated else ("", None)  # no label set is without a name
+        alike = self._known.get((*said, submission.contract, round))
+        if alike is None:
+            alike = self._alike(stated, submission.contract, round)
+            self._known[*said, submission.contract, round] = alike
+        return Unit(
+            submission=submission,
+            task=self._task,
+            kind=self._kind,
+            parameters=self._task.parameters,
+            testset=self._testset,
+            label_set=alike.label_set,
+            declared=alike.declared,
+            limits=self._limits,
+            observation_key=alike.observation_keys.of(submission.image.id),
+            result_keys=alike.result_keys,
+            correction=alike.correction,
+            round=round,
+        )
+
+    def _alike(self, stated: Declared | None, contract: int, round: int) -> _Alike:
+        task, kind, testset = self._task, self._kind, self._testset
+        # A data set without labels (dynamics, timings) fits whatever was declared: that chooses the model's head.
+        declared = stated is not None and (not testset.label_sets or stated.name in testset.label_sets)
+        label_set = stated.name if stated and declared else testset.default_label_set
+        correction = correction_of(kind.name, testset.theories.get(label_set or ""), stated)
+        observations = observation_keys(
+            contract=contract,
+            guest=self._common.guest,
+            domain=task.model_domain,
+            label_set=label_set,
+            kind=kind.name,
+            observe_version=kind.observe_version,
+            parameters=task.parameters,
+            frames_sha256=testset.frames_sha256,
+            limits=self._limits,
+            failed_share=task.failed_share,
+            dispersion=correction.d3,
+            hardware=self._common.hardware,
+            round=round,
+        )
+        results = result_keys(
+            labels_sha256=testset.labels_sha256,
+            table_sha256=testset.table_sha256,
+            reference_sha256=testset.reference_sha256,
+            label_set=_labelled(testset, label_set),
+            measure_version=kind.measure_version,
+            parameters=task.parameters,
+            failed_share=task.failed_share,
+            round=round,
+        )
+        return _Alike(label_set, declared, correction, observations, results)
+
+
+def make_unit(
+    submission: Submission, task: Task, kind: Kind, testset: TestSet, common: Circumstances, round: int = 0
+) -> Unit:
+    """The unit of `submission` at `task`, with its observation key."""
+    return UnitsOf(task, kind, testset, common).unit(submission, round)
+
+
+def _labelled(testset: TestSet, label_set: str | None) -> str | None:
+    """`label_set` where `testset` has labels of it."""
+    return label_set if label_set in testset.label_sets else None
+
+
+def next_step(unit: Unit, history: History, has_result: Callable[[str], bool], retry_held: bool = False) -> Step:
+    """What is to be done about `unit`, given its attempts."""
+    end = history.end
+    if end is not None:
+        path = result_path(unit.submission.id, unit.task.name, unit.result_key(end))
+        return Step.DONE if has_result(path) else Step.MEASURE
+    if history.open:
+        return Step.OPEN
+    return Step.HELD if history.held and not retry_held else Step.OBSERVE
+
+
+def make_plan(
+    units: Sequence[Unit], histories: Mapping[str, History], has_result: Callable[[str], bool], retry_held: bool = False
+) -> list[Planned]:
+    """What is to be done about each of `units`, in their order.
+
+    Args:
+        histories: by the units' prefixes.
+        has_result: whether a result is in the store under that key.
+    """
+    plan = []
+    for unit in units:
+        history = histories.get(unit.prefix, History())
+        plan.append(Planned(unit, history, next_step(unit, history, has_result, retry_held)))
+    return plan

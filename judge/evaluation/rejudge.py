@@ -1,0 +1,242 @@
+"""Judging anew: new attempts beside the old, the two side by side, and only then, if a person says so, the new count.
+
+A judging anew is a round. What was judged in a round that was not applied counts for nothing, and is gone on with when
+the same is asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from judge.config import JudgeSettings, UsageError
+from judge.evaluation.current_results import current_results
+from judge.evaluation.evaluate import evaluate
+from judge.evaluation.plan import Circumstances, Unit, make_unit
+from judge.evaluation.request import Request, circumstances
+from judge.evaluation.unit_report import UnitReport
+from judge.evaluation.work_plan import Survey, survey, task_of
+from judge.records.attempts import read_histories
+from judge.records.decisions import EventKind, RoundRecord, Rounds, TaskOf, read_standing, record_event
+from judge.records.items_file import result_path
+from judge.records.records import Result
+from judge.records.results import load_results, read_record
+from judge.records.signing import own_key, safe_key_file, trusted_keys
+from sandbox.verdict import Verdict
+from submissions.progress import Reporter
+from submissions.records import Record
+from submissions.store.interface import Store
+from submissions.store.open_store import open_store
+
+
+class MetricChange(Record):
+    """A metric before and after; None where it has no value. `difference`: after less before."""
+
+    name: str
+    unit: str
+    before: float | None
+    after: float | None
+    difference: float | None
+
+
+class Change(Record):
+    """One task that was judged anew.
+
+    Args:
+        after: None where the new attempt came to no verdict.
+        why: it came to none.
+        same_answers: whether the two observations are the same byte by byte; None where one of them is missing.
+    """
+
+    submission: str
+    task: str
+    dataset: str
+    round: int
+    before: Verdict
+    after: Verdict | None
+    why: str = ""
+    same_answers: bool | None = None
+    metrics: tuple[MetricChange, ...] = ()
+
+
+class Rejudged(Record):
+    """What judging anew came to.
+
+    Args:
+        not_judged: a line for each task that there is nothing to judge anew of.
+        applied: whether the new results count now, where they came to a verdict.
+        not_applied: a line for each task whose new result does not count although that was asked for.
+    """
+
+    suite: str
+    changes: tuple[Change, ...]
+    not_judged: tuple[str, ...] = ()
+    applied: bool = False
+    not_applied: tuple[str, ...] = ()
+
+    @property
+    def exit_status(self) -> int:
+        """1: a task came to no verdict, or could not be applied; else 0."""
+        return 1 if self.not_applied or any(change.after is None for change in self.changes) else 0
+
+
+def rejudge(settings: JudgeSettings, request: Request, reporter: Reporter, again: bool = False) -> Rejudged:
+    """The results that count beside those of the next round, which is judged as far as it is not yet.
+
+    Args:
+        again: begin another round, even if there is one that was not applied.
+
+    Raises:
+        UsageError: nothing of what was asked for was judged yet; and as `judge.evaluation.evaluate.evaluate`.
+    """
+    found = survey(settings, request, reporter)
+    before = _counting(settings, found)
+    units = {task_of(planned.unit): planned.unit for planned in found.plan}
+    not_judged = tuple(f"{t.submission} {t.task} was not judged yet: judge evaluate" for t in units if t not in before)
+    judged = [unit for task, unit in units.items() if task in before]
+    if not judged:
+        raise UsageError("nothing of it was judged yet, so there is nothing to judge anew: judge evaluate --all")
+    begun = begun_rounds(found.store, judged, circumstances(settings, found.gpus))
+    rounds = {task: next_round(units[task].round, number, again) for task, number in begun.items()}
+    ids = tuple(dict.fromkeys(task.submission for task in rounds))
+    summary = evaluate(settings, replace(request, ids=ids, rounds=rounds), reporter)
+    reports = {(report.submission, report.task): report for report in summary.units}
+    after = _of_rounds(settings, found, rounds)
+    changes = tuple(
+        change_of(before[task], after.get(task), number, reports.get((task.submission, task.task)))
+        for task, number in rounds.items()
+    )
+    return Rejudged(suite=found.suite.name, changes=changes, not_judged=not_judged)
+
+
+def judged_anew(settings: JudgeSettings, request: Request, reporter: Reporter) -> Rejudged:
+    """The results that count beside those of the rounds that were judged and do not count yet. Judges nothing.
+
+    Raises:
+        UsageError: there is no such round that came to a verdict; and as `judge.evaluation.work_plan.survey`.
+    """
+    found = survey(settings, request, reporter)
+    before = _counting(settings, found)
+    units = {task_of(planned.unit): planned.unit for planned in found.plan if task_of(planned.unit) in before}
+    begun = begun_rounds(found.store, list(units.values()), circumstances(settings, found.gpus))
+    rounds = {task: number for task, number in begun.items() if number > units[task].round}
+    after = _of_rounds(settings, found, rounds)
+    if not any(task in after for task in rounds):
+        of = " ".join(request.ids) or "--all"
+        raise UsageError(f"nothing of it was judged anew that could be applied: judge rejudge {of}, and look at it")
+    changes = [change_of(before[task], after.get(task), number, None) for task, number in rounds.items()]
+    told = [
+        each if each.after else each.model_copy(update={"why": f"round {each.round} is held, or was not finished"})
+        for each in changes
+    ]
+    return Rejudged(suite=found.suite.name, changes=tuple(told))
+
+
+def next_round(counting: int, begun: int, again: bool) -> int:
+    """The round to judge: one that was begun and does not count yet is gone on with, unless another is wanted.
+
+    Args:
+        begun: the highest of which there is anything.
+    """
+    return begun if begun > counting and not again else begun + 1
+
+
+def begun_rounds(store: Store, units: Sequence[Unit], common: Circumstances) -> dict[TaskOf, int]:
+    """By task the highest round of which there is anything: an attempt under the present limits, or any result."""
+    submissions = dict.fromkeys(unit.submission.id for unit in units)
+    histories = read_histories(store, submissions)
+    begun = {task_of(unit): unit.round for unit in units}
+    for result in _all_results(store, submissions):
+        task = TaskOf(result.submission, result.task, result.provenance.dataset)
+        begun[task] = max(begun.get(task, 0), result.round)
+    for unit in units:
+        task = task_of(unit)
+        while _in_round(unit, common, begun[task] + 1).prefix in histories:
+            begun[task] += 1
+    return {task_of(unit): begun[task_of(unit)] for unit in units}
+
+
+def _in_round(unit: Unit, common: Circumstances, number: int) -> Unit:
+    return make_unit(unit.submission, unit.task, unit.kind, unit.testset, common, number)
+
+
+def _all_results(store: Store, submissions: Mapping[str, object]) -> list[Result]:
+    keys = [key for submission in submissions for key in store.list(f"results/{submission}/") if key.endswith(".json")]
+    return [read_record(store, key, Result) for key in keys]
+
+
+def _counting(settings: JudgeSettings, found: Survey) -> dict[TaskOf, Result]:
+    """The results that count, of what was asked for."""
+    current = current_results(settings, found.suite)
+    results = load_results(found.store, _ids(found), current, of_all_suites=True, trusted=trusted_keys(settings))
+    return {TaskOf(r.submission, r.task, r.provenance.dataset): r for r in results}
+
+
+def _of_rounds(settings: JudgeSettings, found: Survey, rounds: Rounds) -> dict[TaskOf, Result]:
+    """The results of `rounds` that fit the present data sets, versions and limits."""
+    current = current_results(settings, found.suite, rounds)
+    results = load_results(found.store, _ids(found), current, of_all_suites=True, rounds=rounds)
+    fitting = [r for r in results if result_path(r.submission, r.task, r.result_key) in current]
+    return {TaskOf(r.submission, r.task, r.provenance.dataset): r for r in fitting}
+
+
+def _ids(found: Survey) -> list[str]:
+    return list(dict.fromkeys(planned.unit.submission.id for planned in found.plan))
+
+
+def change_of(before: Result, after: Result | None, number: int, report: UnitReport | None) -> Change:
+    """The two results of a task side by side.
+
+    Args:
+        after: None: the new attempt came to no verdict, for which `report` says why.
+    """
+    change = Change(
+        submission=before.submission,
+        task=before.task,
+        dataset=before.provenance.dataset,
+        round=number,
+        before=before.verdict,
+        after=after.verdict if after else None,
+        why=(report.sentence or str(report.did)) if report and not after else "",
+    )
+    if after is None:
+        return change
+    pair = (before.provenance.observation, after.provenance.observation)
+    same = None if None in pair else pair[0] == pair[1]
+    names = dict.fromkeys((*before.metrics, *after.metrics))
+    metrics = tuple(_metric(name, before, after) for name in names)
+    return change.model_copy(update={"same_answers": same, "metrics": metrics})
+
+
+def _metric(name: str, before: Result, after: Result) -> MetricChange:
+    old, new = before.metrics.get(name), after.metrics.get(name)
+    values = (old.value if old else None, new.value if new else None)
+    difference = None if values[0] is None or values[1] is None else values[1] - values[0]
+    unit = (new or old or before.metrics[name]).unit
+    return MetricChange(name=name, unit=unit, before=values[0], after=values[1], difference=difference)
+
+
+def apply(settings: JudgeSettings, rejudged: Rejudged, reason: str, reporter: Reporter) -> Rejudged:
+    """`rejudged`, with the results that came to a verdict counting from now on: an event for each submission.
+
+    Raises:
+        StoreError: an event cannot be read or written.
+    """
+    store, key = open_store(settings.store, settings.endpoint_url), own_key(safe_key_file(settings), reporter.say)
+    lines, applied = [], False
+    for submission in dict.fromkeys(change.submission for change in rejudged.changes):
+        standing = read_standing(store, submission, trusted_keys(settings))
+        taken = []
+        for change in (change for change in rejudged.changes if change.submission == submission):
+            counting = standing.rounds.get(TaskOf(submission, change.task, change.dataset), 0)
+            if change.after is None:
+                lines.append(f"{submission} {change.task} came to no verdict: what counted counts still")
+            elif standing.out or counting >= change.round:
+                why = standing.in_words or f"round {counting} was applied meanwhile"
+                lines.append(f"{submission} {change.task} is not applied: {why}")
+            else:
+                taken.append(RoundRecord(task=change.task, dataset=change.dataset, round=change.round))
+        if taken:
+            record_event(store, key, EventKind.APPLIED, submission, reason, rounds=taken, after=standing.last)
+            applied = True
+    return rejudged.model_copy(update={"applied": applied, "not_applied": tuple(lines)})

@@ -1,0 +1,172 @@
+"""What was asked for: which submissions, at which tasks, on what. Nothing of what was done about it yet."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judge.config import JudgeSettings, UsageError
+from judge.data.datasets import Prepared, prepare
+from judge.evaluation.plan import Circumstances
+from judge.records.decisions import Rounds, read_standings, rounds_that_count, taken_out
+from judge.records.hardware import hardware_class
+from judge.records.record_index import RecordIndex, open_index
+from judge.records.results import read_submissions
+from judge.records.signing import trusted_keys
+from sandbox.driver import DriverName
+from sandbox.drivers.gpu import Gpu, require_gpus
+from sandbox.guest_archive import guest_version
+from submissions.progress import Reporter
+from submissions.records import Submission
+from submissions.store.interface import Store
+from submissions.store.open_store import open_store
+from tasks.kinds.registry import KINDS
+from tasks.suites.suite import Suite, Task, load_suite
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for.
+
+    Args:
+        ids: submissions; empty for all.
+        suite: name or path; None for that of the settings.
+        tasks: names; empty for all of the suite.
+        gpus: UUIDs; empty for the CPU.
+        driver: given explicitly, or None for that of the settings.
+        retry_held: try units once more that are held.
+        skip_missing: leave out the tasks whose data sets are missing.
+        observe_only: ask the models only; the labels are on another machine, which measures.
+        budget_s: start nothing that would last beyond so many seconds from now; None: no budget.
+        rounds: these alone are judged, each in its round; None: all that was asked for, in the round that counts.
+    """
+
+    ids: tuple[str, ...] = ()
+    suite: str | None = None
+    tasks: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    driver: DriverName | None = None
+    retry_held: bool = False
+    skip_missing: bool = False
+    observe_only: bool = False
+    budget_s: float | None = None
+    rounds: Rounds | None = None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What is to be judged at what, before anything is known of what was done about it.
+
+    Args:
+        submissions: those that may be judged by `driver`.
+        skipped: a line for each of the others.
+    """
+
+    suite: Suite
+    store: Store
+    index: RecordIndex
+    driver: DriverName
+    gpus: Sequence[Gpu]
+    submissions: Sequence[Submission]
+    prepared: Prepared
+    common: Circumstances
+    rounds: Rounds
+    skipped: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """sha256 of all that the units are made from, but for what is stored of the submissions."""
+        kinds = [(KINDS[task.kind].observe_version, KINDS[task.kind].measure_version) for task in self.prepared.tasks]
+        rounds = sorted(self.rounds.items())
+        made_from = (self.prepared.tasks, kinds, sorted(self.prepared.testsets.items()), self.common, rounds)
+        return hashlib.sha256(repr(made_from).encode()).hexdigest()
+
+    def is_settled(self) -> bool:
+        """Whether the last survey of this very scope found everything done, and nothing has changed since."""
+        return self.index.is_settled([submission.id for submission in self.submissions], self.key)
+
+
+def scope_of(settings: JudgeSettings, request: Request, reporter: Reporter) -> Scope:
+    """What was asked for. Builds the data sets that are ours, and changes nothing else.
+
+    Raises:
+        UsageError: an unknown submission, task or data set; a submission that this driver may not run; a data set that
+            does not fit its task.
+        SuiteError, DatasetError: one line that names file and field.
+        JudgeFault: a GPU is not there, or the store fails.
+    """
+    store = open_store(settings.store, settings.endpoint_url)
+    driver: DriverName = request.driver or settings.driver
+    suite = load_suite(request.suite or settings.suite)
+    tasks = choose_tasks(suite, request.tasks)
+    chosen = choose_submissions(read_submissions(store), request.ids)
+    standings = read_standings(store, [submission.id for submission in chosen], trusted_keys(settings))
+    judged = [submission for submission in chosen if not standings[submission.id].out]
+    submissions, skipped = split_by_driver(judged, driver, settings.allow_process or request.driver == "process")
+    skipped = [*taken_out(chosen, standings), *skipped]
+    if request.ids and skipped:
+        raise UsageError(skipped[0])
+    for line in skipped:
+        reporter.say(f"- {line}")
+    gpus = require_gpus(list(request.gpus))
+    prepared = prepare(settings.data, suite, tasks, reporter, request.skip_missing)
+    return Scope(
+        suite=suite,
+        store=store,
+        index=open_index(settings, store),
+        driver=driver,
+        gpus=gpus,
+        submissions=submissions,
+        prepared=prepared,
+        common=circumstances(settings, gpus),
+        rounds=rounds_that_count(standings) if request.rounds is None else request.rounds,
+        skipped=tuple(skipped),
+    )
+
+
+def circumstances(settings: JudgeSettings, gpus: Sequence[Gpu]) -> Circumstances:
+    """What every unit has in common that is judged here and now."""
+    hardware = hardware_class(settings.limits.cpus, gpus[0].name if gpus else None)
+    return Circumstances(guest_version(), settings.limits, hardware)
+
+
+def choose_tasks(suite: Suite, names: Sequence[str]) -> list[Task]:
+    """The tasks of `suite` that `names` name; all for none."""
+    known = {task.name: task for task in suite.tasks}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"suite {suite.name} has no task {name!r}: it has {', '.join(known)}")
+    return [task for task in suite.tasks if not names or task.name in names]
+
+
+def choose_submissions(known: Sequence[Submission], ids: Sequence[str]) -> list[Submission]:
+    """The submissions that `ids` name, by ID or by a beginning that only one has; all for none."""
+    chosen = []
+    for wanted in ids:
+        found = [s for s in known if s.id == wanted] or [s for s in known if s.id.startswith(wanted)]
+        if not found:
+            raise UsageError(f"there is no submission {wanted!r}: see them with judge list")
+        if len(found) > 1:
+            raise UsageError(
+                f"{wanted!r} is the beginning of {len(found)} submissions: {', '.join(s.id for s in found)}"
+            )
+        chosen += found
+    return list({s.id: s for s in chosen}.values()) if ids else list(known)
+
+
+def split_by_driver(
+    submissions: Sequence[Submission], driver: DriverName, process_allowed: bool
+) -> tuple[list[Submission], list[str]]:
+    """The submissions that `driver` may run, and for each other one a line that says why not."""
+    taken, refused = [], []
+    for submission in submissions:
+        own = submission.image.driver
+        if own != driver:
+            why = "in a container" if own == "docker" else "as a process of this machine, with no isolation"
+            refused.append(f"{submission.id} was submitted to be run {why}: give --driver {own}")
+        elif own == "process" and not process_allowed:
+            refused.append(f"{submission.id} would run with no isolation: say so with --driver process")
+        else:
+            taken.append(submission)
+    return taken, refused

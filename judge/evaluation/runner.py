@@ -1,0 +1,262 @@
+"""Runs a plan: units one after another, each under a claim, judge's faults tried again and then held.
+
+A container is started, and its engine spoken to, only once there is something to observe.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from judge.evaluation.budget import Budget
+from judge.evaluation.machine import Machine
+from judge.evaluation.measure import Bench, Place, fault_end, measure_unit, observe_unit
+from judge.evaluation.plan import Planned, Step, Unit, next_step
+from judge.evaluation.quarantine import MIN_SUBMISSIONS, Standstill, bad_datasets, bad_gpus
+from judge.evaluation.unit_report import Did, UnitReport, line_of
+from judge.records.attempts import MAX_DEATHS, MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
+from judge.records.records import End, Origin, Result
+from sandbox.drivers.gpu import hold_gpu
+from sandbox.events import Event, tell
+from sandbox.verdict import FaultCause, JudgeFault
+from submissions.progress import Reporter
+
+WAIT_S = 0.5
+RETRY_S = 1.0
+
+
+@dataclass
+class Runner:
+    """Runs units one after another.
+
+    Args:
+        retry_held: try once more what is held or set aside.
+        observe_only: measure nothing that needs labels: they are on another machine.
+        budget: beyond which no container is started; None: there is none.
+        suite_option: what a command must add to be about the same suite.
+        command: that runs these units, for the line that says how to try one again.
+    """
+
+    place: Place
+    machine: Machine
+    reporter: Reporter
+    beat_s: float
+    watch: DeathWatch
+    retry_held: bool = False
+    observe_only: bool = False
+    budget: Budget | None = None
+    suite_option: str = ""
+    command: str = "judge evaluate"
+    _units: dict[str, Unit] = field(default_factory=dict)
+    _histories: dict[str, History] = field(default_factory=dict)
+    _datasets: Mapping[str, Standstill] = field(default_factory=dict)
+    _gpus: Mapping[str, Standstill] = field(default_factory=dict)
+    _stop_told: bool = False
+    _spoilt: dict[FaultCause, set[str]] = field(default_factory=dict)  # submissions, since the last verdict
+
+    def run(self, plan: Sequence[Planned]) -> list[UnitReport]:
+        """What was done about each unit of `plan`; those that another judge has claimed come last."""
+        reports = []
+        waiting: deque[Planned] = deque()
+        self._units = {planned.unit.prefix: planned.unit for planned in plan}
+        self._histories = {planned.unit.prefix: planned.history for planned in plan}
+        self._set_aside()
+        self.machine.clear()
+        for planned in plan:
+            report = self._attend(planned)
+            if report is None:
+                waiting.append(planned)
+            else:
+                reports.append(self._told(report))
+        if waiting:
+            self.reporter.say(f"{len(waiting)} units are claimed by another judge: looking whether it lives …")
+        while waiting:
+            planned = waiting.popleft()
+            report = self._attend(planned)
+            if report is None:
+                waiting.append(planned)
+                time.sleep(WAIT_S)
+            else:
+                reports.append(self._told(report))
+        return reports
+
+    def _told(self, report: UnitReport) -> UnitReport:
+        """Says what was done, if anything; why nothing more can be is said once."""
+        stopped = self.machine.stopped
+        repeated = stopped is not None and self._stop_told and report.sentence == stopped.mend
+        if report.did is not Did.NOTHING and not repeated:
+            self.reporter.say(line_of(report))
+        self._stop_told = stopped is not None
+        return report
+
+    def _attend(self, planned: Planned) -> UnitReport | None:
+        """What was done about a unit; None if it is not known yet whether its claim is dead."""
+        unit = planned.unit
+        try:
+            match planned.step:
+                case Step.DONE:
+                    return self._report(unit, Did.NOTHING)
+                case Step.MEASURE if planned.history.end:
+                    with self.reporter.unit(f"{unit.submission.id} {unit.task.name}"):
+                        return self._measure(unit, planned.history.end, Did.MEASURED)
+                case _:
+                    return self._observe(unit)
+        except JudgeFault as fault:
+            if fault.cause is FaultCause.CLAIM_LOST:
+                return self._report(unit, Did.ELSEWHERE, sentence=fault.mend)
+            if fault.cause is FaultCause.STORE:
+                raise  # nothing can be recorded any more
+            return self._report(unit, Did.FAULT, fault=fault.cause, sentence=fault.mend)
+
+    def _observe(self, unit: Unit) -> UnitReport | None:
+        """As `_attend`, for a unit that was not done when the plan was made: looked at anew before each try."""
+        retry = self.retry_held
+        for _ in range(MAX_TRIES + 1):
+            history = self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
+            step = next_step(unit, history, self.place.store.exists, retry)
+            if step is Step.DONE:
+                return self._report(unit, Did.ELSEWHERE, sentence="another judge has finished it")
+            if step is Step.MEASURE and history.end:
+                return self._measure(unit, history.end, Did.MEASURED)
+            if step is Step.HELD and history.held:
+                return self._held(unit, history.held)
+            if step is Step.OPEN and history.open:
+                life = self.watch.look(unit.prefix, history.open)
+                if life is not Life.DEAD:
+                    return None if life is Life.UNKNOWN else self._report(unit, Did.ELSEWHERE)
+                if history.unended >= MAX_DEATHS and not retry:
+                    self._give_up(unit, history)
+                    continue
+            if unit.testset.name in self._datasets:
+                return self._standstill(unit, self._datasets[unit.testset.name])
+            over = self.budget.refuses(unit.prefix) if self.budget else None
+            if over:
+                return self._report(unit, Did.LEFT, sentence=over)
+            end = self._try(unit, history)
+            if end is not None and end.verdict is not None:
+                return self._measure(unit, end, Did.OBSERVED)
+            retry = False
+        return self._report(unit, Did.ELSEWHERE)
+
+    def _try(self, unit: Unit, history: History) -> End | None:
+        """One attempt; None if another judge claimed it first.
+
+        Raises:
+            JudgeFault: no container can be started; or the attempt showed that the engine is gone.
+        """
+        bench = self._bench(unit, history)
+        if bench.gpu:
+            with hold_gpu(bench.gpu, bench.driver.run_dir.root / "gpus"):
+                return self._claimed_try(unit, history.attempts, bench)
+        return self._claimed_try(unit, history.attempts, bench)
+
+    def _bench(self, unit: Unit, history: History) -> Bench:
+        """Where `unit` is tried next: on no GPU that is set aside, and not on the last one where there is another."""
+        spoilt_by = history.faults[-1].culprit.removeprefix("gpu ") if history.faults else ""
+        try:
+            return self.machine.bench(unit.submission, self._gpus, spoilt_by)
+        except JudgeFault as fault:
+            if fault.cause is not FaultCause.DOCKER or self.machine.stopped:
+                raise
+            self.machine.look_at_engine()
+            return self.machine.bench(unit.submission, self._gpus, spoilt_by)
+
+    def _claimed_try(self, unit: Unit, attempts: Sequence[Attempt], bench: Bench) -> End | None:
+        claimed = claim(self.place.store, unit.prefix, attempts, self.beat_s)
+        if claimed is None:
+            return None
+        with claimed, self.reporter.unit(f"{unit.submission.id} {unit.task.name}") as progress:
+            try:
+                if attempts and attempts[-1].end is None:
+                    bench.driver.reap()  # what the judge left that this is taken over from
+                end = observe_unit(unit, bench, self.place, claimed, progress)
+                self._spoilt.clear()
+                return end
+            except JudgeFault as fault:
+                if fault.cause in (FaultCause.CLAIM_LOST, FaultCause.STORE):
+                    raise
+                if fault.cause is FaultCause.GPU and bench.gpu and not fault.culprit:
+                    fault = JudgeFault(fault.cause, fault.mend, culprit=f"gpu {bench.gpu}")
+                end = fault_end(claimed, fault, bench.origin)
+                claimed.write_end(end)
+                self._stop_if_it_goes_on(unit, fault)
+        self.reporter.say(f"! {unit.submission.id} {unit.task.name}: this machine: {end.fault}: {end.sentence}")
+        self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
+        self._set_aside()
+        self.machine.look_at_engine()
+        time.sleep(RETRY_S)
+        return end
+
+    def _give_up(self, unit: Unit, history: History) -> None:
+        """Ends an attempt at a unit over which one judge after another died, so that it is held."""
+        claimed = claim(self.place.store, unit.prefix, history.attempts, self.beat_s)
+        if claimed is not None:
+            mend = (
+                f"the judge died or was killed {history.unended} times in the middle of this unit: look for what kills "
+                "it (memory, in the kernel's log?), or let it run to its end"
+            )
+            claimed.write_end(fault_end(claimed, JudgeFault(FaultCause.MEASURE, mend), Origin()))
+
+    def _stop_if_it_goes_on(self, unit: Unit, fault: JudgeFault) -> None:
+        """Stops the run once the engine or a disk spoils attempts of two submissions, with no verdict between them."""
+        if fault.cause not in (FaultCause.DOCKER, FaultCause.DISK):
+            return
+        spoilt = self._spoilt.setdefault(fault.cause, set())
+        spoilt.add(unit.submission.id)
+        if len(spoilt) >= MIN_SUBMISSIONS and self.machine.stopped is None:
+            mend = f"nothing more is begun, since one submission's attempt after another's was spoilt: {fault.mend}"
+            self.machine.stopped = JudgeFault(fault.cause, mend)
+
+    def _set_aside(self) -> None:
+        """Looks at all attempts for what one submission after another came to grief over, and says what is new."""
+        if self.retry_held:
+            return
+        datasets = bad_datasets(self._units.values(), self._histories)
+        gpus = bad_gpus(self._histories)
+        for new in [
+            *(datasets[d] for d in datasets.keys() - self._datasets),
+            *(gpus[g] for g in gpus.keys() - self._gpus),
+        ]:
+            tell(Event.SET_ASIDE, culprit=new.culprit, fault=str(new.end.fault))
+            self.reporter.say(f"! Set aside, since more than one attempt came to grief over it: {new.culprit}")
+        self._datasets, self._gpus = datasets, gpus
+
+    def _measure(self, unit: Unit, end: End, did: Did) -> UnitReport:
+        if self.observe_only and end.observation is not None:
+            return self._report(unit, Did.UNMEASURED, sentence="observed; to be measured where the labels are")
+        result = measure_unit(unit, end, self.place)
+        return self._report(unit, did, result)
+
+    def _held(self, unit: Unit, end: End) -> UnitReport:
+        tell(Event.HELD, unit=unit.prefix, fault=str(end.fault))
+        again = f"{self.command} {unit.submission.id} --task {unit.task.name}{self.suite_option} --retry-held"
+        sentence = f"{end.sentence}; then: {again}"
+        return self._report(unit, Did.HELD, fault=end.fault, sentence=sentence)
+
+    def _standstill(self, unit: Unit, aside: Standstill) -> UnitReport:
+        tell(Event.HELD, unit=unit.prefix, fault=str(aside.end.fault), culprit=aside.culprit)
+        again = f"{self.command} --all --task {unit.task.name}{self.suite_option} --retry-held"
+        sentence = f"{aside.culprit} is set aside, since {' and '.join(aside.submissions)} came to grief over it"
+        return self._report(
+            unit, Did.HELD, fault=aside.end.fault, sentence=f"{sentence} ({aside.end.sentence}); then: {again}"
+        )
+
+    def _report(
+        self,
+        unit: Unit,
+        did: Did,
+        result: Result | None = None,
+        *,
+        fault: FaultCause | None = None,
+        sentence: str = "",
+    ) -> UnitReport:
+        return UnitReport(
+            submission=unit.submission.id,
+            task=unit.task.name,
+            did=did,
+            verdict=result.verdict if result else None,
+            fault=fault,
+            sentence=result.sentence if result else sentence,
+        )

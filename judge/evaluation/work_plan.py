@@ -1,0 +1,148 @@
+"""What there is to do, from the store and the data sets alone: what `judge evaluate` does and `judge plan` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from judge.config import JudgeSettings, UsageError
+from judge.data.datasets import check_kind
+from judge.data.testset import TestSet
+from judge.evaluation.estimate import Cost, cost_of, speed_of
+from judge.evaluation.plan import Circumstances, Planned, Step, Unit, UnitsOf, make_plan
+from judge.evaluation.request import Request, Scope, scope_of
+from judge.gc_pause import long_lived
+from judge.records.attempts import read_histories
+from judge.records.decisions import FIRST_ROUNDS, Rounds, TaskOf
+from judge.records.index_file import Row
+from judge.records.record_index import Facts
+from sandbox.driver import DriverName
+from sandbox.drivers.gpu import Gpu
+from submissions.progress import Reporter
+from submissions.records import Submission
+from submissions.store.interface import Store
+from tasks.datasets.dataset import Structures, load_structures
+from tasks.kind import Work
+from tasks.kinds.registry import KINDS
+from tasks.suites.suite import Suite, Task
+
+NOTHING = Work(0, 0)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What there is to do.
+
+    Args:
+        plan: every submission at every task, submission by submission.
+        works: by task with anything to observe: how much it asks of a model.
+        skipped: a line for each submission that this driver does not run.
+        skipped_tasks: names of the tasks whose data sets are missing.
+    """
+
+    suite: Suite
+    store: Store
+    driver: DriverName
+    gpus: Sequence[Gpu]
+    plan: list[Planned]
+    works: Mapping[str, Work]
+    skipped: tuple[str, ...]
+    skipped_tasks: tuple[str, ...]
+
+    def work(self, planned: Planned) -> Work:
+        """What is to be asked of the model: nothing where that was done, or waits for a person."""
+        return self.works[planned.unit.task.name] if planned.step in (Step.OBSERVE, Step.OPEN) else NOTHING
+
+    def cost(self, planned: Planned) -> Cost:
+        """What a unit will take; measuring what was observed counts for nothing."""
+        if planned.step not in (Step.OBSERVE, Step.OPEN):
+            return Cost(0.0)
+        unit = planned.unit
+        return cost_of(self.work(planned), speed_of(unit.submission.preflight), unit.task.time_limit_s)
+
+
+def survey(settings: JudgeSettings, request: Request, reporter: Reporter) -> Survey:
+    """What there is to do: see `scope_of`, and `survey_of`."""
+    return survey_of(settings, request, scope_of(settings, request, reporter))
+
+
+def survey_of(settings: JudgeSettings, request: Request, scope: Scope) -> Survey:
+    """What there is to do of what was asked for.
+
+    Raises:
+        UsageError: a data set that does not fit its task.
+        DatasetError: one line that names file and field.
+        StoreError: a record cannot be read.
+    """
+    prepared = scope.prepared
+    with long_lived():
+        units = make_units(scope.submissions, prepared.tasks, prepared.testsets, scope.common, scope.rounds)
+        if request.rounds is not None:
+            units = [unit for unit in units if task_of(unit) in request.rounds]
+        rows = scope.index.rows(dict.fromkeys(unit.submission.id for unit in units))
+        plan = _plan_from_index(rows, units, request.retry_held)
+    if request.rounds is None and all(planned.step is Step.DONE for planned in plan):
+        scope.index.settle(rows, scope.key)
+    works = read_works(settings, scope.suite, plan, labels_here=not request.observe_only)
+    skipped = prepared.skipped
+    return Survey(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)
+
+
+def read_works(
+    settings: JudgeSettings, suite: Suite, plan: Sequence[Planned], *, labels_here: bool = True
+) -> dict[str, Work]:
+    """By task with anything to observe: how much it asks. Broken structures are told here, not by a burnt attempt.
+
+    Args:
+        labels_here: also rehearse each task with its labels.
+    """
+
+    @cache
+    def structures(name: str) -> Structures:
+        return load_structures(settings.data / name)
+
+    works = {}
+    for task in {p.unit.task.name: p.unit.task for p in plan if p.step in (Step.OBSERVE, Step.OPEN)}.values():
+        asked = structures(task.dataset)
+        if labels_here:
+            check_kind(settings.data, suite, task)
+        try:
+            works[task.name] = KINDS[task.kind].work(asked, task.parameters)
+        except ValueError as error:
+            raise UsageError(f"suite {suite.name}: task {task.name}: kind: {task.kind}: {error}") from None
+    return works
+
+
+def plan_from_store(store: Store, units: Sequence[Unit], retry_held: bool = False) -> list[Planned]:
+    """What is to be done about each of `units`, by what the store holds now."""
+    histories = read_histories(store, dict.fromkeys(unit.submission.id for unit in units))
+    return make_plan(units, histories, frozenset(store.list("results/")).__contains__, retry_held)
+
+
+def _plan_from_index(rows: Mapping[str, Row], units: Sequence[Unit], retry_held: bool) -> list[Planned]:
+    """As `plan_from_store`, from the rows of the index."""
+    facts = [Facts.model_validate_json(row.facts) for row in rows.values()]
+    histories = {prefix: history for own in facts for prefix, history in own.histories.items()}
+    return make_plan(units, histories, {key for own in facts for key in own.stated}.__contains__, retry_held)
+
+
+def make_units(
+    submissions: Sequence[Submission],
+    tasks: Sequence[Task],
+    testsets: Mapping[str, TestSet],
+    common: Circumstances,
+    rounds: Rounds = FIRST_ROUNDS,
+) -> list[Unit]:
+    """Every submission at every task, submission by submission, in the first round or that of `rounds`."""
+    of_tasks = [(task, UnitsOf(task, KINDS[task.kind], testsets[task.dataset], common)) for task in tasks]
+    return [
+        units.unit(submission, rounds.get(TaskOf(submission.id, task.name, task.dataset), 0) if rounds else 0)
+        for submission in submissions
+        for task, units in of_tasks
+    ]
+
+
+def task_of(unit: Unit) -> TaskOf:
+    """The submission, the task and the data set of `unit`."""
+    return TaskOf(unit.submission.id, unit.task.name, unit.task.dataset)

@@ -1,0 +1,31 @@
+"""Free space on the disks that the judge writes to."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from sandbox.limits import GIB
+from sandbox.verdict import FaultCause, JudgeFault
+
+
+def require_room(disk: Path, min_free_bytes: int, for_bytes: int = 0) -> None:
+    """Returns if `for_bytes` can be written to the disk of that folder, and `min_free_bytes` are free still.
+
+    Raises:
+        JudgeFault: DISK.
+    """
+    free, needed = _free_bytes(disk), min_free_bytes + for_bytes
+    if free < needed:
+        raise JudgeFault(
+            FaultCause.DISK,
+            f"only {free / GIB:.2g} GiB are free at {disk}: free at least {needed / GIB:.2g} GiB "
+            "(judge gc tells what may go), or set min_free_bytes",
+        )
+
+
+def _free_bytes(folder: Path) -> int:
+    """Free bytes on the disk of `folder`, or of its first parent that exists."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return shutil.disk_usage(folder).free

@@ -1,0 +1,286 @@
+"""How an author's image comes into the judge's mirror: by reference to a registry, or in parts.
+
+Its configuration is checked before any layer travels. Each layer is checked while it is written to a nameless file,
+and goes to the mirror once nothing is wrong with it: so nothing that was not looked at gets there, and a judge that
+dies in the middle leaves nothing behind. A layer that did not come is taken from the mirror only if its author may
+leave it out: whoever names a layer gets it into his image, and the diff ID of another author's weights is no proof
+that one has them. For that reason a layer of a registry is fetched from there, also where the mirror has its bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from rich.filesize import decimal
+
+from judge.config import JudgeSettings
+from judge.images.disk_space import require_room
+from judge.images.manifest import ImageConfig, read_config
+from judge.images.mirror import Mirror, MirroredLayer, open_mirror
+from judge.images.registry_client import find_image
+from sandbox.image.image_check import image_from_inspection, invalid
+from sandbox.image.layer_check import ImageBudget, check_layer, too_large
+from sandbox.verdict import FaultCause, JudgeFault
+from submissions.requests import ReferredImage, SentLayer, SentPart, UploadedImage
+
+ReadPart = Callable[[SentPart], Iterator[bytes]]
+
+
+class Arrived(NamedTuple):
+    """An image that the mirror keeps.
+
+    Args:
+        mirror: `HOST/NAME@sha256:…`.
+        reference: as its author calls it.
+        layers: diff IDs, the lowest first.
+        size_bytes: of all layers, unpacked.
+    """
+
+    image_id: str
+    mirror: str
+    reference: str
+    layers: tuple[str, ...]
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """A layer that is to arrive.
+
+    Args:
+        n_bytes: as it travels.
+        digest: of these bytes; empty where only the parts have digests.
+        read: its bytes; None where its author left it out.
+    """
+
+    diff_id: str
+    n_bytes: int
+    digest: str
+    read: Callable[[], Iterator[bytes]] | None
+
+
+@dataclass(frozen=True)
+class _Image:
+    """An image that is to arrive."""
+
+    reference: str
+    config: bytes
+    layers: Callable[[ImageConfig], tuple[_Layer, ...]]
+
+    @property
+    def id(self) -> str:
+        return f"sha256:{hashlib.sha256(self.config).hexdigest()}"
+
+
+def resolve_id(settings: JudgeSettings, image: ReferredImage | UploadedImage) -> str:
+    """The ID that the image will have once it has arrived; no layer travels for it.
+
+    Raises:
+        SubmissionFault: there is no such image that may be fetched.
+        JudgeFault: its registry does not answer.
+    """
+    if isinstance(image, ReferredImage):
+        return find_image(settings, image.reference).manifest.config.digest
+    return _uploaded(image, lambda part: iter(())).id
+
+
+def arrive(
+    settings: JudgeSettings,
+    image: ReferredImage | UploadedImage,
+    held: Collection[str],
+    part: ReadPart,
+    say: Callable[[str], None],
+    disks: Collection[Path] = (),
+) -> Arrived:
+    """The image, which the mirror keeps from now on.
+
+    Args:
+        held: diff IDs of the layers that its author may leave out.
+        part: the bytes of a part; KeyError where there is none.
+        say: told a line, for a person.
+        disks: of the engine that is to pull it.
+
+    Raises:
+        SubmissionFault: IMAGE_INVALID or POLICY_VIOLATION, with what to change.
+        JudgeFault: REGISTRY, DISK or STORE.
+        ConfigError: no mirror is set.
+    """
+    mirror = open_mirror(settings)
+    coming = _referred(settings, image) if isinstance(image, ReferredImage) else _uploaded(image, part)
+    config = read_config(coming.config)
+    image_from_inspection(coming.reference, config.inspection(coming.id))
+    layers = _bounded(settings, coming.layers(config))
+    _require_room(disks, settings, sum(layer.n_bytes for layer in layers))
+    budget = ImageBudget(settings.max_image_bytes)
+    kept = _keep_layers(settings, mirror, layers, held, budget, say)
+    _require_room(disks, settings, budget.unpacked_bytes)
+    stored = mirror.keep_image(coming.config, kept)
+    return Arrived(coming.id, str(stored), coming.reference, config.diff_ids, budget.unpacked_bytes)
+
+
+def arrive_layers(settings: JudgeSettings, image: ReferredImage, say: Callable[[str], None]) -> tuple[str, ...]:
+    """Diff IDs of the layers of an image that need not be one of a calculator; the mirror keeps them from now on.
+
+    Raises:
+        SubmissionFault, JudgeFault, ConfigError: see `arrive`.
+    """
+    mirror, coming = open_mirror(settings), _referred(settings, image)
+    config = read_config(coming.config)
+    layers = _bounded(settings, coming.layers(config))
+    _keep_layers(settings, mirror, layers, (), ImageBudget(settings.max_image_bytes), say)
+    return config.diff_ids
+
+
+def _bounded(settings: JudgeSettings, layers: tuple[_Layer, ...]) -> tuple[_Layer, ...]:
+    if sum(layer.n_bytes for layer in layers) > settings.max_image_bytes:
+        raise too_large(settings.max_image_bytes)
+    return layers
+
+
+def _keep_layers(
+    settings: JudgeSettings,
+    mirror: Mirror,
+    layers: Sequence[_Layer],
+    held: Collection[str],
+    budget: ImageBudget,
+    say: Callable[[str], None],
+) -> list[MirroredLayer]:
+    """The layers, all in the mirror from now on; one that is there several times is unpacked as often."""
+    kept: dict[str, MirroredLayer] = {}
+    entries: dict[str, int] = {}
+    for number, layer in enumerate(layers, 1):
+        name = f"Layer {number} of {len(layers)}"
+        if layer.diff_id in kept:
+            _counted(kept[layer.diff_id], budget)
+            budget.tar.take(n_entries=entries[layer.diff_id])
+            continue
+        before = budget.tar.entries
+        there = mirror.layer(layer.diff_id) if layer.diff_id in held else None
+        if there and layer.digest in ("", there.digest):
+            say(f"{name} is here already.")
+            kept[layer.diff_id] = _counted(there, budget)
+        else:
+            kept[layer.diff_id] = _take(settings, mirror, layer, held, budget, name, say)
+        entries[layer.diff_id] = before - budget.tar.entries
+    return [kept[layer.diff_id] for layer in layers]
+
+
+def _require_room(disks: Collection[Path], settings: JudgeSettings, n_bytes: int) -> None:
+    for disk in disks:
+        require_room(disk, settings.min_free_bytes, n_bytes)
+
+
+def _referred(settings: JudgeSettings, image: ReferredImage) -> _Image:
+    found = find_image(settings, image.reference)
+
+    def layers(config: ImageConfig) -> tuple[_Layer, ...]:
+        blobs = found.manifest.layers
+        if len(blobs) != len(config.diff_ids):
+            raise invalid(f"The image has {len(blobs)} layers, and names {len(config.diff_ids)}: push it again.")
+        pairs = zip(config.diff_ids, blobs, strict=True)
+        return tuple(_Layer(diff_id, blob.size, blob.digest, partial(found.layer, blob)) for diff_id, blob in pairs)
+
+    return _Image(image.reference, found.config(), layers)
+
+
+def _uploaded(image: UploadedImage, part: ReadPart) -> _Image:
+    def layers(config: ImageConfig) -> tuple[_Layer, ...]:
+        if tuple(sent.diff_id for sent in image.layers) != config.diff_ids:
+            raise invalid("The layers that were sent are not those that the image names: send it again.")
+        return tuple(_sent(sent, part) for sent in image.layers)
+
+    return _Image(image.reference, image.config.encode(errors="surrogatepass"), layers)
+
+
+def _sent(sent: SentLayer, part: ReadPart) -> _Layer:
+    read = partial(_parts, sent, part) if sent.parts else None
+    return _Layer(sent.diff_id, sum(each.n_bytes for each in sent.parts), "", read)
+
+
+def _parts(layer: SentLayer, part: ReadPart) -> Iterator[bytes]:
+    """The bytes of a layer, each part as it was announced.
+
+    Raises:
+        SubmissionFault: one is missing, or another.
+    """
+    for number, sent in enumerate(layer.parts, 1):
+        name = f"Part {number} of {len(layer.parts)} of the layer {layer.diff_id} (slot {sent.slot})"
+        sha256, n_bytes = hashlib.sha256(), 0
+        try:
+            for chunk in part(sent):
+                sha256.update(chunk)
+                n_bytes += len(chunk)
+                if n_bytes > sent.n_bytes:
+                    break
+                yield chunk
+        except KeyError:
+            raise invalid(f"{name} was not uploaded: send the image again.") from None
+        if n_bytes != sent.n_bytes or sha256.hexdigest() != sent.sha256:
+            raise invalid(f"{name} has other bytes than were announced: send the image again.")
+
+
+def _take(
+    settings: JudgeSettings,
+    mirror: Mirror,
+    layer: _Layer,
+    held: Collection[str],
+    budget: ImageBudget,
+    name: str,
+    say: Callable[[str], None],
+) -> MirroredLayer:
+    """The layer, fetched, checked, and from now on in the mirror."""
+    if layer.read is None:
+        if layer.diff_id in held:
+            raise JudgeFault(
+                FaultCause.REGISTRY,
+                f"the layer {layer.diff_id}, which need not be sent, is not in the mirror: have it sent again, by "
+                "taking in an image that has it",
+            )
+        raise invalid(f"{name}, {layer.diff_id}, was left out, and is none that its author may leave out: send it.")
+    say(f"{name}: {decimal(layer.n_bytes)} …")
+    folder = _spool_folder()
+    require_room(folder, settings.min_free_bytes, layer.n_bytes)
+    with _nameless_file(folder) as file:
+        checked = check_layer(_written(layer.read(), file, folder), budget)
+        if checked.diff_id != layer.diff_id:
+            raise invalid(f"{name} is not the one that the image names, {layer.diff_id}: push or send it again.")
+        return mirror.keep_layer(checked, file)
+
+
+def _counted(layer: MirroredLayer, budget: ImageBudget) -> MirroredLayer:
+    budget.unpacked_bytes += layer.unpacked_bytes
+    if budget.unpacked_bytes > budget.max_bytes:
+        raise too_large(budget.max_bytes)
+    return layer
+
+
+def _spool_folder() -> Path:
+    """Where large files go for a while; /tmp may be in memory."""
+    return Path(os.environ.get("TMPDIR") or "/var/tmp")
+
+
+def _nameless_file(folder: Path) -> BinaryIO:
+    try:
+        return tempfile.TemporaryFile(dir=folder)
+    except OSError as error:
+        raise _disk_fault(folder, error) from error
+
+
+def _written(chunks: Iterable[bytes], file: BinaryIO, folder: Path) -> Iterator[bytes]:
+    for chunk in chunks:
+        try:
+            file.write(chunk)
+        except OSError as error:
+            raise _disk_fault(folder, error) from error
+        yield chunk
+
+
+def _disk_fault(folder: Path, error: OSError) -> JudgeFault:
+    return JudgeFault(FaultCause.DISK, f"cannot write to {folder} ({error.strerror}): free some space, or set TMPDIR")

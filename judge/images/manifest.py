@@ -1,0 +1,263 @@
+"""What a registry and an author say of an image: manifest, index and configuration, each JSON of a stranger's.
+
+Engines read the same bytes with Go's encoding/json, which takes names in any case and merges what is named twice. So
+JSON that could be read in two ways is refused: what is checked here must be what an engine will obey.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from judge.records.strict_json import parse_strictly
+from sandbox.events import plain
+from sandbox.image.image_check import MACHINE, invalid
+from submissions.requests import MAX_LETTER, Digest
+from tasks.structures.validation_errors import one_line
+
+MAX_MANIFEST = 4 * 1024**2  # registries take no larger one
+MAX_CONFIG = MAX_LETTER
+MAX_LAYERS = 125  # engines unpack no more on top of each other
+
+_PLATFORM = "^[a-z0-9]{0,32}$"
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,30})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
+_AGAIN = "push it again with `docker push`."
+
+
+class _Said(BaseModel):
+    """Of what a stranger says, the part that matters; nothing is taken for what it is not."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+
+class Platform(_Said):
+    """What an image of an index is for."""
+
+    os: str = ""
+    architecture: str = ""
+    variant: str = ""
+
+
+class Blob(_Said):
+    """Something in a registry, as a manifest names it."""
+
+    digest: Digest
+    size: int = Field(ge=0, lt=1 << 50)
+    platform: Platform | None = None
+
+
+class ImageManifest(_Said):
+    """The configuration and the layers of one image."""
+
+    config: Blob
+    layers: tuple[Blob, ...] = Field(max_length=MAX_LAYERS, strict=False)
+
+
+class Index(_Said):
+    """The manifests of one image for several platforms."""
+
+    manifests: tuple[Blob, ...] = Field(max_length=1000, strict=False)
+
+    def manifest(self, machine: str = MACHINE) -> Blob:
+        """That for linux on `machine`.
+
+        Raises:
+            SubmissionFault: there is none.
+        """
+        fitting = [
+            each
+            for each in self.manifests
+            if each.platform and (each.platform.os, each.platform.architecture) == ("linux", machine)
+        ]
+        if not fitting:
+            raise invalid(f"The image is not there for linux/{machine}: build with --platform linux/{machine}.")
+        # A later variant of the architecture may have instructions that this machine does not.
+        return min(fitting, key=lambda each: (each.platform.variant if each.platform else "") not in ("", "v1", "v8"))
+
+
+def _is_time(text: str) -> str:
+    """As engines read times: RFC 3339."""
+    if not _TIME.fullmatch(text):
+        raise ValueError("is no time")
+    datetime.fromisoformat(text)
+    return text
+
+
+_Int = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
+_Time = Annotated[str, AfterValidator(_is_time)]
+_Names = dict[str, dict[str, Any] | None]
+
+
+class _HealthCheck(_Said):
+    Test: list[str] | None = None
+    Interval: _Int | None = None
+    Timeout: _Int | None = None
+    StartPeriod: _Int | None = None
+    StartInterval: _Int | None = None
+    Retries: _Int | None = None
+
+
+class _Settings(_Said):
+    """All that an engine reads of it: what has another type there cannot be pulled."""
+
+    Hostname: str | None = None
+    Domainname: str | None = None
+    User: str | None = None
+    AttachStdin: bool | None = None
+    AttachStdout: bool | None = None
+    AttachStderr: bool | None = None
+    ExposedPorts: _Names | None = None
+    Tty: bool | None = None
+    OpenStdin: bool | None = None
+    StdinOnce: bool | None = None
+    Env: list[str] | None = None
+    Cmd: list[str] | None = None
+    Healthcheck: _HealthCheck | None = None
+    ArgsEscaped: bool | None = None
+    Image: str | None = None
+    Volumes: _Names | None = None
+    WorkingDir: str | None = None
+    Entrypoint: list[str] | None = None
+    NetworkDisabled: bool | None = None
+    MacAddress: str | None = None
+    OnBuild: list[str] | None = None
+    Labels: dict[str, str] | None = None
+    StopSignal: str | None = None
+    StopTimeout: _Int | None = None
+    Shell: list[str] | None = None
+
+
+class _Step(_Said):
+    created: _Time | None = None
+    author: str | None = None
+    created_by: str | None = None
+    comment: str | None = None
+    empty_layer: bool | None = None
+
+
+class _RootFs(_Said):
+    type: str
+    diff_ids: list[Digest] = Field(min_length=1, max_length=MAX_LAYERS)
+
+
+class ImageConfig(_Said):
+    """An image's configuration."""
+
+    os: str = Field(pattern=_PLATFORM)
+    architecture: str = Field(pattern=_PLATFORM)
+    config: _Settings | None = None
+    rootfs: _RootFs
+    created: _Time | None = None
+    history: list[_Step] | None = None
+    container_config: _Settings | None = None
+    id: str | None = None
+    parent: str | None = None
+    comment: str | None = None
+    container: str | None = None
+    docker_version: str | None = None
+    author: str | None = None
+    variant: str | None = None
+    Size: _Int | None = None
+    os_version: str | None = Field(None, alias="os.version")
+    os_features: list[str] | None = Field(None, alias="os.features")
+
+    @property
+    def diff_ids(self) -> tuple[str, ...]:
+        """Those of its layers, the lowest first."""
+        return tuple(self.rootfs.diff_ids)
+
+    def inspection(self, image_id: str) -> dict[str, Any]:
+        """What an engine would say of this image when it is asked to inspect it."""
+        settings = self.config.model_dump() if self.config else {}
+        return {"Id": image_id, "Os": self.os, "Architecture": self.architecture, "Config": settings}
+
+
+def read_manifest(data: bytes) -> ImageManifest | Index:
+    """What `data` is: of one image, or of several platforms.
+
+    Raises:
+        SubmissionFault: neither, or both.
+    """
+    fields = read_object(data, "manifest", _AGAIN)
+    _require_one_meaning(fields, ("config", "layers", "manifests"), "manifest", _AGAIN)
+    if fields.get("schemaVersion") != 2 or ("manifests" in fields) == ("layers" in fields):
+        raise invalid(f"The image's manifest is not one of an image, or of schema 1: {_AGAIN}")
+    if "manifests" in fields:
+        return _validated(Index, fields, "manifest", _AGAIN)
+    return _validated(ImageManifest, fields, "manifest", _AGAIN)
+
+
+def read_config(data: bytes) -> ImageConfig:
+    """The configuration that `data` is.
+
+    Raises:
+        SubmissionFault: it is none, or could be read in two ways.
+    """
+    again = "build it again from its Dockerfile."
+    if len(data) > MAX_CONFIG:
+        raise invalid(f"The image's configuration has more than {MAX_CONFIG} bytes: {again}")
+    fields = read_object(data, "configuration", again)
+    _require_one_meaning_inside(fields, ImageConfig, again)
+    config = _validated(ImageConfig, fields, "configuration", again)
+    if config.rootfs.type != "layers":
+        raise invalid(f"The image's configuration names no layers: {again}")
+    if sum(not step.empty_layer for step in config.history or ()) > len(config.diff_ids):
+        raise invalid(f"The image's history tells of more layers than there are: {again}")
+    if not all(text.partition("=")[0].isprintable() for text in (config.config and config.config.Env) or ()):
+        raise invalid("The image sets a variable whose name cannot be printed: take it out of its Dockerfile.")
+    return config
+
+
+def read_object(data: bytes, what: str, mend: str) -> dict[str, Any]:
+    """The JSON object that `data` is, in UTF-8, with no name twice in one place.
+
+    Raises:
+        SubmissionFault: it is none.
+    """
+    try:
+        fields = parse_strictly(data)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        raise invalid(f"The image's {what} cannot be read: {mend}")
+    return fields
+
+
+def _require_one_meaning(fields: Mapping[str, Any], known: tuple[str, ...], what: str, mend: str) -> None:
+    names = {name.casefold() for name in known}
+    for name in fields:
+        if name not in known and name.casefold() in names:
+            raise invalid(f"The image's {what} writes a name otherwise than it is written, {plain(name, 20)!r}: {mend}")
+
+
+def _require_one_meaning_inside(fields: Mapping[str, Any], kind: type[_Said], again: str) -> None:
+    """The same for a configuration and for each object in it that an engine reads."""
+    known = tuple(each.alias or name for name, each in kind.model_fields.items())
+    _require_one_meaning(fields, known, "configuration", again)
+    for name, inside in _INSIDE.get(kind, {}).items():
+        parts = fields.get(name)
+        for part in parts if isinstance(parts, list) else [parts]:
+            if isinstance(part, dict):
+                _require_one_meaning_inside(part, inside, again)
+
+
+_INSIDE: Mapping[type[_Said], Mapping[str, type[_Said]]] = {
+    ImageConfig: {"config": _Settings, "container_config": _Settings, "rootfs": _RootFs, "history": _Step},
+    _Settings: {"Healthcheck": _HealthCheck},
+}
+_Kind = TypeVar("_Kind", bound=_Said)
+
+
+def _validated(kind: type[_Kind], fields: Mapping[str, Any], what: str, mend: str) -> _Kind:
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        raise invalid(f"The image's {what} cannot be read ({plain(one_line(error))}): {mend}") from None
+    except RecursionError:
+        raise invalid(f"The image's {what} cannot be read: {mend}") from None

@@ -1,0 +1,182 @@
+"""The judge's own registry, which keeps every image that was taken: what happens to its author's changes nothing.
+
+An image is put together there from layers that were checked, by a manifest of our own making in the form that every
+engine pulls. `layers/<diff ID>.json` says under which digest a layer lies there: so one that was sent once need not
+be sent again. Who may leave which layer out is not decided here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from typing import BinaryIO, Literal
+
+import dxf.exceptions
+import requests
+import urllib3.exceptions
+from pydantic import AwareDatetime, Field
+
+from judge.config import ConfigError, JudgeSettings
+from judge.images.credentials import login_for
+from judge.images.reference import Reference, Repository, read_repository
+from judge.images.registry_client import RegistryClient, does_not_answer, login_refused, status_of
+from judge.records.results import read_record
+from sandbox.events import Event, tell
+from sandbox.image.layer_check import CheckedLayer
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
+from submissions.records import Record, utc_now
+from submissions.requests import Digest
+from submissions.store.interface import Store
+from submissions.store.open_store import open_store
+
+FOLDER = "layers/"
+TIMEOUT_S = 600.0  # a registry may copy a large layer to its place before it answers
+_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
+_CONFIG = "application/vnd.docker.container.image.v1+json"
+_LAYER = "application/vnd.docker.image.rootfs.diff.tar"
+_NOT_FOUND = 404
+
+
+class MirroredLayer(Record):
+    """`layers/<diff ID>.json`: a layer that the mirror keeps.
+
+    Args:
+        digest: under which it lies there.
+        n_bytes: as it lies there.
+    """
+
+    schema_version: Literal[1] = 1
+    diff_id: Digest
+    digest: Digest
+    n_bytes: int = Field(gt=0)
+    unpacked_bytes: int = Field(gt=0)
+    gzipped: bool
+    mirrored: AwareDatetime
+
+
+class Mirror:
+    """One repository of the judge's registry, and what it keeps there.
+
+    Raises (all methods):
+        JudgeFault: REGISTRY: it does not answer, or does not do as it is told; STORE.
+    """
+
+    def __init__(self, client: RegistryClient, store: Store) -> None:
+        self._client = client
+        self._store = store
+
+    def layer(self, diff_id: str) -> MirroredLayer | None:
+        """The layer with this diff ID; None where it is not there (any more)."""
+        if not self._store.exists(_key(diff_id)):
+            return None
+        layer = read_record(self._store, _key(diff_id), MirroredLayer)
+        return layer if self._size(layer.digest) == layer.n_bytes else None
+
+    def keep_layer(self, checked: CheckedLayer, file: BinaryIO) -> MirroredLayer:
+        """The layer that `file` holds, from now on in the mirror; nothing is sent that is there."""
+        layer = MirroredLayer(**checked._asdict(), mirrored=utc_now())
+        file.seek(0)
+        self._push(layer.digest, file)
+        data = layer.model_dump_json(indent=1).encode()
+        if not self._store.put_if_absent(_key(layer.diff_id), data) and not self.layer(layer.diff_id):
+            self._store.put(_key(layer.diff_id), data)  # what it says of an emptied registry, or of another one
+        return layer
+
+    def probe(self) -> None:
+        """Returns where a blob that is written is read again. Its eight bytes stay there."""
+        data = b"lambench"
+        digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        self._push(digest, BytesIO(data))
+        with self._faults():
+            try:
+                self._client.read(f"blobs/{digest}", digest, len(data))
+            except SubmissionFault as fault:
+                words = f"the mirror {self._client.repository} has other bytes than were written: {fault.sentence}"
+                raise JudgeFault(FaultCause.REGISTRY, words) from None
+
+    def keep_image(self, config: bytes, layers: Sequence[MirroredLayer]) -> Reference:
+        """The image of that configuration and these layers, which the mirror has, from now on to be pulled from it."""
+        image_id = f"sha256:{hashlib.sha256(config).hexdigest()}"
+        self._push(image_id, BytesIO(config))
+        manifest = _manifest(image_id, len(config), layers)
+        with self._faults():
+            # By a tag too: registries that are cleaned up lose what has none.
+            self._client.set_manifest(image_id.removeprefix("sha256:"), manifest)
+        digest = f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}"
+        reference = Reference(self._client.repository, digest)
+        tell(Event.IMAGE_MIRRORED, key=str(reference), count=len(layers))
+        return reference
+
+    def _push(self, digest: str, data: BinaryIO) -> None:
+        with self._faults():
+            self._client.push_blob(data=data, digest=digest)
+
+    def _size(self, digest: str) -> int | None:
+        """Bytes of that blob; None where it is not there."""
+        with self._faults():
+            try:
+                size: int = self._client.blob_size(digest)
+            except requests.HTTPError as error:
+                if status_of(error) == _NOT_FOUND:
+                    return None
+                raise
+        return size
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        repository = self._client.repository
+        try:
+            yield
+        except dxf.exceptions.DXFUnauthorizedError:
+            if self._client.login:
+                raise login_refused(repository) from None
+            raise JudgeFault(
+                FaultCause.REGISTRY, f"the mirror {repository} asks for a credential: set registry_config"
+            ) from None
+        except requests.HTTPError as error:
+            raise JudgeFault(
+                FaultCause.REGISTRY,
+                f"the mirror {repository} does not do as it is told (status {status_of(error)}): see its log, "
+                "and that the judge may write to it",
+            ) from None
+        except (requests.RequestException, urllib3.exceptions.HTTPError, dxf.exceptions.DXFError) as error:
+            raise does_not_answer(repository, error) from error
+
+
+def open_mirror(settings: JudgeSettings) -> Mirror:
+    """The mirror of the settings.
+
+    Raises:
+        ConfigError: there is none, or its name is none, or the credential for it cannot be read.
+        StoreError: the store cannot be opened.
+    """
+    repository: Repository | None = read_repository(settings.mirror)
+    if not settings.mirror or not repository:
+        what = f"{settings.mirror!r} is no name in a registry" if settings.mirror else "is not set"
+        raise ConfigError(f"mirror: {what}: give HOST[:PORT]/NAME of the registry that is to keep the images")
+    login = login_for(settings.registry_config, repository.host)
+    client = RegistryClient(repository, login, TIMEOUT_S)
+    return Mirror(client, open_store(settings.store, settings.endpoint_url))
+
+
+def _key(diff_id: str) -> str:
+    return f"{FOLDER}{diff_id.removeprefix('sha256:')}.json"
+
+
+def _manifest(image_id: str, n_bytes: int, layers: Sequence[MirroredLayer]) -> str:
+    """In Docker's form, schema 2: what engines take the image's ID from is its configuration."""
+    return json.dumps(
+        {
+            "schemaVersion": 2,
+            "mediaType": _MANIFEST,
+            "config": {"mediaType": _CONFIG, "size": n_bytes, "digest": image_id},
+            "layers": [
+                {"mediaType": _LAYER + ".gzip" * layer.gzipped, "size": layer.n_bytes, "digest": layer.digest}
+                for layer in layers
+            ],
+        },
+        sort_keys=True,
+    )

@@ -1,0 +1,94 @@
+"""Names of images in registries, and which machines they lead to."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from sandbox.events import plain
+from sandbox.image.image_check import invalid
+
+DOCKER_HUB, DOCKER_HUB_HOST = "docker.io", "registry-1.docker.io"
+_HOST = r"(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[::1\])(?::[0-9]{1,5})?"
+_WORD = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_NAME = rf"(?=.{{1,200}}$){_WORD}(?:/{_WORD})*"
+_TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
+_REPOSITORY = re.compile(rf"({_HOST})/({_NAME})")
+_TAGGED = re.compile(rf"(.*?)(?::{_TAG})?@(sha256:[0-9a-f]{{64}})")
+_MAX_TEXT = 512
+
+
+class Repository(NamedTuple):
+    """A name in the registry that `host` names, `HOST` or `HOST:PORT`."""
+
+    host: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.host}/{self.name}"
+
+    @property
+    def address(self) -> str:
+        """Where it is asked for."""
+        return DOCKER_HUB_HOST if self.host == DOCKER_HUB else self.host
+
+
+class Reference(NamedTuple):
+    """An image in a registry, by the digest of its manifest or of an index."""
+
+    repository: Repository
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.repository}@{self.digest}"
+
+
+def read_reference(text: str, registries: Collection[str]) -> Reference:
+    """The image that `text` names, in `docker.io` where it names no host.
+
+    Raises:
+        SubmissionFault: it names none, none by its digest, or a host that is not one of `registries`.
+    """
+    first, slash, _ = text.partition("/")
+    named = bool(slash) and ("." in first or ":" in first or first == "localhost")
+    host = first if named else DOCKER_HUB
+    if host in ("index.docker.io", DOCKER_HUB_HOST):
+        host = DOCKER_HUB
+    if host not in registries:
+        raise invalid(
+            f"Images are not fetched from {plain(host, 80)!r}: push yours to one of {', '.join(sorted(registries))}."
+        )
+    found = _TAGGED.fullmatch(text.partition("/")[2] if named else text) if len(text) <= _MAX_TEXT else None
+    repository = read_repository(f"{host}/{found[1]}") if found else None
+    if not found or not repository:
+        raise invalid(
+            f"{plain(text, 120)!r} names no image by its digest: give registry/name@sha256:…, as `docker push` says."
+        )
+    return Reference(repository, found[2])
+
+
+def read_repository(text: str) -> Repository | None:
+    """The repository that `HOST[:PORT]/NAME` names; None where it is no such name."""
+    found = _REPOSITORY.fullmatch(text)
+    if not found:
+        return None
+    host, name = found.groups()
+    return Repository(host, f"library/{name}" if host == DOCKER_HUB and "/" not in name else name)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host`, with or without a port, is this machine: with it alone one speaks without TLS."""
+    name = urlsplit(f"//{host}").hostname or ""
+    return name == "localhost" or (is_address(name) and ipaddress.ip_address(name).is_loopback)
+
+
+def is_address(host: str) -> bool:
+    """Whether `host` is an IP address."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,276 @@
+"""Reading images from the registries of authors. What a stranger chose decides little of what is asked of whom.
+
+Only hosts of `registries` are asked for anything, so no reference leads into the judge's own network. A credential goes
+to the host that it is for and to that host's own token service; a redirect is followed without it, and never to http.
+Whatever comes is bounded before it is read, and is refused if it is not what its digest says.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import dxf
+import dxf.exceptions
+import requests
+import urllib3.exceptions
+import www_authenticate  # type: ignore[import-untyped]
+
+from judge.config import JudgeSettings
+from judge.images.bounded_http import Session
+from judge.images.credentials import login_for
+from judge.images.manifest import MAX_CONFIG, MAX_MANIFEST, Blob, ImageManifest, Index, read_manifest
+from judge.images.reference import DOCKER_HUB_HOST, Reference, Repository, is_loopback, read_reference
+from sandbox.driver import Login
+from sandbox.events import plain
+from sandbox.image.image_check import invalid
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
+
+CHUNK = 1024**2
+TIMEOUT_S = 60.0
+TRIES = 5  # of a blob whose connection is lost
+PATIENCE_S, SLOWEST_BYTES_PER_S = 120.0, 1e6
+_KINDS = (
+    "docker.distribution.manifest.v2",
+    "docker.distribution.manifest.list.v2",
+    "oci.image.manifest.v1",
+    "oci.image.index.v1",
+)
+_ACCEPT = ", ".join(f"application/vnd.{kind}+json" for kind in _KINDS)
+_PARTIAL = 206
+# Of what a registry refuses, that which may pass, or is the network's of the judge; all else is of the image.
+_MAY_PASS = (407, 408, 425, 429)
+# Where registries send their readers for a token, where that is another host. No rule would do: whose the parent of a
+# host is, nobody can tell from its name.
+_TOKEN_SERVICES = {DOCKER_HUB_HOST: "auth.docker.io", "registry.gitlab.com": "gitlab.com"}
+
+
+@dataclass(frozen=True)
+class FoundImage:
+    """An image in its author's registry.
+
+    Args:
+        reference: of its manifest for this machine.
+    """
+
+    reference: Reference
+    manifest: ImageManifest
+    client: RegistryClient
+
+    def config(self) -> bytes:
+        """Its configuration.
+
+        Raises:
+            SubmissionFault: it is too long, or another than the manifest says.
+            JudgeFault: the registry does not answer.
+        """
+        blob = self.manifest.config
+        with registry_faults(self.client):
+            return self.client.read(f"blobs/{blob.digest}", blob.digest, MAX_CONFIG)
+
+    def layer(self, blob: Blob) -> Iterator[bytes]:
+        """The bytes of a layer, piece by piece; see `config`."""
+        with registry_faults(self.client):
+            yield from self.client.blob(blob)
+
+
+def find_image(settings: JudgeSettings, reference: str) -> FoundImage:
+    """The image that `reference` names, or the one for this machine where it names an index.
+
+    Raises:
+        SubmissionFault: it names no image that may and can be fetched.
+        JudgeFault: the registry does not answer, or refuses the judge's credential.
+        ConfigError: that cannot be read.
+    """
+    named = read_reference(reference, settings.registries)
+    repository = named.repository
+    client = RegistryClient(repository, login_for(settings.registry_config, repository.host))
+    with registry_faults(client):
+        found = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
+        if isinstance(found, Index):
+            named = Reference(repository, found.manifest().digest)
+            found = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
+    if isinstance(found, Index):
+        raise invalid("The image's index names another index: push it again with `docker push`.")
+    return FoundImage(named, found, client)
+
+
+class RegistryClient(dxf.DXF):
+    """A connection to one repository.
+
+    Args:
+        login: None where anybody may read it.
+    """
+
+    def __init__(self, repository: Repository, login: Login | None, timeout_s: float = TIMEOUT_S) -> None:
+        host = repository.address
+        super().__init__(
+            host,
+            repository.name,
+            auth=lambda _, answer: _authenticate(self, answer),
+            insecure=is_loopback(host),
+            timeout=timeout_s,
+        )
+        self.repository = repository
+        self.login = login
+        self._session = Session()
+        self._sessions = [self._session]
+
+    def read(self, path: str, digest: str, max_bytes: int) -> bytes:
+        """The bytes at `path`, which have this digest.
+
+        Raises:
+            SubmissionFault: they are too many, or others.
+        """
+        data = bytearray()
+        with self._within(max_bytes) as until:
+            for chunk in self._chunks(path, until):
+                data += chunk
+                if len(data) > max_bytes:
+                    raise invalid(
+                        f"{digest} in {self.repository} has more than {max_bytes} bytes: push the image again."
+                    )
+        if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
+            raise self._other_bytes(digest)
+        return bytes(data)
+
+    def blob(self, blob: Blob) -> Iterator[bytes]:
+        """The bytes of `blob`, piece by piece, a lost connection taken up again; see `read`."""
+        sha256, n_bytes = hashlib.sha256(), 0
+        with self._within(blob.size) as until:
+            for tries_left in reversed(range(TRIES)):
+                try:
+                    for chunk in self._chunks(f"blobs/{blob.digest}", until, n_bytes):
+                        sha256.update(chunk)
+                        n_bytes += len(chunk)
+                        if n_bytes > blob.size:
+                            raise self._other_bytes(blob.digest)
+                        yield chunk
+                    break
+                except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError):
+                    if not tries_left or time.monotonic() >= until:
+                        raise
+        if n_bytes != blob.size or f"sha256:{sha256.hexdigest()}" != blob.digest:
+            raise self._other_bytes(blob.digest)
+
+    def _other_bytes(self, digest: str) -> SubmissionFault:
+        return invalid(f"{self.repository} has other bytes than {digest} under this digest: push the image again.")
+
+    def _within(self, n_bytes: int) -> AbstractContextManager[float]:
+        """As long as so many bytes may take, till that time of the monotonic clock [s]."""
+        return self._session.cut_after(PATIENCE_S + n_bytes / SLOWEST_BYTES_PER_S)
+
+    def _chunks(self, path: str, until: float, start: int = 0) -> Iterator[bytes]:
+        """What lies at `path`, from its byte `start` on."""
+        # As they are: whatever a server says of their encoding, nothing is unpacked on the way.
+        headers = {"Accept": _ACCEPT, "Accept-Encoding": "identity"}
+        if start:
+            headers["Range"] = f"bytes={start}-"
+        with self._request("get", path, stream=True, headers=headers) as answer:  # type: ignore[no-untyped-call]
+            unwanted = 0 if answer.status_code == _PARTIAL else start
+            for chunk in answer.raw.stream(CHUNK, decode_content=False):
+                if time.monotonic() >= until:
+                    break
+                wanted, unwanted = chunk[unwanted:], max(0, unwanted - len(chunk))
+                if wanted:
+                    yield wanted
+        if time.monotonic() >= until:  # one that was cut off may look like one that has ended
+            raise requests.Timeout
+
+    def authorize(self, login: Login) -> None:
+        """Sends the credential itself from now on, as a registry without a token service wants it."""
+        self._headers = {"Authorization": _basic(login)}
+
+    @property
+    def credential_refused(self) -> bool:
+        """Whether an answer that one is not allowed in is one to the credential itself."""
+        return str(self._headers.get("Authorization", "")).startswith("Basic ")
+
+
+@contextmanager
+def registry_faults(client: RegistryClient) -> Iterator[None]:
+    """Turns what reading an author's registry raises into whose fault it is."""
+    repository = client.repository
+    lacking = invalid(f"The judge cannot read this image in {repository}: push it, or let the judge read it.")
+    try:
+        yield
+    except dxf.exceptions.DXFUnauthorizedError:
+        if client.credential_refused:
+            raise login_refused(repository) from None
+        raise lacking from None
+    except requests.HTTPError as error:
+        status = status_of(error)
+        if 400 <= status < 500 and status not in _MAY_PASS:
+            raise lacking from None
+        raise JudgeFault(
+            FaultCause.REGISTRY, f"{repository} cannot be read now (status {status}): wait, and take it in again"
+        ) from None
+    except (requests.RequestException, urllib3.exceptions.HTTPError, dxf.exceptions.DXFError) as error:
+        raise does_not_answer(repository, error) from error
+
+
+def status_of(error: requests.HTTPError) -> int:
+    """The status that a registry answered with."""
+    return error.response.status_code if error.response is not None else 0
+
+
+def does_not_answer(repository: Repository, error: Exception) -> JudgeFault:
+    """The fault of a registry that does not speak as registries do, or not at all."""
+    return JudgeFault(
+        FaultCause.REGISTRY,
+        f"the registry {repository.host} does not answer as it should ({type(error).__name__}): "
+        "check the network, and take it in again",
+    )
+
+
+def login_refused(repository: Repository) -> JudgeFault:
+    """The fault of a credential of the judge's that no longer holds."""
+    return JudgeFault(
+        FaultCause.REGISTRY,
+        f"{repository.host} refuses the judge's credential: write registry_config anew with docker login",
+    )
+
+
+def _authenticate(client: RegistryClient, answer: requests.Response) -> None:
+    """Gets what a registry asks for before it answers: a token of its own service, or the credential itself."""
+    try:
+        wanted = www_authenticate.parse(answer.headers.get("www-authenticate", ""))
+    except ValueError:
+        return
+    bearer = wanted.get("bearer")
+    if "basic" in wanted and client.login:
+        client.authorize(client.login)
+    elif isinstance(bearer, dict):
+        _require_own_service(client.repository, str(bearer.get("realm", "")))
+        try:
+            client.authenticate(authorization=_basic(client.login) if client.login else None, response=answer)
+        except dxf.exceptions.DXFUnauthorizedError:
+            if client.login:
+                raise login_refused(client.repository) from None
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise does_not_answer(client.repository, error) from error
+
+
+def _require_own_service(repository: Repository, realm: str) -> None:
+    """Whoever answers for a registry must not have the judge's credential sent elsewhere."""
+    try:
+        service = urlsplit(realm).hostname or ""
+    except ValueError:
+        service = ""
+    host = urlsplit(f"//{repository.address}").hostname or ""
+    if service not in (host, _TOKEN_SERVICES.get(host)):
+        raise JudgeFault(
+            FaultCause.REGISTRY,
+            f"{repository.host} sends whoever reads it to {plain(service, 80)!r} for a token, which is not its own: "
+            "take it out of registries",
+        )
+
+
+def _basic(login: Login) -> str:
+    return "Basic " + base64.b64encode(f"{login.username}:{login.password}".encode()).decode()

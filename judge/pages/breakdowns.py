@@ -1,0 +1,61 @@
+"""Metrics of single elements and groups as tables: a line a part, a column a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from judge.records.records import PartRecord, Result
+from judge.view import formatting
+from judge.view.table_cells import isolated, lean_row, number_cells, shown
+
+
+class PartColumn(NamedTuple):
+    """A metric and the unit that it is shown in."""
+
+    label: str
+    unit: str
+
+
+class Breakdown(NamedTuple):
+    """All metrics by one thing, such as `element`; the body is the rows as HTML, drawn here: a page has hundreds."""
+
+    by: str
+    columns: tuple[PartColumn, ...]
+    body: Markup
+
+
+def breakdowns_of(result: Result | None) -> tuple[Breakdown, ...]:
+    """A table for each thing that the metrics of a result are told apart by."""
+    parts = sorted(result.parts if result is not None else (), key=lambda part: part.by)
+    return tuple(_breakdown(by, tuple(own)) for by, own in groupby(parts, key=lambda part: part.by))
+
+
+def _breakdown(by: str, parts: Sequence[PartRecord]) -> Breakdown:
+    units = {part.metric: part.unit for part in parts}
+    named: dict[str, dict[str, PartRecord]] = {}
+    for part in parts:
+        named.setdefault(part.name, {})[part.metric] = part
+    columns = tuple(
+        PartColumn(formatting.metric_label(name), formatting.shown_unit(unit)) for name, unit in units.items()
+    )
+    rows = "".join(_row(name, tuple(own.get(metric) for metric in units)) for name, own in named.items())
+    return Breakdown(by, columns, Markup(rows))
+
+
+def _row(name: str, parts: Sequence[PartRecord | None]) -> str:
+    there = [part for part in parts if part is not None]
+    texts = (
+        *(shown(None if part is None else formatting.shown_value(part.value, part.unit)) for part in parts),
+        _counts({part.n_items for part in there}),
+        _counts({part.n_failed for part in there}),
+    )
+    return lean_row(isolated(name or "none"), number_cells(texts))
+
+
+def _counts(numbers: Collection[int]) -> str:
+    """One number, or the least and the most where metrics are over different items: 3–10."""
+    return "–".join(formatting.thousands(n) for n in dict.fromkeys((min(numbers), max(numbers))))

@@ -1,0 +1,89 @@
+"""Models by what they came to in one domain: who is at home in molecules alone has its place there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from judge.ranking.leaderboard import Leaderboard, Row
+from judge.view.score_display import LABELS, RANKED_BY, known, score_of, uncertainty_of
+from scoring import Term
+from scoring.intervals import Interval
+from scoring.ranking import Entry, ranking
+
+
+class DomainCell(NamedTuple):
+    """An error in one domain; `term` is None where the model was asked for none."""
+
+    term: Term | None
+    interval: Interval | None
+
+    @property
+    def value(self) -> float | None:
+        return None if self.term is None else self.term.value
+
+
+class DomainLine(NamedTuple):
+    """A model in one domain; `rank` is None where a task of it came to no OK, or it takes no part."""
+
+    row: Row
+    rank: int | None
+    cells: tuple[DomainCell, ...]
+
+
+class DomainTable(NamedTuple):
+    """One domain: its errors as columns, by their scores' keys, and all models, those without a rank last."""
+
+    title: str
+    keys: tuple[str, ...]
+    lines: tuple[DomainLine, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(LABELS[key] for key in self.keys)
+
+    @property
+    def n_ranked(self) -> int:
+        return sum(line.rank is not None for line in self.lines)
+
+
+def domain_tables(board: Leaderboard, references: Collection[str] = ()) -> tuple[DomainTable, ...]:
+    """A table for each domain that has an error, where there is more than one.
+
+    Args:
+        references: ids of submissions that take no part.
+    """
+    if not board.rows:
+        return ()
+    tables = []
+    for domain in dict.fromkeys(task.domain for task in board.suite.tasks):
+        keys = [key for key in RANKED_BY if any(_term(row, key, domain) is not None for row in board.rows)]
+        if keys:
+            tables.append(DomainTable(domain, tuple(keys), _lines(board, domain, keys, references)))
+    return tuple(tables) if len(tables) > 1 else ()
+
+
+def _lines(
+    board: Leaderboard, domain: str, keys: Collection[str], references: Collection[str]
+) -> tuple[DomainLine, ...]:
+    rows = {row.submission.id: row for row in board.rows}
+    cells = {id: {key: _cell(board, row, key, domain) for key in keys} for id, row in rows.items()}
+    entries = [
+        Entry(
+            id,
+            id not in references and all(line.ok for line in row.tasks if line.task.domain == domain),
+            *(cells[id][key].value if key in keys else None for key in RANKED_BY),
+        )
+        for id, row in rows.items()
+    ]
+    return tuple(DomainLine(rows[id], rank, tuple(cells[id].values())) for id, rank in ranking(entries))
+
+
+def _cell(board: Leaderboard, row: Row, key: str, domain: str) -> DomainCell:
+    term, firm = _term(row, key, domain), uncertainty_of(board, key, row)
+    path = (score_of(row.scores, key).name, domain)
+    return DomainCell(term, known(firm.nodes.get(path)) if firm else None)
+
+
+def _term(row: Row, key: str, domain: str) -> Term | None:
+    return next((part for part in score_of(row.scores, key).parts if part.name == domain), None)

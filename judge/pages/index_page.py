@@ -1,0 +1,54 @@
+"""The page that all begin with: the ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from judge.pages.domain_tables import DomainTable, domain_tables
+from judge.ranking.uncertainty import N_RESAMPLES
+from judge.view import score_display
+from judge.view.assets import MAIN
+from judge.view.columns import task_groups
+from judge.view.leaderboard_export import task_page
+from judge.view.page_context import Frame
+from judge.view.preloads import modules_behind
+from judge.view.score_display import LABELS
+
+SCRIPTS, DOMAIN_TABLES = ("board.js", "settings.js", "sortable.js"), "domain_tables.js"
+N_LINES = 10  # of tables below the ranking; `judge.pages.table_pages` have all
+
+
+def pages(frame: Frame) -> dict[str, bytes]:
+    """`index.html`."""
+    board, keys = frame.board, frame.keys
+    references = {model.id: model.reference for model in frame.file.models if model.reference}
+    taking_part = [row for row in board.rows if row.submission.id not in references]
+    by_domain = domain_tables(board, references)
+    page = frame.draw(
+        "index.html",
+        "index.html",
+        ranked=[row for row in taking_part if row.rank is not None],
+        unranked=[row for row in taking_part if row.rank is None],
+        reference_rows=[row for row in board.rows if row.submission.id in references],
+        reckoned_rows=[reference for reference in frame.references if not reference.page],
+        references=references,
+        standings=frame.standings,
+        ranked_by=LABELS.get(score_display.ranked_by(keys) or ""),
+        firm_tables=score_display.firm_tables(board, keys),
+        n_lines=N_LINES,
+        others=score_display.other_table(board),
+        domain_tables=by_domain,
+        task_groups=task_groups(board),
+        task_page=task_page,
+        n_resamples=N_RESAMPLES,
+        modules=_modules(frame, by_domain) if board.rows else (),
+    )
+    return {"index.html": page}
+
+
+def _modules(frame: Frame, by_domain: Sequence[DomainTable]) -> tuple[str, ...]:
+    """The modules that the page will ask for: one that it names and does not use, a browser complains of."""
+    main = PurePosixPath(frame.assets.names[MAIN])
+    names = [*SCRIPTS, *([DOMAIN_TABLES] if by_domain else [])]
+    return modules_behind(frame.assets.files, (str(main.with_name(name)) for name in names))

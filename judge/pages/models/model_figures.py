@@ -1,0 +1,29 @@
+"""The figures of a model's page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from judge.figures.diatomic import diatomics_of
+from judge.figures.drift import drift_of
+from judge.figures.elements import elements_of
+from judge.figures.failures import failures_of
+from judge.figures.figure import Figure
+from judge.figures.groups import groups_of
+from judge.figures.radar import radar_of
+from judge.ranking.leaderboard import Row
+from judge.view.page_context import Frame
+
+FIGURES: Sequence[Callable[[Frame, Row], Figure | None]] = (
+    radar_of,
+    failures_of,
+    elements_of,
+    groups_of,
+    drift_of,
+    diatomics_of,
+)
+
+
+def figures_of(frame: Frame, row: Row) -> tuple[Figure, ...]:
+    """Those that there is anything to show in."""
+    return tuple(figure for draw in FIGURES if (figure := draw(frame, row)) is not None)

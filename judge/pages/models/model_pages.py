@@ -1,0 +1,62 @@
+"""A page for each model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from judge.disclosure.redaction import LEAST_ITEMS
+from judge.pages.models.model_card import card_lines, judged_lines
+from judge.pages.models.model_figures import figures_of
+from judge.pages.models.model_tasks import domains_of, provenance_of
+from judge.pages.models.reproducibility import repeats_of
+from judge.pages.models.score_tree import is_otherwise, score_trees
+from judge.pages.models.tree_markup import tree_markup
+from judge.ranking.leaderboard import Row
+from judge.view import score_display
+from judge.view.page_context import Frame
+from judge.view.parallel import by_halves
+from judge.view.related_submissions import Related, Submissions, team_of
+
+
+def pages(frame: Frame) -> dict[str, bytes]:
+    """`submissions/ID.html` of every model on the board."""
+    known = Submissions(frame.board)
+
+    def draw(rows: Sequence[Row]) -> dict[str, bytes]:
+        return {row.page: _page(frame, row, known.related(row.submission)) for row in rows}
+
+    return by_halves(draw, frame.board.rows)
+
+
+def _page(frame: Frame, row: Row, related: Related) -> bytes:
+    board, sources, card = frame.board, frame.sources, row.submission.card
+    about = {column.label: column.about for column in frame.columns}
+    trees = score_trees(board, row, frame.keys)
+    shared, own = provenance_of(row)
+    return frame.draw(
+        "submission.html",
+        row.page,
+        row=row,
+        lines=(*card_lines(card, row.submission.preflight), *judged_lines(card, row.tasks)),
+        standing=frame.standings.get(row.submission.id, score_display.Standing()),
+        team=team_of(row.submission),
+        related=related,
+        figures=figures_of(frame, row),
+        differs=any(is_otherwise(tree) for tree in trees),
+        trees=[tree_markup(tree, about.get(tree.name, "")) for tree in trees],
+        domains=domains_of(row, own, sources.public),
+        provenance=shared,
+        repeats=repeats_of(row),
+        least_items=LEAST_ITEMS,
+        others=_others(frame, row),
+        log=sources.logs.get(row.submission.id, ""),
+    )
+
+
+def _others(frame: Frame, row: Row) -> list[str]:
+    """The model next before in the ranking, or next after: whom to compare a model with first."""
+    ranked = frame.board.ranked
+    place = next((i for i, of in enumerate(ranked) if of is row), None)
+    if place is None or len(ranked) < 2:
+        return [of.submission.id for of in ranked[:1]]
+    return [ranked[place - 1 if place else 1].submission.id]

@@ -1,0 +1,25 @@
+"""The long tables beside the ranking, each a page of its own: by domain, by other rules, how firm the ranking is."""
+
+from __future__ import annotations
+
+from judge.pages.domain_tables import domain_tables
+from judge.view import score_display
+from judge.view.page_context import Frame
+
+
+def pages(frame: Frame) -> dict[str, bytes]:
+    """`domains.html`, `schemes.html` and `firmness.html`, of all models."""
+    board, keys = frame.board, frame.keys
+    references = [model.id for model in frame.file.models if model.reference]
+    return {
+        "domains.html": frame.draw("domains.html", "domains.html", domain_tables=domain_tables(board, references)),
+        "schemes.html": frame.draw(
+            "schemes.html",
+            "schemes.html",
+            published_lines=score_display.published_lines(board, keys),
+            others=score_display.other_table(board),
+        ),
+        "firmness.html": frame.draw(
+            "firmness.html", "firmness.html", firm_tables=score_display.firm_tables(board, keys)
+        ),
+    }

@@ -1,0 +1,119 @@
+"""How the judge works, and how to submit: pages of words, whose numbers come from code, release and board."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from judge.disclosure.public_curves import HIDDEN_DIGITS
+from judge.disclosure.redaction import LEAST_ITEMS, SCORE_DIGITS, TIME_DIGITS
+from judge.ranking.leaderboard import Leaderboard
+from judge.ranking.uncertainty import N_RESAMPLES
+from judge.records.records import Result
+from judge.view import formatting
+from judge.view.columns import task_groups
+from judge.view.leaderboard_export import task_page
+from judge.view.page_context import Frame
+from sandbox.limits import Limits
+from scoring.robustness import LEVEL
+from submissions.card.starter import StarterName
+from submissions.preflight.preflight import MAX_PREFLIGHT_S
+from submissions.records import ModelCard
+from tasks.metrics.failure_cost import COST_IN_BASELINES
+
+_GPU = "GPU "  # as `judge.records.hardware.hardware_class` begins the class of a machine that has one
+_LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "memory_bytes": ("Memory, without swap", formatting.size),
+    "tmp_bytes": ("/tmp, within that memory", formatting.size),
+    "shm_bytes": ("Shared memory", formatting.size),
+    "cpus": ("Processors", formatting.thousands),
+    "pids": ("Processes and threads", formatting.thousands),
+    "open_files": ("Open files", formatting.thousands),
+    "startup_s": ("From the start to the loaded model", formatting.duration),
+    "message_s": ("One message, there and back", formatting.duration),
+    "max_atoms_per_batch": ("Atoms in a batch", formatting.thousands),
+    "log_bytes": ("What is kept of its log", formatting.size),
+}
+_OF_THE_HOST = frozenset({"cpus"})  # whose default is the machine that draws the page
+
+
+class LimitLine(NamedTuple):
+    """A limit of the sandbox: what is limited, and to how much."""
+
+    name: str
+    value: str
+
+
+def pages(frame: Frame) -> dict[str, bytes]:
+    """`how.html` and `submit.html`."""
+    return {"how.html": _how(frame), "submit.html": _submit(frame)}
+
+
+def _how(frame: Frame) -> bytes:
+    board = frame.board
+    ran = [line.result for row in board.rows for line in row.tasks if line.result is not None]
+    return frame.draw(
+        "how.html",
+        "how.html",
+        groups=task_groups(board),
+        release=board.release,
+        schemes=frame.file.schemes,
+        limits=limit_lines(ran),
+        from_board=bool(ran),
+        cost_in_baselines=COST_IN_BASELINES,
+        n_resamples=N_RESAMPLES,
+        level=LEVEL,
+        least_items=LEAST_ITEMS,
+        score_digits=SCORE_DIGITS,
+        time_digits=TIME_DIGITS,
+        part_digits=TIME_DIGITS,
+        mean_digits=HIDDEN_DIGITS,
+        n_hidden=sum(task.dataset not in frame.sources.public for task in board.suite.tasks),
+        silent=sum(not row.submission.card.training for row in board.rows),
+        never_on_gpu=_never_on_gpu(board),
+        task_page=task_page,
+    )
+
+
+def _submit(frame: Frame) -> bytes:
+    return frame.draw(
+        "submit.html",
+        "submit.html",
+        domains=tuple(dict.fromkeys(task.model_domain for task in frame.board.suite.tasks)),
+        starters=tuple(name.value for name in StarterName),
+        fields=tuple(name for name in ModelCard.model_fields if name != "schema_version"),
+        preflight_s=MAX_PREFLIGHT_S,
+        limits=limit_lines(()),
+        time_digits=TIME_DIGITS,
+    )
+
+
+def limit_lines(ran: Iterable[Result]) -> tuple[LimitLine, ...]:
+    """The limits that results ran under, from the least to the most; without any, what a judge has if told nothing."""
+    stated = [result.provenance.limits for result in ran]
+    default = Limits(cpus=1).model_dump()
+    found = []
+    for name, (words, text) in _LIMITS.items():
+        values = sorted({limits[name] for limits in stated if name in limits})
+        if not values and not stated and name not in _OF_THE_HOST:
+            values = [float(default[name])]
+        if values:
+            ends = dict.fromkeys((values[0], values[-1]))
+            found.append(LimitLine(words, "\u00a0–\u00a0".join(text(_whole(name, value)) for value in ends)))
+    return tuple(found)
+
+
+def _whole(name: str, value: float) -> float:
+    return value if name.endswith("_s") else int(value)
+
+
+def _never_on_gpu(board: Leaderboard) -> tuple[str, ...]:
+    """The kinds of the suite's tasks that no result on the board was taken of on a GPU."""
+    kinds = dict.fromkeys(task.kind for task in board.suite.tasks)
+    lines = [line for row in board.rows for line in row.tasks if line.result is not None]
+    on_gpu = {line.task.kind for line in lines if line.result and _on_gpu(line.result)}
+    return tuple(formatting.kind_words(kind).label for kind in kinds if kind not in on_gpu)
+
+
+def _on_gpu(result: Result) -> bool:
+    return result.provenance.origin.hardware.startswith(_GPU)

@@ -1,0 +1,229 @@
+"""Publishing: what may be shown, with the reasons against it, and then pages and manifest at once.
+
+In this order: what no reader sees is brought to its place (in a folder all files, beside their names; in a bucket the
+assets), the manifest gets its number in the store, and then pages, manifest and `index.html` are put in place. Whatever
+fails before leaves the pages that are there; a judge that dies after leaves a manifest whose pages are not yet there,
+which `judge verify` names and publishing again mends.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from judge.config import JudgeSettings
+from judge.disclosure.published_scores import published_scores as published_scores
+from judge.disclosure.published_scores import shown_results
+from judge.disclosure.redaction import LEAST_ITEMS, tells_of_single_labels
+from judge.evaluation.current_results import current_results
+from judge.evaluation.host_selftest import last_selftest, unproven
+from judge.publishing.destination import SitePlace
+from judge.publishing.site_files import NOT_FOUND, not_found_page, site_files
+from judge.publishing.site_sources import known_sources
+from judge.ranking.leaderboard import Leaderboard
+from judge.ranking.load import read_board
+from judge.records.items_file import result_path
+from judge.records.manifest import FILE, Chain, Manifest, Stored, append, manifest_path, read_chain, sha256
+from judge.records.published_submissions import SubmissionFiles, misnamed, submission_files, unlike_published
+from judge.records.records import Result
+from judge.records.signing import BadSignature, SigningKey, check_signature
+from judge.records.store_snapshot import Snapshot
+from judge.version import judge_commit, judge_version
+from sandbox.events import Event, tell
+from sandbox.verdict import FaultCause, JudgeFault
+from submissions.store.interface import Store, StoreError
+from submissions.store.open_store import open_store
+from tasks.datasets.card import Card
+from tasks.suites.suite import Suite
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What would be published.
+
+    Args:
+        files: content by path in the site, without the manifest.
+        results: sha256 of the stored bytes of every result that is shown, by key in the store.
+        stated: the same of all submissions, their logs, and the decisions about them.
+        selftests: sha256 of the stored records of those that decide about these.
+        refusals: why it may not be published, a line each.
+        problems: what could not be added up, a line each, for the maintainer.
+        published: every path in the site under which a publication of this suite ever put something.
+    """
+
+    board: Leaderboard
+    files: Mapping[str, bytes]
+    results: Mapping[str, str]
+    stated: SubmissionFiles
+    selftests: tuple[str, ...]
+    refusals: tuple[str, ...]
+    problems: tuple[str, ...]
+    published: frozenset[str]
+
+
+def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now: datetime) -> Proposal:
+    """What is to be published of the store, and what stands against it. Writes nothing.
+
+    Args:
+        trusted: public keys.
+        now: that the age of a selftest is counted to.
+
+    Raises:
+        DatasetError: one line that names file and field.
+        StoreError: the store does not answer, or was changed meanwhile.
+    """
+    store = Snapshot(open_store(settings.store, settings.endpoint_url))
+    said: list[str] = []
+    chain = read_chain(store, trusted)
+    stated = submission_files(store)
+    current = current_results(settings, suite, store=store)
+    board = read_board(store, suite, said.append, current, trusted, settings.references)
+    shown = shown_results(board)
+    stored = {result_path(r.submission, r.task, r.result_key): r for r in shown}
+    content = {key: _as_read(store, key, result) for key, result in stored.items()}
+    # Records that cannot be read, or added up at all: a row is missing.
+    refusals = [line for line in said if line not in board.problems or line in board.rowless]
+    refusals += [str(broken) for broken in (*chain.broken, *unlike_published(store, chain), *misnamed(store))]
+    refusals += _unsigned(stored, content, trusted)
+    refusals += unproven(store, shown, settings.selftest_max_age_days, now, settings.allow_process)
+    selftests = _selftests(store, shown)
+    datasets = {task.dataset for task in suite.tasks} | {result.provenance.dataset for result in shown}
+    refusals += _unsigned_selftests(selftests, trusted)
+    sources = known_sources(settings, suite, datasets, chain, now)
+    refusals += _telling(shown, sources.cards, now)
+    pages = site_files(store, board, sources)
+    if not store.is_unchanged("submissions/"):
+        raise StoreError("store: a submission or a decision came meanwhile: do it again")
+    return Proposal(
+        board=board,
+        files={**pages, NOT_FOUND: not_found_page(settings.site_url)},
+        results={key: sha256(data) for key, data in sorted(content.items())},
+        stated=stated,
+        selftests=tuple(sorted(map(sha256, selftests.values()))),
+        refusals=tuple(dict.fromkeys(refusals)),
+        problems=tuple(line for line in board.problems if line not in board.rowless),
+        published=_published(chain, suite),
+    )
+
+
+def _published(chain: Chain, suite: Suite) -> frozenset[str]:
+    manifests = [stored.manifest for stored in chain.manifests if stored.manifest.suite == suite.name]
+    return frozenset({FILE for _ in manifests}.union(*(manifest.files for manifest in manifests)))
+
+
+def publish_site(
+    store: Store, proposal: Proposal, place: SitePlace, key: SigningKey, now: datetime, own: Collection[str] = ()
+) -> Stored:
+    """The manifest of what now lies in `place`.
+
+    Args:
+        own: names that are put again, whatever lies there.
+
+    Raises:
+        JudgeFault: DISK, the pages cannot be written; STORE.
+    """
+
+    def make(n: int, previous: str) -> Manifest:
+        return manifest_of(proposal, n, previous, now)
+
+    try:
+        with place.staged(proposal.files, own) as site:
+            stored = append(store, key, make)
+            site.add(FILE, stored.data)
+            site.show()
+    except OSError as error:
+        raise JudgeFault(
+            FaultCause.DISK, f"{place.path()} cannot be written ({error.strerror}): mend it, or set publish_to"
+        ) from error
+    tell(Event.PUBLISHED, key=manifest_path(stored.manifest.n), count=len(proposal.files))
+    return stored
+
+
+def manifest_of(proposal: Proposal, n: int, previous: str, now: datetime) -> Manifest:
+    """The manifest of `proposal`, not yet signed."""
+    return Manifest(
+        n=n,
+        suite=proposal.board.suite.name,
+        release=proposal.board.release.name,
+        published=now,
+        judge_version=judge_version(),
+        judge_commit=judge_commit(),
+        files={name: sha256(content) for name, content in sorted(proposal.files.items())},
+        results=dict(proposal.results),
+        submissions=proposal.stated.submissions,
+        events=proposal.stated.events,
+        scores=published_scores(proposal.board),
+        references=tuple(sorted(row.submission.id for row in proposal.board.references)),
+        selftests=proposal.selftests,
+        previous=previous,
+    )
+
+
+def _as_read(store: Store, key: str, result: Result) -> bytes:
+    """The stored bytes of a result that the board was made of.
+
+    Raises:
+        StoreError: something else is there, or nothing.
+    """
+    with suppress(KeyError, ValidationError):
+        data = store.get(key)
+        if Result.read(data) == result:
+            return data
+    raise StoreError(f"store: {key} was changed meanwhile, or lies under another name: see judge verify --all")
+
+
+def _unsigned(stored: Mapping[str, Result], content: Mapping[str, bytes], trusted: Collection[str]) -> list[str]:
+    """A line for each submission and reason for which its results' signatures do not count."""
+    tasks: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for key, result in stored.items():
+        try:
+            check_signature(content[key], trusted)
+        except BadSignature as error:
+            tasks[result.submission, str(error)].append(result.task)
+    lines = []
+    for (submission, why), names in tasks.items():
+        mend = "" if "judge keys" in why else f"; judge it anew: judge rejudge {submission}"
+        lines.append(f"{submission}: {', '.join(names)}: {why}{mend}")
+    return lines
+
+
+def _telling(results: Iterable[Result], cards: Mapping[str, Card], now: datetime) -> list[str]:
+    """A line for each hidden data set of so few items that what is published of it would tell its labels."""
+    named = {
+        (result.task, result.provenance.dataset)
+        for result in results
+        if tells_of_single_labels(result, cards.get(result.provenance.dataset), now.date())
+    }
+    return [
+        f"{task}: {dataset} is hidden, and numbers over fewer than {LEAST_ITEMS} items tell of single labels: "
+        "make it larger, or leave the task out of the suite"
+        for task, dataset in sorted(named)
+    ]
+
+
+def _selftests(store: Store, results: Iterable[Result]) -> dict[str, bytes]:
+    """The stored records of the selftests that decide about `results`, by key: those that they name, and the newest of
+    each host and engine.
+    """
+    origins = [result.provenance.origin for result in results]
+    newest = [
+        last_selftest(store, host, engine) for host, engine in sorted({(o.host, o.engine) for o in origins if o.engine})
+    ]
+    keys = {origin.selftest for origin in origins if origin.selftest} | {key for key, _ in filter(None, newest)}
+    return {key: store.get(key) for key in sorted(keys) if store.exists(key)}
+
+
+def _unsigned_selftests(selftests: Mapping[str, bytes], trusted: Collection[str]) -> list[str]:
+    """A line for each selftest that nobody trusted has signed as it is: it proves nothing."""
+    lines = []
+    for key, data in selftests.items():
+        try:
+            check_signature(data, trusted)
+        except BadSignature as error:
+            lines.append(f"{key}: {error}; or run judge selftest again")
+    return lines

@@ -1,0 +1,267 @@
+"""One store of results, added up: the trees of scores of each submission, corrected and as LAMBench publishes them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from judge.ranking.leaderboard import Scores
+from judge.ranking.published_names import check_unit, metric_of
+from judge.ranking.score_inputs import FORCE_FIELD, TIMING, Judged, is_usable
+from judge.records.records import MetricRecord, Result
+from scoring import (
+    Answers,
+    Asked,
+    Error,
+    Fate,
+    Node,
+    Release,
+    Run,
+    ScoringError,
+    Term,
+    dropped_domains,
+    efficiency_tree,
+    force_field_tree,
+    instability_tree,
+    load_release,
+    property_tree,
+)
+from scoring.explained_forest import explained_forest
+from tasks.suites.suite import Suite, Task
+
+DEFAULT_PUBLISHED = "lambench-0.3.1"
+AS_IT_IS = 1.0  # what a release divides an error by that it states no baseline of
+# Where a release says nothing of a task: the kinds whose errors LAMBench divides by the success rate.
+_DIVIDED = frozenset({"phonons", "elasticity"})
+
+
+@dataclass(frozen=True)
+class Trees:
+    """The scores of one submission, as trees.
+
+    Args:
+        instability: by tolerance, the default first.
+    """
+
+    force_field: Node
+    property_error: Node
+    efficiency: Node
+    instability: Mapping[float, Node]
+
+    def scores(self) -> Scores:
+        """Their values, explained."""
+        return explained_scores({"": self})[""]
+
+    def named(self) -> dict[str, Node]:
+        """The trees by name, as `Scores` has them; of the instability, that at the default tolerance."""
+        return {
+            "force_field": self.force_field,
+            "property_error": self.property_error,
+            "efficiency": self.efficiency,
+            "instability": next(iter(self.instability.values())),
+        }
+
+
+def explained_scores(trees: Mapping[str, Trees]) -> dict[str, Scores]:
+    """By submission, the values of its trees, explained; those of all are made together."""
+    force_field = explained_forest({key: of.force_field for key, of in trees.items()})
+    property_error = explained_forest({key: of.property_error for key, of in trees.items()})
+    efficiency = explained_forest({key: of.efficiency for key, of in trees.items()})
+    instability: dict[str, dict[float, Term]] = {key: {} for key in trees}
+    for tolerance in dict.fromkeys(tolerance for of in trees.values() for tolerance in of.instability):
+        some = {key: of.instability[tolerance] for key, of in trees.items() if tolerance in of.instability}
+        for key, term in explained_forest(some).items():
+            instability[key][tolerance] = term
+    return {key: Scores(force_field[key], property_error[key], efficiency[key], instability[key]) for key in trees}
+
+
+def corrected_trees(judged: Judged, key: str, release: Release) -> Trees:
+    """The scores of submission `key` by this judge's rules.
+
+    Raises:
+        ScoringError: a metric that cannot be added up, naming submission, release, task and field.
+    """
+    asked_ff, asked_pc = judged.asked_force_field(key, release), judged.asked_property(key, release)
+    runs = judged.runs(key)
+    times = {task.name: judged.time(key, task) for task in judged.of_kind(TIMING)}
+    with _named(key, release):
+        return _trees(
+            release,
+            force_field_tree(asked_ff, judged.answers(key, asked_ff, release.force_field.columns), release.force_field),
+            property_tree(asked_pc, judged.answers(key, asked_pc, {}), release.property_error),
+            times,
+            runs,
+        )
+
+
+def published_release(suite: Suite) -> Release:
+    """The release whose rules the suite's tasks were published under; LAMBench's latest full one where it names none.
+
+    Raises:
+        ScoringError: the suite names a release that is not known.
+    """
+    return load_release(suite.release or DEFAULT_PUBLISHED)
+
+
+def published_trees(
+    judged: Judged,
+    keys: Sequence[str],
+    release: Release,
+    corrected: Release,
+    apart: Collection[str] = (),
+) -> dict[str, Trees]:
+    """The scores of each submission as LAMBench would publish them: of what succeeded alone, failures not charged.
+
+    A task that the release has facts of (`Task.release_name`) is held against its published baselines and columns;
+    any other against its own baselines, in the metrics that `corrected` scores.
+
+    Of dynamics, every run that was not completed is a failed one.
+
+    Args:
+        apart: those of `keys` that drop no domain for others, whatever they lack.
+
+    Raises:
+        ScoringError: a metric that cannot be added up, naming submission, release, task and field.
+    """
+    reader = _Published(judged, release, corrected)
+    asked_pc = {key: reader.asked_property(key) for key in keys}
+    answers_pc = {}
+    for key in keys:
+        with _named(key, release):
+            answers_pc[key] = reader.answers(key, asked_pc[key])
+            dropped_domains({key: asked_pc[key]}, {key: answers_pc[key]})  # reads them, in whose name they are at fault
+    dropped: Mapping[str, str] = {}
+    if release.property_error.missing_domain == "drop_domain_for_all_models":
+        dropped = dropped_domains({key: of for key, of in asked_pc.items() if key not in apart}, answers_pc)
+    found = {}
+    for key in keys:
+        asked_ff, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=Fate.FAILED)
+        times = {task.name: reader.time(key, task) for task in judged.of_kind(TIMING)}
+        with _named(key, release):
+            found[key] = _trees(
+                release,
+                force_field_tree(asked_ff, reader.answers(key, asked_ff), release.force_field),
+                property_tree(asked_pc[key], answers_pc[key], release.property_error, dropped),
+                times,
+                runs,
+            )
+    return found
+
+
+def _trees(
+    release: Release,
+    force_field: Node,
+    property_error: Node,
+    times: Mapping[str, float | None],
+    runs: Sequence[Run],
+) -> Trees:
+    """All scores; what states no source of its own is after that of the release."""
+
+    def sourced(tree: Node) -> Node:
+        return replace(tree, source=tree.source or release.source)
+
+    rule = release.instability
+    return Trees(
+        sourced(force_field),
+        sourced(property_error),
+        sourced(efficiency_tree(times, release.efficiency, "time_mean")),
+        {tolerance: sourced(instability_tree(runs, rule, tolerance)) for tolerance in rule.tolerances},
+    )
+
+
+@contextmanager
+def _named(key: str, release: Release) -> Iterator[None]:
+    """What cannot be added up is named with submission and release."""
+    try:
+        yield
+    except ScoringError as error:
+        raise ScoringError(f"results/{key}: release {release.name}: {error}") from None
+
+
+@dataclass(frozen=True)
+class _Published:
+    """Reads results as a release does."""
+
+    judged: Judged
+    release: Release
+    corrected: Release
+
+    def asked_force_field(self, key: str) -> list[Asked]:
+        asked = []
+        for task in self.judged.asked_force_field(key, self.corrected):
+            own, result = self._tasks[task.name], self.judged.results.get((key, task.name))
+            facts = self.release.force_field_tasks.get(own.release_name)
+            label_set = self._label_set(result)
+            labels = facts and tuple(n for n in self.release.force_field.columns if facts.baseline(n, label_set))
+            asked.append(Asked(task.name, task.domain, labels or task.columns))
+        return asked
+
+    def asked_property(self, key: str) -> list[Asked]:
+        asked = []
+        for task in self.judged.asked_property(key, self.corrected):
+            own = self._tasks[task.name]
+            facts = self.release.property_tasks.get(own.release_name)
+            columns = facts and tuple(metric_of(own.kind, column) for column in facts.baselines)
+            asked.append(Asked(task.name, task.domain, columns or task.columns))
+        return asked
+
+    def answers(self, key: str, asked: Sequence[Asked]) -> Answers:
+        """Errors over what succeeded, by task and column."""
+        answers: dict[str, dict[str, Error]] = {}
+        for task in asked:
+            own, result = self._tasks[task.name], self.judged.ok(key, task.name)
+            if result is None:
+                continue
+            for column in task.columns:
+                name = self.corrected.force_field.columns[column] if own.kind == FORCE_FIELD else column
+                metric = result.metrics.get(name)
+                baseline = self._baseline(own, column, metric, result) if metric else None
+                if metric is None or baseline is None or not is_usable(baseline):
+                    continue
+                answers.setdefault(task.name, {})[column] = Error(
+                    metric.value,
+                    baseline,
+                    self._success_rate(own, result),
+                    name,
+                    metric.unit,
+                    metric.n_items,
+                    metric.n_failed,
+                    metric.value,
+                )
+        return answers
+
+    def time(self, key: str, task: Task) -> float | None:
+        """Mean time [µs/atom] of the frames that succeeded."""
+        result = self.judged.ok(key, task.name)
+        metric = result.metrics.get("time_mean") if result else None
+        return metric.value if metric else None
+
+    @cached_property
+    def _tasks(self) -> Mapping[str, Task]:
+        return {task.name: task for task in self.judged.suite.tasks}
+
+    def _label_set(self, result: Result | None) -> str:
+        """Which of the release's label sets a result belongs to: all that is not OMol25's level counts as the other."""
+        omol, other = self.release.published.label_sets
+        own = "" if result is None else result.label_set.replace("ω", "w")
+        return omol if own.casefold().startswith(omol.casefold()) else other
+
+    def _baseline(self, task: Task, column: str, metric: MetricRecord, result: Result) -> float | None:
+        if task.kind == FORCE_FIELD:
+            labelled = self.release.force_field_tasks.get(task.release_name)
+            return labelled.baseline(column, self._label_set(result)) if labelled else metric.baseline
+        facts = self.release.property_tasks.get(task.release_name)
+        if facts is None:
+            return metric.baseline
+        check_unit(task.name, task.release_name, column, metric.unit)
+        stated = {metric_of(task.kind, name): baseline for name, baseline in facts.baselines.items()}
+        return stated[column] or AS_IT_IS
+
+    def _success_rate(self, task: Task, result: Result) -> float:
+        facts = self.release.property_tasks.get(task.release_name)
+        divides = bool(facts.success_rate) if facts else task.kind in _DIVIDED
+        if not (divides and self.release.property_error.divided_by_success_rate and result.n_items):
+            return 1.0
+        return 1.0 - sum(result.failures.values()) / result.n_items

@@ -1,0 +1,123 @@
+"""Results added up as ML-PEG does it, with the trivial model's errors as thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from judge.ranking.scheme_trees import SchemeTrees
+from judge.ranking.score_inputs import FORCE_FIELD, Judged, is_usable, least_asked
+from judge.records.records import Result
+from scoring import Release
+from scoring.ml_peg import Baseline, Facts, Measured, Metrics, Scheme, Variant, facts_from_baselines
+from submissions.records import Submission
+from tasks.suites.suite import Task
+
+ML_PEG = "ml-peg"
+PURE_NUMBER = "-"
+TRIVIAL_ERROR = "of the trivial model's error"  # the unit of a metric that nobody has yet, in which that error is 1
+
+
+class _Schemes(NamedTuple):
+    """Both variants for the models that are held against the same."""
+
+    facts: Facts
+    corrected: Scheme
+    as_published: Scheme
+
+
+@dataclass(frozen=True)
+class MlPeg:
+    """ML-PEG's scores of the submissions of a suite. What is the same for many of them is made once."""
+
+    judged: Judged
+    release: Release
+
+    def trees(self, submission: Submission) -> SchemeTrees:
+        """The tree of a submission; none where nobody has a metric.
+
+        Raises:
+            ScoringError: a metric that cannot be added up.
+        """
+        schemes = self._schemes_for(submission)
+        if schemes is None:
+            return SchemeTrees()
+        results = {
+            name: (result, of.metrics)
+            for name, of in schemes.facts.benchmarks.items()
+            if (result := self.judged.ok(submission.id, name))
+        }
+
+        def measured(*, corrected: bool) -> Metrics:
+            return {name: _measured(*of, corrected=corrected) for name, of in results.items()}
+
+        return SchemeTrees(
+            {ML_PEG: schemes.corrected.tree(measured(corrected=True))},
+            {ML_PEG: schemes.as_published.tree(measured(corrected=False))},
+        )
+
+    def _schemes_for(self, submission: Submission) -> _Schemes | None:
+        """Thresholds from the trivial model's errors, against the label sets that a submission is held against.
+
+        A task that nobody has a metric of yet counts all the same, under the names that it will have at least: to crash
+        must not mean to be asked less. None where nobody has a metric of any.
+        """
+        suite, declared = self.judged.suite, submission.card.label_sets
+        rows = [row for task in suite.tasks for row in _baselines(self.judged, submission.id, task, self.release)]
+        if all(row.unit == TRIVIAL_ERROR for row in rows):
+            return None
+        rows.sort(key=lambda row: (row.benchmark, row.metric))
+        names = {row.benchmark for row in rows}
+        levels = {
+            task.name: declared[task.model_domain].name if task.model_domain in declared else ""
+            for task in suite.tasks
+            if task.name in names
+        }
+        key = tuple(rows), tuple(levels.items())
+        if key not in self._known:
+            facts = facts_from_baselines(rows, suite.name, suite.title)
+            variants = [
+                Scheme.of(facts, variant, levels=levels) for variant in (Variant.CORRECTED, Variant.AS_PUBLISHED)
+            ]
+            self._known[key] = _Schemes(facts, *variants)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[Hashable, _Schemes]:
+        return {}
+
+
+def _baselines(judged: Judged, key: str, task: Task, release: Release) -> list[Baseline]:
+    """The trivial model's errors in a task, of the metrics that are scored; its own result goes before others."""
+    known = judged.metrics(key, task.name)
+    if not known:
+        names = least_asked(release, task.kind)
+        return [Baseline(task.name, task.domain, name, TRIVIAL_ERROR, 1.0) for name in names]
+    if task.kind == FORCE_FIELD:
+        scored: Sequence[str] = [metric for metric in release.force_field.columns.values() if metric in known]
+    else:
+        scored = release.property_error.scored(task.kind, known)
+    rows = []
+    for name in scored:
+        tells = (result for result in judged.telling(key, task.name) if _is_compared(result, name))
+        if (result := next(tells, None)) is not None:
+            metric = result.metrics[name]
+            unit, baseline = metric.unit or PURE_NUMBER, metric.baseline or 0.0
+            rows.append(Baseline(task.name, task.domain, name, unit, baseline, result.label_set))
+    return rows
+
+
+def _is_compared(result: Result, name: str) -> bool:
+    """Whether a result has a metric with a baseline that errors can be divided by."""
+    return name in result.metrics and is_usable(result.metrics[name].baseline)
+
+
+def _measured(result: Result, names: Mapping[str, object], *, corrected: bool) -> dict[str, Measured]:
+    """Those of the metrics that a result has, with failures charged if `corrected`."""
+    records = {name: result.metrics[name] for name in names if name in result.metrics}
+    return {
+        name: Measured(m.charged if corrected else m.value, m.unit or PURE_NUMBER, m.n_items, m.n_failed, m.value)
+        for name, m in records.items()
+    }

@@ -1,0 +1,165 @@
+"""Rows to hold a model beside: submissions that take no part, a model that knows nothing, and what others published.
+
+The last two nobody submitted. Their errors go through the same trees as those of the models, so that their scores are
+what a model with these errors would have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from judge.ranking.leaderboard import Leaderboard
+from judge.records.published_submissions import record_path
+from judge.records.results import read_record, submission_ids
+from scoring import Node, Term, explained
+from scoring.lambench.answers import RelativeError
+from scoring.tree import Leaf
+from submissions.records import Submission
+from submissions.store.interface import Store, StoreError
+from tasks.suites.suite import TRIVIAL, StatedReference
+
+ERRORS = ("force_field", "property_error")
+"""The scores that are made of errors beside those of a trivial model."""
+
+COMPOSITION_ONLY = f"reference:{TRIVIAL}"
+NAME = "Composition only"
+ABOUT = (
+    "The trivial model of each task, that errors are divided by: one that knows the composition alone, or answers "
+    "zero. Of equations of state there is none, and how far PBE lies from experiment stands in its place. Nobody "
+    "submitted it; it is 1 by definition."
+)
+_UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class ReferenceRow:
+    """A row without a rank.
+
+    Args:
+        id: of the submission; of a row that nobody submitted, one that no submission can have.
+        about: what it is, in a sentence.
+        source: of its numbers; empty where they were judged here.
+        scores: by key, those that it has; a number of which not everything is known has no value.
+        trees: that `scores` are reckoned from, where nobody submitted it.
+        page: path in the site; empty where it has none.
+    """
+
+    id: str
+    name: str
+    about: str
+    source: str
+    scores: Mapping[str, Term]
+    trees: Mapping[str, Node] = field(default_factory=dict, compare=False)
+    page: str = ""
+
+
+def unknown_references(store: Store, references: Collection[str]) -> tuple[str, ...]:
+    """Those of `references` that are neither the ID nor the name of a submission in the store."""
+    ids = submission_ids(store)
+    unknown = set(references) - set(ids)
+    for id in ids:
+        if not unknown:
+            break
+        with suppress(StoreError):  # of a record that cannot be read, which whoever reads all of them names
+            unknown.discard(read_record(store, record_path(id), Submission).card.name)
+    return tuple(name for name in references if name in unknown)
+
+
+def judged_references(board: Leaderboard) -> tuple[ReferenceRow, ...]:
+    """The submissions that are there for comparison."""
+    return tuple(
+        ReferenceRow(
+            row.submission.id,
+            row.submission.card.name,
+            row.reference,
+            "",
+            {
+                "force_field": row.scores.force_field,
+                "property_error": row.scores.property_error,
+                "efficiency": row.scores.efficiency,
+                "instability": row.scores.stability,
+            },
+            page=row.page,
+        )
+        for row in board.references
+    )
+
+
+def reckoned_references(board: Leaderboard) -> tuple[ReferenceRow, ...]:
+    """The composition-only model, and what the suite states of others; none where no model tells what is asked."""
+    fullest = {key: tree for key in ERRORS if (tree := _fullest(board, key))}
+    if not fullest:
+        return ()
+    trivial = {key: _with_leaves(tree, _at_baseline) for key, tree in fullest.items()}
+    return (
+        _reckoned(COMPOSITION_ONLY, NAME, ABOUT, board.release.source, trivial),
+        *(row for stated in board.suite.references if (row := _stated(stated, fullest)).scores),
+    )
+
+
+def _reckoned(key: str, name: str, about: str, source: str, trees: Mapping[str, Node]) -> ReferenceRow:
+    """A row of those of the trees in which anything is known."""
+    scores = {of: explained(tree) for of, tree in trees.items()}
+    known = {of for of, term in scores.items() if term.covered}
+    return ReferenceRow(
+        key,
+        name,
+        about,
+        source,
+        {of: term for of, term in scores.items() if of in known},
+        {of: tree for of, tree in trees.items() if of in known},
+    )
+
+
+def _stated(stated: StatedReference, fullest: Mapping[str, Node]) -> ReferenceRow:
+    """What a suite states, reckoned. What is not known of it does not count as worst: nobody says that it failed."""
+    trees = {
+        key: _unless_known(_with_leaves(tree, lambda leaf: _at(leaf, stated.metrics))) for key, tree in fullest.items()
+    }
+    return _reckoned(f"reference:{stated.slug}", stated.name, stated.about, stated.source, trees)
+
+
+def _fullest(board: Leaderboard, key: str) -> Node | None:
+    """The corrected tree with the most baselines: a metric that a model lacks has none in its tree."""
+    trees = [tree for row in board.rows if (tree := row.trees.corrected.get(key)) and tree.parts]
+    return max(trees, key=lambda tree: sum(_baseline(leaf) is not None for leaf in _leaves(tree)), default=None)
+
+
+def _leaves(tree: Node) -> Iterable[Leaf]:
+    return (node.leaf for _, node in tree.walk() if node.leaf)
+
+
+def _baseline(leaf: Leaf) -> float | None:
+    return leaf.normalise.baseline if isinstance(leaf.normalise, RelativeError) else None
+
+
+def _at_baseline(leaf: Leaf) -> Leaf:
+    """The leaf of the trivial model."""
+    return _valued(leaf, _baseline(leaf))
+
+
+def _at(leaf: Leaf, metrics: Mapping[str, Mapping[str, float]]) -> Leaf:
+    """The leaf with what is stated of it."""
+    known = None if _baseline(leaf) is None else metrics.get(leaf.evidence.task, {}).get(leaf.evidence.metric)
+    return _valued(leaf, known)
+
+
+def _valued(leaf: Leaf, value: float | None) -> Leaf:
+    evidence = leaf.evidence._replace(value=value, n_items=0, n_failed=0, uncharged=None)
+    return replace(leaf, evidence=evidence, left_out=False)
+
+
+def _with_leaves(node: Node, of: Callable[[Leaf], Leaf]) -> Node:
+    if node.leaf is None:
+        return replace(node, parts=tuple(_with_leaves(part, of) for part in node.parts))
+    return replace(node, leaf=of(node.leaf))
+
+
+def _unless_known(node: Node) -> Node:
+    """The node with no value where anything below has none."""
+    if node.leaf is not None:
+        return node if node.leaf.evidence.value is not None else replace(node, rule=_UNKNOWN)
+    return replace(node, absent=math.nan, parts=tuple(_unless_known(part) for part in node.parts))

@@ -1,0 +1,199 @@
+"""How firm scores and ranks are: from the items of every result, by resampling, and under other weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judge.ranking.lambench_scores import Trees
+from judge.ranking.leaderboard import Firmness, OtherScores
+from judge.ranking.ml_peg_scores import ML_PEG
+from judge.ranking.mlipaudit_scores import MLIPAUDIT
+from judge.ranking.score_inputs import Judged
+from judge.records.records import Result
+from scoring import Node, ScoringError
+from scoring.bootstrap import Path, draw_units, pools, resample
+from scoring.clusters import ClusterSums
+from scoring.intervals import AGREEMENT, Uncertainty, uncertainty
+from scoring.robustness import LeftOut, RankRange, leave_one_out, random_weights, rank_ranges
+from scoring.tree import Float, Key, with_left_out
+from tasks.kinds.registry import KINDS
+from tasks.metrics.contributions import Contributing, Contribution
+
+N_RESAMPLES = 1000
+SEED = 0  # the same records give the same pages
+LOWER_IS_BETTER = {
+    "force_field": True,
+    "property_error": True,
+    "efficiency": False,
+    "instability": True,
+    ML_PEG: False,
+    MLIPAUDIT: False,
+}
+
+
+def firmness(
+    judged: Judged, trees: Mapping[str, Trees], others: Mapping[str, OtherScores], ranked: Collection[str]
+) -> Firmness:
+    """Intervals of every score, and how ranks move.
+
+    What cannot be resampled is left out, and said in `judged.problems`.
+
+    Args:
+        trees: by submission.
+        others: by submission.
+        ranked: the submissions that ranks are among.
+    """
+    by_name = {key: {**of.named(), **others[key].trees} for key, of in trees.items()}
+    stats = {key: [*cluster_statistics(judged, key, _scored(of)), *others[key].stats] for key, of in by_name.items()}
+    drawn = resample(stats, N_RESAMPLES, np.random.default_rng(SEED))
+    intervals: dict[str, Mapping[str, Uncertainty]] = {}
+    weights: dict[str, Mapping[str, RankRange]] = {}
+    without: dict[str, Mapping[str, LeftOut]] = {}
+    for name, lower in LOWER_IS_BETTER.items():
+        own = {key: of[name] for key, of in by_name.items() if name in of and of[name].units}
+        if not own:
+            continue
+        among = {key: tree for key, tree in own.items() if key in ranked}
+        try:
+            intervals[name] = _intervals(own, drawn, among, lower)
+            weights[name], without[name] = _moves(among, lower) if among else ({}, {})
+        except ScoringError as error:
+            judged.problems.append(f"uncertainty of the {name.replace('_', ' ')}: {error}")
+    return Firmness(intervals, weights, without)
+
+
+def cluster_statistics(judged: Judged, key: str, wanted: Collection[Key]) -> list[ClusterSums]:
+    """Sums by cluster of the `wanted` metrics of a submission that are means over items.
+
+    Items that are lost, or do not give the metric that is stored, leave none and are said in `judged.problems`.
+    """
+    found: list[ClusterSums] = []
+    of_task: dict[str, list[str]] = {}
+    for task_name, metric in sorted(wanted):
+        of_task.setdefault(task_name, []).append(metric)
+    for task in judged.suite.tasks:
+        result, kind = judged.ok(key, task.name), KINDS[task.kind]
+        metrics = {} if result is None else result.metrics
+        scored = {name: metrics[name] for name in of_task.get(task.name, ()) if name in metrics}
+        if result is None or not scored or not isinstance(kind, Contributing):
+            continue
+        items = judged.items(result, "no interval")
+        if items is None:
+            continue
+        place = f"results/{key}/{task.name}: no interval"
+        try:
+            contributions = {c.metric: c for c in kind.contributions(items, scored)}
+        except ValueError as error:
+            judged.problems.append(f"{place}: {error}")
+            continue
+        clusters = _numbered(items.cluster)
+        for metric in scored:
+            try:
+                found.append(_folded(result, metric, contributions.get(metric), clusters))
+            except ScoringError as error:
+                judged.problems.append(f"{place}: {error}")
+    return found
+
+
+class _Clusters(NamedTuple):
+    """The names of clusters, and (k,) which of them each item belongs to."""
+
+    names: tuple[str, ...]
+    of_item: NDArray[np.intp]
+
+
+def _numbered(clusters: Sequence[str]) -> _Clusters:
+    """The clusters of items; by hashing, which is faster than sorting all items."""
+    names = tuple(sorted(set(clusters)))
+    place = {name: number for number, name in enumerate(names)}
+    return _Clusters(names, np.array([place[name] for name in clusters], np.intp))
+
+
+def _folded(result: Result, metric: str, c: Contribution | None, clusters: _Clusters) -> ClusterSums:
+    """A metric by cluster.
+
+    Raises:
+        ScoringError: the items do not give it, or give another number than the one that is stored and scored.
+    """
+    if c is None:
+        raise ScoringError(f"{metric}: the items do not give it: measure it again")
+    names, where = clusters
+    sums, counts = (np.bincount(where, of, len(names)).astype(np.float64) for of in (c.sums, c.counts))
+    own = ClusterSums(result.task, metric, names, sums, counts, c.power, c.scale)
+    stored = result.metrics[metric]
+    charged = math.nan if stored.charged is None else stored.charged
+    if not math.isclose(own.value, charged, rel_tol=AGREEMENT):
+        given = f"the items give {own.value:g}, stored is {charged:g} {stored.unit}".rstrip()
+        raise ScoringError(f"{metric}: {given}: measure it again")
+    return own
+
+
+def _scored(trees: Mapping[str, Node]) -> set[Key]:
+    """The metrics that any of the scores is made of."""
+    return {key for tree in trees.values() for key in _leaves(tree)}
+
+
+def _leaves(tree: Node) -> set[Key]:
+    return {node.leaf.key for _, node in tree.walk() if node.leaf}
+
+
+def _intervals(
+    trees: Mapping[str, Node],
+    drawn: Mapping[str, Mapping[Key, Float]],
+    ranked: Mapping[str, Node],
+    lower_is_better: bool,
+) -> dict[str, Uncertainty]:
+    """By submission. Ranks and groups take what was left out as worst, which the scores and their intervals do not.
+
+    One that is not ranked is drawn by itself: its runs and test sets may be others, and nobody else's interval hangs on
+    them. Those that have the same are drawn together, which draws the same. Only where one brings clusters that nobody
+    else has (a label set of its own) are those of all drawn anew.
+    """
+
+    def of(some: Mapping[str, Node], ranked_by: Mapping[str, Node] | None = None) -> dict[str, Uncertainty]:
+        units = draw_units(pools(some.values()), N_RESAMPLES, np.random.default_rng(SEED))
+        own = {key: {at: drawn[key][at] for at in _leaves(tree) & drawn[key].keys()} for key, tree in some.items()}
+        return uncertainty(some, own, units, lower_is_better=lower_is_better, ranked_by=ranked_by)
+
+    found = of(ranked, {key: with_left_out(tree) for key, tree in ranked.items()})
+    alike: dict[Hashable, dict[str, Node]] = {}
+    for key in sorted(trees.keys() - ranked.keys()):
+        alike.setdefault(tuple(pools([trees[key]]).items()), {})[key] = trees[key]
+    for some in alike.values():
+        for key, alone in of(some).items():
+            unknown = alone.rank_interval._replace(low=math.nan, high=math.nan)
+            found[key] = replace(alone, rank=None, rank_interval=unknown, group=None)
+    return dict(sorted(found.items()))
+
+
+def _moves(trees: Mapping[str, Node], lower_is_better: bool) -> tuple[Mapping[str, RankRange], Mapping[str, LeftOut]]:
+    """By submission its rank under random weights, and without single tasks; what was left out counts as worst."""
+    whole = {key: with_left_out(tree) for key, tree in trees.items()}
+    shared = _shared_branches(whole.values())
+    rng = np.random.default_rng(SEED)
+    drawn = random_weights(whole.values(), N_RESAMPLES, rng, chosen=lambda path, _: path in shared)
+    ranges = rank_ranges(whole, drawn, lower_is_better=lower_is_better)
+    return ranges, leave_one_out(whole, lower_is_better=lower_is_better)
+
+
+def _shared_branches(trees: Iterable[Node]) -> set[Path]:
+    """The branches whose parts weigh the same in all models. Others keep their weights: label types of a domain of
+    which only some models have virials to be held against, or tasks of which they have more columns.
+    """
+    weights: dict[Path, float] = {}
+    branches: set[Path] = set()
+    differing: set[Path] = set()
+    for tree in trees:
+        for path, node in tree.walk():
+            branches.add(path)
+            for part in node.parts:
+                there = weights.setdefault((*path, part.name), part.weight)
+                if there != part.weight and not math.isclose(there, part.weight):
+                    differing.add(path)
+    return branches - differing

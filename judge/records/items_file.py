@@ -1,0 +1,98 @@
+"""The items table beside a result: `results/<id>/<task>/<result_key>.items.safetensors`."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judge.records.observation_file import pack, unpack
+from submissions.store.interface import Store
+from tasks.metrics.measurement import Items
+from tasks.structures.predictions import Cause
+
+_TEXT = ("id", "group", "cluster")
+_COLUMN = "column."
+_CODES = frozenset(int(cause) for cause in Cause)
+
+
+def pack_items(items: Items) -> bytes:
+    """The table as bytes: numeric columns as arrays, the three text columns as lists."""
+    arrays: dict[str, NDArray[Any]] = {
+        "cause": items.cause,
+        **{f"{_COLUMN}{name}": column for name, column in items.columns.items()},
+    }
+    return pack(arrays, {name: [str(value) for value in getattr(items, name)] for name in _TEXT})
+
+
+def unpack_items(data: bytes) -> Items:
+    """The table that `pack_items` made.
+
+    Raises:
+        ValueError: these are other bytes.
+    """
+    arrays, text = unpack(data)
+    for name in _TEXT:
+        if not isinstance(text, dict) or not _is_texts(text.get(name)):
+            raise ValueError(f"the items table has no column {name}")
+    cause = arrays.get("cause", np.zeros((), np.int8))
+    if cause.ndim != 1 or cause.dtype.kind != "i" or not _CODES.issuperset(cause.tolist()):
+        raise ValueError("the items table has no proper causes")
+    columns = {
+        name.removeprefix(_COLUMN): array.astype(np.float64)
+        for name, array in arrays.items()
+        if name.startswith(_COLUMN)
+    }
+    if any(column.ndim != 1 for column in columns.values()):
+        raise ValueError("the items table has a column that is none")
+    return Items(text["id"], text["group"], text["cluster"], cause.astype(np.int8), columns)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and set(map(type, value)) <= {str}
+
+
+def items_path(submission: str, task: str, result_key: str) -> str:
+    """Where the items of a result lie."""
+    return f"results/{submission}/{task}/{result_key}.items.safetensors"
+
+
+def result_path(submission: str, task: str, result_key: str) -> str:
+    """Where a result lies."""
+    return f"results/{submission}/{task}/{result_key}.json"
+
+
+@dataclass
+class ItemsTable:
+    """The items table in the store, while its result is being stored.
+
+    Two judges may measure one unit at once and differ by rounding. The result that wins names the hash of its table, so
+    at the end the table must be that of the winner, whoever of them came first or died in between.
+
+    Args:
+        replaced: what this judge wrote over.
+    """
+
+    store: Store
+    path: str
+    replaced: bytes | None = None
+
+    def store_ahead_of(self, result: str, items: bytes) -> None:
+        """Stores `items`, unless the result at `result` is there: the table is its. A table without a result was left
+        by a judge that died, or is of one that is about to store its result."""
+        if not self.store.put_if_absent(self.path, items) and not self.store.exists(result):
+            self.replaced = self.store.get(self.path)
+            self.store.put(self.path, items)
+
+    def keep(self, items: bytes) -> None:
+        """After this judge's result won: the other may have written over the table before it saw that."""
+        if not self.store.put_if_absent(self.path, items):
+            self.store.put(self.path, items)
+
+    def give_way(self, sha256: str) -> None:
+        """After a result won that names `sha256`: if this judge wrote over the table of that, it brings it back."""
+        if self.replaced is not None and hashlib.sha256(self.replaced).hexdigest() == sha256:
+            self.store.put(self.path, self.replaced)

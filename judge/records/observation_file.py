@@ -1,0 +1,79 @@
+"""Observations in the store: `observations/<sha256>.safetensors`, the judge's own trusted format."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from submissions.store.interface import Store, StoreError
+from tasks.kind import Observation
+
+
+def pack(arrays: Mapping[str, NDArray[Any]], text: Mapping[str, Any]) -> bytes:
+    """Arrays and a text part as safetensors, the same bytes for the same content.
+
+    The text is one canonical JSON value: the library writes several header entries in no fixed order.
+    """
+    stated = json.dumps(text, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    # np.array keeps () shapes, which np.ascontiguousarray does not; the library needs contiguous arrays.
+    return save({name: np.array(array, order="C") for name, array in arrays.items()}, metadata={"json": stated})
+
+
+def unpack(data: bytes) -> tuple[dict[str, NDArray[Any]], Any]:
+    """The arrays and the text part of what `pack` made.
+
+    Raises:
+        ValueError: these are other bytes.
+    """
+    try:
+        size = int.from_bytes(data[:8], "little")
+        text = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["json"])
+        return load(data), text
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError("not a file that the judge wrote") from error
+
+
+def store_observation(store: Store, observation: Observation) -> str:
+    """Writes `observation` and returns its sha256, which is its name.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    data = pack(observation.arrays, dict(observation.notes))
+    digest = hashlib.sha256(data).hexdigest()
+    key = observation_path(digest)
+    if not store.put_if_absent(key, data):
+        raise StoreError(f"store: {key} is damaged: delete it and evaluate again")
+    return digest
+
+
+def read_observation(store: Store, digest: str) -> Observation:
+    """The observation of that sha256.
+
+    Raises:
+        StoreError: it is gone or damaged.
+    """
+    key = observation_path(digest)
+    try:
+        data = store.get(key)
+    except KeyError:
+        raise StoreError(f"store: {key} is gone: restore it, or delete the attempt that names it") from None
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise StoreError(f"store: {key} is damaged: restore it, or delete it and the attempt that names it")
+    try:
+        arrays, notes = unpack(data)
+    except ValueError:
+        raise StoreError(f"store: {key} is no observation: delete it and the attempt that names it") from None
+    return Observation(arrays, notes)
+
+
+def observation_path(digest: str) -> str:
+    """Where the observation of that sha256 lies."""
+    return f"observations/{digest}.safetensors"

@@ -1,0 +1,194 @@
+"""What the judge writes down: claims, ends and results. Written once, under a name that says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Literal
+
+from pydantic import AwareDatetime, Field
+
+from sandbox.verdict import FaultCause, Verdict
+from submissions.records import Fields, Record
+
+
+class Claim(Record):
+    """`attempts/<id>/<task>/<observation_key>/<n>/claim.json`: a judge is at work on this."""
+
+    schema_version: Literal[1] = 1
+    owner: str
+    host: str
+    started: AwareDatetime
+
+
+class Peaks(Record):
+    """What the attempt used."""
+
+    wall_s: float
+    startup_s: float | None = None
+    memory_bytes: int | None = None
+
+
+class Origin(Record):
+    """Where and by what an attempt was observed.
+
+    Args:
+        engine: that ran the container, with versions of runtime and kernel: what a selftest is of. Empty for a process.
+        gpu: UUID; empty for the CPU.
+        gpu_driver: version of the GPU's driver.
+        hardware: class in which timings compare.
+        device: that the calculator was asked to run on.
+        selftest: key in the store of the last selftest of this host and engine; empty where there was none.
+    """
+
+    host: str = ""
+    driver: str = ""
+    engine: str = ""
+    gpu: str = ""
+    gpu_driver: str = ""
+    hardware: str = ""
+    device: str = ""
+    guest: str = ""
+    judge_version: str = ""
+    judge_commit: str = ""
+    selftest: str = ""
+
+
+_ORIGIN = ("host", "driver", "hardware", "device", "guest", "judge_version", "judge_commit")
+
+
+def _end_2(fields: Fields) -> Fields:
+    """Version 2: hardware and device moved into `origin`."""
+    moved = {name: fields[name] for name in _ORIGIN if name in fields}
+    kept = {name: value for name, value in fields.items() if name not in _ORIGIN}
+    return {**kept, "schema_version": 2, "origin": moved}
+
+
+class End(Record):
+    """`…/<n>/end.json`: what the attempt came to. Exactly one of `verdict` and `fault` is set.
+
+    Args:
+        phase: how far the attempt had come, a word of `sandbox.evidence.Phase`; empty where it is not known.
+        culprit: of a fault, the thing that spoilt it where more than this attempt may come to grief over it: `gpu UUID`
+            or `dataset NAME`.
+    """
+
+    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _end_2}
+    schema_version: Literal[2] = 2
+    owner: str
+    ended: AwareDatetime
+    verdict: Verdict | None = None
+    fault: FaultCause | None = None
+    sentence: str = ""
+    phase: str = ""
+    culprit: str = ""
+    observation: str | None = None
+    peaks: Peaks | None = None
+    origin: Origin = Origin()
+
+
+class MetricRecord(Record):
+    """`tasks.metrics.measurement.Metric`, as stored."""
+
+    value: float | None
+    unit: str
+    n_items: int
+    n_failed: int = 0
+    charged: float | None = None
+    baseline: float | None = None
+    failure_cost: float | None = None
+
+
+class PartRecord(Record):
+    """`tasks.metrics.measurement.Part`, as stored: a metric over a part of the items."""
+
+    by: str
+    name: str
+    metric: str
+    value: float | None
+    unit: str
+    n_items: int
+    n_failed: int = 0
+
+
+class Provenance(Record):
+    """Where a number comes from.
+
+    Args:
+        origin: where it was observed.
+        measured_with: version and commit of the judge that measured.
+        seeds: by name, of all that is drawn at random while observing.
+    """
+
+    image_id: str
+    contract: int
+    origin: Origin
+    measured_with: str = ""
+    dataset: str
+    frames_sha256: str
+    labels_sha256: str = ""
+    observation: str | None = None
+    observe_version: int
+    measure_version: int
+    limits: dict[str, float]
+    seeds: dict[str, int] = Field(default_factory=dict)
+    dispersion: str = ""
+
+
+class Signature(Record):
+    """Of a record: ed25519 (RFC 8032) over its canonical JSON without this field; see `judge.records.signing`.
+
+    Args:
+        key: the public key, 64 hexadecimal digits.
+        value: 128 hexadecimal digits.
+    """
+
+    key: str = Field(pattern=r"^[0-9a-f]{64}$")
+    value: str = Field(pattern=r"^[0-9a-f]{128}$")
+
+
+def _result_2(fields: Fields) -> Fields:
+    """Version 2: where it was observed moved into `provenance.origin`; items have a hash, and results a signature."""
+    stated = fields["provenance"]
+    moved = {name: stated[name] for name in _ORIGIN if name in stated}
+    kept = {name: value for name, value in stated.items() if name not in _ORIGIN}
+    return {**fields, "schema_version": 2, "provenance": {**kept, "origin": moved}}
+
+
+class Result(Record):
+    """`results/<id>/<task>/<result_key>.json`: one row of the leaderboard.
+
+    Args:
+        round: of judging this task anew; 0 for the first.
+        n_items: rows of the items table; where the verdict ended the attempt before there was one, what the plan knows.
+        failures: of these items, by the name of `tasks.structures.predictions.Cause`.
+        parts: the metrics of one element or group each.
+        notes: by subject, sentences of ours.
+        phase: as that of the end.
+        items_sha256: of the items table beside it; empty where there is none, or it was not stated.
+        signature: by the judge that measured; None where that had no key.
+    """
+
+    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _result_2}
+    schema_version: Literal[2] = 2
+    submission: str
+    task: str
+    kind: str
+    domain: str
+    observation_key: str
+    result_key: str
+    round: int = Field(0, ge=0)
+    measured: AwareDatetime
+    verdict: Verdict
+    sentence: str = ""
+    label_set: str = ""
+    label_set_declared: bool = False
+    metrics: dict[str, MetricRecord] = Field(default_factory=dict)
+    n_items: int = 0
+    failures: dict[str, int] = Field(default_factory=dict)
+    parts: tuple[PartRecord, ...] = ()
+    notes: dict[str, str] = Field(default_factory=dict)
+    phase: str = ""
+    peaks: Peaks | None = None
+    items_sha256: str = ""
+    provenance: Provenance
+    signature: Signature | None = None

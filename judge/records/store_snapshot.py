@@ -1,0 +1,67 @@
+"""What a store held at one moment: records are listed once and read once, several at a time.
+
+Whoever publishes looks at each record for several reasons. Here all of them see the same bytes, and a store that is far
+away is asked once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import takewhile
+
+from submissions.store.interface import Store, StoreError
+
+N_THREADS = 16
+_FOLDERS = ("attempts/", "manifests/", "results/", "selftests/", "submissions/")
+_LARGE = (".safetensors",)  # read when they are asked for, and not kept
+
+
+class Snapshot:
+    """The records of a store, as they were when this was made. It is a `Store` that is not written."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._stamps = {key: stamp for folder in _FOLDERS for key, stamp in store.stamped(folder)}
+        self._keys = sorted(self._stamps)
+        kept = [key for key in self._keys if not key.endswith(_LARGE)]
+        with ThreadPoolExecutor(N_THREADS) as pool:
+            self._read: dict[str, Future[bytes]] = {key: pool.submit(store.get, key) for key in kept}
+
+    def is_unchanged(self, folder: str) -> bool:
+        """Whether the store holds in `folder` what it held then."""
+        return dict(self._store.stamped(folder)) == dict(self.stamped(folder))
+
+    def get(self, key: str) -> bytes:
+        if key in self._read:
+            return self._read[key].result()
+        if key.startswith(_FOLDERS) and key not in self._stamps:
+            raise KeyError(key)
+        return self._store.get(key)
+
+    def list(self, prefix: str) -> Iterator[str]:
+        if not prefix.startswith(_FOLDERS):
+            return self._store.list(prefix)
+        begin = bisect_left(self._keys, prefix)
+        later = (self._keys[i] for i in range(begin, len(self._keys)))
+        return takewhile(lambda key: key.startswith(prefix), later)
+
+    def stamped(self, prefix: str) -> Iterator[tuple[str, str]]:
+        return ((key, self._stamps[key]) for key in self.list(prefix))
+
+    def exists(self, key: str) -> bool:
+        return key in self._stamps if key.startswith(_FOLDERS) else self._store.exists(key)
+
+    def put(self, key: str, data: bytes) -> None:
+        raise _not_written(key)
+
+    def put_if_absent(self, key: str, data: bytes) -> bool:
+        raise _not_written(key)
+
+    def delete(self, key: str) -> None:
+        raise _not_written(key)
+
+
+def _not_written(key: str) -> StoreError:
+    return StoreError(f"store: {key} was to be written while it was only to be read: report this")

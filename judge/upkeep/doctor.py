@@ -1,0 +1,179 @@
+"""`judge doctor`: what this machine has and lacks, each with the mend. Every check does the real thing."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from ase.build import bulk
+
+from judge.config import ConfigError, JudgeSettings
+from judge.images.credentials import login_for
+from judge.images.mirror import open_mirror
+from judge.publishing.destination import open_site
+from judge.records.hardware import cpu_name
+from judge.records.manifest import FILE
+from judge.upkeep.bucket_checks import check_inbox, check_mail, check_site, require_mail_settings, weak_points
+from sandbox.driver import DriverName, Question
+from sandbox.drivers.gpu import list_gpus
+from sandbox.drivers.open_driver import open_driver
+from sandbox.limits import GIB, Limits
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import run_session
+from submissions.store.open_store import open_store
+from submissions.store.s3_client import S3Client, connect
+from tasks.datasets.dataset import DatasetError, load_dataset
+from tasks.structures.frames import Frames
+
+MIN_FREE_GIB = 5.0
+EXAMPLE_IMAGE = "lambench/emt:latest"
+_CALCULATOR = "from ase.calculators.emt import EMT\n\n\ndef make_calculator():\n    return EMT()\n"
+_COPPER_EV = -0.005681511358581  # energy of fcc copper, a = 3.61 Å, per atom, ASE's EMT
+_PROBE_KEY = "doctor/probe"
+
+
+class Finding(NamedTuple):
+    """One line of the table. `ok` is None where a thing is absent that need not be there."""
+
+    name: str
+    ok: bool | None
+    text: str
+
+
+def examine(settings: JudgeSettings) -> Iterator[Finding]:
+    """What is found, check by check, in the time that each takes."""
+    checks: list[tuple[str, Callable[[], tuple[bool | None, str]]]] = [
+        ("processor", lambda: (True, f"{settings.limits.cpus} × {cpu_name()} for a container")),
+        ("GPU", _gpus),
+        ("disk", lambda: _disk(settings)),
+        ("store", lambda: _store(settings)),
+    ]
+    if settings.inbox or settings.mail or settings.mail_url:
+        client = cache(partial(connect, settings.endpoint_url))
+        checks += [("inbox", lambda: _inbox(settings, client())), ("mail", lambda: _mail(settings, client()))]
+        checks += [("mirror", lambda: _mirror(settings))]
+    if "://" in settings.publish_to:
+        checks += [("site", lambda: _site(settings))]
+    checks += [("data", lambda: _data(settings))]
+    for name, check in checks:
+        yield _found(name, check)
+    yield _found("guest, as a process", lambda: _guest("process", settings))
+    engine = _found("engine", lambda: _engine(settings))
+    yield engine
+    if engine.ok:
+        yield _found("guest, in a container", lambda: _guest("docker", settings))
+
+
+def _found(name: str, check: Callable[[], tuple[bool | None, str]]) -> Finding:
+    try:
+        ok, text = check()
+    except JudgeFault as fault:
+        return Finding(name, False, fault.mend)
+    except (OSError, DatasetError, ConfigError) as error:
+        return Finding(name, False, str(error))
+    return Finding(name, ok, text)
+
+
+def _engine(settings: JudgeSettings) -> tuple[bool | None, str]:
+    try:
+        open_driver("docker", settings.run_dir, settings.runtime)
+    except JudgeFault as fault:
+        return (None if settings.driver == "process" else False), fault.mend
+    return True, "the Docker engine answers"
+
+
+def _gpus() -> tuple[bool | None, str]:
+    gpus = list_gpus()
+    if not gpus:
+        return None, "none: models run on the CPU unless --gpus is given, and then this machine refuses"
+    return True, ", ".join(f"{gpu.name} ({gpu.uuid})" for gpu in gpus)
+
+
+def _disk(settings: JudgeSettings) -> tuple[bool, str]:
+    places = {Path(settings.store) if "://" not in settings.store else settings.data, settings.data, settings.run_dir}
+    free = {place: shutil.disk_usage(_existing(place)).free / GIB for place in places}
+    place = min(free, key=lambda p: free[p])
+    if free[place] < MIN_FREE_GIB and place != settings.run_dir:
+        return False, f"only {free[place]:.1f} GiB free at {place}: free at least {MIN_FREE_GIB:g} GiB"
+    return True, f"{free[place]:.1f} GiB free at {place}, the least"
+
+
+def _existing(path: Path) -> Path:
+    return path if path.exists() else _existing(path.parent)
+
+
+def _store(settings: JudgeSettings) -> tuple[bool, str]:
+    store = open_store(settings.store, settings.endpoint_url)
+    store.delete(_PROBE_KEY)
+    if not store.put_if_absent(_PROBE_KEY, b"1") or store.put_if_absent(_PROBE_KEY, b"2"):
+        raise JudgeFault(FaultCause.STORE, f"{settings.store} lets two writers of one name win: use another disk")
+    store.delete(_PROBE_KEY)
+    n = sum(key.endswith("/submission.json") for key in store.list("submissions/"))
+    return True, f"{settings.store}: written and read; {n} submissions"
+
+
+def _inbox(settings: JudgeSettings, client: S3Client) -> tuple[bool, str]:
+    require_mail_settings(settings)
+    return True, check_inbox(settings, client)
+
+
+def _mail(settings: JudgeSettings, client: S3Client) -> tuple[bool, str]:
+    require_mail_settings(settings)
+    return True, "; but ".join([check_mail(settings, client), *weak_points(settings, client)])
+
+
+def _mirror(settings: JudgeSettings) -> tuple[bool, str]:
+    open_mirror(settings).probe()
+    known = [host for host in settings.registries if login_for(settings.registry_config, host)]
+    return True, f"{settings.mirror}: written and read; credentials for {', '.join(known) or 'no other registry'}"
+
+
+def _site(settings: JudgeSettings) -> tuple[bool, str]:
+    place = open_site(settings)
+    place.difference({})  # reads and lists; the probe writes
+    published = dict(place.read([FILE]))[FILE]
+    found = check_site(settings, connect(settings.endpoint_url), FILE, published)
+    return True, f"{place.path()}: {found}{'' if published else '; nothing is published there yet'}"
+
+
+def _data(settings: JudgeSettings) -> tuple[bool | None, str]:
+    cards = sorted(settings.data.glob("*/card.toml"))
+    if not cards:
+        return None, f"no data set in {settings.data} yet: the quickstart suite builds its own; else judge data import"
+    for card in cards:
+        load_dataset(card.parent)
+    return True, f"{len(cards)} data sets in {settings.data}, their hashes as their cards say"
+
+
+def _guest(driver_name: DriverName, settings: JudgeSettings) -> tuple[bool | None, str]:
+    """Starts a guest in the sandbox, asks it for the energy of copper, and compares with the known value."""
+    driver = open_driver(driver_name, settings.run_dir, settings.runtime)
+    limits = Limits(startup_s=60.0, task_s=60.0, message_s=30.0, cpus=1)
+    with tempfile.TemporaryDirectory(prefix="lambench-doctor-") as folder:
+        (Path(folder) / "calculator.py").write_text(_CALCULATOR)
+        try:
+            image = driver.resolve(EXAMPLE_IMAGE if driver_name == "docker" else folder)
+        except SubmissionFault:
+            return None, f"not tried: {EXAMPLE_IMAGE} is not here; build it with make images"
+        outcome = run_session(driver, image, limits, Question(), _ask)
+    if outcome.verdict is not Verdict.OK or outcome.value is None:
+        return False, f"{outcome.verdict}: {outcome.sentence} {' '.join(outcome.private.split())[-200:]}"
+    energy, echo_s = outcome.value
+    if not abs(energy - _COPPER_EV) < 1e-9:
+        return False, f"copper came out at {energy:.6f} eV, not {_COPPER_EV:.6f}: reinstall ASE"
+    start = outcome.startup_s or 0.0
+    text = f"connected in {start:.2f} s, copper's energy is right, a round trip costs {echo_s * 1e6:.0f} µs"
+    if driver_name == "docker" and outcome.memory_bytes is None:
+        text += "; its cgroup is not seen from here: no peak of memory is known, nor whose a kill for memory was"
+    return True, text
+
+
+def _ask(remote: RemoteCalculator) -> tuple[float, float]:
+    answer = remote.compute(Frames.from_atoms([bulk("Cu", a=3.61)]), ("energy",))
+    return float(answer.energy[0]), float(np.median([remote.echo(4096) for _ in range(20)]))

@@ -1,0 +1,204 @@
+"""What nothing in the store refers to any more. What any attempt or result refers to is kept, whether it counts or not.
+
+An observation is stored before the end that names it. So observations are listed before attempts are read; none is
+touched while an attempt is open whose judge may live; and none once an attempt was claimed after they were read: its
+observation may be, byte by byte, one that nothing referred to a moment ago.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from judge.records.attempts import History, read_histories
+from judge.records.observation_file import observation_path
+from judge.records.process_identity import surely_gone
+from judge.records.records import Result
+from judge.records.results import read_record
+from sandbox.verdict import FaultCause, JudgeFault
+from submissions.store.interface import Store
+from submissions.store.local import LocalStore
+
+GRACE_S = 2.0  # between the two writes of a measurement, items and result, there are milliseconds
+HOUR_S = 3600.0
+_TEMPORARY = re.compile(r"\.tmp-(\d+)-[0-9a-f]+")
+_ITEMS, _RESULT = ".items.safetensors", ".json"
+
+
+class GarbageKind(StrEnum):
+    """What may be left over."""
+
+    OBSERVATION = "observation"
+    ITEMS = "items table"
+    TEMPORARY = "temporary file"
+    CHECKPOINT = "checkpoint"
+    SESSION = "session folder"
+    IMAGE = "image"
+
+
+@dataclass(frozen=True)
+class Garbage:
+    """One thing that nothing refers to.
+
+    Args:
+        name: key in the store, path, or name of an image.
+        remove: removes it; False where it is in use after all, and was kept.
+    """
+
+    kind: GarbageKind
+    name: str
+    size_bytes: int
+    remove: Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """All attempts of a store, as they were read.
+
+    Args:
+        histories: by the prefix of the unit.
+        claims: keys of all claims just before that.
+    """
+
+    histories: Mapping[str, History]
+    claims: frozenset[str]
+
+    @property
+    def living(self) -> dict[str, str]:
+        """By the prefix of a unit the host of an attempt that is open, and whose judge may live."""
+        found = {}
+        for prefix, history in self.histories.items():
+            claim = history.open.claim if history.open else None
+            if claim and not surely_gone(claim.owner):
+                found[prefix] = claim.host
+        return found
+
+
+def read_attempts(store: Store) -> Attempts:
+    """All attempts, also of submissions that are gone.
+
+    Raises:
+        StoreError: one cannot be read; one line that names it.
+    """
+    claims = _claims(store)
+    return Attempts(read_histories(store, sorted({key.split("/")[1] for key in claims})), claims)
+
+
+def _claims(store: Store) -> frozenset[str]:
+    return frozenset(key for key in store.list("attempts/") if key.endswith("/claim.json"))
+
+
+def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], Attempts]:
+    """The observations that no end and no result refers to, and the attempts that this was read from.
+
+    None while an attempt is open whose judge may live: an observation may be waiting for its end.
+
+    Raises:
+        StoreError: a record cannot be read; one line that names it.
+    """
+    stored = list(store.list("observations/"))
+    attempts = read_attempts(store)
+    if attempts.living:
+        return (), attempts
+    ends = [attempt.end for history in attempts.histories.values() for attempt in history.attempts if attempt.end]
+    results = [read_record(store, key, Result) for key in store.list("results/") if key.endswith(_RESULT)]
+    named = {end.observation for end in ends} | {result.provenance.observation for result in results}
+    kept = {observation_path(digest) for digest in named if digest}
+
+    def remover(key: str) -> Callable[[], bool]:
+        def remove() -> bool:
+            if _claims(store) - attempts.claims:
+                return False
+            store.delete(key)
+            return True
+
+        return remove
+
+    unnamed = [key for key in stored if key not in kept]
+    return tuple(Garbage(GarbageKind.OBSERVATION, k, _size(store, k), remover(k)) for k in unnamed), attempts
+
+
+def items_without_result(store: Store) -> tuple[Garbage, ...]:
+    """The items tables beside which there is no result. Should one be lost by that, it can be measured again."""
+    keys, seen = frozenset(store.list("results/")), time.monotonic()
+
+    def remover(key: str) -> Callable[[], bool]:
+        result = key.removesuffix(_ITEMS) + _RESULT
+
+        def remove() -> bool:
+            time.sleep(max(0.0, seen + GRACE_S - time.monotonic()))
+            if store.exists(result):
+                return False
+            data = store.get(key)
+            store.delete(key)
+            if store.exists(result):  # it came this moment
+                store.put(key, data)
+                return False
+            return True
+
+        return remove
+
+    lone = sorted(k for k in keys if k.endswith(_ITEMS) and k.removesuffix(_ITEMS) + _RESULT not in keys)
+    return tuple(Garbage(GarbageKind.ITEMS, key, _size(store, key), remover(key)) for key in lone)
+
+
+def dead_writers_files(store: Store, oldest: float) -> tuple[Garbage, ...]:
+    """What writers that died in the middle left in a local store.
+
+    The number in its name is a process of some host and may by now be another one's: so a file goes an hour after its
+    writer has gone from this host, and in any case if it is older than `oldest`.
+
+    Args:
+        oldest: seconds since the epoch.
+    """
+    if not isinstance(store, LocalStore):
+        return ()
+    found = []
+    for path, mtime, size in _files(store.root):
+        match = _TEMPORARY.fullmatch(path.name)
+        gone = match and not Path(f"/proc/{match[1]}").exists() and mtime < time.time() - HOUR_S
+        if match and (gone or mtime < oldest):
+            found.append(Garbage(GarbageKind.TEMPORARY, str(path), size, removed_file(path)))
+    return tuple(found)
+
+
+def removed_file(path: Path) -> Callable[[], bool]:
+    """What removes the file at `path`.
+
+    Raises (when it is called):
+        JudgeFault: DISK: it cannot be removed.
+    """
+
+    def remove() -> bool:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            mend = f"cannot remove {path} ({error.strerror}): run judge gc as the user whose it is"
+            raise JudgeFault(FaultCause.DISK, mend) from error
+        return True
+
+    return remove
+
+
+def _files(root: Path) -> Iterator[tuple[Path, float, int]]:
+    """Every file under `root` with its time of change [s since the epoch] and its size [bytes]."""
+    for folder, _, names in os.walk(root):
+        for name in sorted(names):
+            path = Path(folder, name)
+            try:
+                status = path.lstat()
+            except FileNotFoundError:  # its writer has just finished
+                continue
+            yield path, status.st_mtime, status.st_size
+
+
+def _size(store: Store, key: str) -> int:
+    try:
+        return (store.root / key).stat().st_size if isinstance(store, LocalStore) else len(store.get(key))
+    except (OSError, KeyError):
+        return 0

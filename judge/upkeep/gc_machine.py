@@ -1,0 +1,127 @@
+"""What dead judges and old images leave on this machine: in the run directory and on the Docker engine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+
+import docker
+
+from judge.evaluation.checkpoint_file import checkpoint_of
+from judge.upkeep.gc import Attempts, Garbage, GarbageKind, removed_file
+from sandbox.drivers.docker_driver import connect_engine
+from sandbox.drivers.docker_running import engine_faults
+from sandbox.image.image_check import CALCULATOR_LABEL
+from sandbox.rundir import RunDir
+from sandbox.verdict import JudgeFault
+
+SELFTEST_IMAGES = "lambench-selftest/*"
+
+
+def checkpoints(run_dir: Path, attempts: Attempts, hardware: Collection[str], oldest: float) -> tuple[Garbage, ...]:
+    """The checkpoints whose unit has its verdict, and those that are older than `oldest` and no living judge's.
+
+    Args:
+        hardware: classes that attempts may have been observed on.
+        oldest: seconds since the epoch.
+    """
+    over = {
+        checkpoint_of(run_dir, prefix, prefix.split("/")[1], each).path.name
+        for prefix, history in attempts.histories.items()
+        if history.end
+        for each in hardware
+    }
+    # Which unit a checkpoint is of cannot be read off its name, but of which submission.
+    living = tuple(prefix.split("/")[1] + "-" for prefix in attempts.living)
+    found = []
+    for path in _entries(run_dir / "checkpoints"):
+        # `.NAME.TOKEN` is what a judge left that was killed while it saved.
+        name = path.name[1:].rpartition(".")[0] if path.name.startswith(".") else path.name
+        status = path.lstat()
+        if name in over or (status.st_mtime < oldest and not name.startswith(living)):
+            found.append(Garbage(GarbageKind.CHECKPOINT, str(path), status.st_size, removed_file(path)))
+    return tuple(found)
+
+
+def dead_sessions(run_dir: Path) -> tuple[Garbage, ...]:
+    """The session folders of judges that no longer live.
+
+    Raises:
+        JudgeFault: the run directory cannot be used.
+    """
+    if not run_dir.is_dir():
+        return ()
+    place = RunDir(run_dir)
+
+    def remover(folder: Path) -> Callable[[], bool]:
+        def remove() -> bool:
+            shutil.rmtree(folder, ignore_errors=True)
+            return not folder.exists()
+
+        return remove
+
+    folders = [folder for folder in _entries(run_dir / "s") if place.dead(folder.name.rpartition("-")[0])]
+    return tuple(Garbage(GarbageKind.SESSION, str(folder), _tree_size(folder), remover(folder)) for folder in folders)
+
+
+def unreferred_images(referred: Callable[[], Collection[str]]) -> tuple[Garbage, ...]:
+    """Images of calculators with no name that no submission refers to.
+
+    An engine knows nothing of stores: the images of another store's submissions are among them.
+
+    Args:
+        referred: IDs of the images of all submissions; asked after the images were listed.
+
+    Raises:
+        JudgeFault: no engine answers.
+    """
+    client = connect_engine()
+    with engine_faults():  # the raw list: it does not stumble over images that somebody removes meanwhile
+        nameless = client.api.images(filters={"dangling": True, "label": CALCULATOR_LABEL})
+    kept = set(referred())
+    return _as_garbage(client, {image["Id"]: image for image in nameless if image["Id"] not in kept})
+
+
+def selftest_images(oldest: float) -> tuple[Garbage, ...]:
+    """Images of the selftest made before `oldest`, of whatever store: the next selftest builds its own again.
+
+    Args:
+        oldest: seconds since the epoch.
+
+    Raises:
+        JudgeFault: no engine answers.
+    """
+    client = connect_engine()
+    with engine_faults():
+        hostile = client.api.images(filters={"reference": SELFTEST_IMAGES})
+    old = {name: image for image in hostile if image["Created"] < oldest for name in image["RepoTags"] or ()}
+    return _as_garbage(client, old)
+
+
+def _as_garbage(client: docker.DockerClient, images: Mapping[str, Mapping[str, object]]) -> tuple[Garbage, ...]:
+    """What the engine lists, by the name that it is removed by."""
+    return tuple(
+        Garbage(GarbageKind.IMAGE, name, int(str(image["Size"])), _image_remover(client, name))
+        for name, image in sorted(images.items())
+    )
+
+
+def _image_remover(client: docker.DockerClient, name: str) -> Callable[[], bool]:
+    def remove() -> bool:
+        try:
+            with engine_faults():
+                client.images.remove(name)
+        except JudgeFault:  # a container runs it, or an image builds on it
+            return False
+        return True
+
+    return remove
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    return iter(sorted(folder.iterdir())) if folder.is_dir() else iter(())
+
+
+def _tree_size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*"))

@@ -1,0 +1,49 @@
+"""Jinja2 as the pages have it: every text escaped, and the filters by which numbers become text."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from judge.view import escaping, formatting
+
+
+def template(name: str) -> str:
+    """The text of a file in the templates."""
+    return (resources.files("templates") / name).read_text(encoding="utf-8")
+
+
+def environment() -> Environment:
+    """Jinja2 with every text escaped, and every name cleared of marks that would turn the page around."""
+    made = Environment(
+        loader=FunctionLoader(template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: formatting.plain(value) if type(value) is str else value,
+    )
+    made.filters.update(
+        count=formatting.count,
+        decimals=formatting.decimals,
+        duration=formatting.duration,
+        is_web_address=formatting.is_web_address,
+        kind=formatting.kind_words,
+        metric=formatting.metric_label,
+        moment=formatting.moment,
+        number=escaping.number,
+        percent=escaping.percent,
+        rank_span=lambda ends: formatting.rank_span(ends[0], ends[1]),
+        sentence=lambda text: text[:1].upper() + text[1:],
+        shortened=lambda text, length: text if len(text) <= length else f"{text[: length - 1]}…",
+        shown=lambda value, unit: escaping.number(formatting.shown_value(value, unit)),
+        signed=formatting.signed,
+        size=formatting.size,
+        span=lambda interval: formatting.span(interval.low, interval.high),
+        spaced=lambda text: text.replace("_", " "),
+        thousands=formatting.thousands,
+        unit=formatting.shown_unit,
+        verdict=formatting.verdict_words,
+    )
+    return made

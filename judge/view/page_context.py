@@ -1,0 +1,76 @@
+"""What all pages share, and how one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jinja2 import Environment
+
+from judge.ranking.leaderboard import Leaderboard
+from judge.ranking.references import ReferenceRow, judged_references, reckoned_references
+from judge.view import score_display
+from judge.view.assets import Assets, assets
+from judge.view.columns import Column, columns_of
+from judge.view.jinja import environment
+from judge.view.leaderboard_export import leaderboard_file
+from judge.view.leaderboard_schema import LeaderboardFile
+from judge.view.score_display import Standing
+from judge.view.sources import Sources
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What all pages are made of.
+
+    Args:
+        board: as anybody may read it (`judge.disclosure.public_leaderboard`); nothing else of it reaches a page.
+        file: `leaderboard.json`, as which `data` is its content.
+        columns: the scores that the suite has tasks for.
+        standings: by submission, of those that are ranked.
+        references: rows without a rank: submissions that are there for comparison, and what nobody submitted.
+    """
+
+    board: Leaderboard
+    sources: Sources
+    file: LeaderboardFile
+    data: bytes
+    assets: Assets
+    columns: tuple[Column, ...]
+    standings: Mapping[str, Standing]
+    references: tuple[ReferenceRow, ...]
+    templates: Environment
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the columns."""
+        return [column.key for column in self.columns]
+
+    def draw(self, template: str, path: str, **own: object) -> bytes:
+        """The page that lies at `path` in the site.
+
+        Args:
+            own: what this page's template is given beside what all are.
+        """
+        shared = {
+            "assets": self.assets.names,
+            "board": self.board,
+            "columns": self.columns,
+            "interval_of": score_display.score_interval,
+            "path": path,
+            "published_words": score_display.published_words(self.board.published),
+            "root": "../" * path.count("/"),
+            "sources": self.sources,
+        }
+        return self.templates.get_template(template).render(shared, **own).encode()
+
+
+def frame(board: Leaderboard, sources: Sources) -> Frame:
+    """The frame of a board as anybody may read it."""
+    reckoned = reckoned_references(board)
+    file = leaderboard_file(board, sources, reckoned)
+    data = file.model_dump_json(exclude_defaults=True).encode() + b"\n"
+    columns = columns_of(board)
+    standings = score_display.standings(board, [column.key for column in columns])
+    references = (*judged_references(board), *reckoned)
+    return Frame(board, sources, file, data, assets(data), columns, standings, references, environment())

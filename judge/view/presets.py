@@ -1,0 +1,115 @@
+"""Weights that have a name: what a reader may want to look at, of the tasks that the suite has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import lcm
+from typing import Literal
+
+from judge.view.leaderboard_schema import NodeFile, PresetFile, SchemeFile, ScoreFile
+from scoring.ml_peg import load_facts
+from scoring.ml_peg.facts import Preset
+
+Variant = Literal["corrected", "as_published"]
+Weights = dict[tuple[str, ...], float]
+
+FORCE_FIELD, PROPERTIES = "force_field", "property_error"
+_TYPES = {"energy": "Energies", "force": "Forces", "virial": "Virials"}
+_MOST = 1000  # a factor that a reader may set, see js/settings_numbers.js
+
+
+def presets_of(schemes: Iterable[SchemeFile], variant: Variant = "corrected") -> tuple[PresetFile, ...]:
+    """The presets of all schemes, of what their scores have in this variant; such as change nothing are not among them.
+
+    A factor of 0 leaves a part out. Each stands for both variants: what a score does not have is passed over.
+    """
+    found = []
+    for scheme in schemes:
+        if scheme.variant == variant:
+            trees = {score.key: _fullest(score) for score in scheme.scores if score.models}
+            found += [preset for preset in _all(scheme.key, trees) if preset.weights]
+    return tuple(found)
+
+
+def _all(scheme: str, trees: Mapping[str, NodeFile]) -> Iterator[PresetFile]:
+    if scheme == "lambench":
+        by_domain = {key: tree for key, tree in trees.items() if key in (FORCE_FIELD, PROPERTIES)}
+        yield from _each_alone(scheme, by_domain)
+        yield from _types_alone(scheme, trees.get(FORCE_FIELD))
+        yield _preset(scheme, "Tasks alike", "Every task of a domain has the same weight.", _alike(trees))
+    else:
+        yield from _each_alone(scheme, trees)
+    if scheme == "ml-peg":
+        for name, preset in load_facts().presets.items():
+            about = f"ML-PEG’s own preset: {', '.join(preset.categories)}."
+            yield _preset(scheme, f"ML-PEG: {name}", about, _of_facts(trees, preset))
+
+
+def _preset(scheme: str, name: str, about: str, weights: Weights) -> PresetFile:
+    changing = tuple((path, factor) for path, factor in weights.items() if factor != 1.0)
+    return PresetFile(name=name, about=about, scheme=scheme, weights=changing)
+
+
+def _fullest(score: ScoreFile) -> NodeFile:
+    """Of its trees, one with most nodes: a model may have been asked less."""
+    return max(score.trees, key=_size)
+
+
+def _size(node: NodeFile) -> int:
+    return 1 + sum(_size(part) for part in node.parts)
+
+
+def _each_alone(scheme: str, trees: Mapping[str, NodeFile]) -> Iterator[PresetFile]:
+    """One part of the first level each: a domain or category. A score without it has no value then."""
+    names = list(dict.fromkeys(part.name for tree in trees.values() for part in tree.parts if part.weight > 0))
+    for name in names:
+        others: Weights = {
+            (key, part.name): 0.0 for key, tree in trees.items() for part in tree.parts if part.name != name
+        }
+        yield _preset(scheme, f"{name} alone", f"Of all tasks, those of {name}.", others)
+
+
+def _types_alone(scheme: str, tree: NodeFile | None) -> Iterator[PresetFile]:
+    """One label type each, in every domain that has it."""
+    domains = () if tree is None else tree.parts
+    for label, words in _TYPES.items():
+        having = [domain for domain in domains if any(part.name == label for part in domain.parts)]
+        others = [(domain.name, part.name) for domain in having for part in domain.parts if part.name != label]
+        weights: Weights = {(FORCE_FIELD, *path): 0.0 for path in others}
+        without: Weights = {(FORCE_FIELD, domain.name): 0.0 for domain in domains if domain not in having}
+        if weights:
+            about = f"Of the force-field error, {words.lower()} alone, in the domains that have them."
+            yield _preset(scheme, f"{words} alone", about, weights | without)
+
+
+def _alike(trees: Mapping[str, NodeFile]) -> Weights:
+    """Factors at the tasks of the property error, which weigh as many as they have metrics."""
+    tree = trees.get(PROPERTIES)
+    found: Weights = {}
+    for domain in () if tree is None else tree.parts:
+        factors = _levelling([part.weight for part in domain.parts])
+        for part, factor in zip(domain.parts, factors, strict=True):
+            found[PROPERTIES, domain.name, part.name] = factor
+    return found
+
+
+def _levelling(weights: Sequence[float]) -> list[float]:
+    """Factors that make all weights the same, whole where they can be; 1 where they are the same or one is 0."""
+    if not weights or min(weights) <= 0 or len(set(weights)) == 1:
+        return [1.0] * len(weights)
+    if all(weight.is_integer() for weight in weights) and (whole := lcm(*map(int, weights))) <= _MOST:
+        return [whole / weight for weight in weights]
+    return [max(weights) / weight for weight in weights]
+
+
+def _of_facts(trees: Mapping[str, NodeFile], preset: Preset) -> Weights:
+    """Factors at the categories of this suite, where it has any that the preset names."""
+    found: Weights = {}
+    for key, tree in trees.items():
+        if not {part.name for part in tree.parts if part.weight > 0} & set(preset.categories):
+            continue
+        for part in tree.parts:
+            wanted = preset.categories.get(part.name, preset.others)
+            if wanted is not None and part.weight > 0:
+                found[key, part.name] = wanted / part.weight
+    return found

@@ -1,0 +1,160 @@
+"""What a task counts in the scores of a model: its metrics, normalised, and their shares, read off the trees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from judge.ranking.leaderboard import Leaderboard, Row
+from judge.view.formatting import evidence_words
+from judge.view.score_display import LABELS, score_of
+from scoring import Term
+from scoring.intervals import Interval, Uncertainty
+
+Path = tuple[str, ...]
+
+_LABEL_TYPES = "force_field"  # in its tree a label type stands above the tasks, in every other the metric below one
+
+_OF_THE_MODEL = frozenset({"mean", "mean unit", "level of theory of the model", "held against", "success rate"})
+
+
+class Counted(NamedTuple):
+    """One metric of a task in a score of one model.
+
+    Args:
+        metric: its name in the record.
+        term: at the end of a branch; its value is normalised, as it is scored.
+        weight: beside the other metrics of the task.
+        share: in the whole score, 0 to 1.
+        path: of its node in the tree.
+    """
+
+    metric: str
+    term: Term
+    weight: float
+    share: float
+    path: Path
+
+    @property
+    def worth(self) -> float | None:
+        """What it adds to the score, measured or not."""
+        return self.term.counted if self.term.value is None else self.term.value
+
+
+class TaskScore(NamedTuple):
+    """A task in a score of one model. A task of a kind that enters no score has none."""
+
+    key: str
+    parts: tuple[Counted, ...]
+
+    @property
+    def value(self) -> float | None:
+        """The score over this task alone; None where the model has no metric of it."""
+        if all(part.term.value is None for part in self.parts):
+            return None
+        return _mean((part.weight, part.worth) for part in self.parts)
+
+    @property
+    def counted(self) -> float | None:
+        """What the task counts in the score where the model has no metric of it; None: it is left out."""
+        return _mean((part.weight, part.worth) for part in self.parts)
+
+    @property
+    def share(self) -> float:
+        """Of the task in the whole score, 0 to 1."""
+        return math.fsum(part.share for part in self.parts)
+
+    def interval(self, firm: Uncertainty | None) -> Interval | None:
+        """From its metrics' lower ends to their upper ends, so rather too wide; None where one of them is not known."""
+        if firm is None or self.value is None:
+            return None
+        ends = [_ends(part, firm) for part in self.parts if part.weight > 0]
+        known = [end for end in ends if end is not None]
+        if len(known) < len(ends):
+            return None
+        weights = [part.weight for part in self.parts if part.weight > 0]
+        low = _mean(zip(weights, (end.low for end in known), strict=True))
+        high = _mean(zip(weights, (end.high for end in known), strict=True))
+        if low is None or high is None:
+            return None
+        return Interval(low, high, n_held=sum(end.n_held for end in known))
+
+
+def task_scores(board: Leaderboard, row: Row) -> dict[str, TaskScore]:
+    """By task, what it counts in LAMBench's scores of a model: each kind enters one of them, or none."""
+    return scores_by_task(board, {key: score_of(row.scores, key) for key in LABELS})
+
+
+def scores_by_task(board: Leaderboard, scores: Mapping[str, Term]) -> dict[str, TaskScore]:
+    """The same of scores by their keys."""
+    names = frozenset(task.name for task in board.suite.tasks)
+    found: dict[str, TaskScore] = {}
+    for key, tree in scores.items():
+        columns = board.release.force_field.columns if key == _LABEL_TYPES else {}
+        parts: dict[str, list[Counted]] = {}
+        for path, weights, term in _leaves(tree, (), ()):
+            task = _task_of(term, names)
+            if task is not None:
+                metric = _metric_of(key, path, term, columns)
+                weight = weights[-2] if key == _LABEL_TYPES else weights[-1]
+                parts.setdefault(task, []).append(Counted(metric, term, weight, math.prod(weights[1:]), path))
+        found |= {task: TaskScore(key, tuple(counted)) for task, counted in parts.items()}
+    return found
+
+
+def other_counts(tree: Term, names: Collection[str]) -> tuple[Counted, ...]:
+    """The metrics in a tree of another scheme that are of a task or benchmark of one of these names."""
+    return tuple(
+        Counted(term.evidence.metric, term, weights[-1], math.prod(weights[1:]), path)
+        for path, weights, term in _leaves(tree, (), ())
+        if term.evidence is not None and term.evidence.task in names
+    )
+
+
+def held_against(term: Term) -> str:
+    """What holds of every model alone of the evidence of a metric, in words: baseline, thresholds, tolerance."""
+    if term.evidence is None:
+        return ""
+    facts = tuple(fact for fact in term.evidence.facts if fact[0] not in _OF_THE_MODEL)
+    return evidence_words(term.evidence._replace(value=None, uncharged=None, n_items=0, n_failed=0, facts=facts))
+
+
+def _leaves(term: Term, path: Path, weights: tuple[float, ...]) -> Iterator[tuple[Path, tuple[float, ...], Term]]:
+    """The ends of the branches, each with the names and shares on the way to it."""
+    path, weights = (*path, term.name), (*weights, term.weight)
+    if not term.parts:
+        yield path, weights, term
+    for part in term.parts:
+        yield from _leaves(part, path, weights)
+
+
+def _task_of(term: Term, names: Collection[str]) -> str | None:
+    """The task that the end of a branch is of. A run is called `task: run`, and hidden runs are one end together."""
+    if term.evidence is not None and term.evidence.task in names:
+        return term.evidence.task
+    before = term.name.partition(": ")[0]
+    return before if before in names else None
+
+
+def _metric_of(key: str, path: Path, term: Term, columns: Mapping[str, str]) -> str:
+    if key == _LABEL_TYPES:
+        return columns.get(path[-2], path[-2])
+    if term.evidence is not None:
+        return term.evidence.metric
+    return "slope"
+
+
+def _ends(part: Counted, firm: Uncertainty) -> Interval | None:
+    if part.term.value is None:
+        counted = part.term.counted
+        return None if counted is None else Interval(counted, counted)
+    found = firm.nodes.get(part.path)
+    return found if found is not None and found.known else None
+
+
+def _mean(worth: Iterable[tuple[float, float | None]]) -> float | None:
+    """The mean of the values that are there, by their weights; None where none has a weight."""
+    used = [(weight, value) for weight, value in worth if value is not None and weight > 0]
+    total = math.fsum(weight for weight, _ in used)
+    return math.fsum(weight * value for weight, value in used) / total if used else None

@@ -1,0 +1,242 @@
+"""The Docker driver: one untrusted image in one container, with nothing that it does not need.
+
+What is closed, and why: no network at all; a read-only root, so that only `/tmp` (memory, limited) can be written; a
+user that owns nothing; no capability, and no way to gain one; the engine's default seccomp profile; private IPC;
+limits on memory with no swap, on processes, files, shared memory and log; no core dumps; no health check, which would
+run the image's command beside the guest. What goes in is one folder, read-only: the guest and a socket. Images are
+run by ID: a tag may move, an ID cannot.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path, PurePath
+from typing import Any
+
+import docker
+import docker.errors
+import requests
+from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
+
+from sandbox.driver import DriverName, Image, Login, Question
+from sandbox.drivers import podman
+from sandbox.drivers.docker_running import DockerRunning, remove_container
+from sandbox.drivers.docker_running import engine_faults as engine_faults
+from sandbox.drivers.environment import environment
+from sandbox.drivers.image_pull import pull_by_digest
+from sandbox.events import Event, tell
+from sandbox.image.image_check import image_from_inspection, invalid
+from sandbox.image.start_faults import start_fault
+from sandbox.limits import Limits
+from sandbox.rundir import GUEST_NAME, SOCKET_NAME, RunDir
+from sandbox.verdict import FaultCause, JudgeFault
+
+LOCK_LABEL = "org.lambench.judge.lock"
+HOST_LABEL = "org.lambench.judge.host"
+RUN_DIR_LABEL = "org.lambench.judge.run-dir"
+SESSION_LABEL = "org.lambench.judge.session"
+INSIDE = "/lambench"
+NOBODY = "65534:65534"
+ENGINE_TIMEOUT_S = 60
+REMOVING_AT_ONCE = 8
+
+
+def connect_engine() -> docker.DockerClient:
+    """A connection to the engine that the environment names (DOCKER_HOST), else to the local one.
+
+    Raises:
+        JudgeFault: it does not answer.
+    """
+    try:
+        client = docker.from_env(timeout=ENGINE_TIMEOUT_S)
+        client.ping()
+    except (docker.errors.DockerException, requests.RequestException) as error:
+        raise JudgeFault(
+            FaultCause.DOCKER, "no Docker engine answers: start it, or set DOCKER_HOST, or use --driver process"
+        ) from error
+    return client
+
+
+def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: str | None) -> str:
+    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, seccomp default)`, from what an engine says of itself."""
+    parts = {part.get("Name", ""): str(part.get("Version", "")) for part in version.get("Components") or []}
+    name = podman.NAME if any("podman" in part.lower() for part in parts) else "Docker"
+    chosen = runtime or str(info.get("DefaultRuntime") or "runc")
+    of_runtime = parts.get(chosen, "").split("\n", 1)[0]
+    return (
+        f"{name} {version.get('Version', '')} ({' '.join([chosen, of_runtime]).strip()}, "
+        f"Linux {info.get('KernelVersion', '')}, cgroup v{info.get('CgroupVersion') or 1}, "
+        f"{', '.join(_security_words(info.get('SecurityOptions') or []))})"
+    )
+
+
+def _security_words(options: Sequence[str]) -> list[str]:
+    """What else isolates containers of this engine: once it is changed, its last selftest says nothing more."""
+    named = [dict(part.partition("=")[::2] for part in option.split(",")) for option in options]
+    found = {option.get("name", ""): option for option in named}
+    seccomp = found.get("seccomp")
+    profile = PurePath(seccomp.get("profile", "")).name if seccomp else ""
+    first = f"seccomp {profile}".strip() if seccomp else "no seccomp"
+    return [first, *(name for name in ("apparmor", "selinux", "rootless", "userns") if name in found)]
+
+
+class DockerDriver:
+    """Runs submissions as containers of the Docker engine."""
+
+    name: DriverName = "docker"
+
+    def __init__(self, run_dir: RunDir, runtime: str | None = None) -> None:
+        self.run_dir = run_dir
+        self._runtime = runtime
+        self._client = connect_engine()
+        with engine_faults():
+            info = self._client.info()
+            version = self._client.version()
+        self._host = str(info.get("ID", ""))
+        self.engine = engine_words(info, version, runtime)
+        # Of an engine elsewhere, or whose folder is not seen from here, nothing is known.
+        self.disks = tuple(Path(place) for place in [str(info.get("DockerRootDir") or "")] if os.path.isdir(place))
+        self._forgets_when_restarted = self.engine.startswith("Docker")  # Podman keeps its events, or keeps none
+
+    def resolve(self, reference: str) -> Image:
+        """The image that `reference` (a tag, a digest or an ID) points to in this engine."""
+        if reference.startswith((".", "/")):
+            raise invalid(
+                f"{reference!r} is a folder, no image: build it first with `docker build -t NAME {reference}`, "
+                "or run it without isolation with --driver process."
+            )
+        try:
+            with engine_faults():
+                try:
+                    inspection = self._client.api.inspect_image(reference)
+                except docker.errors.ImageNotFound:
+                    raise invalid(
+                        f"There is no image {reference!r} on this machine: build it with `docker build -t NAME "
+                        "FOLDER`, or check its name with `docker images`."
+                    ) from None
+        except JudgeFault as fault:
+            if "invalid reference format" in str(fault.__cause__):
+                raise invalid(f"{reference!r} is no image name: give name:tag.") from None
+            raise
+        return image_from_inspection(reference, inspection)
+
+    def pull(self, reference: str, login: Login | None = None) -> None:
+        """Has the engine fetch `reference`; see `sandbox.driver.Driver.pull`."""
+        pull_by_digest(self._client.api, reference, login)
+        tell(Event.IMAGE_PULLED, key=reference)
+
+    def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> DockerRunning:
+        """Starts `image`; see `sandbox.driver.Driver.start`."""
+        options = container_options(image, limits, question, session_dir)
+        if self.engine.startswith(podman.NAME):
+            options = podman.podman_options(options)
+        labels = {
+            LOCK_LABEL: self.run_dir.token,
+            RUN_DIR_LABEL: str(self.run_dir.root),
+            HOST_LABEL: self._host,
+            SESSION_LABEL: str(session_dir),
+        }
+        name = f"lambench-{session_dir.name}"
+        try:
+            with engine_faults():
+                try:
+                    container = self._client.containers.create(
+                        image.id, name=name, labels=labels, runtime=self._runtime, **options
+                    )
+                    tell(Event.CONTAINER_CREATED, container=session_dir.name)
+                    running = DockerRunning(self._client.api, str(container.id), self._forgets_when_restarted)
+                    running.launch()
+                except docker.errors.ImageNotFound:
+                    raise JudgeFault(
+                        FaultCause.DOCKER, f"image {image.id} ({image.reference}) is gone: build or pull it again"
+                    ) from None
+                except docker.errors.APIError as error:
+                    raise start_fault(error) from error
+        except BaseException:
+            self._remove(name)  # by name: an engine that did not answer in time may have made it all the same
+            raise
+        return running
+
+    def _remove(self, name: str) -> None:
+        with suppress(docker.errors.DockerException, requests.RequestException):
+            remove_container(self._client.api, name)
+
+    def reap(self) -> int:
+        """How many containers it removed: those of judges that no longer live, and its own of sessions that are over.
+
+        A judge cannot remove a container whose engine does not answer when its session ends. Of a judge with another
+        run directory nothing is known here, so its containers are left alone. One that cannot be removed is told of,
+        and tried again by whoever comes next.
+        """
+        mine = [f"{HOST_LABEL}={self._host}", f"{RUN_DIR_LABEL}={self.run_dir.root}"]
+        with engine_faults():
+            # The bare list: the client's own would inspect each container, and wait for each.
+            listed = self._client.api.containers(all=True, filters={"label": mine})
+            orphans = [str(container["Id"]) for container in listed if self._is_orphan(container["Labels"])]
+            with ThreadPoolExecutor(REMOVING_AT_ONCE) as threads:
+                removed = sum(threads.map(self._remove_orphan, orphans))
+        self.run_dir.sweep()
+        return removed
+
+    def _remove_orphan(self, container: str) -> bool:
+        """Whether it removed `container`: one that the engine cannot remove must not keep everything from starting."""
+        try:
+            return remove_container(self._client.api, container)
+        except docker.errors.APIError as error:
+            said = " ".join(str(error.explanation or error).split())
+            tell(Event.FAULT, fault=FaultCause.DOCKER, container=container, sentence=f"cannot be removed: {said}")
+            return False
+
+    def _is_orphan(self, labels: Mapping[str, str]) -> bool:
+        token = labels.get(LOCK_LABEL, "")
+        if token == self.run_dir.token:
+            return SESSION_LABEL in labels and not Path(labels[SESSION_LABEL]).exists()
+        return bool(token) and self.run_dir.dead(token)
+
+
+def container_options(image: Image, limits: Limits, question: Question, session_dir: Path) -> dict[str, Any]:
+    """Everything that `docker create` is told beyond the image: each restriction of the sandbox, in one place."""
+    tmpfs = f"rw,exec,nosuid,nodev,mode=1777,size={limits.tmp_bytes}"
+    options: dict[str, Any] = {
+        "user": NOBODY,
+        "read_only": True,
+        "network_mode": "none",
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "ipc_mode": "private",
+        "init": True,
+        "pids_limit": limits.pids,
+        "mem_limit": limits.memory_bytes,
+        "memswap_limit": limits.memory_bytes,
+        "cpuset_cpus": cpuset(limits.cpus),
+        "shm_size": limits.shm_bytes,
+        # A volume of the image below /tmp would be unlimited disk: a tmpfs of the same limit takes its place.
+        "tmpfs": dict.fromkeys(("/tmp", *image.volumes), tmpfs),
+        "ulimits": [
+            Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
+            # 0 does not stop a core dump that the host pipes to a program; 1 does, and is too little for a file.
+            Ulimit(name="core", soft=1, hard=1),
+        ],
+        "healthcheck": {"test": ["NONE"]},
+        "log_config": LogConfig(type="local", config={"max-size": str(limits.log_bytes), "max-file": "2"}),
+        "mounts": [Mount(INSIDE, str(session_dir), type="bind", read_only=True)],
+        "environment": environment(image, limits, question, f"{INSIDE}/{SOCKET_NAME}"),
+        "hostname": "lambench",
+        "stdin_open": False,
+        "tty": False,
+        "use_config_proxy": False,
+    }
+    if not image.protocol:
+        options["entrypoint"] = [*image.python, f"{INSIDE}/{GUEST_NAME}"]
+        options["command"] = []
+    if question.gpu:
+        options["device_requests"] = [DeviceRequest(device_ids=[question.gpu], capabilities=[["gpu"]])]
+    return options
+
+
+def cpuset(cpus: int) -> str:
+    """The first `cpus` processors that this process may use, as Docker writes them."""
+    return ",".join(map(str, sorted(os.sched_getaffinity(0))[:cpus]))

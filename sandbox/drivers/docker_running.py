@@ -1,0 +1,183 @@
+"""One container of the Docker engine, from its start to its removal, and what is to be known of its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import docker
+import docker.errors
+import requests
+
+from sandbox.drivers.cgroup import Cgroup, MemoryCounters, MemoryWatch
+from sandbox.evidence import Exit, Intervention
+from sandbox.image.start_faults import full_disk, is_full_disk
+from sandbox.verdict import FaultCause, JudgeFault
+
+LOG_LINES = 60
+LOG_BYTES = 16_384
+CONFLICT = 409
+SERVER_ERROR = 500
+REMOVING_TRIES = 4
+REMOVING_AGAIN_S = 0.3
+POLL_S = 0.02
+# An engine may write down the end of a container a moment after it says that it has ended.
+RECORD_S = 2.0
+# What an engine writes down when one of its clients lays hands on a container. Nothing in the container can cause it.
+_BY_A_CLIENT = frozenset({"kill", "stop", "restart", "pause", "update", "destroy"})
+
+
+@contextmanager
+def engine_faults() -> Iterator[None]:
+    """Turns what the engine or the connection to it raises into a `JudgeFault`."""
+    try:
+        yield
+    except docker.errors.DockerException as error:  # first: what an engine answers is a RequestException, too
+        said = error.explanation if isinstance(error, docker.errors.APIError) and error.explanation else error
+        if is_full_disk(" ".join(str(said).split())):
+            raise full_disk(_one_line(said)) from error
+        raise JudgeFault(
+            FaultCause.DOCKER, f"the Docker engine does not do as it is told ({_one_line(said)}): check `judge doctor`"
+        ) from error
+    except requests.RequestException as error:
+        raise JudgeFault(
+            FaultCause.DOCKER, f"the Docker engine does not answer ({_one_line(error)}): start it"
+        ) from error
+
+
+def _one_line(said: object) -> str:
+    return " ".join(str(said).split())[:200]
+
+
+def remove_container(api: docker.APIClient, container: str) -> bool:
+    """Kills the container if it runs, and removes it with all it wrote; False where that was done by another.
+
+    Podman now and then fails at it while the container is just ending: so it is asked again.
+
+    Args:
+        container: its ID or name.
+    """
+    for tries_left in reversed(range(REMOVING_TRIES)):
+        try:
+            api.remove_container(container, force=True, v=True)
+        except docker.errors.NotFound:
+            return False
+        except docker.errors.APIError as error:
+            if error.status_code == CONFLICT:  # its removal is already under way
+                return False
+            if not tries_left or error.status_code < SERVER_ERROR:
+                raise
+            time.sleep(REMOVING_AGAIN_S)
+        else:
+            break
+    return True
+
+
+def intervention_of(actions: Collection[str], *, ended: bool, forgets: bool) -> Intervention:
+    """Who laid hands on a container, by what the engine wrote down of it.
+
+    Args:
+        actions: since it was started, before this judge ended it.
+        ended: whether it ran no longer when this was asked.
+        forgets: whether a restart of the engine empties its memory, and stops containers.
+    """
+    if not _BY_A_CLIENT.isdisjoint(actions):
+        # An engine that was killed ends, when it is started again, what it finds running.
+        return Intervention.ENGINE if forgets and "start" not in actions else Intervention.CLIENT
+    return Intervention.ENGINE if ended and forgets and "die" not in actions else Intervention.NONE
+
+
+class DockerRunning:
+    """One container that was created.
+
+    Args:
+        forgets: as for `intervention_of`.
+    """
+
+    def __init__(self, api: docker.APIClient, container: str, forgets: bool) -> None:
+        self._api = api
+        self._id = container
+        self._forgets = forgets
+        self._watch: MemoryWatch | None = None
+        self._since = ""
+
+    def launch(self) -> None:
+        """Starts the container, and watches where the kernel counts its memory."""
+        self._since = _timestamp()
+        self._api.start(self._id)
+        with engine_faults():
+            found = Cgroup.of_process(int(self._state().get("Pid") or 0))
+        cgroup = found.of_container(self._id) if found else None
+        self._watch = MemoryWatch(cgroup) if cgroup else None
+
+    def _state(self) -> Mapping[str, Any]:
+        state: Mapping[str, Any] = self._api.inspect_container(self._id)["State"]
+        return state
+
+    def alive(self) -> bool:
+        """Whether the container still runs."""
+        with engine_faults():
+            try:
+                return bool(self._state()["Running"])
+            except docker.errors.NotFound:
+                return False
+
+    def stop(self, grace_s: float) -> Exit:
+        """Ends and removes the container; see `sandbox.driver.Running.stop`."""
+        try:
+            with engine_faults():
+                try:
+                    return self._stop(grace_s)
+                except docker.errors.NotFound:
+                    return Exit(intervention=Intervention.CLIENT)
+        finally:
+            if self._watch:
+                self._watch.close()
+            self.remove()
+
+    def _stop(self, grace_s: float) -> Exit:
+        until = time.monotonic() + grace_s
+        while True:
+            self._memory()  # once it has ended, its peak can be read no more
+            state = self._state()
+            if not state["Running"] or time.monotonic() >= until:
+                break
+            time.sleep(POLL_S)
+        ended, counters = not state["Running"], self._memory()
+        log = self._api.logs(self._id, tail=LOG_LINES)[-LOG_BYTES:].decode("utf-8", "replace")
+        return Exit(
+            code=int(state["ExitCode"]) if ended else None,
+            oom_kills=counters.oom_kills,
+            at_limit=counters.at_limit,
+            oom_by_engine=bool(state.get("OOMKilled")),
+            intervention=self._intervention(ended),
+            memory_bytes=counters.peak_bytes,
+            log=log,
+        )
+
+    def _memory(self) -> MemoryCounters:
+        return self._watch.look() if self._watch else MemoryCounters()
+
+    def _intervention(self, ended: bool) -> Intervention:
+        until = time.monotonic() + RECORD_S
+        while True:
+            found = intervention_of(self._actions(), ended=ended, forgets=self._forgets)
+            if found is not Intervention.ENGINE or time.monotonic() >= until:
+                return found
+            time.sleep(POLL_S)
+
+    def _actions(self) -> set[str]:
+        told = self._api.events(since=self._since, until=_timestamp(), filters={"container": self._id}, decode=True)
+        return {str(event.get("Action") or event.get("status") or "") for event in told}
+
+    def remove(self) -> None:
+        """Kills the container if it runs, and removes it with all it wrote."""
+        with engine_faults():
+            remove_container(self._api, self._id)
+
+
+def _timestamp() -> str:
+    """Now, as an engine reads it: whole seconds would hide what happened in the last one."""
+    return f"{time.time():.9f}"

@@ -1,0 +1,99 @@
+"""Having an engine fetch an image by its digest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import docker
+import docker.auth
+import docker.errors
+import requests
+import urllib3.exceptions
+
+from sandbox.driver import Login
+from sandbox.drivers.docker_running import engine_faults
+from sandbox.events import plain
+from sandbox.image.image_check import invalid
+from sandbox.image.start_faults import full_disk, is_full_disk
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
+
+SILENCE_S = 600.0  # an engine says nothing while it hashes a layer, or waits for a disk
+# What comes from the program that unpacks a layer, shut in its folder: the engine's own troubles begin otherwise.
+_UNPACKING = r"^failed to register layer: (?:Error processing tar file\(exit status \d+\): |archive/tar: )"
+_OF_THE_IMAGE = re.compile(
+    _UNPACKING + r"|(?:^|: )(?:archive/tar: )?invalid tar header$|^(?:json: cannot unmarshal|parsing time) "
+)
+# How it ends where the machine is at fault all the same: a disk, memory, a right that this engine does not have.
+_OF_THE_MACHINE = re.compile(
+    r"(?:input/output error|read-only file system|cannot allocate memory|too many open files|stale file handle"
+    r"|operation not permitted|permission denied|device or resource busy|interrupted system call|unexpected EOF)$"
+)
+
+
+def pull_by_digest(api: docker.APIClient, reference: str, login: Login | None, silence_s: float = SILENCE_S) -> None:
+    """Returns once the engine has `reference`, `name@sha256:…`.
+
+    Args:
+        login: for the registry; None for what `docker login` has written for this user.
+        silence_s: after which an engine that says nothing is given up.
+
+    Raises:
+        SubmissionFault: IMAGE_INVALID: its layers cannot be unpacked on each other.
+        JudgeFault: REGISTRY or DISK; DOCKER: the engine does not answer.
+    """
+    with engine_faults():
+        try:
+            said = next(_errors(api, reference, login, silence_s), "")
+        except docker.errors.APIError as error:
+            said = str(error.explanation or error)
+        except (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError):
+            said = _silence(silence_s)
+        except requests.ConnectionError as error:
+            if "timed out" not in str(error):
+                raise
+            said = _silence(silence_s)
+    if said:
+        raise pull_fault(reference, " ".join(said.split()))
+
+
+def _silence(silence_s: float) -> str:
+    return f"it said nothing for {silence_s:g} s"
+
+
+def _errors(api: docker.APIClient, reference: str, login: Login | None, silence_s: float) -> Iterator[str]:
+    """What the engine says that went wrong. As the SDK's own `pull`, which would wait for ever."""
+    name, _, digest = reference.partition("@")
+    if login:
+        credential = docker.auth.encode_header({"username": login.username, "password": login.password})
+    else:
+        credential = docker.auth.get_config_header(api, docker.auth.resolve_repository_name(name)[0])
+    with api.post(
+        f"{api.base_url}/v{api.api_version}/images/create",
+        params={"fromImage": name, "tag": digest},
+        headers={"X-Registry-Auth": credential} if credential else {},
+        stream=True,
+        timeout=silence_s,
+    ) as answer:
+        try:
+            answer.raise_for_status()
+        except requests.HTTPError as error:
+            docker.errors.create_api_error_from_http_exception(error)
+        for line in answer.iter_lines():
+            step = json.loads(line) if line else None
+            if isinstance(step, dict) and "error" in step:
+                yield str(step["error"])
+
+
+def pull_fault(reference: str, said: str) -> SubmissionFault | JudgeFault:
+    """Whose fault it is that an image is not pulled, from what the engine says of it, in one line."""
+    if is_full_disk(said):
+        return full_disk(said)
+    if _OF_THE_IMAGE.search(said) and not _OF_THE_MACHINE.search(said):
+        return invalid("The image's layers cannot be unpacked on each other: build it again from its Dockerfile.")
+    return JudgeFault(
+        FaultCause.REGISTRY,
+        f"the engine cannot pull {reference} ({plain(said)}): "
+        "check that its registry answers, has it and lets it be read",
+    )

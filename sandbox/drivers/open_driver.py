@@ -1,0 +1,23 @@
+"""The drivers by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sandbox.driver import Driver, DriverName
+from sandbox.drivers.docker_driver import DockerDriver
+from sandbox.drivers.process_driver import ProcessDriver
+from sandbox.rundir import RunDir, default_run_dir
+
+
+def open_driver(name: DriverName, run_dir: Path | None = None, runtime: str = "") -> Driver:
+    """The driver of that name, with a place in `run_dir`.
+
+    Args:
+        runtime: of the containers, as the engine names it (`runsc`); empty for the engine's own choice.
+
+    Raises:
+        JudgeFault: the engine does not answer, or the directory cannot be written.
+    """
+    place = RunDir(run_dir or default_run_dir())
+    return DockerDriver(place, runtime or None) if name == "docker" else ProcessDriver(place)

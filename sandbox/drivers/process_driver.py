@@ -1,0 +1,138 @@
+"""The process driver: the same guest in a local subprocess. No isolation at all.
+
+For authors at their desk, for tests, and for machines where Docker cannot be had. A reference is a folder, and may
+say which Python and which calculator: `FOLDER?python=/path/to/python&calculator=module:factory`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from sandbox.driver import DriverName, Image, Login, Question
+from sandbox.drivers.environment import environment
+from sandbox.evidence import Exit
+from sandbox.image.image_check import MACHINE, invalid
+from sandbox.limits import Limits
+from sandbox.rundir import GUEST_NAME, SOCKET_NAME, RunDir
+from sandbox.verdict import FaultCause, JudgeFault
+
+DEFAULT_CALCULATOR = "calculator:make_calculator"
+LOG_BYTES = 16_384
+
+
+class ProcessDriver:
+    """Runs submissions as subprocesses of this one, with this user's rights."""
+
+    name: DriverName = "process"
+    engine: str = ""
+    disks: tuple[Path, ...] = ()
+
+    def __init__(self, run_dir: RunDir) -> None:
+        self.run_dir = run_dir
+
+    def resolve(self, reference: str) -> Image:
+        """The folder, its content's hash as its ID."""
+        path, _, query = reference.partition("?")
+        settings = {key: values[-1] for key, values in parse_qs(query).items()}
+        folder = Path(path).absolute()
+        python = shutil.which(settings.get("python", sys.executable))
+        if not folder.is_dir():
+            raise invalid(f"There is no folder {path!r}: the process driver takes a folder with a calculator in it.")
+        if python is None:
+            raise invalid(f"There is no Python {settings['python']!r}: name one with --python.")
+        calculator = settings.get("calculator", DEFAULT_CALCULATOR)
+        return Image(
+            reference=f"{folder}?python={python}&calculator={calculator}",
+            id=f"process:{_hash_folder(folder, f'{python} {calculator}')}",
+            driver="process",
+            python=(python,),
+            calculator=calculator,
+            architecture=MACHINE,
+        )
+
+    def pull(self, reference: str, login: Login | None = None) -> None:
+        """Raises a JudgeFault: a folder comes from no registry."""
+        raise JudgeFault(FaultCause.REGISTRY, f"{reference} is an image: it is run with --driver docker, not process")
+
+    def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> ProcessRunning:
+        """Starts the guest in the submission's folder; see `sandbox.driver.Driver.start`."""
+        folder = Path(image.reference.partition("?")[0])
+        tmp = session_dir / "tmp"
+        tmp.mkdir()
+        socket = str(session_dir / SOCKET_NAME)
+        variables = {**os.environ, **environment(image, limits, question, socket, str(tmp))}
+        variables.pop("NVIDIA_VISIBLE_DEVICES")
+        if question.gpu:
+            variables["CUDA_VISIBLE_DEVICES"] = question.gpu
+        log = session_dir / "log"
+        try:
+            with log.open("wb") as output:
+                process = subprocess.Popen(
+                    [*image.python, str(session_dir / GUEST_NAME)],
+                    cwd=folder,
+                    env=variables,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise JudgeFault(FaultCause.DISK, f"cannot start {image.python[0]} ({error.strerror})") from error
+        return ProcessRunning(process, log)
+
+    def reap(self) -> int:
+        """Clears what dead judges left in the run directory; their guests end by themselves when the socket closes."""
+        return self.run_dir.sweep()
+
+
+class ProcessRunning:
+    """One subprocess and whatever it started."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self._process = process
+        self._log = log
+        self._memory_bytes: int | None = None
+
+    def alive(self) -> bool:
+        """Whether the guest still runs."""
+        if self._process.returncode is not None:
+            return False
+        pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
+        if not pid:
+            return True
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        self._memory_bytes = usage.ru_maxrss * 1024
+        return False
+
+    def stop(self, grace_s: float) -> Exit:
+        """Ends the process group; see `sandbox.driver.Running.stop`."""
+        until = time.monotonic() + grace_s
+        while self.alive() and time.monotonic() < until:
+            time.sleep(0.005)
+        code = self._process.returncode
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        while self.alive():
+            time.sleep(0.005)
+        log = self._log.read_bytes()[-LOG_BYTES:].decode("utf-8", "replace") if self._log.exists() else ""
+        if code is not None and code < 0:
+            code = 128 - code
+        return Exit(code=code, memory_bytes=self._memory_bytes, log=log)
+
+
+def _hash_folder(folder: Path, extra: str) -> str:
+    """sha256 over names and contents of the files in `folder`, compiled files left out."""
+    digest = hashlib.sha256(extra.encode())
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

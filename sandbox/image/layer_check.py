@@ -1,0 +1,197 @@
+"""What a layer of an image is, and whether it may be unpacked: found in one pass, without unpacking it.
+
+A layer comes from a stranger. Its bytes go through once and piece by piece: they are hashed as they came and as they
+unpack, counted against what an image may have, and the headers of the tar in them are read. What an engine would write
+outside of the image's own folder, or what takes more room than it says, never gets to an engine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
+
+from sandbox.events import plain
+from sandbox.image.image_check import invalid
+from sandbox.image.tar_entries import (
+    BLOCK_DEVICE,
+    CHARACTER,
+    DAMAGED,
+    FOLDER,
+    LINK,
+    ByteStream,
+    Entry,
+    TarBudget,
+    tar_entries,
+)
+from sandbox.limits import GIB
+from sandbox.verdict import SubmissionFault, Verdict
+
+PIECE = 16 * 1024  # what follows a gzip member is copied once for each, so pieces are short
+UNPACKED_PIECE = 256 * 1024
+MAX_MEMBERS = 1_000_000
+MAX_RATIO, RATIO_FROM = 200, GIB
+MAX_PATH, MAX_NAME = 4096, 255
+_WHITEOUTS_OF_FOLDERS = (b".wh.", b".wh..", b".wh...")
+
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+# Those that every container has: null, zero, full, random, urandom; tty, console, ptmx.
+_PLAIN_DEVICES = frozenset({(1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 1), (5, 2)})
+
+
+class CheckedLayer(NamedTuple):
+    """A layer that may be unpacked.
+
+    Args:
+        digest: `sha256:…` of the bytes as they came.
+        diff_id: `sha256:…` of the tar in them.
+    """
+
+    digest: str
+    n_bytes: int
+    diff_id: str
+    unpacked_bytes: int
+    gzipped: bool
+
+
+@dataclass
+class ImageBudget:
+    """How much the layers of one image may come to between them.
+
+    Args:
+        max_bytes: unpacked.
+    """
+
+    max_bytes: int
+    unpacked_bytes: int = 0
+    members: int = 0
+    tar: TarBudget = field(default_factory=TarBudget)
+
+
+@dataclass
+class _Side:
+    """Bytes that pass on one side of the unpacking."""
+
+    n_bytes: int = 0
+    sha256: hashlib._Hash = field(default_factory=hashlib.sha256)
+
+    def count(self, data: bytes) -> None:
+        self.n_bytes += len(data)
+        self.sha256.update(data)
+
+    @property
+    def digest(self) -> str:
+        return f"sha256:{self.sha256.hexdigest()}"
+
+
+def check_layer(chunks: Iterable[bytes], budget: ImageBudget) -> CheckedLayer:
+    """What the layer is whose bytes, a tar or a gzipped one, are `chunks`; all of them are read.
+
+    Raises:
+        SubmissionFault: IMAGE_INVALID: damaged, cut off, otherwise compressed, with something after its end.
+            POLICY_VIOLATION: too large, a bomb, a path out of the image, a device.
+    """
+    packed, tar = _Side(), _Side()
+    pieces = _short_pieces(chunks, packed)
+    start = b""
+    while len(start) < len(_ZSTD) and (piece := next(pieces, b"")):
+        start += piece
+    if start.startswith(_ZSTD):
+        raise invalid("A layer of the image is compressed with zstd: push it with gzip.")
+    pieces = chain([start], pieces)
+    gzipped = start.startswith(_GZIP)
+    unpacked = _counted(_gunzipped(pieces, budget) if gzipped else pieces, packed, tar, budget)
+    for entry in tar_entries(ByteStream(unpacked), budget.tar):
+        _check_entry(entry)
+    if not tar.n_bytes:
+        raise invalid(DAMAGED % "it is empty")
+    return CheckedLayer(packed.digest, packed.n_bytes, tar.digest, tar.n_bytes, gzipped)
+
+
+def too_large(max_bytes: int) -> SubmissionFault:
+    """The fault of an image whose layers come to more than `max_bytes`."""
+    return _refused(f"The image comes to more than {max_bytes / GIB:.3g} GiB: make it smaller.")
+
+
+def _refused(sentence: str) -> SubmissionFault:
+    return SubmissionFault(Verdict.POLICY_VIOLATION, sentence)
+
+
+def _short_pieces(chunks: Iterable[bytes], packed: _Side) -> Iterator[bytes]:
+    for chunk in chunks:
+        packed.count(chunk)
+        for start in range(0, len(chunk), PIECE):
+            yield chunk[start : start + PIECE]
+
+
+def _gunzipped(pieces: Iterable[bytes], budget: ImageBudget) -> Iterator[bytes]:
+    """What one or more gzip members hold, in pieces of a bounded length, whatever they were made of."""
+    member = None
+    for piece in pieces:
+        rest, full = piece, False
+        while rest or full:
+            if member is None:
+                member = zlib.decompressobj(wbits=31)
+                budget.members += 1
+            try:
+                data = member.decompress(rest, UNPACKED_PIECE)
+            except zlib.error:
+                raise invalid(DAMAGED % "its gzip stream cannot be read, or something follows its end") from None
+            if budget.members > MAX_MEMBERS:
+                raise invalid(f"The image's layers are made of more than {MAX_MEMBERS:,} gzip members: use fewer.")
+            yield data
+            rest, full = member.unconsumed_tail, len(data) == UNPACKED_PIECE  # then there may be more inside
+            if member.eof:
+                rest, full, member = member.unused_data, False, None
+    if member is not None:
+        raise invalid(DAMAGED % "it is cut off")
+
+
+def _counted(pieces: Iterable[bytes], packed: _Side, tar: _Side, budget: ImageBudget) -> Iterator[bytes]:
+    for piece in pieces:
+        tar.count(piece)
+        budget.unpacked_bytes += len(piece)
+        if budget.unpacked_bytes > budget.max_bytes:
+            raise too_large(budget.max_bytes)
+        if tar.n_bytes > RATIO_FROM and tar.n_bytes > MAX_RATIO * packed.n_bytes:
+            raise _refused(
+                f"A layer of the image unpacks to more than {MAX_RATIO} times its size: leave the zeros out."
+            )
+        yield piece
+
+
+def _check_entry(entry: Entry) -> None:
+    _check_path(entry.name)
+    parts = [part for part in entry.name.split(b"/") if part not in (b"", b".")]
+    # Engines clear what is in an entry's way, and what a whiteout names: neither may be the root or a folder above.
+    if (not parts and entry.kind != FOLDER) or (parts and parts[-1] in _WHITEOUTS_OF_FOLDERS):
+        raise _refused(
+            f"The image's layer names {_shown(entry.name)}, which is no file of the image: build it from a Dockerfile."
+        )
+    if entry.kind == LINK:
+        _check_path(entry.link)
+    if entry.kind in (CHARACTER, BLOCK_DEVICE) and not _is_plain_device(entry):
+        raise _refused(f"The image holds the device {_shown(entry.name)}: leave it out.")
+
+
+def _is_plain_device(entry: Entry) -> bool:
+    below_dev = entry.name.removeprefix(b"./").startswith(b"dev/")
+    return entry.kind == CHARACTER and below_dev and (entry.major, entry.minor) in _PLAIN_DEVICES
+
+
+def _check_path(path: bytes) -> None:
+    if len(path) > MAX_PATH or any(len(part) > MAX_NAME for part in path.split(b"/")):
+        raise invalid(f"The image holds a path that is too long, {_shown(path)}: shorten it.")
+    if b"\0" in path:
+        raise invalid(DAMAGED % "a name holds a zero byte")
+    if path.startswith(b"/") or b".." in path.split(b"/"):
+        raise _refused(
+            f"The image's layer names {_shown(path)}, which leads out of the image: build it from a Dockerfile."
+        )
+
+
+def _shown(path: bytes) -> str:
+    return repr(plain(path.decode("utf-8", "backslashreplace"), 80))

@@ -1,0 +1,79 @@
+"""Whose fault it is that an engine does not create or start a container, from what it says of that.
+
+An image's fault is a verdict for good, so it takes a text that is known to come from images alone. Whatever else an
+engine says is of this machine: a wrong setting must never become every submission's verdict. Some texts quote the
+image (its WORKDIR, its entrypoint), so those are recognised first, as wholes, and no quotation passes for the machine.
+"""
+
+from __future__ import annotations
+
+import re
+
+import docker.errors
+
+from sandbox.image.image_check import invalid
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
+
+_END = r"(?:: unknown)?(?:: Are you trying to mount a directory onto a file.*)?$"
+_NOT_A_FOLDER = r"(?:not a directory|is a directory|too many levels of symbolic links|file name too long)"
+_NO_WAY_IN = rf"(?:permission denied|no such file or directory|{_NOT_A_FOLDER})"
+_IN_THE_CONTAINER = r"OCI runtime create failed|container init(?: caused)?|process caused"
+_OF_THE_HOST = r"/sys/|/run/(?:docker|containerd|runc|user)/"
+_INIT = "/sbin/docker-init|/run/podman-init|/dev/init"
+_OF_THE_IMAGE = (
+    r"^No command specified$",
+    r"^invalid environment variable: ",
+    r"^the working directory .* is invalid, it needs to be an absolute path$",
+    # WORKDIR: the engine makes it where it is missing, and the runtime goes there as user 65534.
+    r"^Cannot mkdir: .* is not a directory$",
+    rf"^(?:lstat|stat|mkdir|open) /\S*/(?:merged|rootfs|subvolumes|dir|mnt)/.*: {_NOT_A_FOLDER}$",
+    rf"OCI runtime create failed: .*chdir to cwd \(.*\) set in config\.json failed: {_NO_WAY_IN}{_END}",
+    rf"(?:{_IN_THE_CONTAINER}): mkdir (?!{_OF_THE_HOST})/.*: (?:read-only file system|file exists|{_NO_WAY_IN}){_END}",
+    r"^workdir .* does not exist on container ",
+    # A file where a folder of the sandbox must be.
+    rf"OCI runtime create failed: .*error mounting \".*\" to rootfs at \".*\": .*{_NOT_A_FOLDER}{_END}",
+    # The engine's own init is there and anyone may run it; what lies on the way to it is the image's, as are arguments.
+    rf"exec: \"(?:{_INIT})\": (?:stat (?:{_INIT}): )?permission denied{_END}",
+    rf"exec: \"(?!(?:{_INIT})\")[^\"]*\": (?:.*: )?(?:executable file not found in \$PATH|{_NO_WAY_IN}){_END}",
+    rf"exec .*argument list too long{_END}",
+)
+_OF_THE_GPU = (
+    r"^could not select device driver ",
+    r"nvidia-container-cli(?:\.real)?: (?:device|initialization|detection|driver) error: ",
+    r"unresolvable CDI devices ",
+    r"failed to inject CDI devices",
+    r"/dev/nvidia\w*: no such (?:device|file or directory)",
+)
+_FULL_DISK = rf"(?:no space left on device|disk quota exceeded)['\")]*{_END}"
+
+
+def start_fault(error: docker.errors.APIError) -> SubmissionFault | JudgeFault:
+    """Whose fault `error` is: this machine's, unless it is known to come from an image alone."""
+    text = " ".join(str(error.explanation or error).split())
+    if _says(text, *_OF_THE_IMAGE):
+        return invalid(
+            "The image cannot be started as user 65534: its WORKDIR must be a folder that anyone may enter, "
+            "and its entrypoint a program that anyone may run."
+        )
+    if _says(text, *_OF_THE_GPU):
+        return JudgeFault(
+            FaultCause.GPU,
+            f"the engine cannot pass the GPU on ({text[:200]}): check nvidia-smi and the NVIDIA container toolkit",
+        )
+    if is_full_disk(text):
+        return full_disk(text)
+    return JudgeFault(FaultCause.DOCKER, f"the Docker engine cannot start a container ({text[:200]}): see its log")
+
+
+def is_full_disk(text: str) -> bool:
+    """Whether `text`, of an engine, ends with the words for a disk without room."""
+    return _says(text, _FULL_DISK)
+
+
+def full_disk(text: str) -> JudgeFault:
+    """The fault of an engine whose disk has no room."""
+    return JudgeFault(FaultCause.DISK, f"the engine's disk is full ({text[:200]}): free some space (judge gc)")
+
+
+def _says(text: str, *patterns: str) -> bool:
+    return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)

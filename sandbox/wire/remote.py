@@ -1,0 +1,190 @@
+"""`RemoteCalculator`: the model inside a container, as the tasks see it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from typing import NamedTuple
+
+import numpy as np
+from ase.data import chemical_symbols
+
+from sandbox.guest.parameters import MAX_PARAMETERS
+from sandbox.guest.wire import FRAME_FIELDS, PROTOCOL, Channel, WireError, pack_header
+from sandbox.wire.guard import MAX_HELLO_BYTES, Expected, Guard, check, expected_result, read_failures
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import ALL_PROPERTIES, Predictions, Properties
+
+_NOTHING = Expected.of()
+REMEMBERED_HEADERS = 256
+
+
+class Hello(NamedTuple):
+    """What a guest says of its calculator.
+
+    Args:
+        n_parameters: as counted in the container; None where they were not.
+    """
+
+    calculator: str
+    properties: Properties
+    batch: bool
+    max_atoms_per_batch: int
+    elements: tuple[int, ...] | None
+    device: str
+    versions: dict[str, str]
+    n_parameters: int | None = None
+
+
+class StartupError(Exception):
+    """The guest could not load the calculator: the submission's own class and text of the error."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(f"{kind}: {text}")
+        self.kind = kind
+        self.text = text
+
+
+class RemoteCalculator:
+    """A `BatchCalculator` over a connection to a container.
+
+    Args:
+        channel: the accepted connection.
+        message_s: seconds that the answer to one message may take.
+        deadline: of the whole task, on `time.monotonic()`.
+        max_atoms_per_batch: the judge's own budget; the model's, if smaller, counts.
+
+    Raises (all methods):
+        WireError: the other end is gone, late, or broke the protocol: the session turns it into a verdict.
+    """
+
+    def __init__(self, channel: Channel, message_s: float, deadline: float, max_atoms_per_batch: int) -> None:
+        self._channel = channel
+        self._guard = Guard(channel)
+        self._message_s = message_s
+        self.deadline = deadline
+        self._budget = max_atoms_per_batch
+        self._id = np.zeros(1, np.int64)
+        self._asked: dict[tuple[Properties, int, int], tuple[bytes, Expected]] = {}
+        self.n_messages = 0
+        self.hello: Hello | None = None
+
+    def greet(self, deadline: float) -> Hello:
+        """The guest's hello, which arrives once its calculator has loaded.
+
+        Raises:
+            StartupError: the guest says that loading failed.
+        """
+        message = self._channel.receive(MAX_HELLO_BYTES, 0, deadline)
+        header = check(message, _NOTHING, ("hello", "failed"))
+        said = header.metadata
+        if said.get("protocol") != PROTOCOL:
+            raise WireError(f"the guest speaks another protocol than {PROTOCOL}")
+        if said["op"] == "failed":
+            raise StartupError(said.get("class", "")[:128], said.get("text", "")[:2048])
+        self.hello = read_hello(said)
+        return self.hello
+
+    @property
+    def properties(self) -> Properties:
+        return self.hello.properties if self.hello else ALL_PROPERTIES
+
+    @property
+    def max_atoms_per_batch(self) -> int:
+        own = self.hello.max_atoms_per_batch if self.hello else 0
+        return min(own, self._budget) if own else self._budget
+
+    def compute(self, frames: Frames, properties: Properties) -> Predictions:
+        """The container's answer for `frames`; the frames it could not do are failures of these frames."""
+        key = (properties, len(frames.n_atoms), len(frames.numbers))
+        asked = self._asked.get(key)
+        if asked is None:
+            asked = self._asked[key] = self._prepare(frames, properties)
+        packed, expected = asked
+        self._id[0] = secrets.randbits(62)  # or an answer could be sent before its question
+        deadline = self._next_deadline()
+        self._channel.send(packed, [*[getattr(frames, name) for name in FRAME_FIELDS], self._id], deadline)
+        answer = self._guard.receive(expected, "result", deadline)
+        self._check_id(answer.arrays["id"])
+        errors = read_failures(answer.metadata, answer.arrays["status"])
+        self.n_messages += 1
+        return Predictions.checked(
+            frames, answer.arrays["energy"], answer.arrays.get("forces"), answer.arrays.get("stress"), errors
+        )
+
+    def _prepare(self, frames: Frames, properties: Properties) -> tuple[bytes, Expected]:
+        """The header that asks about structures of these sizes, and what the answer must look like."""
+        if len(self._asked) >= REMEMBERED_HEADERS:
+            self._asked.clear()
+        arrays = [*[(name, getattr(frames, name)) for name in FRAME_FIELDS], ("id", self._id)]
+        packed = pack_header(arrays, {"op": "compute", "properties": ",".join(properties)})
+        return packed, expected_result(len(frames), len(frames.numbers), properties)
+
+    def echo(self, nbytes: int) -> float:
+        """Seconds of one round trip of `nbytes` over the wire, no calculator involved."""
+        self._id[0] = secrets.randbits(62)  # or an answer could be sent before its question
+        sent = np.zeros(nbytes, np.uint8)
+        packed = pack_header([("id", self._id), ("bytes", sent)], {"op": "echo"})
+        deadline = self._next_deadline()
+        begin = time.perf_counter()
+        self._channel.send(packed, [self._id, sent], deadline)
+        expected = Expected.of(("id", np.dtype("<i8"), (1,)), ("bytes", np.dtype("u1"), (nbytes,)))
+        answer = self._guard.receive(expected, "echo", deadline)
+        elapsed = time.perf_counter() - begin
+        self._check_id(answer.arrays["id"])
+        return elapsed
+
+    def bye(self) -> None:
+        """Tells the guest to leave."""
+        self._channel.send(pack_header([], {"op": "bye"}), [], time.monotonic() + 1.0)
+
+    def _next_deadline(self) -> float:
+        return min(time.monotonic() + self._message_s, self.deadline)
+
+    def _check_id(self, answered: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> None:
+        if int(answered[0]) != int(self._id[0]):
+            raise WireError("the answer belongs to another message")
+
+
+def read_hello(said: dict[str, str]) -> Hello:
+    """A guest's hello, checked and cut to size.
+
+    Raises:
+        WireError: a field is missing or malformed.
+    """
+    try:
+        versions = json.loads(said.get("versions", "{}"))
+        elements = tuple(int(z) for z in said.get("elements", "").split(",") if z)
+        budget = int(said.get("max_atoms_per_batch", "0"))
+        n_parameters = int(said["n_parameters"]) if "n_parameters" in said else None
+    except (ValueError, RecursionError):
+        raise WireError("the hello is malformed") from None
+    if not isinstance(versions, dict) or len(versions) > 64 or budget < 0:
+        raise WireError("the hello is malformed")
+    if n_parameters is not None and not 0 <= n_parameters <= MAX_PARAMETERS:
+        raise WireError("the hello is malformed")
+    # A list, nested as deep as its reader allows, could not be written as text any more.
+    if not all(isinstance(version, str) for version in versions.values()):
+        raise WireError("the hello is malformed")
+    if len(elements) > len(chemical_symbols) or not all(0 < z < len(chemical_symbols) for z in elements):
+        raise WireError("the hello is malformed")
+    stated = said.get("properties", "").split(",")
+    properties: Properties = tuple(p for p in ALL_PROPERTIES if p in stated)
+    if "energy" not in properties:
+        raise WireError("the calculator must offer energy")
+    return Hello(
+        calculator=_clean(said.get("calculator", ""), 200),
+        properties=properties,
+        batch=said.get("batch") == "true",
+        max_atoms_per_batch=budget,
+        elements=elements or None,
+        device=_clean(said.get("device", ""), 100),
+        versions={_clean(name, 64): _clean(version, 64) for name, version in versions.items()},
+        n_parameters=n_parameters,
+    )
+
+
+def _clean(text: str, length: int) -> str:
+    """`text` cut to `length`, without what could not be stored or would move a terminal's cursor."""
+    return "".join(c if c.isprintable() else "�" for c in text[:length])

@@ -1,0 +1,222 @@
+"""One sandboxed step: start a submission, let a function ask its calculator, end it, and say what it came to."""
+
+from __future__ import annotations
+
+import math
+import select
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, TypeVar
+
+from sandbox.driver import Driver, Image, Question, Running
+from sandbox.events import Event, tell
+from sandbox.evidence import (
+    Breach,
+    Evidence,
+    Exit,
+    HostFault,
+    Kill,
+    Phase,
+    Talk,
+    fault_of,
+    judgement,
+    sentence_of,
+)
+from sandbox.guest.wire import Channel, Closed, Message, TimedOut, TooLarge, WireError
+from sandbox.limits import Limits
+from sandbox.verdict import SubmissionFault, Verdict
+from sandbox.wire.guard import WrongShape
+from sandbox.wire.remote import Hello, RemoteCalculator, StartupError
+
+T = TypeVar("T")
+POLL_S = 0.05
+SOCKET_BUFFER_BYTES = 1 << 20
+
+
+class Outcome(NamedTuple, Generic[T]):
+    """What one attempt came to.
+
+    Args:
+        value: what the body returned; None unless the verdict is OK.
+        sentence: what the author should change, in words of ours: may be public.
+        private: the submission's own words (its error, its log's end): for its author, of public structures only.
+        memory_bytes: peak, None where the kernel does not tell.
+        phase: how far it had come.
+    """
+
+    verdict: Verdict
+    sentence: str
+    value: T | None
+    private: str
+    hello: Hello | None
+    wall_s: float
+    startup_s: float | None
+    memory_bytes: int | None
+    phase: Phase = Phase.START
+
+
+@dataclass
+class _Progress:
+    """How far a session has come, for the evidence."""
+
+    phase: Phase = Phase.START
+    talk: Talk = Talk.NOTHING
+    hello: Hello | None = None
+    startup_s: float | None = None
+
+
+class _Line(Channel):
+    """A channel that knows whether the message it waited for had begun to come."""
+
+    begun = False
+
+    def receive(self, max_header: int, max_bytes: int, deadline: float = math.inf) -> Message:
+        message = super().receive(max_header, max_bytes, deadline)
+        self.begun = False
+        return message
+
+    def _some(self, view: memoryview, deadline: float) -> int:
+        self.begun = view is not self._view
+        return super()._some(view, deadline)
+
+
+def run_session(
+    driver: Driver,
+    image: Image,
+    limits: Limits,
+    question: Question,
+    body: Callable[[RemoteCalculator], T],
+) -> Outcome[T]:
+    """Starts `image`, waits for its hello, calls `body` with its calculator, ends it.
+
+    Whatever the submission does is its verdict. Anything else that `body` raises is passed on, with the container gone.
+
+    Raises:
+        JudgeFault: the engine, the GPU or the disk failed, the host had no memory left, or somebody else ended the
+            container.
+    """
+    begin = time.monotonic()
+    progress = _Progress()
+    value: T | None = None
+    fault: SubmissionFault | None = None
+    evidence = Evidence(Phase.START)
+    with driver.run_dir.session() as (folder, listener):
+        try:
+            running = driver.start(image, limits, question, folder)
+        except SubmissionFault as refused:
+            return _refused(refused, time.monotonic() - begin)
+        tell(Event.CONTAINER_STARTED, container=folder.name)
+        try:
+            value = _converse(running, listener, limits, body, progress)
+            evidence = Evidence(Phase.DONE)
+        except SubmissionFault as raised:
+            fault = raised
+            evidence = Evidence(progress.phase, refused=raised.verdict)
+        except (WireError, StartupError) as error:
+            evidence = _evidence(error, progress, begin, limits)
+        finally:
+            ended = running.stop(grace_s=2.0 if _ends_by_itself(evidence) else 0.0)
+            tell(Event.CONTAINER_ENDED, container=folder.name)
+    evidence = replace(evidence, exit=ended, talk=progress.talk, on_gpu=question.device != "cpu")
+    wall = time.monotonic() - begin
+    verdict = judgement(evidence)
+    if isinstance(verdict, HostFault):
+        raise fault_of(verdict, limits)
+    if fault is not None:
+        return _refused(fault, wall, progress, ended)
+    private = "\n".join(t for t in (evidence.startup_error, evidence.startup_text, ended.log) if t)
+    return Outcome(
+        verdict,
+        sentence_of(evidence, limits),
+        value,
+        private,
+        progress.hello,
+        wall,
+        progress.startup_s,
+        ended.memory_bytes,
+        evidence.phase,
+    )
+
+
+def _refused(
+    fault: SubmissionFault, wall: float, progress: _Progress | None = None, ended: Exit | None = None
+) -> Outcome[T]:
+    hello = progress.hello if progress else None
+    startup = progress.startup_s if progress else None
+    memory = ended.memory_bytes if ended else None
+    phase = progress.phase if progress else Phase.START
+    return Outcome(fault.verdict, fault.sentence, None, fault.private, hello, wall, startup, memory, phase)
+
+
+def _converse(
+    running: Running,
+    listener: socket.socket,
+    limits: Limits,
+    body: Callable[[RemoteCalculator], T],
+    progress: _Progress,
+) -> T:
+    begin = time.monotonic()
+    ready_by = begin + limits.startup_s
+    channel = _Line(_accept(listener, running, ready_by))
+    progress.talk = Talk.HELLO
+    try:
+        remote = RemoteCalculator(channel, limits.message_s, ready_by + limits.task_s, limits.max_atoms_per_batch)
+        progress.hello = remote.greet(ready_by)
+        ready = time.monotonic()
+        progress.startup_s = ready - begin
+        progress.phase, progress.talk = Phase.COMPUTE, Talk.ANSWER
+        tell(Event.READY, seconds=progress.startup_s)
+        remote.deadline = ready + limits.task_s
+        value = body(remote)
+        progress.phase, progress.talk = Phase.DONE, Talk.ANSWERED
+        tell(Event.ANSWERED)
+        with suppress(WireError):  # it has answered everything: how it leaves is its own affair
+            remote.bye()
+        return value
+    except WireError:
+        progress.talk = Talk.MESSAGE if channel.begun else progress.talk
+        raise
+    finally:
+        channel.close()
+
+
+def _accept(listener: socket.socket, running: Running, deadline: float) -> socket.socket:
+    """The one connection that the submission makes; the listener closes behind it."""
+    while not select.select([listener], [], [], POLL_S)[0]:
+        if not running.alive() and not select.select([listener], [], [], 0)[0]:
+            raise Closed("the container ended before it connected")
+        if time.monotonic() > deadline:
+            raise TimedOut("no connection in time")
+    connection, _ = listener.accept()
+    listener.close()
+    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+        connection.setsockopt(socket.SOL_SOCKET, option, SOCKET_BUFFER_BYTES)
+    return connection
+
+
+def _evidence(error: Exception, progress: _Progress, begin: float, limits: Limits) -> Evidence:
+    phase = progress.phase
+    match error:
+        case StartupError():
+            return Evidence(phase, startup_error=error.kind or "error", startup_text=error.text)
+        case TimedOut() if phase is Phase.START:
+            return Evidence(phase, kill=Kill.STARTUP_TIME)
+        case TimedOut():
+            used = time.monotonic() - begin - (progress.startup_s or 0.0)
+            return Evidence(phase, kill=Kill.TASK_TIME if used >= limits.task_s else Kill.MESSAGE_TIME)
+        case Closed():
+            return Evidence(phase)
+        case TooLarge():
+            return Evidence(phase, breach=Breach.TOO_LARGE, detail=str(error))
+        case WrongShape():
+            return Evidence(phase, breach=Breach.WRONG_SHAPE, detail=str(error))
+        case _:
+            return Evidence(phase, breach=Breach.MALFORMED, detail=str(error))
+
+
+def _ends_by_itself(evidence: Evidence) -> bool:
+    """Whether the container has ended, or is about to: then its exit status is waited for."""
+    return evidence.kill is Kill.NOT_KILLED and evidence.breach is Breach.NONE

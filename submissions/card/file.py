@@ -1,0 +1,192 @@
+"""`lambench.toml`: the model card as its author writes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import get_args
+
+from pydantic import ValidationError
+
+from sandbox.events import plain
+from submissions.card.rules import first_breach
+from submissions.records import Domain, LabelSet, ModelCard, TrainingSet
+
+WIDTH = 100
+MAX_NAME = 200
+MAX_COMPLAINT = 500
+
+# What each field may look like, and a word about it; the tables come last, as TOML wants it.
+ABOUT = {
+    "name": ('"My model"', "as the leaderboard calls it"),
+    "version": ('"1.0"', ""),
+    "description": ('"A sentence about it"', ""),
+    "authors": ('["First Author", "Second Author"]', ""),
+    "affiliation": ('"Department, University"', ""),
+    "license": ('"MIT"', "of the weights: a name, or an address"),
+    "paper": ('"https://doi.org/…"', ""),
+    "code": ('"https://…"', ""),
+    "open_weights": ("true", "whether anybody may have them"),
+    "n_parameters": ("1000000", ""),
+    "conservative": ("true", "whether forces are the gradient of the energy; the preflight measures it too"),
+    "dispersion": ("false", "whether energies contain it at all; the label sets below say it for each domain"),
+    "precision": ('"float32"', "in which it computes: float32, float64 or mixed"),
+    "elements": ('["H", "C", "N", "O"]', "that it knows"),
+    "hardware": ('"One GPU with 16 GB"', "what it was made for and needs"),
+}
+ABOUT_TRAINING = "A table for each data set that it was trained on."
+ABOUT_LABEL_SETS = """\
+For each domain, the level of theory that the energies belong to, and whether dispersion is in them. The judge holds
+the model against labels of that level; of a domain that is missing here, against those that it has."""
+TRAINING = TrainingSet(name="MPtrj", level_of_theory="PBE+U", url="https://…")
+LABELS = LabelSet(name="PBE", dispersion=False)
+
+
+class CardError(ValueError):
+    """A model card that cannot be used; the message names file and field."""
+
+
+def read_card(path: Path) -> ModelCard:
+    """The card in `path`.
+
+    Raises:
+        CardError: no such file, or it holds no card: see `parse_card`.
+    """
+    try:
+        return parse_card(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError:
+        raise CardError(f"{path}: there is no such file; give your model card with --card") from None
+    except OSError as error:
+        raise CardError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise CardError(f"{path}: cannot be read as TOML: it is not UTF-8") from error
+
+
+def parse_card(text: str, source: str, name: str = "") -> ModelCard:
+    """The card that `text` is.
+
+    Args:
+        source: of the text, for complaints.
+        name: of the model, in place of the one that is stated.
+
+    Raises:
+        CardError: no TOML, a field that is missing, unknown or of the wrong type, or what no card may say.
+    """
+    try:
+        stated = tomllib.loads(text)
+    except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
+        raise CardError(f"{source}: cannot be read as TOML ({plain(str(error), MAX_COMPLAINT)})") from error
+    except RecursionError:
+        raise CardError(f"{source}: cannot be read as TOML (it is nested too deep)") from None
+    try:
+        card = ModelCard.model_validate({**stated, "name": name} if name else stated)
+    except ValidationError as error:
+        raise CardError(f"{source}: {first_complaint(error)}") from error
+    return _permitted(card, source)
+
+
+def _permitted(card: ModelCard, source: str) -> ModelCard:
+    if breach := first_breach(card):
+        raise CardError(f"{source}: {breach}")
+    return card
+
+
+def first_complaint(error: ValidationError) -> str:
+    """The first thing that is wrong, as `field: reason`, in one line of printable text."""
+    first = error.errors(include_url=False)[0]
+    field = ".".join(map(str, first["loc"])) or "content"
+    return plain(f"{field}: {first['msg']}", MAX_COMPLAINT)
+
+
+def card_from_reference(reference: str) -> ModelCard:
+    """A card that states a name only: the image's or folder's.
+
+    Raises:
+        CardError: a model cannot be called so.
+    """
+    name = reference.partition("?")[0].rstrip("/").rpartition("/")[2].partition("@")[0].partition(":")[0]
+    return _permitted(ModelCard(name=name[:MAX_NAME] or "model"), plain(reference))
+
+
+def write_card(card: ModelCard, path: Path) -> None:
+    """Writes the card to `path`, whole or not at all.
+
+    Raises:
+        CardError: it cannot be written.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(card_text(card), encoding="utf-8")
+        os.replace(beside, path)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        raise CardError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def card_text(card: ModelCard) -> str:
+    """The card as TOML, from which `read_card` makes the same: what is not stated is there as a comment."""
+    fields = "\n".join(_field(card, name) for name in ABOUT)
+    training = "\n\n".join(map(_training, card.training)) or _comment(_training(TRAINING))
+    domains = [domain for domain in get_args(Domain) if domain in card.label_sets]
+    label_sets = "\n\n".join(_label_set(domain, card.label_sets[domain]) for domain in domains)
+    parts = (
+        fields,
+        f"{_comment(ABOUT_TRAINING)}\n{training}",
+        f"{_comment(ABOUT_LABEL_SETS)}\n{label_sets or _comment(_label_set('Inorganic Materials', LABELS))}",
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _field(card: ModelCard, name: str) -> str:
+    """The line of a field, and a word about it; a comment as a whole where it has its default."""
+    value = getattr(card, name)
+    example, about = ABOUT[name]
+    unstated = value is None or value in ("", ())
+    line = f"# {name} = {example}" if unstated else f"{name} = {_value(value)}"
+    if not about:
+        return line
+    return f"# {about}\n{line}" if "\n" in line else f"{line}  # {about}"
+
+
+def _training(one: TrainingSet) -> str:
+    fields = {"name": one.name, "level_of_theory": one.level_of_theory, "url": one.url}
+    return "\n".join(["[[training]]", *(f"{key} = {_value(value)}" for key, value in fields.items() if value)])
+
+
+def _label_set(domain: str, labels: LabelSet) -> str:
+    lines = [f"[label_sets.{_value(domain)}]", f"name = {_value(labels.name)}"]
+    if labels.dispersion is not None:
+        lines.append(f"dispersion = {_value(labels.dispersion)}")
+    return "\n".join(lines)
+
+
+def _value(value: str | bool | int | tuple[str, ...]) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        # JSON escapes what TOML does, in the same way, but for DEL, which TOML wants escaped too.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return _array(map(_value, value))
+
+
+def _array(items: Iterable[str]) -> str:
+    """In one line if it fits, else in as few as hold it."""
+    lines = [""]
+    for item in items:
+        if lines[-1] and len(lines[-1]) + len(item) > WIDTH:
+            lines.append("")
+        lines[-1] += f"{item}, "
+    if len(lines) == 1:
+        return f"[{lines[0].rstrip(', ')}]"
+    return "[\n" + "\n".join(f"    {line.rstrip()}" for line in lines) + "\n]"
+
+
+def _comment(text: str) -> str:
+    return "\n".join(f"# {line}" for line in text.split("\n"))

@@ -1,0 +1,87 @@
+"""Starters: a folder with everything that a submission needs, for a calculator that many know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import resources
+from importlib.resources.abc import Traversable
+from string import Template
+
+from submissions.card.file import card_text, parse_card
+
+FOLDER = "starters"
+WEIGHTS = "weights"
+
+
+class StarterName(StrEnum):
+    """What a starter is for."""
+
+    ASE = "ase"
+    MACE = "mace"
+    CHGNET = "chgnet"
+    DEEPMD = "deepmd"
+    SEVENNET = "sevennet"
+    ORB = "orb"
+    MATTERSIM = "mattersim"
+    FAIRCHEM = "fairchem"
+    TBLITE = "tblite"
+
+
+@dataclass(frozen=True)
+class Starter:
+    """What a new submission's folder is made of.
+
+    Args:
+        files: content by path.
+        weights: names of the files with weights, which its author puts into `weights/`.
+    """
+
+    files: dict[str, str]
+    weights: tuple[str, ...] = ()
+
+
+_WEIGHTS = {
+    StarterName.MACE: ("mace.model",),
+    StarterName.DEEPMD: ("model.pt",),
+    StarterName.SEVENNET: ("checkpoint.pth",),
+    StarterName.ORB: ("orb-v3-conservative-inf-omat-20250404.ckpt", "orb-v3-conservative-omol-20250820.ckpt"),
+    StarterName.MATTERSIM: ("mattersim-v1.0.0-5M.pth",),
+    StarterName.FAIRCHEM: ("uma.pt",),
+}
+_LIBGOMP = """\
+# tblite takes OpenMP from the system, and a slim Python image has none.
+RUN ldconfig -p | grep -q 'libgomp\\.so\\.1' \\
+ || (apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*)
+"""
+_FURTHER_STEPS = {StarterName.TBLITE: _LIBGOMP}
+
+
+def starter(name: StarterName, model: str) -> Starter:
+    """The starter of that name, its model card made out to `model`.
+
+    Raises:
+        CardError: a model cannot be called so.
+    """
+    common = resources.files("submissions") / FOLDER
+    own = common / name.value
+    weights = _WEIGHTS.get(name, ())
+    dockerfile = Template(_text(common / "Dockerfile")).substitute(
+        further_steps=_FURTHER_STEPS.get(name, ""),
+        copy_weights=f"COPY {WEIGHTS}/ {WEIGHTS}/\n" if weights else "",
+    )
+    card = parse_card(_text(own / "lambench.toml"), f"{name}: lambench.toml", name=model)
+    files = {
+        "lambench.toml": card_text(card),
+        "calculator.py": _text(own / "calculator.py"),
+        "requirements.txt": _text(own / "requirements.txt"),
+        "Dockerfile": dockerfile,
+        ".dockerignore": _text(common / "dockerignore"),
+    }
+    if weights:
+        files[f"{WEIGHTS}/.gitkeep"] = ""  # or the folder would be missing from a clone, and the build would fail
+    return Starter(files, weights)
+
+
+def _text(file: Traversable) -> str:
+    return file.read_text(encoding="utf-8")

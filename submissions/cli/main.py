@@ -1,0 +1,87 @@
+"""`lambench-submit`: the author's command.
+
+Exit statuses: 0 submitted, checked or shown; 1 refused; 2 wrong usage; 3 this machine is at fault.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from rich.markup import escape
+
+from sandbox.verdict import JudgeFault, SubmissionFault
+from submissions.card.file import CardError, first_complaint
+from submissions.cli.check import check_command
+from submissions.cli.init import init_command
+from submissions.cli.status import list_command, log_command, status_command
+from submissions.cli.submit import submit_command
+from submissions.client.http import MailError
+from submissions.client.status_bucket import InviteError
+from submissions.store.interface import StoreError
+
+REFUSED, USAGE, MACHINE_FAULT = 1, 2, 3
+SUBMIT = "submit"
+
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Submit a model: a container image that exposes an ASE calculator. lambench-submit IMAGE is short for "
+    "lambench-submit submit IMAGE.",
+    epilog="Exit status: 0 submitted, checked or shown; 1 refused; 2 wrong usage; 3 this machine is at fault.",
+)
+app.command(SUBMIT)(submit_command)
+app.command("status")(status_command)
+app.command("log")(log_command)
+app.command("list")(list_command)
+app.command("check")(check_command)
+app.command("init")(init_command)
+
+
+@app.callback()
+def common() -> None:
+    """Keeps `submit` a command of its own."""
+
+
+def with_command(arguments: list[str]) -> list[str]:
+    """What was asked for, with its command: what begins with no command is about an image to submit."""
+    known = {command.name for command in app.registered_commands} | {"--help"}
+    return arguments if not arguments or arguments[0] in known else [SUBMIT, *arguments]
+
+
+def main() -> None:
+    """Entry point of `lambench-submit`: one line for every error, and an exit status that a script can use."""
+    console = Console(stderr=True, highlight=False)
+    debug = "--debug" in sys.argv
+    sys.argv[1:] = with_command([argument for argument in sys.argv[1:] if argument != "--debug"])
+    try:
+        app()
+    except SubmissionFault as fault:
+        console.print(f"[bold red]✗ {fault.verdict}[/]  {escape(fault.sentence)}")
+        sys.exit(REFUSED)
+    except JudgeFault as fault:
+        console.print(f"[bold red]This machine ({fault.cause}):[/] {escape(fault.mend)}")
+        sys.exit(MACHINE_FAULT)
+    except ValidationError as error:
+        console.print(f"[bold red]judge.toml or LAMBENCH_…:[/] {escape(first_complaint(error))}")
+        sys.exit(USAGE)
+    except MailError as error:
+        console.print(f"[bold red]{escape(str(error))}[/]")
+        sys.exit(MACHINE_FAULT)
+    except (CardError, InviteError, StoreError) as error:
+        console.print(f"[bold red]{escape(str(error))}[/]")
+        sys.exit(USAGE)
+    except Exception as error:  # the very top: a person reads one line
+        if debug:
+            raise
+        text = " ".join(str(error).split())[:300]
+        console.print(f"[bold red]A mistake of ours:[/] {type(error).__name__}: {escape(text)}; see where with --debug")
+        sys.exit(MACHINE_FAULT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Taking a submission, whichever way its image came: what its model is asked, its record, and an earlier one of it."""
+
+from __future__ import annotations
+
+from sandbox.driver import Image, Question
+from submissions.preflight.log import store_log
+from submissions.records import (
+    Arrival,
+    ImageRecord,
+    ModelCard,
+    PreflightReport,
+    Submission,
+    submission_id,
+    utc_now,
+)
+from submissions.store.interface import Store
+
+
+def questions(card: ModelCard, gpu: str | None) -> list[Question]:
+    """What the preflight asks: one question for each domain that `card` declares, or one of no domain.
+
+    Args:
+        gpu: UUID of the GPU to run on; None for the CPU.
+    """
+    domains = tuple(card.label_sets) or (None,)
+    return [Question(domain=domain, device="cuda" if gpu else "cpu", gpu=gpu) for domain in domains]
+
+
+def make_submission(
+    author: str,
+    card: ModelCard,
+    image: Image,
+    report: PreflightReport,
+    arrival: Arrival | None = None,
+    mirror: str = "",
+) -> Submission:
+    """The record of `image`, which passed the preflight.
+
+    Args:
+        arrival: how it came; None: here, on the judge's own machine.
+        mirror: `name@sha256:…` in the judge's own registry; empty for none.
+    """
+    return Submission(
+        id=submission_id(card.name, image.id),
+        created=utc_now(),
+        author=author,
+        card=card,
+        image=ImageRecord(
+            reference=image.reference,
+            id=image.id,
+            mirror=mirror,
+            digests=image.digests,
+            architecture=image.architecture,
+            size_bytes=image.size_bytes,
+            driver=image.driver,
+        ),
+        arrival=arrival or Arrival(),
+        preflight=report,
+    )
+
+
+def submission_path(submission: str) -> str:
+    """Where the record of a submission lies."""
+    return f"submissions/{submission}/submission.json"
+
+
+def store_submission(store: Store, submission: Submission, said: str) -> bool:
+    """Whether `submission` is now in the store; False where another one of that id is.
+
+    Args:
+        said: by its container in the preflight.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    store_log(store, submission.id, said)  # first: a submission that is there is whole
+    return store.put_if_absent(submission_path(submission.id), submission.model_dump_json(indent=1).encode())
+
+
+def earlier_submission(store: Store, image_id: str) -> Submission | None:
+    """The submission of the image with that ID, if there is one.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    twelve = submission_id("any", image_id).rpartition("-")[2]
+    for key in store.list("submissions/"):
+        if key.endswith("/submission.json") and key.split("/")[1].endswith(twelve):
+            earlier = Submission.read(store.get(key))
+            if earlier.image.id == image_id:
+                return earlier
+    return None
+
+
+def arrived_submission(store: Store, name: str, arrival: Arrival) -> Submission | None:
+    """The submission of a model called `name` that arrived in that very way, if there is one.
+
+    Args:
+        arrival: by an invitation and a slot, which is filled once.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    slug = submission_id(name, "sha256:" + "0" * 64).rpartition("-")[0]
+    for key in store.list(f"submissions/{slug}-"):
+        if key.endswith("/submission.json") and key.split("/")[1].rpartition("-")[0] == slug:
+            found = Submission.read(store.get(key))
+            if found.arrival == arrival:
+                return found
+    return None

@@ -1,0 +1,235 @@
+"""The preflight: same sandbox, same limits, public structures. A minute tells whether an image will be judged.
+
+Only start, protocol, shapes, finiteness and limits can refuse. Physics is measured and reported: models whose forces
+are no gradient are legitimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from ase import Atoms
+
+from sandbox.driver import Driver, Image, Question
+from sandbox.evidence import memory_words
+from sandbox.limits import Limits
+from sandbox.verdict import SubmissionFault, Verdict
+from sandbox.wire.remote import Hello, RemoteCalculator
+from sandbox.wire.session import Outcome, run_session
+from submissions.preflight.measured_properties import Elements, elements_of
+from submissions.preflight.probes import (
+    batch_difference,
+    calls_of_physics,
+    charge_and_spin,
+    dominant_cause,
+    force_consistency,
+    invariances,
+    public_structures,
+    seconds_per_call,
+)
+from submissions.records import Check, PreflightReport, Timing
+from tasks.model.calculator import BatchCalculator
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Cause
+
+MAX_PREFLIGHT_S = 600.0
+N_STEPS = 10  # one for each structure, two of physics, two at the end
+LARGER_S = 5.0  # that one call on a larger cell may be expected to take
+PHYSICS_S = 15.0  # for each structure that is examined: the whole takes about a minute
+
+_REFUSALS = {
+    Cause.NON_FINITE: (Verdict.NON_FINITE, "Every public structure got NaN or infinity as its answer."),
+    Cause.WRONG_SHAPE: (
+        Verdict.WRONG_SHAPE,
+        "Forces must have shape (n_atoms, 3), and stress (6,) or (3, 3); every answer had another shape.",
+    ),
+    Cause.OUT_OF_MEMORY: (Verdict.GPU_MEMORY_LIMIT, "The model ran out of memory on structures of sixteen atoms."),
+    Cause.UNSUPPORTED: (
+        Verdict.UNSUPPORTED,
+        "The calculator knows none of Cu, Si, NaCl, H2O, ethanol and Pt: there is nothing that could be judged.",
+    ),
+    Cause.ERROR: (
+        Verdict.TOO_MANY_FAILURES,
+        "The calculator raised an error on every public structure: see its words below, and try it on water.",
+    ),
+}
+
+
+Report = Callable[[int, int, str], None]
+
+
+def _silent(done: int, total: int, unit: str) -> None:
+    """Tells nobody how far the preflight is."""
+
+
+class Preflight(NamedTuple):
+    """What the preflight came to: `report` is there if the verdict is OK."""
+
+    outcome: Outcome[PreflightReport]
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome.verdict is Verdict.OK
+
+
+def run_preflight(
+    driver: Driver, image: Image, limits: Limits, questions: Sequence[Question], report: Report = _silent
+) -> Preflight:
+    """Runs `image` on public structures in the sandbox.
+
+    Args:
+        questions: one for each domain that the model is declared for: it is measured in the first, and must start in
+            each of the others.
+        report: called with (done, total, unit) as the preflight goes on.
+
+    Raises:
+        JudgeFault: the judge's machine failed.
+    """
+    bounded = limits.model_copy(update={"task_s": min(limits.task_s, MAX_PREFLIGHT_S)})
+    outcome = run_session(driver, image, bounded, questions[0], lambda remote: _measure(remote, report))
+    if outcome.value is None:
+        return Preflight(outcome)
+    for question in questions[1:]:
+        started = run_session(driver, image, bounded, question, lambda remote: None)
+        if started.verdict is not Verdict.OK:
+            sentence = f"For the domain {question.domain}: {started.sentence}"
+            return Preflight(
+                outcome._replace(verdict=started.verdict, sentence=sentence, value=None, private=started.private)
+            )
+    resources = Check(
+        name="resources",
+        passed=True,
+        value=f"ready in {outcome.startup_s or 0:.1f} s, peak memory {memory_words(outcome.memory_bytes)}",
+        gating=True,
+    )
+    checks = (*outcome.value.checks, resources)
+    complete = outcome.value.model_copy(update={"checks": checks, "startup_s": outcome.startup_s})
+    return Preflight(outcome._replace(value=complete))
+
+
+def _measure(remote: RemoteCalculator, report: Report) -> PreflightReport:
+    hello = remote.hello
+    if hello is None:
+        raise RuntimeError("preflight began before the hello")
+    measured = measure_model(remote, report)
+    return PreflightReport(
+        checks=(_start_check(hello), *measured.checks),
+        calculator=hello.calculator,
+        properties=hello.properties,
+        batch=hello.batch,
+        device=hello.device,
+        versions=hello.versions,
+        timings=measured.timings,
+        n_parameters=hello.n_parameters,
+        answered_elements=measured.elements.answered,
+        unanswered_elements=measured.elements.unanswered,
+    )
+
+
+def _start_check(hello: Hello) -> Check:
+    batching = "whole batches" if hello.batch else "one structure at a time"
+    return Check(name="starts", passed=True, value=f"{hello.calculator}, {batching}, on {hello.device}", gating=True)
+
+
+class Measured(NamedTuple):
+    """What was found on a model that has started; `elements` of the public structures."""
+
+    checks: tuple[Check, ...]
+    timings: tuple[Timing, ...]
+    elements: Elements
+
+
+def measure_model(model: BatchCalculator, report: Report = _silent) -> Measured:
+    """All checks on a model that has started, and how long it takes for a structure.
+
+    Raises:
+        SubmissionFault: no public structure got a finite answer of the right shape.
+    """
+    structures = public_structures()
+    names = list(structures)
+    answer = model.compute(Frames.from_atoms(list(structures.values())), model.properties)
+    if not answer.ok.any():
+        verdict, sentence = _REFUSALS[dominant_cause(answer)]
+        errors = "; ".join(sorted({f"{e.kind}: {e.text}" for e in answer.errors.values()}))
+        raise SubmissionFault(verdict, sentence, private=errors)
+    able = {name: structures[name] for name, ok in zip(names, answer.ok, strict=True) if ok}
+    unable = [
+        f"{name} ({Cause(int(code)).word})" for name, code in zip(names, answer.failure, strict=True) if code != 0
+    ]
+    answered = Check(
+        name="answers",
+        passed=True,
+        value=f"{len(able)} of {len(names)} structures" + (f"; not {', '.join(unable)}" if unable else ""),
+        gating=True,
+    )
+    checks = [answered, Check(name="offers", passed=None, value=", ".join(model.properties))]
+    seconds = {}
+    for done, (name, atoms) in enumerate(able.items()):
+        report(done, N_STEPS, "steps")
+        seconds[name] = seconds_per_call(model, atoms)
+    timings = [Timing(n_atoms=len(able[name]), seconds=taken) for name, taken in seconds.items()]
+    chosen = _fastest_of_each_sort(seconds)
+    timings += time_larger(model, able[chosen[0]], seconds[chosen[0]])
+    for done, name in enumerate(chosen):
+        report(N_STEPS - 4 + done, N_STEPS, "steps")
+        checks += _physics(model, name, able[name], seconds[name])
+    report(N_STEPS - 2, N_STEPS, "steps")
+    together = batch_difference(model, [able[name] for name in chosen])
+    checks.append(Check(name="batch against single", passed=together < 1e-4, value=f"ΔE {together:.1e} eV/atom"))
+    seen = charge_and_spin(model)
+    checks += [Check(name=f"{what} awareness", passed=None, value=words) for what, words in seen.items()]
+    speeds = ", ".join(f"{seconds[name] / len(able[name]) * 1e6:,.0f} µs/atom on {name}" for name in chosen)
+    checks.append(Check(name="speed", passed=None, value=speeds))
+    failed = [structures[name] for name in names if name not in able]
+    return Measured(tuple(checks), tuple(timings), elements_of(able.values(), failed))
+
+
+def time_larger(model: BatchCalculator, atoms: Atoms, seconds: float) -> list[Timing]:
+    """Times of cells of 8 and of 27 times `atoms`, from which the cost of an atom can be told from that of a call.
+
+    Fewer where there is no cell, the model cannot do them, or one would take long if time went as the square of size.
+
+    Args:
+        seconds: that `atoms` itself takes.
+    """
+    timings = [Timing(n_atoms=len(atoms), seconds=seconds)]
+    for times in (2, 3) if atoms.pbc.all() else ():
+        cell = atoms.repeat(times)
+        growth = len(cell) / timings[-1].n_atoms
+        if growth**2 * timings[-1].seconds > LARGER_S:
+            break
+        if not model.compute(Frames.from_atoms([cell]), model.properties).ok[0]:
+            break
+        timings.append(Timing(n_atoms=len(cell), seconds=seconds_per_call(model, cell)))
+    return timings[1:]
+
+
+def _fastest_of_each_sort(seconds: dict[str, float]) -> list[str]:
+    """The fastest crystal, and the largest molecule."""
+    crystals = sorted((name for name in seconds if "crystal" in name or "salt" in name), key=lambda n: seconds[n])
+    molecules = [name for name in ("ethanol", "water") if name in seconds]
+    return (crystals[:1] + molecules[:1]) or list(seconds)[:1]
+
+
+def _physics(model: BatchCalculator, name: str, atoms: Atoms, seconds: float) -> list[Check]:
+    """What is measured on one structure; along fewer directions where a call is slow."""
+    directions = max((n for n in (1, 2, 4) if calls_of_physics(n) * seconds < PHYSICS_S), default=0)
+    if not directions:
+        return [Check(name=name, passed=None, value=f"not examined: one call takes {seconds:.1f} s")]
+    consistency = force_consistency(model, atoms, directions)
+    best = int(np.argmin(consistency.errors))
+    agreement = "agree within" if consistency.conservative else "differ by"
+    checks = [
+        Check(
+            name=f"forces = −∇E, {name}",
+            passed=consistency.conservative,
+            value=f"{agreement} {consistency.best:.1e} eV/Å (noise {consistency.noise[best]:.0e}, "
+            f"forces {consistency.scale:.2g})",
+        )
+    ]
+    for what, size in invariances(model, atoms).items():
+        small = size.energy < 1e-4 and size.forces < 1e-2
+        checks.append(Check(name=f"{what}, {name}", passed=small, value=size.words()))
+    return checks

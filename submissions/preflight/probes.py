@@ -1,0 +1,215 @@
+"""Public structures for the preflight, and what is measured on them. Physics is measured and never refuses anybody."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from ase import Atoms
+from ase.build import bulk, fcc111, molecule
+from scipy.spatial.transform import Rotation
+
+from tasks.model.calculator import BatchCalculator
+from tasks.structures.frames import Float, Frames
+from tasks.structures.predictions import Cause, Predictions, Properties
+
+STEPS_ANGSTROM = (3e-2, 1e-2, 3e-3, 1e-3)
+SEED = 20_251
+
+
+def public_structures(seed: int = SEED) -> dict[str, Atoms]:
+    """Small rattled structures of every sort that a suite may hold; a model need not know all of them."""
+    rng = np.random.default_rng(seed)
+    structures = {
+        "copper crystal": bulk("Cu", cubic=True),
+        "silicon crystal": bulk("Si", cubic=True),
+        "rock salt": bulk("NaCl", "rocksalt", a=5.64, cubic=True),
+        "water": molecule("H2O"),
+        "ethanol": molecule("CH3CH2OH"),
+        "platinum slab": fcc111("Pt", (2, 2, 3), vacuum=6.0, periodic=True),
+    }
+    for atoms in structures.values():
+        atoms.positions += rng.normal(0.0, 0.05, atoms.positions.shape)
+    return structures
+
+
+@dataclass(frozen=True)
+class ForceConsistency:
+    """How far forces are from −∇E along random directions.
+
+    Args:
+        errors: (steps,) largest |(E(x + hd) − E(x − hd)) / 2h + F·d| [eV/Å] for each step h of `STEPS_ANGSTROM`.
+        noise: (steps,) what the measured float noise of the energy does to each of them [eV/Å].
+        scale: root mean square of F·d [eV/Å].
+    """
+
+    errors: tuple[float, ...]
+    noise: tuple[float, ...]
+    scale: float
+
+    @property
+    def conservative(self) -> bool:
+        """Whether some step agrees within five times its noise, or to a part in a thousand of the forces."""
+        return any(
+            error <= max(5.0 * noise, 1e-3 * self.scale) for error, noise in zip(self.errors, self.noise, strict=True)
+        )
+
+    @property
+    def best(self) -> float:
+        """The smallest of the errors [eV/Å]."""
+        return min(self.errors)
+
+
+N_TINY = 5
+
+
+def force_consistency(model: BatchCalculator, atoms: Atoms, n_directions: int) -> ForceConsistency:
+    """Forces of `atoms` against central differences of the energy, in one batch a direction."""
+    rng = np.random.default_rng(SEED)
+    frames = Frames.from_atoms([atoms])
+    centre = model.compute(frames, ("energy", "forces"))
+    if centre.forces is None or not centre.ok[0]:
+        return ForceConsistency((np.inf,), (0.0,), 0.0)
+    errors = np.zeros((n_directions, len(STEPS_ANGSTROM)))
+    slopes = np.zeros(n_directions)
+    noise = 0.0
+    tiny = np.linspace(-1e-6, 1e-6, N_TINY)  # too close for physics: what the energy does here is rounding
+    steps = np.array([s * h for h in STEPS_ANGSTROM for s in (1.0, -1.0)])
+    for k in range(n_directions):
+        direction = rng.normal(size=atoms.positions.shape)
+        direction /= np.linalg.norm(direction)
+        energy = _energies_along(model, atoms, direction, np.concatenate([steps, tiny]))
+        slopes[k] = float(np.sum(centre.forces * direction))
+        pairs = energy[: len(steps)].reshape(-1, 2)
+        derivative = (pairs[:, 0] - pairs[:, 1]) / (2.0 * np.array(STEPS_ANGSTROM))
+        errors[k] = np.abs(derivative + slopes[k])
+        around = energy[len(steps) :] + slopes[k] * tiny
+        noise = max(noise, float(np.ptp(around)), float(np.spacing(np.abs(energy).max())))
+    worst = np.where(np.isnan(errors), np.inf, errors).max(axis=0)
+    return ForceConsistency(
+        errors=tuple(float(e) for e in worst),
+        noise=tuple(noise / h for h in STEPS_ANGSTROM),
+        scale=float(np.sqrt(np.mean(slopes**2))),
+    )
+
+
+def _energies_along(model: BatchCalculator, atoms: Atoms, direction: Float, steps: Float) -> Float:
+    moved = []
+    for step in steps:
+        copy = atoms.copy()
+        copy.positions += step * direction
+        moved.append(copy)
+    return model.compute(Frames.from_atoms(moved), ("energy",)).energy
+
+
+@dataclass(frozen=True)
+class Invariance:
+    """Largest change of energy per atom [eV/atom] and of a force component [eV/Å] under what must not change them."""
+
+    energy: float
+    forces: float
+
+    def words(self) -> str:
+        return f"ΔE {self.energy:.1e} eV/atom, ΔF {self.forces:.1e} eV/Å"
+
+
+def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, Invariance]:
+    """What a rotation, a translation, a permutation, and asking again do to the answer."""
+    rng = np.random.default_rng(SEED)
+    rotation = Rotation.random(rng=rng).as_matrix()
+    rotated = atoms.copy()
+    rotated.set_cell(atoms.cell.array @ rotation.T)
+    rotated.positions = atoms.positions @ rotation.T
+    translated = atoms.copy()
+    translated.positions += rng.normal(size=3)
+    order = rng.permutation(len(atoms))
+    wanted: Properties = ("energy", "forces")
+    variants = [atoms, rotated, translated, atoms[order], atoms.copy()]
+    answers = [model.compute(Frames.from_atoms([a]), wanted) for a in variants]
+    forces = [_forces(answer, len(atoms)) for answer in answers]
+    back = [forces[0], forces[1] @ rotation, forces[2], forces[3][np.argsort(order)], forces[4]]
+    names = ("rotation", "translation", "permutation", "asked again")
+    return {
+        name: Invariance(
+            energy=_loud(abs(answers[i].energy[0] - answers[0].energy[0]) / len(atoms)),
+            forces=_loud(np.abs(back[i] - back[0]).max()),
+        )
+        for i, name in enumerate(names, start=1)
+    }
+
+
+def _forces(answer: Predictions, n_atoms: int) -> Float:
+    return answer.forces if answer.forces is not None else np.full((n_atoms, 3), np.nan)
+
+
+def _loud(value: float) -> float:
+    """A NaN is the largest difference there is, never the smallest."""
+    return np.inf if np.isnan(value) else float(value)
+
+
+def calls_of_physics(n_directions: int) -> int:
+    """How many structures `force_consistency` and `invariances` ask about."""
+    return 1 + n_directions * (2 * len(STEPS_ANGSTROM) + N_TINY) + 5
+
+
+def batch_difference(model: BatchCalculator, structures: Sequence[Atoms]) -> float:
+    """Largest change of energy per atom [eV/atom] between all `structures` in one message and each in its own."""
+    frames = Frames.from_atoms(list(structures))
+    together = model.compute(frames, ("energy", "forces")).energy
+    alone = np.array(
+        [model.compute(frames.between(i, i + 1), ("energy", "forces")).energy[0] for i in range(len(frames))]
+    )
+    return _loud(float(np.max(np.abs(together - alone) / frames.n_atoms)))
+
+
+def charge_and_spin(model: BatchCalculator) -> dict[str, str]:
+    """Whether the answer for one geometry changes with its charge and with its multiplicity."""
+    oxygen = molecule("O2")
+    states = {"neutral triplet": (0, 3), "neutral singlet": (0, 1), "cation doublet": (1, 2), "anion doublet": (-1, 2)}
+    asked = []
+    for charge, spin in states.values():
+        atoms = oxygen.copy()
+        atoms.info.update(charge=charge, spin=spin)
+        asked.append(atoms)
+    answer = model.compute(Frames.from_atoms(asked), ("energy",))
+    if not answer.ok[:2].all():
+        return {"charge": "not measured: O2 failed", "spin": "not measured: O2 failed"}
+    energy = np.where(answer.ok, answer.energy, np.nan)
+    return {
+        "charge": _aware(np.abs(energy[2:] - energy[0]), "charge"),
+        "spin": _aware(np.abs(energy[1:2] - energy[0]), "multiplicity"),
+    }
+
+
+def _aware(differences: Float, what: str) -> str:
+    if np.isnan(differences).all():
+        return f"a stated {what} is an error"
+    largest = float(np.nanmax(differences))
+    return f"sees {what} (ΔE {largest:.3g} eV)" if largest > 1e-6 else f"ignores {what}"
+
+
+def seconds_per_call(model: BatchCalculator, atoms: Atoms, repeats: int = 3) -> float:
+    """Time of energy, forces and stress for one frame, rattled anew, after one that is not timed [s].
+
+    Median of `repeats` calls; of one call where a call takes longer than a second.
+    """
+    rng = np.random.default_rng(SEED)
+    times: list[float] = []
+    for _ in range(repeats + 1):
+        copy = atoms.copy()
+        copy.positions += rng.normal(0.0, 0.01, atoms.positions.shape)
+        frames = Frames.from_atoms([copy])
+        begin = time.perf_counter()
+        model.compute(frames, model.properties)
+        times.append(time.perf_counter() - begin)
+        if times[-1] > 1.0 and len(times) > 1:
+            break
+    return float(np.median(times[1:]))
+
+
+def dominant_cause(answer: Predictions) -> Cause:
+    """The most frequent cause among failed frames."""
+    failed = answer.failure[answer.failure != 0]
+    return Cause(int(np.bincount(failed).argmax())) if len(failed) else Cause.NONE

@@ -1,0 +1,172 @@
+"""An S3 service: how it is connected to, how a place in it is named, and what its errors mean for whoever set it up.
+
+Credentials come from the AWS chain alone (environment, profile, instance role): never from our settings or files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
+
+from botocore import exceptions
+
+from sandbox.events import plain
+from submissions.store.interface import StoreError
+
+S3Client: TypeAlias = Any  # boto3 makes the methods of its clients at run time
+POOL = 32  # connections of one client: more threads than these would wait for each other
+
+_ADDRESS = re.compile(r"s3://(?P<bucket>[A-Za-z0-9._-]+)(/(?P<prefix>[A-Za-z0-9_.:@+=, ()/-]*))?")
+_ENDPOINT = re.compile(r"https?://[^/\s]+(/[^\s]*)?")
+_ATTEMPTS = 6
+_CONNECT_S = 5.0
+_READ_S = 60.0
+
+_MENDS = {
+    "AccessDenied": "these credentials may not do it: allow them to read, write, list and delete in the bucket",
+    "ExpiredToken": "these credentials have expired: fetch new ones",
+    "InvalidAccessKeyId": "no such access key is known there: check AWS_ACCESS_KEY_ID (or AWS_PROFILE)",
+    "InternalError": "the service has trouble of its own: run it again later",
+    "NoSuchBucket": "there is no such bucket: make it, or mend its name",
+    "QuotaExceeded": "the bucket is full: raise its quota, or free some space",
+    "RegionMismatch": "the bucket is in another region: set AWS_DEFAULT_REGION",
+    "SignatureDoesNotMatch": "the secret key does not fit the access key: check AWS_SECRET_ACCESS_KEY (or AWS_PROFILE)",
+    "SlowDown": "the service asks for patience: run it again later",
+}
+_SAME_AS = {
+    "401": "AccessDenied",
+    "403": "AccessDenied",  # a HEAD is answered without a body, hence without a word
+    "AllAccessDisabled": "AccessDenied",
+    "Forbidden": "AccessDenied",
+    "AuthorizationHeaderMalformed": "RegionMismatch",
+    "IllegalLocationConstraintException": "RegionMismatch",
+    "PermanentRedirect": "RegionMismatch",
+    "301": "RegionMismatch",
+    "InvalidBucketName": "NoSuchBucket",
+    "InvalidToken": "ExpiredToken",
+    "TokenRefreshRequired": "ExpiredToken",
+    "500": "InternalError",
+    "ServiceUnavailable": "SlowDown",
+    "503": "SlowDown",
+    "RequestTimeout": "SlowDown",
+}
+_UNREACHED = (
+    exceptions.ConnectionError,  # of which refused, timed out and unresolvable ones are kinds
+    exceptions.ConnectionClosedError,
+    exceptions.HTTPClientError,
+)
+
+
+class Place(NamedTuple):
+    """A prefix of a bucket; it is empty or ends with a slash."""
+
+    bucket: str
+    prefix: str
+
+
+def place_of(url: str, setting: str) -> Place:
+    """The place that `s3://bucket/prefix` names.
+
+    Raises:
+        StoreError: it names none; the line names `setting`.
+    """
+    found = _ADDRESS.fullmatch(url)
+    prefix = (found["prefix"] or "").strip("/") if found else ""
+    if not found or any(part in ("", ".", "..") for part in prefix.split("/") if prefix):
+        raise StoreError(f"{setting}: {plain(url)!r} is no place in S3: give s3://BUCKET or s3://BUCKET/PREFIX")
+    return Place(found["bucket"], f"{prefix}/" if prefix else "")
+
+
+def connect(endpoint_url: str = "") -> S3Client:
+    """A client that may be shared by threads. It tries again what may pass, with backoff: see AWS_MAX_ATTEMPTS.
+
+    Args:
+        endpoint_url: of the service; empty for that of the AWS chain.
+
+    Raises:
+        StoreError: no service can be at `endpoint_url`, or the AWS chain's own files cannot be read.
+    """
+    if endpoint_url and not _ENDPOINT.fullmatch(endpoint_url):
+        raise StoreError(f"endpoint_url: {plain(endpoint_url)!r} is no service: give http(s)://HOST[:PORT]")
+    # These two cost a quarter of a second: no command that stays on this machine should pay it.
+    import boto3
+    from botocore.config import Config
+
+    config = Config(
+        retries={"mode": "standard"} | ({} if "AWS_MAX_ATTEMPTS" in os.environ else {"total_max_attempts": _ATTEMPTS}),
+        connect_timeout=_CONNECT_S,
+        read_timeout=_READ_S,
+        tcp_keepalive=True,
+        max_pool_connections=POOL,
+        signature_version="s3v4",
+        # Newer checksums are not known to every service; ours (sha256) travel as metadata.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        # A bucket as a part of the host name needs a wildcard in the DNS, which few other services have.
+        s3={"addressing_style": "path" if endpoint_url else "auto"},
+    )
+    try:
+        session = boto3.session.Session()
+        region = session.region_name or ("us-east-1" if endpoint_url else None)
+        return session.client("s3", endpoint_url=endpoint_url or None, region_name=region, config=config)
+    except (exceptions.BotoCoreError, ValueError) as error:
+        raise StoreError(f"S3: {_one_line(error)}: mend the AWS settings (~/.aws, AWS_…)") from error
+
+
+@contextmanager
+def s3_errors(what: str) -> Iterator[None]:
+    """Turns what boto3 raises into a `StoreError` that names `what` was at hand and what to do."""
+    try:
+        yield
+    except exceptions.ClientError as error:
+        raise StoreError(f"{what}: {_of_service(error)}") from error
+    except (exceptions.NoCredentialsError, exceptions.PartialCredentialsError) as error:
+        mend = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+        raise StoreError(f"{what}: no AWS credentials here: {mend}") from error
+    except exceptions.SSLError as error:
+        mend = "check endpoint_url; AWS_CA_BUNDLE names the certificates that are trusted"
+        raise StoreError(f"{what}: no trusted connection: {_one_line(error)}: {mend}") from error
+    except exceptions.EndpointConnectionError as error:
+        asked = urlsplit(str(error.kwargs.get("endpoint_url", "")))
+        mend = "check endpoint_url, and whether the service runs"
+        raise StoreError(f"{what}: nobody answers at {plain(asked.scheme)}://{plain(asked.netloc)}: {mend}") from error
+    except _UNREACHED as error:
+        raise StoreError(f"{what}: {_one_line(error)}: check endpoint_url and the network, and run it again") from error
+    except exceptions.BotoCoreError as error:
+        raise StoreError(f"{what}: {_one_line(error)}: check the address and the AWS settings") from error
+
+
+def error_code(error: exceptions.ClientError) -> str:
+    """The word or number by which the service names what went wrong."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _of_service(error: exceptions.ClientError) -> str:
+    code = error_code(error)
+    if code == "RequestTimeTooSkewed":
+        return f"this machine's clock is off{_by_how_much(error)}: set it"
+    mend = _MENDS.get(_SAME_AS.get(code, code))
+    if mend is None:
+        message = plain(str(error.response.get("Error", {}).get("Message", "")))
+        return f"the service answers {plain(code)} {message}".rstrip() + ": check the bucket and its rights"
+    return mend
+
+
+def _by_how_much(error: exceptions.ClientError) -> str:
+    """` by … s`, read off the answer's own date; empty where it has none."""
+    try:
+        theirs = parsedate_to_datetime(error.response["ResponseMetadata"]["HTTPHeaders"]["date"])
+    except (KeyError, ValueError):
+        return ""
+    seconds = (datetime.now(UTC) - theirs).total_seconds()
+    return f" by {abs(seconds):.0f} s ({'ahead' if seconds > 0 else 'behind'} of the service)"
+
+
+def _one_line(error: Exception) -> str:
+    return plain(" ".join(str(error).split())).rstrip(".")

@@ -1,0 +1,286 @@
+"""What a dataset says of itself: `card.toml`, and `table.json` beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator, model_validator
+
+from tasks.structures.validation_errors import one_line as one_line
+
+Domain = Literal["Inorganic Materials", "Molecules", "Catalysis"]
+UNITS: Mapping[str, str] = {"energy": "eV", "length": "Å", "forces": "eV/Å", "stress": "eV/Å³", "charge": "e"}
+# Frames of one value are correlated. `cluster` is whatever the table's column of that name holds; `composition` and
+# `info:FIELD` say what it holds.
+CLUSTER_COLUMN = r"^(group|cluster|composition|info:\S.*)$"
+_DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?")
+DATASET_NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Index = Annotated[int, Field(ge=0)]
+
+
+class DatasetError(ValueError):
+    """A dataset that cannot be used: one line naming file and field."""
+
+
+class Entry(BaseModel):
+    """A part of a card or a table: frozen, and nothing unknown in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class D3(Entry):
+    """The DFT-D3 correction that belongs to a level of theory.
+
+    Args:
+        functional: whose parameters, as simple-dftd3 names it (`pbe`).
+        damping: `bj` (rational, Becke–Johnson) or `zero`.
+    """
+
+    functional: str = Field(min_length=1)
+    damping: Literal["bj", "zero"] = "bj"
+
+
+class LabelSet(Entry):
+    """One level of theory at which the structures are labelled.
+
+    Args:
+        theory: in words, for readers.
+        dispersion: whether the labels contain dispersion.
+        d3: what is added to a model that says it has no dispersion, where the labels have it; None: nothing can be.
+    """
+
+    theory: str = Field(min_length=1)
+    dispersion: bool
+    d3: D3 | None = None
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.d3 is not None and not self.dispersion:
+            raise ValueError("d3 is stated for labels without dispersion")
+        return self
+
+
+class Card(Entry):
+    """A dataset's card.
+
+    Args:
+        label_sets: by the name that a submission declares; empty where there are no labels (dynamics, timing).
+        default_label_set: what a submission that declares none of them is held against.
+        periodic: whether every structure is periodic in all three directions.
+        units: of every number in the files; there is one choice only, stated so that nobody need guess.
+        public_since: the date since which structures and labels are public (2014, 2014-05 or 2014-05-01), or empty if
+            they are not. A date to come is for pages and authors only, which are shown less until then: whoever
+            observes knows no calendar, and asks hidden structures again only of a set that states no date.
+        cluster_column: what frames that are correlated have in common: `group`, the column of `table.json`; or, in its
+            column `cluster`, their `composition`, the field `info:FIELD` of the imported file (`info:trajectory`), or
+            whatever its author put there (`cluster`). None: each stands for itself.
+        baselines: by label set and metric, in the metric's unit: takes the place of the baseline that is computed.
+        settings: by name, parameters of the kind that the references were made with: a task must have the same.
+        sha256: of every other file of the dataset.
+    """
+
+    schema_version: Literal[1] = 1
+    name: str = Field(pattern=DATASET_NAME)
+    version: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")
+    title: str = Field(min_length=1)
+    domain: Domain
+    periodic: bool
+    default_label_set: str | None = None
+    citation: str = ""
+    licence: str = ""
+    public_since: str = ""
+    cluster_column: str | None = Field(default=None, pattern=CLUSTER_COLUMN)
+    units: dict[str, str] = Field(default_factory=lambda: dict(UNITS))
+    label_sets: dict[str, LabelSet] = Field(default_factory=dict)
+    baselines: dict[str, dict[str, Positive]] = Field(default_factory=dict)
+    settings: dict[str, FiniteFloat] = Field(default_factory=dict)
+    sha256: dict[str, Sha256] = Field(default_factory=dict)
+
+    @field_validator("public_since")
+    @classmethod
+    def _is_date(cls, stated: str) -> str:
+        if stated and not _DATE.fullmatch(stated):
+            raise ValueError("must be a date (2014, 2014-05 or 2014-05-01), or empty where the data are not public")
+        return stated
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.units != UNITS:
+            raise ValueError(f"units must be {dict(UNITS)}")
+        if self.label_sets and self.default_label_set not in self.label_sets:
+            raise ValueError(f"default_label_set must be one of {sorted(self.label_sets)}")
+        if not self.label_sets and self.default_label_set is not None:
+            raise ValueError("default_label_set names a label set that is not in label_sets")
+        for name in self.baselines:
+            if name not in self.label_sets:
+                raise ValueError(f"baselines.{name} is not in label_sets")
+        return self
+
+    @property
+    def full_name(self) -> str:
+        """name@version: the dataset's folder, and how suites name it."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the card states no date since which structures and labels are public, past or to come."""
+        return not self.public_since
+
+
+class Term(Entry):
+    """A structure in a sum of energies.
+
+    Args:
+        structure: index of the structure.
+    """
+
+    structure: Index
+    coefficient: FiniteFloat
+
+
+class Difference(Entry):
+    """An energy difference: Σ coefficient × E(structure), with its reference by label set.
+
+    Args:
+        quantity: what it is, where a dataset has several (`barrier`, `reaction energy`).
+        area: [Å²] by which the sum is divided (interfaces, surfaces); None: it is not.
+        reference: [eV], or [eV/Å²] where there is an area.
+    """
+
+    id: str = Field(min_length=1)
+    group: str = ""
+    cluster: str = ""
+    quantity: str = ""
+    area: Positive | None = None
+    terms: tuple[Term, ...] = Field(min_length=1)
+    reference: dict[str, FiniteFloat]
+
+
+class CurveReference(Entry):
+    """Parameters of an equation of state at zero pressure.
+
+    Args:
+        v0_per_atom: equilibrium volume [Å³/atom].
+        b0_gpa: bulk modulus [GPa].
+        b0_prime: its pressure derivative.
+    """
+
+    v0_per_atom: Positive
+    b0_gpa: Positive
+    b0_prime: FiniteFloat
+
+
+class Curve(Entry):
+    """An equation of state: the structures along the curve, and its parameters by label set."""
+
+    id: str = Field(min_length=1)
+    group: str = ""
+    cluster: str = ""
+    structures: tuple[Index, ...] = Field(min_length=5)
+    reference: dict[str, CurveReference]
+
+
+class Scan(Entry):
+    """An energy profile: the structures along a scan, and their energies at the reference.
+
+    Args:
+        structures: in the order of `x`.
+        x: where along the scan they lie, increasing: an angle [°], or a displacement as a share of the whole.
+        area: [Å²] by which energies are divided (stacking faults); None: they are not.
+        reference: [eV] by label set, one a structure, counted from any zero.
+    """
+
+    id: str = Field(min_length=1)
+    group: str = ""
+    cluster: str = ""
+    structures: tuple[Index, ...] = Field(min_length=3)
+    x: tuple[FiniteFloat, ...]
+    area: Positive | None = None
+    reference: dict[str, tuple[FiniteFloat, ...]]
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if len(self.x) != len(self.structures):
+            raise ValueError(f"x has {len(self.x)} entries for {len(self.structures)} structures")
+        if any(b <= a for a, b in pairwise(self.x)):
+            raise ValueError("x must increase from each structure to the next")
+        for name, energies in self.reference.items():
+            if len(energies) != len(self.structures):
+                raise ValueError(f"reference.{name} has {len(energies)} entries for {len(self.structures)} structures")
+        return self
+
+
+class Crystal(Entry):
+    """Properties of one structure, by label set and name (`k_vrh_gpa`, `volume_per_atom`): each kind says which."""
+
+    id: str = Field(min_length=1)
+    group: str = ""
+    cluster: str = ""
+    structure: Index
+    reference: dict[str, dict[str, FiniteFloat]]
+
+
+class Table(Entry):
+    """What is known of the structures beside their labels. Nothing of it enters a container.
+
+    Args:
+        id: by structure: its name, each once.
+        group: by structure: what it is reported under.
+        cluster: by structure: those of one cluster are correlated, if the card says so.
+        differences: items of the kind *energy differences*.
+        curves: items of the kind *equation of state*.
+        scans: items of the kind *energy profiles*.
+        crystals: items of the kinds *elasticity*, *phonons* and *compression*.
+    """
+
+    id: tuple[str, ...]
+    group: tuple[str, ...]
+    cluster: tuple[str, ...]
+    differences: tuple[Difference, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    scans: tuple[Scan, ...] = ()
+    crystals: tuple[Crystal, ...] = ()
+
+    @property
+    def items(self) -> Mapping[str, tuple[Difference | Curve | Scan | Crystal, ...]]:
+        """The items of every sort, by the field's name."""
+        return {
+            "differences": self.differences,
+            "curves": self.curves,
+            "scans": self.scans,
+            "crystals": self.crystals,
+        }
+
+    @property
+    def n_items(self) -> int:
+        """How many items of any sort there are."""
+        return sum(len(items) for items in self.items.values())
+
+
+def card_toml(card: Card) -> str:
+    """`card` as TOML."""
+    values = card.model_dump(mode="json", exclude_none=True)
+    lines = [f"{name} = {_toml(value)}" for name, value in values.items() if not isinstance(value, dict)]
+    for name in ("units", "label_sets", "baselines", "settings", "sha256"):
+        table = values[name]
+        if not table:
+            continue
+        nested = {key: value for key, value in table.items() if isinstance(value, dict)}
+        if not nested:
+            lines += ["", f"[{name}]", *(f"{_toml(k)} = {_toml(v)}" for k, v in table.items())]
+        for key, entries in nested.items():
+            lines += ["", f"[{name}.{_toml(key)}]", *(f"{_toml(k)} = {_toml(v)}" for k, v in entries.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: str | float | bool | dict[str, str]) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    # TOML's basic strings, numbers and booleans are written as JSON writes them, but for the character DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,308 @@
+"""Datasets on disk: structures apart from labels, so that whoever observes a model need not even open the labels.
+
+<data root>/<name>@<version>/
+  card.toml             tasks.datasets.card.Card
+  frames.safetensors    the arrays of a Frames: may enter a container; and conditions (pressure, supercell)
+  labels.safetensors    `<label set>/energy|forces|stress`; absent where the table holds all references
+  table.json            tasks.datasets.card.Table: names, groups, which structures form an item, references
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from tasks.datasets.card import Card, DatasetError, Table, card_toml, one_line
+from tasks.datasets.dataset_checks import (
+    CARD,
+    CONDITIONS,
+    FRAMES,
+    LABELS,
+    TABLE,
+    check_conditions,
+    check_labels,
+    check_structures,
+    check_table,
+)
+from tasks.structures.frames import FRAME_DTYPES, Frames, FramesError, hash_arrays
+from tasks.structures.predictions import ALL_PROPERTIES, Labels
+
+__all__ = ["Dataset", "DatasetError", "Structures", "load_dataset", "load_structures", "read_card", "save_dataset"]
+
+
+@dataclass(frozen=True, eq=False)
+class Structures:
+    """What an observing task is given of a dataset: its structures, and no label.
+
+    Args:
+        name: name@version of the dataset.
+        conditions: by name, one row a structure: what it is to be put under
+        (`tasks.datasets.dataset_checks.CONDITIONS`). hidden: whether their card states no date since which they are
+        public: no model should have them by heart.
+    """
+
+    name: str
+    frames: Frames
+    conditions: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    hidden: bool = False
+
+    def condition(self, name: str) -> NDArray[Any]:
+        """The condition of that name.
+
+        Raises:
+            ValueError: the dataset has none.
+        """
+        if name not in self.conditions:
+            raise ValueError(f"{self.name}/{FRAMES}: {name}: is missing: this kind of task needs it")
+        return self.conditions[name]
+
+    @cached_property
+    def frames_sha256(self) -> str:
+        """Hash of what a model is asked."""
+        return hash_arrays({**self.frames.arrays(), **self.conditions})
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Structures with labels and table, checked against each other.
+
+    Args:
+        label_arrays: by label set.
+
+    Raises:
+        DatasetError: an array of a wrong shape, an index out of range, a label where there can be none; the line
+            begins with the file's name.
+    """
+
+    card: Card
+    frames: Frames
+    table: Table
+    label_arrays: Mapping[str, Labels]
+    conditions: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_structures(self.card, self.frames)
+        check_conditions(self.conditions, len(self.frames))
+        check_table(self.card, self.table, len(self.frames))
+        for name, labels in self.label_arrays.items():
+            if name not in self.card.label_sets:
+                raise DatasetError(f"{LABELS}: {name}: is not a label set of {CARD}: {sorted(self.card.label_sets)}")
+            check_labels(name, labels, self.frames)
+        for name in self.card.label_sets:
+            if name not in self.label_arrays and not self.table.n_items:  # every item has all label sets
+                raise DatasetError(f"{CARD}: label_sets.{name}: has neither labels nor references")
+
+    @property
+    def structures(self) -> Structures:
+        """The structures alone."""
+        return Structures(self.card.full_name, self.frames, self.conditions, self.card.hidden)
+
+    def label_set(self, name: str | None) -> str:
+        """`name`, or the default label set for None.
+
+        Raises:
+            DatasetError: the dataset has no such label set.
+        """
+        chosen = self.card.default_label_set if name is None else name
+        if chosen is None or chosen not in self.card.label_sets:
+            known = ", ".join(sorted(self.card.label_sets)) or "none"
+            raise DatasetError(f"{self.card.full_name}/{CARD}: label_sets: there is no {chosen!r}, but {known}")
+        return chosen
+
+    def labels(self, label_set: str | None = None) -> Labels:
+        """The labels of `label_set` (None: the default); all None where only the table has references of it."""
+        return self.label_arrays.get(self.label_set(label_set), Labels())
+
+    def baselines(self, label_set: str | None = None) -> Mapping[str, float]:
+        """By metric: what the card states in place of a computed baseline."""
+        return self.card.baselines.get(self.label_set(label_set), {})
+
+    @cached_property
+    def clusters(self) -> tuple[str, ...]:
+        """By structure: those of one cluster are correlated; one without a name in the card's column has its own."""
+        column = self.card.cluster_column
+        if column is None:
+            return self.table.id
+        names = self.table.group if column == "group" else self.table.cluster
+        return tuple(name or own for name, own in zip(names, self.table.id, strict=True))
+
+    @property
+    def frames_sha256(self) -> str:
+        """Hash of what a model is asked."""
+        return self.structures.frames_sha256
+
+    @cached_property
+    def table_sha256(self) -> str:
+        """Hash of the table: names, groups, items and references."""
+        return _hash_json(self.table.model_dump(mode="json"))
+
+    @property
+    def reference_sha256(self) -> str:
+        """Hash of what the card says that results depend on: baselines and clusters; no title, citation or licence."""
+        return _hash_json({"baselines": self.card.baselines, "cluster_column": self.card.cluster_column})
+
+    def labels_sha256(self, label_set: str | None = None) -> str:
+        """Hash of the labels of one label set and of the table; also for a dataset without labels."""
+        chosen = self.label_set(label_set) if self.card.label_sets else ""
+        labels = self.label_arrays.get(chosen, Labels())
+        return _hash_json({"set": chosen, "labels": hash_arrays(_arrays(labels)), "table": self.table_sha256})
+
+
+def load_structures(folder: Path) -> Structures:
+    """The structures of the dataset in `folder`. Opens neither labels nor table.
+
+    Raises:
+        DatasetError: one line that names file and field.
+    """
+    card = read_card(folder)
+    frames, conditions = _read_frames(folder, card)
+    try:
+        check_structures(card, frames)
+        check_conditions(conditions, len(frames))
+    except DatasetError as error:
+        raise DatasetError(f"{folder / str(error)}") from None
+    return Structures(card.full_name, frames, conditions, card.hidden)
+
+
+def load_dataset(folder: Path) -> Dataset:
+    """The dataset in `folder`, every file checked against its hash, and the files against each other.
+
+    Raises:
+        DatasetError: one line that names file and field.
+    """
+    card = read_card(folder)
+    frames, conditions = _read_frames(folder, card)
+    try:
+        table = Table.model_validate_json(_read(folder, TABLE, card))
+    except ValidationError as error:
+        raise DatasetError(f"{folder / TABLE}: {one_line(error)}") from None
+    arrays = _read_arrays(folder, LABELS, card) if LABELS in card.sha256 or (folder / LABELS).exists() else {}
+    by_set: dict[str, dict[str, NDArray[Any]]] = {}
+    for key, array in arrays.items():
+        label_set, _, name = key.rpartition("/")
+        if name not in ALL_PROPERTIES or array.dtype != np.float64:
+            raise DatasetError(f"{folder / LABELS}: {key}: must be <label set>/energy, forces or stress in float64")
+        by_set.setdefault(label_set, {})[name] = array
+    try:
+        return Dataset(card, frames, table, {name: Labels(**parts) for name, parts in by_set.items()}, conditions)
+    except DatasetError as error:
+        raise DatasetError(f"{folder / str(error)}") from None
+
+
+def save_dataset(dataset: Dataset, data_root: Path) -> Path:
+    """Writes `dataset` to its folder under `data_root`, whole or not at all, and returns the folder.
+
+    Raises:
+        DatasetError: the folder is there already: a dataset is never overwritten, its version goes up.
+    """
+    folder = data_root / dataset.card.full_name
+    if folder.exists():
+        raise DatasetError(f"{folder}: version: exists already; give the changed dataset a new version")
+    files = {
+        FRAMES: _pack({**dataset.frames.arrays(), **dataset.conditions}),
+        TABLE: (json.dumps(dataset.table.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode(),
+    }
+    labels = {f"{s}/{name}": a for s, one in dataset.label_arrays.items() for name, a in _arrays(one).items()}
+    if labels:
+        files[LABELS] = _pack(labels)
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+    files[CARD] = card_toml(dataset.card.model_copy(update={"sha256": hashes})).encode()
+    data_root.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=".new-", dir=data_root))
+    try:
+        for name, data in files.items():
+            with (temporary / name).open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.chmod(0o755)
+        os.rename(temporary, folder)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise DatasetError(f"{folder}: cannot be written: {error.strerror}") from None
+    return folder
+
+
+def read_card(folder: Path) -> Card:
+    """The card of the dataset in `folder`. Opens no other file.
+
+    Raises:
+        DatasetError: one line that names file and field.
+    """
+    path = folder / CARD
+    try:
+        card = Card.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise DatasetError(f"{path}: {one_line(error)}") from None
+    except (ValueError, RecursionError) as error:  # tomllib's own, and those of Python's limits on digits and depth
+        raise DatasetError(f"{path}: is not TOML: {error}") from None
+    if folder.name != card.full_name:
+        raise DatasetError(f"{path}: name: the folder must be called {card.full_name}, not {folder.name}")
+    return card
+
+
+def _read(folder: Path, name: str, card: Card) -> bytes:
+    """The bytes of a file, which must be those that the card states."""
+    path = folder / name
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
+    if name not in card.sha256:
+        raise DatasetError(f"{folder / CARD}: sha256.{name}: is missing")
+    if hashlib.sha256(data).hexdigest() != card.sha256[name]:
+        raise DatasetError(f"{path}: sha256: is not what {CARD} states; restore the file or make a new version")
+    return data
+
+
+def _read_arrays(folder: Path, name: str, card: Card) -> dict[str, NDArray[Any]]:
+    try:
+        return dict(load(_read(folder, name, card)))
+    except SafetensorError as error:
+        raise DatasetError(f"{folder / name}: is not a safetensors file: {error}") from None
+
+
+def _read_frames(folder: Path, card: Card) -> tuple[Frames, dict[str, NDArray[Any]]]:
+    """The structures, and the conditions beside them."""
+    arrays = _read_arrays(folder, FRAMES, card)
+    for name, dtype in FRAME_DTYPES.items():
+        if name not in arrays:
+            raise DatasetError(f"{folder / FRAMES}: {name}: is missing")
+        if arrays[name].dtype != dtype:
+            raise DatasetError(f"{folder / FRAMES}: {name}: must be {np.dtype(dtype)}, not {arrays[name].dtype}")
+    conditions = {name: array for name, array in arrays.items() if name in CONDITIONS}
+    try:
+        return Frames.from_arrays(arrays), conditions
+    except FramesError as error:
+        raise DatasetError(f"{folder / FRAMES}: {error}") from None
+
+
+def _arrays(labels: Labels) -> dict[str, NDArray[Any]]:
+    return {name: array for name in ALL_PROPERTIES if (array := getattr(labels, name)) is not None}
+
+
+def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    # np.array, not ascontiguousarray, and sorted: the same content gives the same bytes.
+    return save({name: np.array(arrays[name], order="C") for name in sorted(arrays)})
+
+
+def _hash_json(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,87 @@
+"""What must hold between the files of a dataset. Each check raises a `DatasetError` that names file and field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.datasets.card import Card, Crystal, DatasetError, Difference, Table
+from tasks.structures.frames import Float, Frames
+from tasks.structures.predictions import Labels
+
+# What a structure is to be put under: arrays beside those of the frames, by name: dtype, and shape of one row.
+CONDITIONS: Mapping[str, tuple[Any, tuple[int, ...]]] = {
+    "pressure_gpa": (np.float64, ()),
+    "supercell": (np.int64, (3, 3)),  # columns: its vectors in those of the cell, as phonopy has it
+    "primitive": (np.float64, (3, 3)),  # columns: the primitive vectors in those of the cell, as phonopy has it
+}
+CARD, FRAMES, LABELS, TABLE = "card.toml", "frames.safetensors", "labels.safetensors", "table.json"
+
+
+def check_structures(card: Card, frames: Frames) -> None:
+    """There are structures, and they are periodic as the card says."""
+    if not len(frames):
+        raise DatasetError(f"{FRAMES}: n_atoms: there is no structure")
+    if card.periodic != bool(frames.periodic.all()):
+        raise DatasetError(f"{CARD}: periodic: is {str(card.periodic).lower()}, which the pbc of {FRAMES} is not")
+
+
+def check_conditions(conditions: Mapping[str, NDArray[Any]], n: int) -> None:
+    """Conditions are known ones, finite, and one row a structure."""
+    for name, array in conditions.items():
+        if name not in CONDITIONS:
+            raise DatasetError(f"{FRAMES}: {name}: is no condition that there is: {', '.join(CONDITIONS)}")
+        dtype, shape = CONDITIONS[name]
+        if array.dtype != dtype or array.shape != (n, *shape):
+            raise DatasetError(f"{FRAMES}: {name}: must be {np.dtype(dtype)}{(n, *shape)}")
+        if not np.isfinite(array).all():
+            raise DatasetError(f"{FRAMES}: {name}: must be finite")
+        if shape and (np.abs(np.linalg.det(array)) < 1e-8).any():
+            raise DatasetError(f"{FRAMES}: {name}: has a matrix without a volume")
+
+
+def check_table(card: Card, table: Table, n: int) -> None:
+    """Names, items and references fit `n` structures and the card's label sets."""
+    for name, column in (("id", table.id), ("group", table.group), ("cluster", table.cluster)):
+        if len(column) != n:
+            raise DatasetError(f"{TABLE}: {name}: has {len(column)} entries for {n} structures")
+    if len(set(table.id)) != n:
+        raise DatasetError(f"{TABLE}: id: two structures have one name")
+    for field, items in table.items.items():
+        if len({item.id for item in items}) != len(items):
+            raise DatasetError(f"{TABLE}: {field}.id: two items have one name")
+        for row, item in enumerate(items):
+            if isinstance(item, Difference):
+                used = [term.structure for term in item.terms]
+            else:
+                used = [item.structure] if isinstance(item, Crystal) else list(item.structures)
+            if max(used) >= n:
+                raise DatasetError(f"{TABLE}: {field}.{row} ({item.id}): structure {max(used)} is not one of {n}")
+            if item.reference.keys() != card.label_sets.keys():
+                raise DatasetError(f"{TABLE}: {field}.{row}.reference ({item.id}): must have {sorted(card.label_sets)}")
+    areas = [item.area for item in table.differences] + [item.area for item in table.scans]
+    if len({area is None for area in areas}) > 1:
+        raise DatasetError(f"{TABLE}: area: some items have one and some have none: they have no unit in common")
+
+
+def check_labels(label_set: str, labels: Labels, frames: Frames) -> None:
+    """Labels have the shapes of `frames`; each row is finite or all NaN; no stress where there is no volume."""
+    n, total = len(frames), len(frames.numbers)
+    for name, shape in (("energy", (n,)), ("forces", (total, 3)), ("stress", (n, 6))):
+        array: Float | None = getattr(labels, name)
+        if array is None:
+            continue
+        where = f"{LABELS}: {label_set}/{name}"
+        if array.shape != shape:
+            raise DatasetError(f"{where}: must have shape {shape}, not {array.shape}")
+        rows = np.isnan(array.reshape(len(array), -1))
+        if np.isinf(array).any() or (rows.any(axis=1) & ~rows.all(axis=1)).any():
+            raise DatasetError(f"{where}: a row must be finite, or all NaN where there is no label")
+        if rows.all():
+            raise DatasetError(f"{where}: is NaN everywhere; leave it out")
+        if name == "stress" and not rows[~frames.periodic].all():
+            index = int(np.flatnonzero(~frames.periodic & ~rows.all(axis=1))[0])
+            raise DatasetError(f"{where}: structure {index} is not periodic and can have no stress")

@@ -1,0 +1,218 @@
+"""Labelled frames of DeePMD's npy layout: systems of one composition, and of mixed type.
+
+A system is a folder with
+
+    type.raw, type_map.raw              each atom's index into the names of the elements
+    nopbc                               where it is there, nothing is periodic
+    set.*/coord.npy, box.npy            (frames, 3N) Å; (frames, 9) Å, rows are the vectors
+    set.*/energy, force, virial.npy     (frames,) eV; (frames, 3N) eV/Å; (frames, 9) eV, virial = −V σ
+    set.*/fparam.npy                    (frames, k) whatever its author put there: the import is told what
+    set.*/real_atom_types.npy           mixed type: (frames, N) each frame's own types; −1 stands for no atom
+
+The format states its units. Source: DeePMD-kit's documentation, "Formats of a system" and "Mixed type"
+(https://docs.deepmodeling.com/projects/deepmd/en/stable/data/system.html).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from ase.data import atomic_numbers
+from numpy.typing import NDArray
+
+from tasks.datasets.card import DatasetError
+from tasks.importing.labelled_import import Imported
+from tasks.structures.frames import FRAME_DTYPES, Bool, Float, Frames, FramesError, Int
+from tasks.structures.predictions import Labels
+
+Column = Literal["charge", "multiplicity", "other"]
+READ = frozenset(f"{name}.npy" for name in ("coord", "box", "energy", "force", "virial", "fparam", "real_atom_types"))
+STATE_IN = "add a column to fparam.npy and name it multiplicity in --fparam"
+# xx, yy, zz, yz, xz, xy of nine components.
+_VOIGT = np.array([0, 4, 8, 5, 2, 1])
+_TRANSPOSED = np.array([0, 4, 8, 7, 6, 3])
+
+
+def read_deepmd(path: Path, fparam: Sequence[Column] = ()) -> Imported:
+    """All systems in `path`, itself one or a folder of any depth of them; each is a group.
+
+    Args:
+        fparam: what the columns of `fparam.npy` are.
+
+    Raises:
+        DatasetError: one line that names file and field, and the frame where there is one.
+    """
+    if not path.exists():
+        raise DatasetError(f"{path}: is not there")
+    systems = sorted(found.parent for found in path.rglob("type.raw"))
+    if not systems:
+        raise DatasetError(f"{path}: type.raw: is in no folder here: this is no system of DeePMD, nor a folder of them")
+    names = [path.resolve().name if system == path else str(system.relative_to(path)) for system in systems]
+    return joined([_system(system, name, fparam) for system, name in zip(systems, names, strict=True)])
+
+
+def joined(parts: Sequence[Imported]) -> Imported:
+    """All of `parts`, in order; labels that some have and some have not are NaN where they are not."""
+    frames = Frames.concatenate([part.frames for part in parts])
+    rows = {"energy": (len, ()), "forces": (lambda f: len(f.numbers), (3,)), "stress": (len, (6,))}
+    labels: dict[str, Float | None] = {}
+    for name, (count, shape) in rows.items():
+        arrays = [getattr(part.labels, name) for part in parts]
+        filled = [
+            np.full((count(p.frames), *shape), np.nan) if a is None else a for p, a in zip(parts, arrays, strict=True)
+        ]
+        labels[name] = None if all(a is None for a in arrays) else np.concatenate(filled)
+    ids = tuple(name for part in parts for name in part.id)
+    groups = tuple(group for part in parts for group in part.group)
+    return Imported(frames, Labels(**labels), ids, groups, _summed([part.unused for part in parts]), parts[0].state_in)
+
+
+def _summed(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for part in parts:
+        found.update(part)
+    return dict(sorted(found.items()))
+
+
+def _system(folder: Path, name: str, fparam: Sequence[Column]) -> Imported:
+    """One system, its sets joined; its frames are called `system/set.000/0`."""
+    elements, types = _elements(folder), _types(folder / "type.raw")
+    sets = sorted(found for found in folder.glob("set.*") if found.is_dir())
+    if not sets:
+        raise DatasetError(f"{folder}: set.*: there is no such folder: the system has no frames")
+    return joined([_set(one, f"{name}/{one.name}", name, elements, types, fparam) for one in sets])
+
+
+def _set(folder: Path, name: str, group: str, elements: Int, types: Int, fparam: Sequence[Column]) -> Imported:
+    coord = _array(folder / "coord.npy", 3 * len(types))
+    if coord is None:
+        raise DatasetError(f"{folder / 'coord.npy'}: is missing")
+    n = len(coord)
+    periodic = not (folder.parent / "nopbc").exists()
+    own_types = _array(folder / "real_atom_types.npy", len(types), n)
+    numbers = _numbers(folder, elements, np.tile(types, (n, 1)) if own_types is None else _whole(own_types))
+    there = numbers > 0
+    cell = _cells(folder, n) if periodic else np.zeros((n, 3, 3))
+    arrays: dict[str, NDArray[Any]] = {
+        "n_atoms": there.sum(axis=1),
+        "numbers": numbers[there],
+        "positions": coord.reshape(n, -1, 3)[there],
+        "cell": cell,
+        "pbc": np.full((n, 3), periodic),
+        **_states(folder, n, fparam),
+    }
+    try:
+        frames = Frames(**{field: arrays[field] for field in FRAME_DTYPES})
+    except FramesError as error:
+        raise DatasetError(f"{folder}: {error}") from None
+    ids = tuple(f"{name}/{i}" for i in range(n))
+    unused = {path.name: n for path in sorted(folder.glob("*.npy")) if path.name not in READ}
+    return Imported(frames, _labels(folder, frames, there), ids, (group,) * n, unused, STATE_IN)
+
+
+def _labels(folder: Path, frames: Frames, there: Bool) -> Labels:
+    n, width = there.shape
+    energy = _array(folder / "energy.npy", 1, n)
+    force = _array(folder / "force.npy", 3 * width, n)
+    virial = _array(folder / "virial.npy", 9, n)
+    stress = None
+    if virial is not None:
+        if not frames.periodic.all():
+            raise DatasetError(f"{folder / 'virial.npy'}: the system is nopbc and can have none; remove the file")
+        stress = -(virial[:, _VOIGT] + virial[:, _TRANSPOSED]) / (2 * frames.volumes[:, None])
+    forces = None if force is None else force.reshape(n, width, 3)[there]
+    return Labels(None if energy is None else energy[:, 0], forces, stress)
+
+
+def _cells(folder: Path, n: int) -> Float:
+    box = _array(folder / "box.npy", 9, n)
+    if box is None:
+        raise DatasetError(f"{folder / 'box.npy'}: is missing; a system without a box has a file nopbc beside type.raw")
+    cells = box.reshape(n, 3, 3)
+    flat = np.flatnonzero(~(np.abs(np.linalg.det(cells)) > 0))
+    if flat.size:
+        raise DatasetError(f"{folder / 'box.npy'}: frame {flat[0]}: the box has no volume; is the system nopbc?")
+    return cells
+
+
+def _states(folder: Path, n: int, fparam: Sequence[Column]) -> dict[str, Int]:
+    """Charge and multiplicity by frame: from `fparam.npy` as its columns are said to be, else 0."""
+    path = folder / "fparam.npy"
+    states = {"charge": np.zeros(n, np.int64), "multiplicity": np.zeros(n, np.int64)}
+    if path.exists() and not fparam:
+        raise DatasetError(f"{path}: what its columns are is not stated; say so, as in --fparam charge,multiplicity")
+    if not fparam:
+        return states
+    columns = _array(path, len(fparam), n)
+    if columns is None:
+        raise DatasetError(f"{path}: is missing, though --fparam says what is in it; leave --fparam out")
+    for column, name in enumerate(fparam):
+        if name == "other":
+            continue
+        values = columns[:, column]
+        odd = np.flatnonzero(values != np.round(values))
+        if odd.size:
+            raise DatasetError(f"{path}: frame {odd[0]}: {name}: must be a whole number, not {values[odd[0]]:g}")
+        states[name] = _whole(values)
+    return states
+
+
+def _elements(folder: Path) -> Int:
+    """Atomic numbers by type."""
+    path = folder / "type_map.raw"
+    try:
+        names = path.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError):
+        raise DatasetError(f"{path}: cannot be read: it names the elements, one symbol a line") from None
+    for name in names:
+        if atomic_numbers.get(name, 0) < 1:
+            raise DatasetError(f"{path}: {name!r} is no element; write the elements' symbols in the order of the types")
+    return np.array([atomic_numbers[name] for name in names], np.int64)
+
+
+def _types(path: Path) -> Int:
+    try:
+        types = np.array([int(word) for word in path.read_text(encoding="utf-8").split()], np.int64)
+    except (OSError, UnicodeDecodeError, ValueError):
+        raise DatasetError(f"{path}: must be a list of whole numbers, one an atom") from None
+    if not types.size:
+        raise DatasetError(f"{path}: is empty: the system has no atoms")
+    return types
+
+
+def _numbers(folder: Path, elements: Int, types: Int) -> Int:
+    """Atomic numbers of `types` (frames, N), 0 where no atom is."""
+    beyond = np.argwhere((types >= len(elements)) | (types < -1))
+    if beyond.size:
+        frame, atom = beyond[0]
+        kind = f"its type {types[frame, atom]} is none of the {len(elements)} of type_map.raw"
+        raise DatasetError(f"{folder}: frame {frame}: atom {atom}: {kind}")
+    return np.where(types < 0, 0, elements[types])
+
+
+def _array(path: Path, width: int, n: int | None = None) -> Float | None:
+    """The rows of an npy file in float64, one a frame; None where it is not there."""
+    try:
+        stored = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, EOFError) as error:
+        raise DatasetError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
+    if not isinstance(stored, np.ndarray) or stored.dtype.kind not in "fiu" or not stored.ndim:
+        raise DatasetError(f"{path}: must be an array of numbers")
+    # One column is written as (frames,) or (frames, 1), and some write (frames, N, 3) for (frames, 3N).
+    if not stored.size or stored.size != len(stored) * width or (n is not None and len(stored) != n):
+        raise DatasetError(f"{path}: has shape {stored.shape}, not ({'frames' if n is None else n}, {width})")
+    array = stored.reshape(-1, width).astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if bad.size:
+        raise DatasetError(f"{path}: frame {bad[0]}: is not finite")
+    return array
+
+
+def _whole(values: Float) -> Int:
+    return np.asarray(np.round(values), np.int64)

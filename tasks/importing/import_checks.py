@@ -1,0 +1,202 @@
+"""What an import refuses: numbers that are impossible, and sets that cannot mean what they are meant for.
+
+Bounds are wide: what they refuse is a mistake of unit, order or file, never chemistry. They cannot see a wrong sign
+or a factor near one: `tasks.importing.reference_comparison` does, against a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from ase.neighborlist import neighbor_list
+from ase.units import GPa
+
+from tasks.datasets.card import DatasetError
+from tasks.structures.composition import composition, composition_energy
+from tasks.structures.frames import Float, Frames, Int
+from tasks.structures.predictions import Labels
+
+# A constant per element is fitted to the energies: with fewer frames than this for each, the fit eats what is measured.
+FRAMES_PER_ELEMENT = 10
+# Three times the cohesive energy of tungsten (8.9 eV/atom, Kittel), the most tightly bound solid.
+MAX_ENERGY_SPREAD = 27.0
+MAX_FORCE = 1000.0  # eV/Å
+MAX_STRESS = 10.0  # eV/Å³: 1602 GPa
+MIN_DISTANCE = 0.5  # Å; H2 has 0.74
+# Å³ per atom: solid hydrogen at 500 GPa has about 1; an atom alone in a box of 46 Å has 100,000.
+MIN_VOLUME, MAX_VOLUME = 0.8, 1e5
+# A frame's net force is far from zero beyond this share of Σ|F|, and beyond this [eV/Å] altogether.
+NET_FORCE_SHARE, NET_FORCE = 0.05, 0.05
+# How extended XYZ states 2S+1.
+COMMENT_LINE = "write multiplicity= in its comment line"
+# Å: pairs farther apart than this are not looked for.
+LOOKED_FOR = 3.0
+
+
+def check_names(names: Sequence[str], where: str) -> None:
+    """Each item of a table has a name of its own.
+
+    Raises:
+        DatasetError: the line begins with `where`, and names both.
+    """
+    first: dict[str, int] = {}
+    for i, name in enumerate(names):
+        if name in first:
+            raise DatasetError(f"{where}.{i}: id: {name!r} is that of {first[name]}, too: give each its own")
+        first[name] = i
+
+
+def check_areas(areas: Sequence[float | None], where: str, names: Sequence[str] = ()) -> None:
+    """All items of a table have an area, or none has: else they have no unit in common.
+
+    Args:
+        names: of the items, where they have no numbers.
+
+    Raises:
+        DatasetError: the line begins with `where`, and names the first without one.
+    """
+    if None in areas and any(area is not None for area in areas):
+        i = list(areas).index(None)
+        raise DatasetError(f"{where}.{names[i] if names else i}: area: is missing, which other items have")
+
+
+def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path, state_in: str = COMMENT_LINE) -> None:
+    """Each frame with no periodic direction states a 2S+1 that its number of electrons allows.
+
+    Args:
+        ids: by frame, its name.
+        path: of the file or folder at fault.
+        state_in: how the format states 2S+1; empty where it cannot.
+
+    Raises:
+        DatasetError: one line that names the file and the first such frame, with the mend.
+    """
+    molecules = ~frames.pbc.any(axis=1)
+    silent = np.flatnonzero(molecules & (frames.multiplicity == 0))
+    if silent.size:
+        first, more = int(silent[0]), f" (and of {silent.size - 1} more)" if silent.size > 1 else ""
+        give = "give --multiplicity 1 for all molecules that state none"
+        raise DatasetError(
+            f"{path}: {ids[first]}: multiplicity: 2S+1 of this molecule{more} is not stated; "
+            + (f"{state_in}, or {give}" if state_in else give)
+        )
+    electrons = np.add.reduceat(frames.numbers, frames.offsets[:-1]) - frames.charge
+    # 2S+1 is odd where the number of electrons is even.
+    wrong = np.flatnonzero(molecules & ((electrons + frames.multiplicity) % 2 == 0))
+    if wrong.size:
+        first = int(wrong[0])
+        raise DatasetError(
+            f"{path}: {ids[first]}: multiplicity: 2S+1 = {frames.multiplicity[first]} is impossible with "
+            f"{electrons[first]} electrons (charge {frames.charge[first]:+d}); state its own charge and multiplicity"
+            + (f": {state_in}" if state_in else "")
+        )
+
+
+def too_few_for_energy(frames: Frames, energy: Float) -> str | None:
+    """Why the energies of so few frames cannot be judged after a fit of one constant per element; None where they can.
+
+    Args:
+        energy: (n,) [eV], NaN where there is none.
+    """
+    labelled = np.flatnonzero(np.isfinite(energy))
+    n_elements = len(np.unique(frames.take(labelled).numbers))
+    if len(labelled) >= FRAMES_PER_ELEMENT * n_elements:
+        return None
+    fitted = f"{n_elements} fitted element{'s' if n_elements > 1 else ''}"
+    return f"energy: {len(labelled)} frames with energy for {fitted} are fewer than {FRAMES_PER_ELEMENT} each"
+
+
+def shortest_distances(frames: Frames) -> Float:
+    """(n,) the shortest distance between two atoms of each structure, images included [Å]; inf beyond 3 Å.
+
+    Of a cell that is impossibly small it is the largest that there can be: the images within 3 Å would be billions.
+    """
+    # No arrangement keeps atoms farther apart than the densest packing does.
+    packed = np.cbrt(2**0.5 * frames.volumes / frames.n_atoms)
+    vectors = np.where(frames.pbc, np.linalg.norm(frames.cell, axis=2), np.inf).min(axis=1)
+    tiny = (frames.volumes / frames.n_atoms < MIN_VOLUME) | (vectors < MIN_DISTANCE)
+    distances = np.fmin(packed, vectors)
+    for i in np.flatnonzero(~tiny):
+        distances[i] = neighbor_list("d", frames.atoms(int(i)), LOOKED_FOR).min(initial=np.inf)
+    return np.asarray(distances)
+
+
+def energy_spread(frames: Frames, energy: Float) -> Float:
+    """(n,) energy per atom after the fit of a constant per element [eV/atom]; NaN where there is no energy."""
+    rest = energy - composition_energy(composition(frames), energy, np.isfinite(energy))
+    return np.asarray(rest / frames.n_atoms)
+
+
+def impossible_structures(frames: Frames, ids: Sequence[str], distances: Float) -> list[str]:
+    """What no structure can have, each a line with field, frame, value, bound and the likely mistake.
+
+    Args:
+        distances: (n,) as from `shortest_distances`.
+    """
+    shortest = f"less than {MIN_DISTANCE} Å: fractional coordinates, or nm taken for Å?"
+    dense = f"less than {MIN_VOLUME} Å³: nm taken for Å, or a cell of other structures?"
+    dilute = f"more than {MAX_VOLUME:g} Å³: pm taken for Å, or a cell of other structures?"
+    volumes = frames.volumes / frames.n_atoms
+    by_frame = np.arange(len(frames))
+    lines = [
+        _beyond("positions", "a shortest distance of", "Å", -distances, -MIN_DISTANCE, by_frame, ids, shortest),
+        _beyond("cell", "a volume per atom of", "Å³", -volumes, -MIN_VOLUME, by_frame, ids, dense),
+        _beyond("cell", "a volume per atom of", "Å³", volumes, MAX_VOLUME, by_frame, ids, dilute),
+    ]
+    return [line for line in lines if line]
+
+
+def impossible_labels(frames: Frames, ids: Sequence[str], labels: Labels) -> list[str]:
+    """What no label can be, each a line with field, frame, value, bound and the likely mistake."""
+    lines = []
+    by_frame = np.arange(len(frames))
+    if labels.energy is not None:
+        spread = np.abs(energy_spread(frames, labels.energy))
+        why = (
+            f"more than {MAX_ENERGY_SPREAD:g} eV/atom after the fit of a constant per element: kcal/mol, kJ/mol or meV "
+            "taken for eV, or energies of several codes?"
+        )
+        lines.append(_beyond("energy", "off by", "eV/atom", spread, MAX_ENERGY_SPREAD, by_frame, ids, why))
+    if labels.forces is not None:
+        size = np.linalg.norm(labels.forces, axis=1)
+        why = f"more than {MAX_FORCE:g} eV/Å: meV/Å or kcal/mol/Å taken for eV/Å, or two atoms in one place?"
+        lines.append(_beyond("forces", "a force of", "eV/Å", size, MAX_FORCE, frames.frame_index, ids, why))
+    if labels.stress is not None:
+        size = np.abs(labels.stress).max(axis=1)
+        gpa = MAX_STRESS / GPa
+        why = f"more than {MAX_STRESS:g} eV/Å³ ({gpa:.0f} GPa): GPa, kbar or a virial in eV taken for eV/Å³?"
+        lines.append(_beyond("stress", "a component of", "eV/Å³", size, MAX_STRESS, by_frame, ids, why))
+    return [line for line in lines if line]
+
+
+def _beyond(
+    field: str, what: str, unit: str, values: Float, bound: float, frame_of: Int, ids: Sequence[str], why: str
+) -> str:
+    """The value that is farthest beyond `bound`, as a line; empty where none is. Missing values (NaN) take no part."""
+    beyond = values > bound
+    if not beyond.any():
+        return ""
+    worst = int(np.nanargmax(values))
+    n_frames = len(np.unique(frame_of[beyond]))
+    more = f" ({n_frames} frames in all)" if n_frames > 1 else ""
+    return f"{field}: {ids[frame_of[worst]]}: {what} {abs(values[worst]):.4g} {unit}{more} is {why}"
+
+
+def doubtful_labels(frames: Frames, ids: Sequence[str], labels: Labels) -> list[str]:
+    """What is possible and rarely meant, likewise: forces of a frame that do not add up to zero."""
+    if labels.forces is None:
+        return []
+    starts = frames.offsets[:-1]
+    net = np.linalg.norm(np.add.reduceat(labels.forces, starts), axis=1)
+    share = net / np.maximum(np.add.reduceat(np.linalg.norm(labels.forces, axis=1), starts), np.finfo(float).tiny)
+    far = (net > NET_FORCE) & (share > NET_FORCE_SHARE)
+    why = (
+        f"more than {NET_FORCE_SHARE:.0%} of the sum of their sizes: forces of other atoms, those of fixed atoms "
+        "set to zero, or an external field?"
+    )
+    line = _beyond(
+        "forces", "a net force of", "eV/Å", np.where(far, net, np.nan), NET_FORCE, np.arange(len(frames)), ids, why
+    )
+    return [line] if line else []

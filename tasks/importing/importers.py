@@ -1,0 +1,252 @@
+"""Datasets of labelled frames from what the field has: extended XYZ, ASE trajectories and databases."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ase import Atoms
+from ase.calculators.calculator import PropertyNotImplementedError
+from ase.db import connect
+from ase.io import read
+from ase.io.formats import UnknownFileTypeError
+from ase.stress import full_3x3_to_voigt_6_stress
+
+from tasks.datasets.card import Card, DatasetError
+from tasks.datasets.dataset import Dataset
+from tasks.importing.import_checks import COMMENT_LINE
+from tasks.importing.label_units import ASE_UNITS, LabelUnits
+from tasks.importing.labelled_import import Imported, labelled_dataset, with_periodicity
+from tasks.structures.frames import FRAME_DTYPES, Float, Frames, FramesError
+from tasks.structures.predictions import Labels
+
+__all__ = ["Imported", "import_frames", "read_structures", "with_periodicity"]
+
+MAX_FRAMES_LOOKED_AT = 1_000
+# Numeric fields of ASE's structures that are read, and those by which calculators say the same again.
+READ = frozenset({"energy", "forces", "stress", "charge", "multiplicity", "spin", "name", "group", "x"})
+READ |= {"numbers", "positions", "free_energy", "energies", "stresses"}
+# By format, where not extended XYZ: how 2S+1 is stated.
+STATE_IN: Mapping[str, str] = {
+    "traj": "set info['multiplicity'] before writing",
+    "db": "write multiplicity= as a key-value pair of its row",
+}
+# By format, where not extended XYZ: how a field of `info` is stated.
+FIELD_IN: Mapping[str, str] = {
+    "traj": "set info['{field}'] before writing",
+    "db": "write {field}= as a key-value pair of its row",
+}
+# ASE's readers raise whatever they stumble over.
+READER_ERRORS = (
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    StopIteration,
+    UnknownFileTypeError,
+    sqlite3.Error,
+)
+
+
+def import_frames(path: Path, card: Card, units: LabelUnits = ASE_UNITS, format: str | None = None) -> Dataset:
+    """A dataset of labelled frames from extended XYZ, an ASE trajectory or an ASE database.
+
+    Args:
+        card: the labels go to its default label set; `periodic` is set from the structures.
+        units: of the file.
+        format: as ASE names it; None: ASE tells by the file's name and content.
+
+    Raises:
+        DatasetError: the file cannot be read, or a frame is at fault; the line names file, frame and field.
+    """
+    return labelled_dataset(card, path, read_structures(path, units, format))
+
+
+def read_structures(
+    path: Path, units: LabelUnits = ASE_UNITS, format: str | None = None, named: bool = False, cluster_field: str = ""
+) -> Imported:
+    """Structures and labels of a file that ASE can read.
+
+    Energies, forces and stresses are those of the calculator that ASE attaches, else `info` and `arrays`. Charge and
+    2S+1 come from `info` (`charge`; `multiplicity` or `spin`), names from `name`, groups from `group`; those of a
+    database from its key-value pairs.
+
+    Args:
+        named: whether each structure must have a name of its own, as those do that a table refers to.
+        cluster_field: of `info`, whose text is the structure's cluster, such as its trajectory; empty: none is.
+
+    Raises:
+        DatasetError: as in `import_frames`.
+    """
+    structures = _read(path, format)
+    names = tuple(_name(atoms, f"frame {i}") for i, atoms in enumerate(structures))
+    if named:
+        _check_names(structures, names, path)
+    elif len(set(names)) < len(names):
+        names = tuple(f"{name} #{i}" for i, name in enumerate(names))
+    groups = tuple(str(atoms.info.get("group", "")) for atoms in structures)
+    clusters = _clusters(structures, cluster_field, path, format) if cluster_field else None
+    length = units.factor("length", str(path))
+    frames = Frames.concatenate([_frame(atoms, length, f"{path}: frame {i}") for i, atoms in enumerate(structures)])
+    columns = [[_label(a, name, f"{path}: frame {i}") for i, a in enumerate(structures)] for name in _ROWS]
+    found = [_column(column, frames, name) for column, name in zip(columns, _ROWS, strict=True)]
+    energy, forces, stress = (
+        None if array is None else array * units.factor(name, str(path))
+        for array, name in zip(found, _ROWS, strict=True)
+    )
+    labels = Labels(None if energy is None else energy[:, 0], forces, stress)
+    state_in = STATE_IN.get(str(format), COMMENT_LINE)
+    unused = {name: n for name, n in unused_fields(structures).items() if name != cluster_field}
+    return Imported(frames, labels, names, groups, unused, state_in, clusters)
+
+
+def _name(atoms: Atoms, otherwise: str) -> str:
+    return _text(atoms.info.get("name", otherwise))
+
+
+def _text(value: object) -> str:
+    """As it was written: ASE reads `name=F` of a comment line as false."""
+    return str(value)[0] if isinstance(value, (bool, np.bool_)) else str(value)
+
+
+def _clusters(structures: Sequence[Atoms], field: str, path: Path, format: str | None) -> tuple[str, ...]:
+    """By structure, the text of `info[field]`, which every one must have."""
+    write = FIELD_IN.get(str(format), "write {field}= in its comment line").format(field=field)
+    for i, atoms in enumerate(structures):
+        where = f"{path}: frame {i}: {field}"
+        if field not in atoms.info:
+            others = ", ".join(sorted(str(name) for name, value in atoms.info.items() if _can_name(value)))
+            has = f" (the frame has {others})" if others else ""
+            raise DatasetError(f"{where}: is missing{has}: {write}, as --cluster info:{field} needs it of every frame")
+        if not _can_name(atoms.info[field]):
+            raise DatasetError(f"{where}: cannot name a cluster: {write} as one word or number")
+    return tuple(_text(atoms.info[field]) for atoms in structures)
+
+
+def _can_name(value: object) -> bool:
+    """Whether `value` is text that is not blank, or a number. NaN is none: all that have no name would be one."""
+    return isinstance(value, (str, int, float, np.number, np.bool_)) and value == value and bool(str(value).strip())
+
+
+def _check_names(structures: Sequence[Atoms], names: Sequence[str], path: Path) -> None:
+    first: dict[str, int] = {}
+    for i, (atoms, name) in enumerate(zip(structures, names, strict=True)):
+        if not str(atoms.info.get("name", "")):
+            raise DatasetError(f"{path}: frame {i}: name: is missing: write name= in its comment line")
+        if name in first:
+            raise DatasetError(
+                f"{path}: frame {i}: name: two frames are called {name}, this one and frame {first[name]}"
+            )
+        first[name] = i
+
+
+def unused_fields(structures: Sequence[Atoms]) -> dict[str, int]:
+    """By name, how many frames have a numeric field that is not read: misspelt labels are among them."""
+    found: Counter[str] = Counter()
+    for atoms in structures:
+        fields = {**atoms.info, **atoms.arrays, **({} if atoms.calc is None else atoms.calc.results)}
+        found.update(str(name) for name, value in fields.items() if name not in READ and _is_numeric(value))
+    return dict(sorted(found.items()))
+
+
+def _is_numeric(value: object) -> bool:
+    try:
+        return np.asarray(value).dtype.kind in "iuf"
+    except ValueError:  # ragged
+        return False
+
+
+def _read(path: Path, format: str | None) -> list[Atoms]:
+    try:
+        found = read(path, index=":", format=format)
+    except FileNotFoundError:
+        raise DatasetError(f"{path}: is not there") from None
+    except READER_ERRORS as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        kind = f" as {format}" if format else ""
+        raise DatasetError(f"{path}: {_first_bad(path, format)}cannot be read by ASE{kind}: {text}") from None
+    structures = found if isinstance(found, list) else [found]
+    if not structures:
+        raise DatasetError(f"{path}: has no structures")
+    if format == "db" and path.is_file():  # it keeps no `info`
+        for atoms, row in zip(structures, connect(path, type="db").select(), strict=True):
+            atoms.info |= {**row.data, **row.key_value_pairs}
+    return structures
+
+
+def _first_bad(path: Path, format: str | None) -> str:
+    """The first frame that ASE cannot read, as `frame 3: `; empty where it cannot be told."""
+    for index in range(MAX_FRAMES_LOOKED_AT):
+        try:
+            read(path, index=index, format=format)
+        except READER_ERRORS:
+            return f"frame {index}: " if index else ""
+    return ""
+
+
+def _frame(atoms: Atoms, length: float, where: str) -> Frames:
+    """One structure, its lengths in units of `length` [Å], with charge and multiplicity from `info`."""
+    spin = atoms.info.get("multiplicity", atoms.info.get("spin", 0))
+    values = {"charge": atoms.info.get("charge", 0), "multiplicity": spin}
+    for name, value in values.items():
+        if not isinstance(value, (int, float, np.integer, np.floating)) or value != round(float(value)):
+            raise DatasetError(f"{where}: {name}: must be a whole number, not {value!r}")
+    arrays: dict[str, Any] = {
+        "n_atoms": [len(atoms)],
+        "numbers": atoms.numbers,
+        "positions": atoms.positions * length,
+        "cell": [atoms.cell.array * length],
+        "pbc": [atoms.pbc],
+        **{name: [round(float(value))] for name, value in values.items()},
+    }
+    try:
+        return Frames(**{name: np.asarray(arrays[name]) for name in FRAME_DTYPES})
+    except FramesError as error:
+        raise DatasetError(f"{where}: {error}") from None
+
+
+_ROWS = {"energy": 1, "forces": 3, "stress": 6}
+
+
+def _label(atoms: Atoms, name: str, where: str) -> Float | None:
+    """The label as rows: energy (1, 1), forces (n_atoms, 3), stress (1, 6); None where the frame has none."""
+    value = None
+    if atoms.calc is not None:
+        try:
+            value = atoms.calc.get_property(name, atoms, allow_calculation=False)
+        except PropertyNotImplementedError:
+            value = None
+    if value is None:
+        value = atoms.arrays.get(name) if name == "forces" else atoms.info.get(name)
+    if value is None:
+        return None
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise DatasetError(f"{where}: {name}: is not a number") from None
+    if name == "stress" and array.size == 9:
+        array = full_3x3_to_voigt_6_stress(array.reshape(3, 3))
+    shape = (len(atoms), 3) if name == "forces" else (1, _ROWS[name])
+    if array.size != shape[0] * shape[1]:
+        raise DatasetError(f"{where}: {name}: has shape {array.shape}, which is not that of {len(atoms)} atoms")
+    if not np.isfinite(array).all():
+        raise DatasetError(f"{where}: {name}: is not finite")
+    if name == "stress" and not atoms.pbc.all():
+        raise DatasetError(f"{where}: stress: the structure is not periodic and can have none")
+    return array.reshape(shape)
+
+
+def _column(rows: Sequence[Float | None], frames: Frames, name: str) -> Float | None:
+    """The labels of all frames in one array, NaN where a frame has none; None where no frame has one."""
+    if all(row is None for row in rows):
+        return None
+    sizes = frames.n_atoms if name == "forces" else np.ones(len(frames), np.int64)
+    filled = [np.full((int(k), _ROWS[name]), np.nan) if r is None else r for r, k in zip(rows, sizes, strict=True)]
+    return np.concatenate(filled)

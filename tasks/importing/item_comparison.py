@@ -1,0 +1,106 @@
+"""References of energy differences and scans against a model: as `tasks.importing.reference_comparison` has it for
+labels.
+
+Compared are Σ c·E of the model with the reference of each difference, and of each scan the energies less their mean:
+every energy that cancels in the measured quantity cancels here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.datasets.card import Difference, Scan, Table
+from tasks.importing.reactions import imbalance
+from tasks.importing.reference_comparison import Comparison, about_zero
+from tasks.structures.frames import Float, Frames
+
+UNBALANCED = "sums in which atoms appear or vanish depend on each model's own zeros"
+NOT_COMPARED = {
+    "curves": "equations of state hold volumes and moduli, which take relaxed cells: evaluate their task",
+    "crystals": "properties of crystals take relaxations and displacements: evaluate their task",
+}
+
+
+def compared_items(table: Table, frames: Frames, n_structures: int, seed: int) -> Table:
+    """`table` with those differences and scans alone that can be compared, of at most `n_structures` in all.
+
+    One item at least is kept of each sort that has any; the choice is seeded.
+    """
+    balanced = [item for item in table.differences if imbalance(item, frames) is None]
+    rng = np.random.default_rng(seed)
+    differences = _part([[t.structure for t in item.terms] for item in balanced], n_structures, rng)
+    scans = _part([item.structures for item in table.scans], n_structures, rng)
+    return table.model_copy(
+        update={
+            "differences": tuple(balanced[i] for i in differences),
+            "scans": tuple(table.scans[i] for i in scans),
+        }
+    )
+
+
+def _part(structures: Sequence[Sequence[int]], n_structures: int, rng: np.random.Generator) -> list[int]:
+    """Which items are taken, in order."""
+    taken: list[int] = []
+    used: set[int] = set()
+    for i in rng.permutation(len(structures)):
+        together = used | set(structures[i])
+        if taken and len(together) > n_structures:
+            continue
+        taken, used = [*taken, int(i)], together
+    return sorted(taken)
+
+
+def structures_of(table: Table) -> NDArray[np.int64]:
+    """The structures of all differences and scans, each once, in order."""
+    used = {term.structure for item in table.differences for term in item.terms}
+    used |= {structure for item in table.scans for structure in item.structures}
+    return np.array(sorted(used), np.int64)
+
+
+def compare_items(table: Table, label_set: str, energy: Float) -> list[Comparison]:
+    """Correlation, slope and what they give away, of differences and of scans, where there are any.
+
+    Args:
+        table: as from `compared_items`.
+        energy: (n,) the model's, by structure of the whole data set [eV]; NaN where there is none.
+    """
+    found = []
+    if table.differences:
+        reference = [np.array([item.reference[label_set]]) for item in table.differences]
+        found.append(
+            _compare("differences", table.differences, reference, [_sum(d, energy) for d in table.differences])
+        )
+    if table.scans:
+        own = [np.array(item.reference[label_set]) for item in table.scans]
+        theirs = [energy[list(item.structures)] for item in table.scans]
+        there = [np.isfinite(e) for e in theirs]
+        own = [_centred(e[t]) for e, t in zip(own, there, strict=True)]
+        found.append(_compare("scans", table.scans, own, [_centred(e[t]) for e, t in zip(theirs, there, strict=True)]))
+    return found
+
+
+def _sum(item: Difference, energy: Float) -> Float:
+    """(1,) [eV] or [eV/Å²]."""
+    return np.array([sum(t.coefficient * energy[t.structure] for t in item.terms) / (item.area or 1.0)])
+
+
+def _centred(energies: Float) -> Float:
+    return energies - energies.mean() if len(energies) else energies
+
+
+def _compare(
+    name: str, items: Sequence[Difference | Scan], reference: Sequence[Float], predicted: Sequence[Float]
+) -> Comparison:
+    """Of items of one sort; those of which the model failed at all energies take no part."""
+    answered = [i for i, values in enumerate(predicted) if len(values) and np.isfinite(values).all()]
+    sort = name if items[0].area is None else f"{name} per area"
+    counted = Comparison(sort, len(answered), len(items), math.nan, math.nan, math.nan, ())
+    if not answered:
+        return counted._replace(findings=("the model answered none of these items",))
+    return about_zero(
+        counted, np.concatenate([reference[i] for i in answered]), np.concatenate([predicted[i] for i in answered])
+    )

@@ -1,0 +1,179 @@
+"""What every import of labelled structures comes to: structures, one or more sets of labels, and a dataset of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from ase.symbols import Symbols
+from numpy.typing import NDArray
+
+from tasks.datasets.card import Card, DatasetError, Difference, Table
+from tasks.datasets.dataset import Dataset
+from tasks.importing.import_checks import COMMENT_LINE, check_multiplicity, too_few_for_energy
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import ALL_PROPERTIES, Labels, Properties
+
+# Structures of two label sets are the same within this [Å].
+SAME_WITHIN = 1e-6
+CLUSTER_BY = ("composition", "group", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """What a file or folder holds: structures with names and groups, and the labels found with them.
+
+    Args:
+        unused: numeric fields that were not read, by name, and how many frames have them.
+        state_in: how the format states 2S+1; empty where it cannot.
+        cluster: by structure, the text of the field that was asked for; None where none was.
+    """
+
+    frames: Frames
+    labels: Labels
+    id: tuple[str, ...]
+    group: tuple[str, ...]
+    unused: Mapping[str, int] = field(default_factory=dict)
+    state_in: str = COMMENT_LINE
+    cluster: tuple[str, ...] | None = None
+
+    def table(self, differences: Sequence[Difference] = ()) -> Table:
+        """The names, groups and clusters; each structure is its own cluster where no field names them."""
+        cluster = self.id if self.cluster is None else self.cluster
+        return Table(id=self.id, group=self.group, cluster=cluster, differences=tuple(differences))
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether any frame has any label."""
+        return any(getattr(self.labels, name) is not None for name in ALL_PROPERTIES)
+
+
+class Source(NamedTuple):
+    """Labels of the same structures from elsewhere."""
+
+    path: Path
+    found: Imported
+
+
+def labelled_dataset(
+    card: Card,
+    path: Path,
+    found: Imported,
+    also: Mapping[str, Source] | None = None,
+    without: Properties = (),
+    multiplicity: int | None = None,
+    cluster: str = "none",
+) -> Dataset:
+    """A dataset of labelled frames: the labels of `found` as the card's default label set, those of `also` beside them.
+
+    Args:
+        path: of what was found, for errors.
+        also: by label set; the same structures in the same order.
+        without: labels that are left out of every label set.
+        multiplicity: 2S+1 of every molecule that states none.
+        cluster: which frames are correlated: those of one `composition`, of one `group`, of one value of the field
+            that `found` was read with (`info:FIELD`), or `none`.
+
+    Raises:
+        DatasetError: a label set without labels; fewer than ten energies per element; a molecule without 2S+1;
+            structures that differ between label sets; clusters by a field that was not read. The line names file,
+            frame and field.
+    """
+    found = replace(found, frames=with_multiplicity(found.frames, multiplicity))
+    if card.default_label_set is None:
+        raise DatasetError(f"{path}: default_label_set: the card names no label set for the labels")
+    sources = {card.default_label_set: Source(path, found)}
+    for name, source in (also or {}).items():
+        check_same_structures(source, sources[card.default_label_set])
+        sources[name] = source
+    labels = {name: _labels(source, without) for name, source in sources.items()}
+    check_multiplicity(found.frames, found.id, path, found.state_in)
+    if cluster_field(cluster) and found.cluster is None:
+        raise DatasetError(f"{path}: --cluster {cluster}: the field was not read; say composition, group or none")
+    column = None if cluster == "none" else cluster
+    changes = {"periodic": bool(found.frames.periodic.all()), "cluster_column": column}
+    table = found.table()
+    if cluster == "composition":
+        table = table.model_copy(update={"cluster": formulas(found.frames)})
+    return Dataset(card.model_copy(update=changes), found.frames, table, labels)
+
+
+def cluster_field(cluster: str) -> str:
+    """The field that `cluster` names as `info:FIELD`; empty for `composition`, `group` and `none`.
+
+    Raises:
+        DatasetError: it is nothing of these.
+    """
+    named = re.fullmatch(r"info:(\S.*)", cluster)
+    if named is None and cluster not in CLUSTER_BY:
+        raise DatasetError(
+            f"--cluster: {cluster!r} must be {', '.join(CLUSTER_BY)} or info:FIELD, as in info:trajectory"
+        )
+    return "" if named is None else named[1]
+
+
+def _labels(source: Source, without: Properties) -> Labels:
+    """The labels of `source` that are wanted."""
+    labels = replace(source.found.labels, **dict.fromkeys(without))
+    if not source.found.has_labels:
+        others = f"; it has {', '.join(source.found.unused)}: rename what is meant" if source.found.unused else ""
+        raise DatasetError(f"{source.path}: energy, forces, stress: no frame has any{others}")
+    if all(getattr(labels, name) is None for name in ALL_PROPERTIES):
+        raise DatasetError(f"{source.path}: --without {', '.join(without)}: no label is left")
+    complaint = None if labels.energy is None else too_few_for_energy(source.found.frames, labels.energy)
+    if complaint is not None:
+        raise DatasetError(f"{source.path}: {complaint}; add frames, or drop the energies with --without energy")
+    return labels
+
+
+def check_same_structures(source: Source, main: Source) -> None:
+    """`source` has the structures of `main` in their order, within 1e-6 Å.
+
+    Raises:
+        DatasetError: one line that names the file, and the first frame and field that differ.
+    """
+    ours, theirs = main.found.frames, source.found.frames
+    where = f"{source.path}: is not of the structures of {main.path}"
+    if len(ours) != len(theirs):
+        raise DatasetError(f"{where}: it has {len(theirs)} frames, not {len(ours)}")
+    _same(ours.n_atoms == theirs.n_atoms, "n_atoms", where)
+    rows = {
+        "numbers": ours.numbers == theirs.numbers,
+        "positions": (np.abs(ours.positions - theirs.positions) <= SAME_WITHIN).all(axis=1),
+    }
+    for name, same in rows.items():
+        _same(np.logical_and.reduceat(same, ours.offsets[:-1]), name, where)
+    _same((np.abs(ours.cell - theirs.cell) <= SAME_WITHIN).all(axis=(1, 2)), "cell", where)
+    _same((ours.pbc == theirs.pbc).all(axis=1), "pbc", where)
+    _same(ours.charge == theirs.charge, "charge", where)
+    stated = (ours.multiplicity > 0) & (theirs.multiplicity > 0)
+    _same(~stated | (ours.multiplicity == theirs.multiplicity), "multiplicity", where)
+
+
+def _same(same: NDArray[Any] | np.bool_, field: str, where: str) -> None:
+    different = np.flatnonzero(~same)
+    if different.size:
+        raise DatasetError(f"{where}: frame {different[0]}: {field}: differs; bring the frames into the same order")
+
+
+def with_multiplicity(frames: Frames, multiplicity: int | None) -> Frames:
+    """`frames` with 2S+1 stated for every one that has no periodic direction and states none."""
+    if multiplicity is None:
+        return frames
+    silent = ~frames.pbc.any(axis=1) & (frames.multiplicity == 0)
+    return replace(frames, multiplicity=np.where(silent, multiplicity, frames.multiplicity))
+
+
+def formulas(frames: Frames) -> tuple[str, ...]:
+    """By structure, its formula in Hill's order."""
+    parts = np.split(frames.numbers, frames.offsets[1:-1])
+    return tuple(str(Symbols(numbers).get_chemical_formula()) for numbers in parts)
+
+
+def with_periodicity(card: Card, frames: Frames) -> Card:
+    """`card` with `periodic` as the structures have it."""
+    return card.model_copy(update={"periodic": bool(frames.periodic.all())})

@@ -1,0 +1,235 @@
+"""Datasets of phonons from files of phonopy, one a crystal, as in the MDR phonon database (https://mdr.nims.go.jp).
+
+A file is what `Phonopy.save` writes (`phonopy_params.yaml`), plain or compressed: the unit cell, the supercell's and
+the primitive cell's matrices, and displacements of one atom at a time with the forces on all. The references are what
+`tasks.simulation.vibrations` makes of these forces: the same as of a model's. Born charges in a file are left out of
+account, as are its masses (a model's side has the elements' standard ones).
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import spglib
+import yaml  # type: ignore[import-untyped]
+from ase import Atoms
+from phonopy.interface.phonopy_yaml import load_phonopy_yaml
+from phonopy.structure.atoms import PhonopyAtoms
+
+from tasks.datasets.card import Card, Crystal, DatasetError, Table
+from tasks.datasets.dataset import Dataset
+from tasks.kinds.phonons import PROPERTIES, values
+from tasks.simulation.vibrations import Vibrations, VibrationSettings, crystal, displace, vibrations
+from tasks.structures.frames import Float, Frames, Int
+
+OPENERS: Mapping[str, Callable[..., Any]] = {
+    ".yaml": open,
+    ".yaml.bz2": bz2.open,
+    ".yaml.xz": lzma.open,
+    ".yaml.gz": gzip.open,
+}
+# Of a file, uncompressed: a thousand displaced supercells of a thousand atoms have less.
+MAX_BYTES = 1 << 28
+# phonopy's own loader is PyYAML's unsafe one, by which a file can run any code.
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+UNITS = {"length": "angstrom", "force": "ev/angstrom", "force_constants": "ev/angstrom^2"}
+# The first space group of each crystal system but the first.
+SYSTEMS = ("triclinic", "monoclinic", "orthorhombic", "tetragonal", "trigonal", "hexagonal", "cubic")
+FIRST_OF_SYSTEM = (3, 16, 75, 143, 168, 195)
+
+
+class PhonopyFile(NamedTuple):
+    """A crystal of a file, and its vibrations.
+
+    Args:
+        supercell, primitive: as in `tasks.simulation.vibrations.crystal`.
+        system: its crystal system.
+    """
+
+    name: str
+    atoms: Atoms
+    supercell: Int
+    primitive: Float
+    system: str
+    reference: Vibrations
+
+
+def import_phonopy(folder: Path, card: Card, settings: VibrationSettings = VibrationSettings()) -> Dataset:  # noqa: B008
+    """A dataset of the kind *phonons* from all phonopy files of `folder`, grouped by crystal system.
+
+    Args:
+        card: the references go to its default label set.
+        settings: those that the task will have; its temperature and mesh are kept on the card.
+
+    Raises:
+        DatasetError: there is no file, two have one name, or one is at fault; the line names file and field.
+    """
+    if card.default_label_set is None:
+        raise DatasetError(f"{folder}: the card names no label set for the references")
+    try:
+        paths = {path: name for path in sorted(folder.iterdir()) if (name := _stem(path)) is not None}
+    except OSError as error:
+        raise DatasetError(f"{folder}: cannot be read: {error.strerror}") from None
+    if not paths:
+        raise DatasetError(f"{folder}: there is no file of phonopy ({', '.join(OPENERS)})")
+    names = list(paths.values())
+    for path, name in paths.items():
+        if names.count(name) > 1:
+            raise DatasetError(f"{path}: name: two files are of {name}")
+    found = [read_phonopy(path, settings) for path in paths]
+    unstable = [f for f in found if not f.reference.is_stable(settings.imaginary_tolerance_thz)]
+    if unstable:
+        each = ", ".join(f"{f.name} ({f.reference.lowest_frequency_thz:.2f} THz)" for f in unstable)
+        raise DatasetError(f"{folder}: imaginary frequencies, with which no sum means anything: take out {each}")
+    frames = Frames.from_atoms([f.atoms for f in found])
+    conditions = {
+        "supercell": np.array([f.supercell for f in found], np.int64),
+        "primitive": np.array([f.primitive for f in found], np.float64),
+    }
+    kept = {"temperature_k": settings.temperature_k}
+    if isinstance(settings.mesh, float):
+        kept["mesh"] = settings.mesh
+    filled = card.model_copy(update={"periodic": True, "settings": kept})
+    return Dataset(filled, frames, _table(found, card), {}, conditions)
+
+
+def read_phonopy(path: Path, settings: VibrationSettings) -> PhonopyFile:
+    """The crystal of one file, and what its forces come to.
+
+    Raises:
+        DatasetError: the file is at fault; the line names it and the field.
+    """
+    content = _read(path)
+    _check_units(path, content)
+    try:
+        data = load_phonopy_yaml(content)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        raise DatasetError(f"{path}: is not a file of phonopy: {_one_line(error)}") from None
+    if data.unitcell is None or data.supercell_matrix is None:
+        missing = "unit_cell" if data.unitcell is None else "supercell_matrix"
+        raise DatasetError(f"{path}: {missing}: is missing")
+    primitive = np.eye(3) if data.primitive_matrix is None else np.array(data.primitive_matrix)
+    try:
+        phonon = crystal(data.unitcell, data.supercell_matrix, primitive)
+    except ValueError as error:
+        raise DatasetError(f"{path}: {error}") from None
+    _check_order(path, phonon.supercell, data.supercell)
+    atom, displacement, forces = _displacements(path, data.dataset, len(phonon.supercell))
+    try:
+        displace(phonon, atom, displacement, forces)
+    except ValueError as error:
+        raise DatasetError(f"{path}: displacements: {error}") from None
+    cell = data.unitcell
+    return PhonopyFile(
+        name=str(_stem(path)),
+        atoms=Atoms(numbers=cell.numbers, positions=cell.positions, cell=cell.cell, pbc=True),
+        supercell=np.array(data.supercell_matrix, np.int64),
+        primitive=primitive,
+        system=_crystal_system(cell),
+        reference=vibrations(phonon, settings),
+    )
+
+
+def _stem(path: Path) -> str | None:
+    """The name of a file without the endings in `OPENERS`; None for other files."""
+    ending = next((e for e in OPENERS if path.name.endswith(e) and len(path.name) > len(e)), None)
+    return None if ending is None else path.name.removesuffix(ending)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The YAML in a file, read without making any object but plain ones."""
+    opened = OPENERS[path.name.removeprefix(str(_stem(path)))]
+    try:
+        with opened(path, "rb") as file:
+            text = file.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise DatasetError(f"{path}: is larger than {MAX_BYTES >> 20} MiB")
+        content = yaml.load(text, Loader=LOADER)
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise DatasetError(f"{path}: cannot be read: {_one_line(error)}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        raise DatasetError(f"{path}: is not plain YAML: {_one_line(error)}") from None
+    if not isinstance(content, dict):
+        raise DatasetError(f"{path}: is not a file of phonopy: it has no fields")
+    return content
+
+
+def _check_units(path: Path, content: Mapping[str, Any]) -> None:
+    """The file says that it is in Å and eV, or is of VASP, whose units these are."""
+    header, units = content.get("phonopy"), content.get("physical_unit")
+    if isinstance(units, dict):
+        for name, unit in UNITS.items():
+            if str(units.get(name, unit)).lower() != unit:
+                raise DatasetError(f"{path}: physical_unit.{name}: must be {unit}, not {units[name]}")
+    elif not (isinstance(header, dict) and header.get("calculator") == "vasp"):
+        raise DatasetError(f"{path}: physical_unit: is missing: state length (angstrom) and force (eV/angstrom)")
+
+
+def _check_order(path: Path, built: PhonopyAtoms, stated: PhonopyAtoms | None) -> None:
+    """The atoms of the supercell are in the order in which the file has them, and so its forces."""
+    if stated is None:
+        return
+    if len(stated) == len(built) and (stated.numbers == built.numbers).all():
+        apart = stated.scaled_positions - built.scaled_positions
+        if np.abs((apart - np.rint(apart)) @ built.cell).max() < 1e-3:
+            return
+    raise DatasetError(f"{path}: supercell: is not what unit_cell and supercell_matrix make")
+
+
+def _displacements(path: Path, stated: Any, size: int) -> tuple[Int, Float, Float]:
+    """(d,) displaced atoms, (d, 3) displacements [Å] and (d, size, 3) forces [eV/Å] of a file."""
+    moves = None if stated is None else stated.get("first_atoms")
+    if not moves:
+        raise DatasetError(f"{path}: displacements: must be there, and of one atom at a time")
+    if any(move.get("forces") is None for move in moves):
+        raise DatasetError(f"{path}: displacements.forces: are missing")
+    try:
+        atom = np.array([move["number"] for move in moves], np.int64)
+        displacement = np.array([move["displacement"] for move in moves], np.float64)
+        forces = np.array([move["forces"] for move in moves], np.float64)
+    except (TypeError, ValueError):
+        raise DatasetError(f"{path}: displacements: are not all of one shape") from None
+    if displacement.shape != (len(moves), 3) or forces.shape != (len(moves), size, 3):
+        raise DatasetError(f"{path}: displacements.forces: must be on the {size} atoms of the supercell")
+    if not (np.isfinite(displacement).all() and np.isfinite(forces).all()):
+        raise DatasetError(f"{path}: displacements: must be finite")
+    if atom.min() < 0 or atom.max() >= size:
+        raise DatasetError(f"{path}: displacements.atom: must be from 1 to {size}")
+    return atom, displacement, forces
+
+
+def _crystal_system(cell: PhonopyAtoms) -> str:
+    """In words; empty where no space group is found. Magnetic moments do not count."""
+    structure: Any = (cell.cell, cell.scaled_positions, cell.numbers)
+    found = spglib.get_symmetry_dataset(structure, symprec=1e-5)
+    return "" if found is None else SYSTEMS[bisect_right(FIRST_OF_SYSTEM, found.number)]
+
+
+def _table(found: Sequence[PhonopyFile], card: Card) -> Table:
+    names, groups = tuple(f.name for f in found), tuple(f.system for f in found)
+    label_set = str(card.default_label_set)
+    crystals = tuple(
+        Crystal(
+            id=f.name,
+            group=f.system,
+            cluster=f.name,
+            structure=index,
+            reference={label_set: {p.name: x for p, x in zip(PROPERTIES, values(f.reference), strict=True)}},
+        )
+        for index, f in enumerate(found)
+    )
+    return Table(id=names, group=groups, cluster=names, crystals=crystals)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,173 @@
+"""Datasets of energy differences from a table of reactions: `structures.extxyz` and `reactions.json` in one folder.
+
+Structures are named by `name` in their comment line; molecules state `charge` and `multiplicity` there. The table:
+
+    {"reference_unit": "mJ/m²",
+     "reactions": [{"id": "Cu|Ni", "area_angstrom2": 12.8, "references": {"PBE": 310.0, "r2SCAN": 295.0},
+                    "group": "fcc", "cluster": "Cu", "quantity": "", "unbalanced": false,
+                    "terms": [{"structure": "Cu|Ni", "coefficient": 1}, {"structure": "Cu", "coefficient": -4},
+                              {"structure": "Ni", "coefficient": -4}]}]}
+
+`reference_unit` is one of `tasks.structures.units`: of energies (eV, meV, kcal/mol, kJ/mol, hartree) where reactions
+have no area, else per area (eV/Å², meV/Å², J/m², mJ/m²). The reference is `reference`, at the card's default label set,
+or `references`, at each of the card's; or `reference_kcal_per_mol`, whatever the unit. All are kept in eV or eV/Å².
+`area_angstrom2` is what the sum is divided by: twice the cross-section where a cell has two surfaces. `quantity` tells
+barriers from reaction energies. Reactions of one `cluster` are correlated; without one each stands for itself. A sum in
+which atoms appear or vanish is refused, unless it is `unbalanced` on purpose (a bare proton has no energy to add).
+
+`tasks.kinds.energy_differences` says how vacancies, interfaces, cleavage, conformers and the like are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from ase.data import chemical_symbols
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from tasks.datasets.card import Card, DatasetError, Difference, Positive, Term
+from tasks.datasets.dataset import Dataset
+from tasks.importing.import_checks import check_areas, check_multiplicity, check_names
+from tasks.importing.importers import read_structures, with_periodicity
+from tasks.importing.labelled_import import with_multiplicity
+from tasks.structures.frames import Frames
+from tasks.structures.units import ENERGY_UNITS, Unit, unit_size
+from tasks.structures.validation_errors import one_line
+
+STRUCTURES, REACTIONS = "structures.extxyz", "reactions.json"
+# Atoms that a sum may gain or lose: the rounding of coefficients such as 1/3.
+MAX_IMBALANCE = 1e-6
+
+
+class _Stated(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _StatedTerm(_Stated):
+    structure: str
+    coefficient: FiniteFloat
+
+
+class _StatedReaction(_Stated):
+    id: Annotated[str, Field(min_length=1)]
+    terms: tuple[_StatedTerm, ...]
+    group: str = ""
+    cluster: str = ""
+    quantity: str = ""
+    area_angstrom2: Positive | None = None
+    reference_kcal_per_mol: FiniteFloat | None = None
+    reference: FiniteFloat | None = None
+    references: dict[str, FiniteFloat] | None = None
+    unbalanced: bool = False
+
+
+class _StatedReactions(BaseModel):
+    """Beside these fields a file may say where it comes from."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    reference_unit: Unit
+    reactions: Annotated[tuple[_StatedReaction, ...], Field(min_length=1)]
+
+
+def import_reactions(folder: Path, card: Card, multiplicity: int | None = None) -> Dataset:
+    """A dataset of energy differences from `structures.extxyz` and `reactions.json` in `folder`.
+
+    Args:
+        multiplicity: 2S+1 of every molecule that states none.
+
+    Raises:
+        DatasetError: one line that names file, frame or reaction, and field.
+    """
+    found = read_structures(folder / STRUCTURES, named=True)
+    frames = with_multiplicity(found.frames, multiplicity)
+    check_multiplicity(frames, found.id, folder / STRUCTURES)
+    path = folder / REACTIONS
+    try:
+        stated = _StatedReactions.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise DatasetError(f"{path}: {one_line(error)}") from None
+    check_names([reaction.id for reaction in stated.reactions], f"{path}: reactions")
+    check_areas([reaction.area_angstrom2 for reaction in stated.reactions], f"{path}: reactions")
+    index = {name: i for i, name in enumerate(found.id)}
+    differences = []
+    for i, reaction in enumerate(stated.reactions):
+        where = f"{path}: reactions.{i} ({reaction.id})"
+        reference = _reference(reaction, stated.reference_unit, card, where)
+        if reference.keys() != card.label_sets.keys():
+            known, there = ", ".join(sorted(card.label_sets)), ", ".join(sorted(reference)) or "none"
+            raise DatasetError(f"{where}: references: has {there}, but the card's label sets are {known}")
+        difference = _difference(reaction, index, reference, where)
+        if not reaction.unbalanced:
+            check_balance(difference, frames, where)
+        differences.append(difference)
+    return Dataset(with_periodicity(card, frames), frames, found.table(differences), {})
+
+
+def check_balance(difference: Difference, frames: Frames, where: str) -> None:
+    """No element gains or loses atoms over the terms of `difference`.
+
+    Raises:
+        DatasetError: one does; the line begins with `where`.
+    """
+    found = imbalance(difference, frames)
+    if found is not None:
+        raise DatasetError(
+            f'{where}: terms: the sum has {found}, not 0: mend the coefficients, or state "unbalanced": true'
+        )
+
+
+def imbalance(difference: Difference, frames: Frames) -> str | None:
+    """The atoms that appear or vanish over the terms of `difference`, as `-1 H atoms`; None where none do."""
+    numbers = [frames.between(t.structure, t.structure + 1).numbers for t in difference.terms]
+    weights = [np.full(len(z), t.coefficient) for z, t in zip(numbers, difference.terms, strict=True)]
+    balance = np.bincount(np.concatenate(numbers), np.concatenate(weights))
+    # Rounding grows with how many atoms there are.
+    many = np.bincount(np.concatenate(numbers), np.abs(np.concatenate(weights)))
+    off = np.flatnonzero(np.abs(balance) > MAX_IMBALANCE * np.maximum(many, 1.0))
+    return f"{balance[off[0]]:+.6g} {chemical_symbols[int(off[0])]} atoms" if off.size else None
+
+
+def _reference(stated: _StatedReaction, unit: str, card: Card, where: str) -> dict[str, float]:
+    """The reference by label set, in eV or eV/Å²."""
+    default, own = card.default_label_set, stated.references
+    given = (stated.reference_kcal_per_mol, stated.reference, own)
+    if sum(value is not None for value in given) != 1:
+        raise DatasetError(f"{where}: reference: state one of reference, references, reference_kcal_per_mol")
+    if default is None:
+        raise DatasetError(f"{where}: reference: the card names no label set for it")
+    if stated.reference_kcal_per_mol is not None:
+        if stated.area_angstrom2 is not None:
+            raise DatasetError(f"{where}: reference_kcal_per_mol: the reaction has an area: state reference")
+        return {default: stated.reference_kcal_per_mol * ENERGY_UNITS["kcal/mol"]}
+    try:
+        size = unit_size(unit, stated.area_angstrom2 is not None)
+    except ValueError as error:
+        raise DatasetError(f"{where}: reference_{error}") from None
+    by_set = {default: stated.reference or 0.0} if own is None else own
+    return {name: value * size for name, value in by_set.items()}
+
+
+def _difference(
+    stated: _StatedReaction, index: Mapping[str, int], reference: dict[str, float], where: str
+) -> Difference:
+    for term in stated.terms:
+        if term.structure not in index:
+            raise DatasetError(f"{where}: terms: there is no structure {term.structure!r}")
+    try:
+        return Difference(
+            id=stated.id,
+            group=stated.group,
+            cluster=stated.cluster or stated.id,
+            quantity=stated.quantity,
+            area=stated.area_angstrom2,
+            terms=tuple(Term(structure=index[t.structure], coefficient=t.coefficient) for t in stated.terms),
+            reference=reference,
+        )
+    except ValidationError as error:
+        raise DatasetError(f"{where}: {one_line(error)}") from None

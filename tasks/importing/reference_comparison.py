@@ -1,0 +1,199 @@
+"""Labels against a model that is known to be right in unit and sign: what a range cannot show.
+
+Both are compared about zero: with l the labels and p the predictions,
+
+    correlation  Σ l p / √(Σ l² Σ p²)
+    slope        Σ l p / Σ p²            labels = slope × predictions, least squares through the origin
+    ratio        √(Σ l² / Σ p²)          the size of the one in that of the other, which noise does not attenuate
+
+of forces and stress as they are, and of energies per atom after each side's own fit of a constant per element. A unit
+mistake is a ratio; a sign mistake is a correlation below zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from ase import units
+
+from tasks.importing.import_checks import energy_spread
+from tasks.structures.frames import Bool, Float, Frames
+from tasks.structures.predictions import ALL_PROPERTIES, Labels, Predictions, Property
+
+# In ln: a model within 25 % of the labels is taken for one that agrees.
+TOLERANCE = math.log(1.25)
+# Beyond this factor either way a ratio is wrong even where no unit explains it.
+UNEXPLAINED = math.log(3.0)
+# Below this correlation a reference model says nothing about the labels, or the labels are of other structures.
+TOO_WEAK = 0.3
+# Rounding is left of energies that the composition alone explains [eV/atom].
+NOTHING = 1e-8
+
+_EV_A3_PER_ATOMIC = units.Hartree / units.Bohr**3
+# By what is compared: what is taken for what, and by which factor the numbers are then too large; either may be the
+# file's.
+_OF_ENERGIES = {
+    ("eV", "hartree"): units.Hartree,
+    ("eV", "rydberg"): units.Rydberg,
+    ("kcal/mol", "eV"): units.mol / units.kcal,
+    ("kJ/mol", "eV"): units.mol / units.kJ,
+    ("meV", "eV"): 1000.0,
+}
+_OF_SUMS = _OF_ENERGIES | {
+    ("kcal/mol", "hartree"): units.Hartree * units.mol / units.kcal,
+    ("kJ/mol", "kcal/mol"): units.kcal / units.kJ,
+    ("meV", "kcal/mol"): 1000.0 * units.kcal / units.mol,
+    ("meV", "hartree"): 1000.0 * units.Hartree,
+}
+_PER_AREA = {
+    ("mJ/m²", "J/m²"): 1000.0,
+    ("meV/Å²", "eV/Å²"): 1000.0,
+    ("J/m²", "eV/Å²"): units.m**2 / units.J,
+    ("mJ/m²", "meV/Å²"): units.m**2 / units.J,
+    ("the area of one surface", "that of both"): 2.0,
+}
+MISTAKES: Mapping[str, Mapping[tuple[str, str], float]] = {
+    "energy": _OF_ENERGIES,
+    "differences": _OF_SUMS,
+    "scans": _OF_SUMS,
+    "differences per area": _PER_AREA,
+    "scans per area": _PER_AREA,
+    "forces": {
+        ("eV/Å", "hartree/bohr"): units.Hartree / units.Bohr,
+        ("eV/Å", "rydberg/bohr"): units.Rydberg / units.Bohr,
+        ("eV/Å", "hartree/Å"): units.Hartree,
+        ("eV/Å", "eV/bohr"): 1 / units.Bohr,
+        ("kcal/mol/Å", "eV/Å"): units.mol / units.kcal,
+        ("kJ/mol/Å", "eV/Å"): units.mol / units.kJ,
+        ("kJ/mol/nm", "eV/Å"): 10 * units.mol / units.kJ,
+        ("meV/Å", "eV/Å"): 1000.0,
+    },
+    "stress": {
+        ("GPa", "eV/Å³"): 1 / units.GPa,
+        ("kbar", "eV/Å³"): 10 / units.GPa,
+        ("kbar", "GPa"): 10.0,
+        ("eV/Å³", "hartree/bohr³"): _EV_A3_PER_ATOMIC,
+    },
+}
+
+_TURNED = {
+    "energy": "a sign in the file",
+    "forces": "gradients taken for forces, or a sign in the file",
+    "stress": "import again with the other sign of stress in --units",
+    "scans": "mend the references",
+    "scans per area": "mend the references",
+}
+_CONFUSED: Mapping[str, str] = dict.fromkeys(ALL_PROPERTIES, "another order of atoms")
+_ITEMS = "references of other items"
+
+
+class Comparison(NamedTuple):
+    """Labels of one property, or references of one sort of items, against a model's.
+
+    Args:
+        property: a property of `tasks.structures.predictions`, or a sort of items of `tasks.importing.item_comparison`.
+        n_frames, n_labelled: frames (or items) that were compared, and those that have the label.
+        correlation, slope, ratio: as above; NaN where there is nothing to compare.
+        findings: a line each for what is wrong; empty where the labels agree in unit and sign.
+    """
+
+    property: str
+    n_frames: int
+    n_labelled: int
+    correlation: float
+    slope: float
+    ratio: float
+    findings: tuple[str, ...]
+
+
+def compare(labels: Labels, predictions: Predictions, frames: Frames) -> list[Comparison]:
+    """Correlation, slope and what they give away, for each property that has labels."""
+    found = []
+    for name in ALL_PROPERTIES:
+        ours: Float | None = getattr(labels, name)
+        theirs: Float | None = getattr(predictions, name)
+        if ours is not None:
+            found.append(_compare(name, ours, theirs, frames))
+    return found
+
+
+def _compare(name: Property, labels: Float, predicted: Float | None, frames: Frames) -> Comparison:
+    labelled = _finite(labels)
+    both = labelled & (_finite(predicted) if predicted is not None else False)
+    of = frames.frame_index if name == "forces" else np.arange(len(frames))
+    n_labelled, n_frames = len(np.unique(of[labelled])), len(np.unique(of[both]))
+    nothing = Comparison(name, n_frames, n_labelled, math.nan, math.nan, math.nan, ())
+    if predicted is None:
+        return nothing  # the model has no such property: that is no fault of the labels
+    if not n_frames:
+        return nothing._replace(findings=("the model answered none of these frames",))
+    if name == "energy":
+        labels, predicted = (energy_spread(frames, np.where(both, e, np.nan)) for e in (labels, predicted))
+    beyond = " beyond what the composition explains: take more frames" if name == "energy" else ""
+    return about_zero(nothing, labels[both].ravel(), predicted[both].ravel(), beyond)
+
+
+def about_zero(counted: Comparison, labels: Float, predicted: Float, beyond: str = "") -> Comparison:
+    """`counted` with correlation, slope and ratio about zero of `labels` and `predicted`, and what they give away.
+
+    Args:
+        beyond: said of numbers that are all zero.
+    """
+    ll, lp, pp = float(labels @ labels), float(labels @ predicted), float(predicted @ predicted)
+    if not (ll > NOTHING**2 * counted.n_frames and pp > NOTHING**2 * counted.n_frames):
+        side = "labels" if pp > ll else "predictions"
+        return counted._replace(findings=(f"the {side} are zero everywhere{beyond}",))
+    correlation, ratio = lp / math.sqrt(ll * pp), math.sqrt(ll / pp)
+    return counted._replace(
+        correlation=correlation, slope=lp / pp, ratio=ratio, findings=findings(counted.property, correlation, ratio)
+    )
+
+
+def _finite(values: Float) -> Bool:
+    """(rows,) where all of a row are numbers."""
+    return np.asarray(np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+
+
+def findings(name: str, correlation: float, ratio: float) -> tuple[str, ...]:
+    """What a correlation and a ratio give away: a sign, a unit, or labels that have nothing to do with the model.
+
+    Args:
+        ratio: size of the labels in that of the predictions.
+    """
+    if not abs(correlation) >= TOO_WEAK:
+        return (
+            f"correlation {correlation:.2f}: labels and model have nothing in common: {_CONFUSED.get(name, _ITEMS)}, "
+            "or a reference model that does not fit",
+        )
+    found = []
+    if correlation < 0:
+        opposite = "negative correlation: their sign is the opposite of the model's"
+        found.append(f"{opposite}: {_TURNED.get(name, 'turn the coefficients or the references')}")
+    unit = unit_mistake(name, ratio)
+    return (*found, unit) if unit else tuple(found)
+
+
+def unit_mistake(name: str, ratio: float) -> str | None:
+    """The mistakes of unit that explain labels `ratio` times as large as the model's, the likeliest first.
+
+    None where the two are of one size, or of sizes that models differ by.
+    """
+    size = math.log(ratio)
+    known = [(value, wrong, right) for (wrong, right), value in MISTAKES[name].items()]
+    known += [(1 / value, right, wrong) for value, wrong, right in known]
+    known.sort(key=lambda mistake: abs(size - math.log(mistake[0])))
+    likely = [_in_words(*mistake) for mistake in known if abs(size - math.log(mistake[0])) <= TOLERANCE]
+    begin = f"labels are {ratio:.4g} times the model's"
+    if abs(size) <= TOLERANCE or (not likely and abs(size) < UNEXPLAINED):
+        return None
+    if not likely:
+        return f"{begin}, which no unit explains; the nearest is {_in_words(*known[0])}"
+    return f"{begin}: {', or '.join(likely)}"
+
+
+def _in_words(factor: float, wrong: str, right: str) -> str:
+    shown = f"{factor:.6g}" if factor >= 1 else f"1/{1 / factor:.6g}"
+    return f"{wrong} taken for {right} ({shown})"

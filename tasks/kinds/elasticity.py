@@ -1,0 +1,212 @@
+"""Elasticity: bulk and shear modulus (Voigt–Reuss–Hill) of each crystal, from the stresses of strained cells.
+
+A crystal is relaxed, cell and atoms, to no stress. About the relaxed cell each of the six strains is applied by a few
+amounts; `tasks.simulation.strains` says which strain and which stress are meant, fits the elastic tensor and takes the
+moduli from it. By default the amounts are those of matcalc and LAMBench: four from −0.01 to 0.01 in xx, yy and zz, and
+four from −0.06 to 0.06 of the tensor component (0.12 in engineering strain) in yz, xz and xy. So large a shear is
+beyond the linear response (G of EMT copper comes out 6 % above its limit, of Lennard-Jones argon 15 %): the moduli are
+those of that protocol, to be held against a reference of the same.
+
+Atoms follow the cell (`ions = "clamped"`, LAMBench's) or are relaxed in each strained cell (`"relaxed"`, what a crystal
+does and what the references of M. de Jong et al., Sci. Data 2, 150009 (2015), doi:10.1038/sdata.2015.9, hold). The two
+differ only where some atom is not at a centre of inversion. `Crystal.reference` holds `k_vrh_gpa` and `g_vrh_gpa`.
+
+What a failure costs: a crystal of which the relaxation or any strained cell fails has that cause (NOT_CONVERGED where
+it takes too many steps); one whose tensor is not positive definite is UNSTABLE, since its moduli mean nothing; all of a
+model without stress are UNSUPPORTED. Each is charged ten times the mean error of the trivial model, whose moduli are
+zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from ase import Atoms
+from ase.units import GPa
+from numpy.typing import NDArray
+from pydantic import AfterValidator, Field
+
+from tasks.datasets.dataset import Dataset, Structures
+from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.metrics.contributions import Charged, Contribution
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.property_errors import Property, property_contributions, property_items, property_metrics, references
+from tasks.model.calculator import BatchCalculator, ItemFailed
+from tasks.simulation.lockstep_batches import Done, Job, run_concurrently
+from tasks.simulation.relaxation import Relaxation, relax_cells, relaxed, relaxed_arrays, require_periodic
+from tasks.simulation.strains import elastic_tensor, is_stable, moduli, strained, voigt_strains
+from tasks.structures.frames import Float, Frames
+from tasks.structures.predictions import ALL_PROPERTIES, RESULTS, Cause
+
+PROPERTIES = (Property("k_vrh_gpa", "GPa"), Property("g_vrh_gpa", "GPa"))
+# For an estimate of time: so many steps FIRE takes for a cell near its minimum, and for the atoms of a strained one.
+USUAL_STEPS = 60
+USUAL_ION_STEPS = 20
+
+
+def _distinct(amounts: tuple[float, ...]) -> tuple[float, ...]:
+    if len(set(amounts)) < len(amounts):
+        raise ValueError("has one amount twice")
+    return amounts
+
+
+# Two at least, so that a slope is not that to the relaxed cell alone; and no cell is turned inside out.
+Amounts = Annotated[
+    tuple[Annotated[float, Field(gt=-0.2, lt=0.2)], ...], Field(min_length=2), AfterValidator(_distinct)
+]
+
+
+class ElasticityParameters(Parameters):
+    """How crystals are relaxed and strained.
+
+    Args:
+        relaxation: of the cell; with relaxed ions, of the atoms in each strained cell too.
+        normal_strains: by which xx, yy and zz are strained.
+        shear_strains: by which yz, xz and xy are: components of the tensor, half the engineering strain.
+    """
+
+    relaxation: Relaxation = Relaxation()
+    normal_strains: Amounts = (-0.01, -0.01 / 3, 0.01 / 3, 0.01)
+    shear_strains: Amounts = (-0.06, -0.02, 0.02, 0.06)
+    ions: Literal["clamped", "relaxed"] = "relaxed"
+
+    @property
+    def strains(self) -> Float:
+        """(s, 6) as `tasks.simulation.strains.voigt_strains` has them: the relaxed cell first."""
+        return voigt_strains(self.normal_strains, self.shear_strains)
+
+
+class Elasticity:
+    """Errors of K and G (Voigt–Reuss–Hill) [GPa]."""
+
+    name: str = "elasticity"
+    observe_version: int = 1
+    measure_version: int = 2
+    parameters: type[Parameters] = ElasticityParameters
+
+    def observe(
+        self, structures: Structures, parameters: ElasticityParameters, model: BatchCalculator, watch: Watch
+    ) -> Observation:
+        """Each crystal relaxed, and the stresses of its strained cells.
+
+        Returns:
+            The arrays of `relaxed_arrays`, strain (s, 6), and stress (n, s, 6) [eV/Å³], NaN where failed.
+
+        Raises:
+            ValueError: a structure is not periodic.
+        """
+        frames, strains = structures.frames, parameters.strains
+        require_periodic(structures.name, frames)
+        ends = relax_cells(frames, model, parameters.relaxation, watch)
+        arrays = relaxed_arrays(frames, ends)
+        stress = np.full((len(frames), *strains.shape), np.nan)
+        there = [(index, end.value) for index, end in enumerate(ends) if end.value is not None]
+        # What is left of the share of failures, among those that are left; below zero nothing more is asked.
+        failed = ~np.isin(arrays["failure"], (Cause.NONE, *RESULTS))
+        unspent = watch.failed_share * len(frames) - np.count_nonzero(failed)
+        rest = replace(watch, failed_share=unspent / max(len(there), 1))
+        answers = strained_stresses([atoms for _, atoms in there], parameters, model, rest)
+        for (index, _), answer in zip(there, answers, strict=True):
+            arrays["failure"][index] = answer.cause
+            if answer.value is not None:
+                stress[index] = answer.value
+        return Observation({**arrays, "strain": strains, "stress": stress})
+
+    def work(self, structures: Structures, parameters: ElasticityParameters) -> Work:
+        """Each structure as often as its relaxation usually asks (`USUAL_STEPS`), and its strained cells.
+
+        A strained cell is asked about once, and `USUAL_ION_STEPS` times more where its atoms are relaxed.
+        """
+        most = parameters.relaxation.max_steps
+        each = 1 + (min(USUAL_ION_STEPS, most) if parameters.ions == "relaxed" else 0)
+        return Work.of(structures.frames, min(USUAL_STEPS, most) + each * len(parameters.strains))
+
+    def measure(
+        self, observation: Observation, dataset: Dataset, parameters: ElasticityParameters, label_set: str | None
+    ) -> Measurement:
+        """One item a crystal, with its moduli, their references and errors [GPa]."""
+        crystals, chosen = dataset.table.crystals, dataset.label_set(label_set)
+        if not crystals:
+            raise ValueError(f"{dataset.card.full_name}: table.json: crystals: there are none")
+        n, strains = len(dataset.frames), parameters.strains
+        if not np.array_equal(observation.array("strain", strains.shape), strains):
+            raise ValueError("observation: strain is not that of the parameters: it was observed with others")
+        stress = observation.array("stress", (n, *strains.shape))
+        cause = observation.causes(n).copy()
+        predicted = np.full((n, len(PROPERTIES)), np.nan)
+        for index in np.flatnonzero(cause == 0):
+            cause[index], predicted[index] = _moduli_gpa(strains, stress[index])
+        where = np.array([crystal.structure for crystal in crystals])
+        cause, predicted = cause[where], predicted[where]
+        reference = references(crystals, chosen, PROPERTIES)
+        stated = dataset.baselines(chosen)
+        metrics = property_metrics(PROPERTIES, predicted, reference, np.zeros_like(reference), stated)
+        return Measurement(metrics, property_items(crystals, cause, PROPERTIES, predicted, reference))
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of all metrics."""
+        return property_contributions(PROPERTIES, items, metrics)
+
+
+def strained_stresses(
+    crystals: list[Atoms], parameters: ElasticityParameters, model: BatchCalculator, watch: Watch
+) -> list[Done[NDArray[np.float64]]]:
+    """(s, 6) stresses [eV/Å³] of each of `crystals` under each strain, or why there are none.
+
+    With clamped ions a crystal's strained cells are asked together; with relaxed ions each is a job of its own, and
+    all of all crystals run concurrently.
+    """
+    strains = parameters.strains
+    if parameters.ions == "clamped":
+        return run_concurrently([_clamped_job(atoms, strains) for atoms in crystals], model, watch, "crystals")
+    settings = parameters.relaxation
+    jobs = [_relaxed_job(atoms, strain, settings) for atoms in crystals for strain in strains]
+    ends = run_concurrently(jobs, model, watch, "strained cells")
+    return [_together(ends[start : start + len(strains)]) for start in range(0, len(ends), len(strains))]
+
+
+def _clamped_job(atoms: Atoms, strains: Float) -> Job[Float]:
+    def run(model: BatchCalculator) -> Float:
+        return _stresses(model, [strained(atoms, strain) for strain in strains])
+
+    return Job(len(atoms), run)
+
+
+def _relaxed_job(atoms: Atoms, strain: Float, settings: Relaxation) -> Job[Float]:
+    def run(model: BatchCalculator) -> Float:
+        return _stresses(model, [relaxed(strained(atoms, strain), model, settings, cell=False)])
+
+    return Job(len(atoms), run)
+
+
+def _stresses(model: BatchCalculator, structures: list[Atoms]) -> Float:
+    """(k, 6) stresses of `structures`; the first failure among them is raised."""
+    answer = model.compute(Frames.from_atoms(structures), ALL_PROPERTIES)
+    if not answer.ok.all():
+        raise ItemFailed(Cause(int(answer.failure[~answer.ok][0])))
+    if answer.stress is None or not np.isfinite(answer.stress).all():
+        raise ItemFailed(Cause.UNSUPPORTED)
+    return answer.stress
+
+
+def _together(ends: list[Done[Float]]) -> Done[Float]:
+    """The stresses of one crystal's cells as one; the model's own failures come before what was not measured."""
+    values = [end.value[0] for end in ends if end.value is not None]
+    if len(values) == len(ends):
+        return Done(np.array(values), Cause.NONE)
+    # Codes of `Cause` are in that order.
+    return Done(None, min(end.cause for end in ends if end.cause))
+
+
+def _moduli_gpa(strains: Float, stress: Float) -> tuple[Cause, tuple[float, float]]:
+    """K and G (Voigt–Reuss–Hill) [GPa] from (s, 6) stresses [eV/Å³], or NaN and why."""
+    if not np.isfinite(stress).all():
+        return Cause.NON_FINITE, (np.nan, np.nan)
+    tensor = elastic_tensor(strains, stress / GPa)
+    if not is_stable(tensor):
+        return Cause.UNSTABLE, (np.nan, np.nan)
+    found = moduli(tensor)
+    return Cause.NONE, (found.k_vrh, found.g_vrh)

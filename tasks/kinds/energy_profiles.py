@@ -1,0 +1,263 @@
+"""Energy profiles: energies along a scan against those of a reference, one item a scan, in two forms.
+
+**`energy`** (torsions: B. K. Rai et al., J. Chem. Inf. Model. 62, 785 (2022), doi:10.1021/acs.jcim.1c01346). Each
+profile counts from its own lowest point, in kcal/mol, and its barrier is its highest point.
+
+    profile_mae, profile_rmse   over all points of all scans
+    barrier_mae                 over scans
+    n_barriers_off              scans whose barrier is off by more than `tolerance`
+
+**`stacking_fault`** (the generalised stacking-fault energy: V. Vítek, Philos. Mag. 18, 773 (1968),
+doi:10.1080/14786436808227500). γ(x) = (E(x) − min E) / A in mJ/m², model and reference each interpolated through its
+points by a monotone cubic (PCHIP: F. N. Fritsch and J. Butland, SIAM J. Sci. Stat. Comput. 5, 300 (1984),
+doi:10.1137/0905021) at 200 equidistant x from the first to the last point.
+
+    energy_mae                  over those 200 values of γ, then over scans
+    slope_mae                   the same of the slopes between them of γ / max γ, the whole range of x being 1: of shape
+                                alone, without a unit; LAMBench (arXiv:2504.19578) measures so
+
+A curve that is flat up to rounding is no failure: the model answered. Its slope is 0, where division by its maximum
+would measure the rounding, so that it stands where the baseline stands.
+
+A scan of which any point fails has that point's cause (the one with the highest code) and no number. It is charged W in
+each mean, at which errors are clipped: ten times the metric's baseline; among barriers it counts as off. The baseline
+is the flat profile, zero everywhere; a count of which that is 0 has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import model_validator
+from scipy.interpolate import PchipInterpolator
+
+from tasks.datasets.card import Positive, Scan
+from tasks.datasets.dataset import Dataset, Structures
+from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.metrics.breakdowns import Averaged, parts_by_group
+from tasks.metrics.contributions import Charged, Contribution, charged_mean_of, mean_of, stored_column
+from tasks.metrics.failure_cost import charged_mean, failure_cost
+from tasks.metrics.measurement import Items, Measurement, Metric, Part
+from tasks.model.calculator import BatchCalculator
+from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
+from tasks.observing.probe_errors import probed
+from tasks.structures.frames import Float
+from tasks.structures.predictions import Cause
+from tasks.structures.units import ENERGY_UNITS, SURFACE_UNITS
+
+KCAL_PER_MOL, MJ_PER_M2 = ENERGY_UNITS["kcal/mol"], SURFACE_UNITS["mJ/m²"]
+POINTS = 200
+TOLERANCE = 1.0
+# A curve lower than this share of its total energies is made of their rounding (in double precision).
+ROUNDING = 1e-12
+
+
+class EnergyProfilesParameters(Parameters):
+    """Which of the two forms.
+
+    Args:
+        quantity: `energy` for scans without an area, `stacking_fault` for those with one.
+        tolerance: [kcal/mol] beyond which a barrier is off; of `energy` alone.
+    """
+
+    quantity: Literal["energy", "stacking_fault"] = "energy"
+    tolerance: Positive = TOLERANCE
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.quantity == "stacking_fault" and self.tolerance != TOLERANCE:
+            raise ValueError("tolerance is of barriers, which quantity = stacking_fault does not measure")
+        return self
+
+
+class EnergyProfiles:
+    """Errors of energy profiles and their barriers, or of stacking-fault energies and their slopes."""
+
+    name: str = "energy_profiles"
+    observe_version: int = 2
+    measure_version: int = 2
+    parameters: type[Parameters] = EnergyProfilesParameters
+
+    def observe(
+        self, structures: Structures, parameters: EnergyProfilesParameters, model: BatchCalculator, watch: Watch
+    ) -> Observation:
+        """The energy of each structure."""
+        return observe_structures(structures, self.observe_version, ("energy",), model, watch)
+
+    def work(self, structures: Structures, parameters: EnergyProfilesParameters) -> Work:
+        """Each structure once, and of a hidden data set some of them in other guises."""
+        return asked_work(structures, self.observe_version)
+
+    def measure(
+        self,
+        observation: Observation,
+        dataset: Dataset,
+        parameters: EnergyProfilesParameters,
+        label_set: str | None,
+    ) -> Measurement:
+        """Errors as above; one item a scan, with the columns of `torsion` or of `stacking_fault`.
+
+        A barrier that is off has 1 in `barrier_off`. A scan without a cluster stands for itself.
+        """
+        scans, chosen = dataset.table.scans, dataset.label_set(label_set)
+        check_quantity(scans, parameters, f"{dataset.card.full_name}: table.json: scans")
+        answer = read_frames(observation, dataset.frames)
+        energies = [answer.energy[list(scan.structures)] for scan in scans]
+        references = [np.array(scan.reference[chosen]) for scan in scans]
+        cause = np.array([answer.failure[list(scan.structures)].max() for scan in scans], np.int8)
+        cause[(cause == 0) & ~np.array([np.isfinite(energy).all() for energy in energies])] = Cause.NON_FINITE
+        evaluate, means = FORMS[parameters.quantity]
+        rows = zip(scans, energies, references, cause, strict=True)
+        columns = _table([evaluate(s, np.full(len(e), np.nan) if c else e, r) for s, e, r, c in rows])
+        flat = _table([evaluate(s, np.zeros(len(r)), r) for s, r in zip(scans, references, strict=True)])
+        stated, groups = dataset.baselines(chosen), [scan.group for scan in scans]
+        metrics: dict[str, Metric] = {}
+        parts: list[Part] = []
+        for mean in means:
+            sums, counts = np.abs(columns[mean.sums]), columns[mean.counts]
+            metrics[mean.name] = _metric(mean, sums, counts, np.abs(flat[mean.sums]), stated.get(mean.name))
+            if mean.power == 1:
+                parts += parts_by_group([Averaged(mean.name, mean.unit, sums, counts)], groups)
+        if parameters.quantity == "energy":
+            off, trivial = (off_by_more(of["barrier_error"], parameters.tolerance) for of in (columns, flat))
+            metrics[OFF] = barriers_off(off, trivial, stated.get(OFF))
+            columns["barrier_off"] = off
+        names = ([s.id for s in scans], [s.group for s in scans], [s.cluster or s.id for s in scans])
+        probes = probed(observation, dataset.frames, answer)
+        return Measurement({**metrics, **probes.metrics}, Items(*names, cause, columns), probes.notes, parts)
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        """Of all metrics."""
+        found: list[Contribution] = []
+        for mean in (mean for _, means in FORMS.values() for mean in means if mean.name in metrics):
+            sums, counts = np.abs(stored_column(items, mean.sums)), stored_column(items, mean.counts)
+            found += mean_of(metrics, mean.name, sums, counts, root=mean.power == 2)
+        if OFF in metrics:
+            off, count = stored_column(items, "barrier_off"), stored_column(items, "count")
+            found.append(charged_mean_of(OFF, off, count, 1.0, scale=float(metrics[OFF].n_items)))
+        return found
+
+
+def check_quantity(scans: Sequence[Scan], parameters: EnergyProfilesParameters, where: str) -> None:
+    """There are scans, and they have areas where, and only where, the quantity needs them.
+
+    Raises:
+        ValueError: otherwise; one line.
+    """
+    if not scans:
+        raise ValueError(f"{where}: there are none")
+    if (scans[0].area is not None) != (parameters.quantity == "stacking_fault"):
+        other, having = ("energy", "no area") if scans[0].area is None else ("stacking_fault", "an area")
+        raise ValueError(f"{where}: quantity: {parameters.quantity}: these scans have {having}: take {other}")
+
+
+def torsion(scan: Scan, energy: Float, reference: Float) -> dict[str, float]:
+    """Sums over the points of a scan, and its barrier, in kcal/mol.
+
+    Args:
+        energy, reference: (m,) [eV] from any zero; all NaN gives NaN in all but count and reference.
+    """
+    predicted, right = ((e - e.min()) / KCAL_PER_MOL for e in (energy, reference))
+    error = predicted - right
+    return {
+        "count": 1.0,
+        "n_points": float(len(error)),
+        "abs_sum": float(np.abs(error).sum()),
+        "sq_sum": float((error**2).sum()),
+        "barrier": float(predicted.max()),
+        "barrier_reference": float(right.max()),
+        "barrier_error": float(predicted.max() - right.max()),
+    }
+
+
+def stacking_fault(scan: Scan, energy: Float, reference: Float) -> dict[str, float]:
+    """Mean absolute errors of γ [mJ/m²] and of its normalised slope over a scan, and the maxima of γ [mJ/m²].
+
+    Args:
+        energy, reference: as in `torsion`.
+    """
+    curves, slopes = zip(*(gamma_curve(scan, e) for e in (energy, reference)), strict=True)
+    return {
+        "count": 1.0,
+        "energy_error": float(np.abs(curves[0] - curves[1]).mean()),
+        "slope_error": float(np.abs(slopes[0] - slopes[1]).mean()),
+        "maximum": float(curves[0].max()),
+        "maximum_reference": float(curves[1].max()),
+    }
+
+
+def gamma_curve(scan: Scan, energy: Float) -> tuple[Float, Float]:
+    """(200,) γ [mJ/m²] along the scan, and (199,) the slopes between them of γ / max γ over x from 0 to 1."""
+    if not np.isfinite(energy).all():
+        return np.full(POINTS, np.nan), np.full(POINTS - 1, np.nan)
+    gamma = (energy - energy.min()) / ((scan.area or np.nan) * MJ_PER_M2)
+    x = np.array(scan.x)
+    curve = PchipInterpolator(x, gamma)(np.linspace(x[0], x[-1], POINTS))
+    if np.ptp(energy) <= ROUNDING * np.abs(energy).max():
+        return curve, np.zeros(POINTS - 1)
+    return curve, np.diff(curve) * (POINTS - 1) / curve.max()
+
+
+class Mean(NamedTuple):
+    """A metric that is a mean over scans or their points: the columns it is made of.
+
+    Args:
+        counts: over how many each scan's sum is; `count` is one a scan.
+        power: 2 for the root of a mean of squares.
+    """
+
+    name: str
+    unit: str
+    sums: str
+    counts: str
+    power: int = 1
+
+
+OFF = "n_barriers_off"
+FORMS: Mapping[str, tuple[Callable[[Scan, Float, Float], dict[str, float]], tuple[Mean, ...]]] = {
+    "energy": (
+        torsion,
+        (
+            Mean("profile_mae", "kcal/mol", "abs_sum", "n_points"),
+            Mean("profile_rmse", "kcal/mol", "sq_sum", "n_points", 2),
+            Mean("barrier_mae", "kcal/mol", "barrier_error", "count"),
+        ),
+    ),
+    "stacking_fault": (
+        stacking_fault,
+        (
+            Mean("energy_mae", "mJ/m²", "energy_error", "count"),
+            Mean("slope_mae", "", "slope_error", "count"),
+        ),
+    ),
+}
+
+
+def _table(rows: Sequence[Mapping[str, float]]) -> dict[str, Float]:
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _metric(mean: Mean, sums: Float, counts: Float, flat: Float, stated: float | None) -> Metric:
+    """The mean of a column; `flat` is that column of the flat profile."""
+    root = 1.0 / mean.power
+    baseline = float(flat.sum() / counts.sum()) ** root if stated is None else stated
+    cost = failure_cost(mean.name, baseline)
+    found = charged_mean(sums, counts, cost**mean.power)
+    value = None if found.value is None else found.value**root
+    failed = int((~np.isfinite(sums)).sum())
+    return Metric(value, mean.unit, len(sums), failed, found.charged**root, baseline, cost)
+
+
+def off_by_more(error: Float, tolerance: float) -> Float:
+    """(k,) 1 where `error` is more than `tolerance`, 0 where not, NaN where a scan failed (NaN)."""
+    return np.where(np.isfinite(error), np.abs(error) > tolerance, np.nan)
+
+
+def barriers_off(off: Float, flat: Float, stated: float | None) -> Metric:
+    """How many barriers are off, and of the flat profile; failed ones (NaN) are charged as off."""
+    good = np.isfinite(off)
+    value = float(off[good].sum()) if good.any() else None
+    baseline = stated if stated is not None else float(flat.sum()) or None
+    return Metric(value, "", len(off), int((~good).sum()), float(np.fmin(off, 1.0).sum()), baseline, 1.0)

@@ -1,0 +1,269 @@
+"""Dynamics at constant energy: does the total energy stay where it was?
+
+All structures of a dataset run in lock-step from thermal momenta (`tasks.simulation.velocities`). Per trajectory the
+total energy is fitted by a straight line after its first fifth: the slope [eV/atom/ps] is a model's drift, with its
+standard error. The defaults are LAMBench's (arXiv:2504.19578; nve_md.py of release 1.0): 10 ps in steps of 1 fs from
+300 K, one energy every 100 steps. Its published slopes are per 1000 ASE time units; these are per ps.
+
+A trajectory ends early in one of three ways that are told apart. It *fails*: the model raised, or answered what is not
+finite. It *explodes*: total energy or temperature leave stated bounds, a result and not a refusal. Or it is *over its
+time*: at its pace it could not be finished (`tasks.observing.time_budget`), and is not measured, which is never held
+against the model as unstable.
+
+**What a failure costs.** There is no trivial model, so W is declared: 4.9 eV/atom/ps, five decades above the drift of
+4.9e-5 eV/atom/ps that counts as none (LAMBench's 5e-4 per 1000 ASE time units), where the instability score has its
+worst (`scoring.instability`). In `slope_geomean.charged` no slope counts for more, and every trajectory without one
+counts W: also those over their time, since `charged` is what is true at worst, and being slow must not look stable.
+Which they were is in `n_unstable` and `n_not_measured`.
+
+The items also hold how far the total energy is from where it started, at each tenth of the run: `drift_curves`.
+
+With each energy a run keeps its state in the watch's checkpoint, if half a minute has passed. One that is broken off
+goes on from there, bit by bit as if it had not been, and the time used before counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+
+from tasks.datasets.dataset import Dataset, Structures
+from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.metrics.measurement import Items, Measurement, Metric
+from tasks.model.calculator import BatchCalculator
+from tasks.observing.checkpoints import Logbook
+from tasks.observing.time_budget import Pace
+from tasks.simulation.velocities import thermal_momenta
+from tasks.simulation.velocity_verlet import Bounds, LockStep
+from tasks.structures.frames import Float, Int
+from tasks.structures.predictions import Cause
+
+# Drifts below this are rounding: it stands in for them in the geometric mean.
+SMALLEST_SLOPE = 1e-12
+FAILURE_COST = 4.9  # eV/atom/ps, see above
+# Of the items: the total energy's deviation from the start [eV/atom], there and at each tenth of the run.
+DRIFT_COLUMNS = tuple(f"drift_{tenth:02d}" for tenth in range(11))
+
+
+class NveParameters(Parameters):
+    """How the trajectories are run and read.
+
+    Args:
+        seed: of each structure's initial momenta.
+        sample_every: energies are kept of the start and of every so many steps; None: a hundredth of the run.
+        discard_fraction: of a trajectory's time, left out of the fit at its beginning.
+        explode_energy_ev_per_atom, explode_temperature_k: see `tasks.simulation.velocity_verlet.Bounds`.
+    """
+
+    steps: PositiveInt = 10_000
+    timestep_fs: PositiveFloat = 1.0
+    temperature_k: PositiveFloat = 300.0
+    seed: int = Field(0, ge=0)
+    sample_every: PositiveInt | None = None
+    discard_fraction: float = Field(0.2, ge=0, lt=1)
+    explode_energy_ev_per_atom: PositiveFloat = 10.0
+    explode_temperature_k: PositiveFloat = 1e5
+
+    @model_validator(mode="after")
+    def _can_be_fitted(self) -> Self:
+        if self.n_samples - self.first_fitted < 3:
+            raise ValueError("steps: too few energies are left to fit: take more steps, or sample_every smaller")
+        return self
+
+    @property
+    def stride(self) -> int:
+        """Steps from one energy that is kept to the next."""
+        return self.sample_every or max(1, self.steps // 100)
+
+    @property
+    def n_samples(self) -> int:
+        """How many energies are kept of a finished trajectory."""
+        return self.steps // self.stride + 1
+
+    @property
+    def first_fitted(self) -> int:
+        """Index of the first energy that the fit sees."""
+        return math.ceil(self.discard_fraction * (self.n_samples - 1) - 1e-9)
+
+    @property
+    def times_ps(self) -> Float:
+        """(n_samples,) when [ps]."""
+        return np.arange(self.n_samples, dtype=np.float64) * (self.stride * self.timestep_fs / 1000.0)
+
+    @property
+    def tenths(self) -> Int:
+        """(11,) index of the energy kept at the start, and at each tenth of the run or last before it."""
+        return np.asarray(np.arange(len(DRIFT_COLUMNS), dtype=np.int64) * self.steps // (10 * self.stride))
+
+
+class Slopes(NamedTuple):
+    """(n,) each: slopes of straight lines and their standard errors, in y per x."""
+
+    slope: Float
+    stderr: Float
+
+
+def fit_slopes(x: Float, y: Float) -> Slopes:
+    """Least-squares slopes of the rows of `y` (n, k) over `x` (k,); NaN for rows with NaN, or with k < 3."""
+    if len(x) < 3:
+        return Slopes(np.full(len(y), np.nan), np.full(len(y), np.nan))
+    centred = x - x.mean()
+    spread = float(centred @ centred)
+    # Rows relative to their first value: the slope is tiny beside the energy itself.
+    relative = y - y[:, :1]
+    slope = relative @ centred / spread
+    residual = relative - relative.mean(axis=1, keepdims=True) - slope[:, None] * centred
+    variance = np.einsum("ij,ij->i", residual, residual) / (len(x) - 2)
+    return Slopes(slope, np.sqrt(variance / spread))
+
+
+class DriftCurves(NamedTuple):
+    """How far the total energy of k trajectories is from where it started.
+
+    Args:
+        times_ps: (11,) when these energies were kept [ps]: at the start, and at each tenth of the run or last before.
+        deviation: (k, 11) [eV/atom], 0 at the start; NaN where a trajectory had ended before that tenth.
+        ids: (k,) of the structures.
+    """
+
+    times_ps: Float
+    deviation: Float
+    ids: tuple[str, ...]
+
+
+def drift_curves(items: Items, parameters: NveParameters) -> DriftCurves | None:
+    """The curves that `Nve.measure` left in the items; None where a version measured them that left none."""
+    if any(name not in items.columns for name in DRIFT_COLUMNS):
+        return None
+    deviation = np.stack([items.columns[name] for name in DRIFT_COLUMNS], axis=1)
+    return DriftCurves(parameters.times_ps[parameters.tenths], deviation, tuple(items.id))
+
+
+class _Energies:
+    """Of n trajectories potential and kinetic energy (n, n_samples) [eV] so far, NaN where not reached."""
+
+    def __init__(self, n: int, parameters: NveParameters, found: Mapping[str, NDArray[Any]] | None) -> None:
+        self._stride = parameters.stride
+        nothing = np.full((n, parameters.n_samples), np.nan)
+        found = found or {"sampled_potential": nothing, "sampled_kinetic": nothing, "step": np.zeros(1, np.int64)}
+        self.potential, self.kinetic = np.array(found["sampled_potential"]), np.array(found["sampled_kinetic"])
+        self.step = int(found["step"][0])
+
+    def record(self, step: int, run: LockStep) -> None:
+        """Takes down what those that are alive have after `step`."""
+        self.step = step
+        self.potential[run.alive, step // self._stride] = run.potential[run.alive]
+        self.kinetic[run.alive, step // self._stride] = run.kinetic[run.alive]
+
+    @property
+    def state(self) -> dict[str, NDArray[Any]]:
+        step = np.array([self.step])
+        return {"sampled_potential": self.potential, "sampled_kinetic": self.kinetic, "step": step}
+
+
+class Nve:
+    """Energy drift of constant-energy dynamics."""
+
+    name: str = "nve"
+    observe_version: int = 2
+    measure_version: int = 3
+    parameters: type[Parameters] = NveParameters
+
+    def observe(
+        self, structures: Structures, parameters: NveParameters, model: BatchCalculator, watch: Watch
+    ) -> Observation:
+        """Runs all trajectories, from the watch's checkpoint if there is one of this run.
+
+        Arrays: total_energy, potential, kinetic (n, n_samples) [eV], NaN where not reached; completed_steps (n,);
+        final_positions, final_momenta (N, 3) [Å; ASE units] at the last good step; failure (n,).
+        """
+        frames = structures.frames
+        logbook = Logbook(watch, f"nve {self.observe_version}", structures.frames_sha256, parameters)
+        pace = Pace(watch, parameters.steps, logbook.used_s)
+        momenta = thermal_momenta(frames, parameters.temperature_k, parameters.seed)
+        bounds = Bounds(parameters.explode_energy_ev_per_atom, parameters.explode_temperature_k)
+        run = LockStep(frames, momenta, parameters.timestep_fs, model, bounds, logbook.found)
+        energies = _Energies(len(frames), parameters, logbook.found)
+        if logbook.found is None:
+            energies.record(0, run)
+        for step in range(energies.step + 1, parameters.steps + 1):
+            if not pace.may_go_on(step - 1):
+                run.stop(Cause.OVER_TIME)
+            if not run.alive.size:
+                break
+            run.step()
+            if step % parameters.stride == 0:
+                energies.record(step, run)
+                run.refresh()
+                logbook.keep({**run.state, **energies.state})
+            watch.progress(step, parameters.steps, "steps")
+        arrays = {
+            "total_energy": energies.potential + energies.kinetic,
+            "potential": energies.potential,
+            "kinetic": energies.kinetic,
+            "completed_steps": run.completed,
+            "final_positions": run.positions,
+            "final_momenta": run.momenta,
+            "failure": run.failure,
+        }
+        return Observation(arrays)
+
+    def work(self, structures: Structures, parameters: NveParameters) -> Work:
+        """Each structure once a step, and at the start."""
+        return Work.of(structures.frames, parameters.steps + 1)
+
+    def measure(
+        self, observation: Observation, dataset: Dataset, parameters: NveParameters, label_set: str | None
+    ) -> Measurement:
+        """The geometric mean of |slope| over the trajectories that were completed, and what became of the others.
+
+        Columns: slope, slope_stderr [eV/atom/ps], completed_steps, n_atoms, and `DRIFT_COLUMNS`, which those that were
+        not completed have as far as they came.
+        """
+        n, n_atoms = len(dataset.frames), dataset.frames.n_atoms.astype(np.float64)
+        total = observation.array("total_energy", (n, parameters.n_samples))
+        completed = observation.array("completed_steps", (n,), np.int64).astype(np.float64)
+        cause = observation.causes(n)
+        kept = slice(parameters.first_fitted, None)
+        slopes = fit_slopes(parameters.times_ps[kept], total[:, kept] / n_atoms[:, None])
+        done = cause == 0
+        if not np.isfinite(slopes.slope[done]).all():
+            raise ValueError("observation: total_energy of a completed trajectory has gaps, or too few samples to fit")
+        slope = np.where(done, np.abs(slopes.slope), np.nan)
+        stderr = np.where(done, slopes.stderr, np.nan)
+        columns = {"slope": slope, "slope_stderr": stderr, "completed_steps": completed, "n_atoms": n_atoms}
+        deviation = _deviations(total, completed, n_atoms, parameters)
+        columns |= dict(zip(DRIFT_COLUMNS, deviation.T, strict=True))
+        items = Items(dataset.table.id, dataset.table.group, dataset.clusters, cause, columns)
+        return Measurement(drift_metrics(slope, cause), items)
+
+
+def _deviations(total: Float, completed: Float, n_atoms: Float, parameters: NveParameters) -> Float:
+    """(n, 11) what `DRIFT_COLUMNS` hold, from total energies (n, n_samples) [eV] and the steps (n,) that were done."""
+    deviation = (total[:, parameters.tenths] - total[:, :1]) / n_atoms[:, None]
+    # The energy kept last before a tenth may be there of a run that ended between the two.
+    reached = 10 * completed[:, None] >= np.arange(len(DRIFT_COLUMNS)) * parameters.steps
+    return np.where(reached, deviation, np.nan)
+
+
+def drift_metrics(slope: Float, cause: NDArray[np.int8]) -> dict[str, Metric]:
+    """The metrics of n trajectories, from (n,) |slope| [eV/atom/ps], NaN where not completed, and codes of `Cause`."""
+    n, done, late = len(slope), cause == 0, cause == Cause.OVER_TIME
+    failed = int((~done).sum())
+    value = _geometric_mean(slope[done]) if done.any() else None
+    charged = _geometric_mean(np.fmin(slope, FAILURE_COST))  # fmin takes W where there is no slope: NaN loses
+    return {
+        "slope_geomean": Metric(value, "eV/atom/ps", n, failed, charged, failure_cost=FAILURE_COST),
+        "n_completed": Metric(float(n - failed), "", n, failed),
+        "n_unstable": Metric(float((~done & ~late).sum()), "", n, failed),
+        "n_not_measured": Metric(float(late.sum()), "", n, failed),
+    }
+
+
+def _geometric_mean(slopes: Float) -> float:
+    return float(np.exp(np.log(np.maximum(slopes, SMALLEST_SLOPE)).mean()))

@@ -1,0 +1,49 @@
+"""The quickstart datasets: reference data that ASE carries, or that are short enough to state, for every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tasks.datasets.dataset import Dataset, save_dataset
+from tasks.physicality.structures import build_physicality
+from tasks.quickstart.crystals import (
+    build_entropies,
+    build_wien2k_compression,
+    build_wien2k_elasticity,
+    build_wien2k_eos,
+    build_wien2k_frames,
+)
+from tasks.quickstart.molecules import build_dbh24, build_rotors, build_s22
+from tasks.quickstart.structures import build_crystals, build_efficiency, build_molecules, build_slabs
+
+
+def build_quickstart(data_root: Path) -> list[str]:
+    """Writes those quickstart datasets that are not under `data_root` yet; returns the names of all, name@version.
+
+    The same versions of ASE and numpy give the same hashes each time.
+    """
+    names = []
+    for name, build in BUILDERS.items():
+        full_name = f"{name}@1"
+        if not (data_root / full_name).exists():
+            save_dataset(build(), data_root)
+        names.append(full_name)
+    return names
+
+
+BUILDERS: dict[str, Callable[[], Dataset]] = {
+    "s22": build_s22,
+    "dbh24": build_dbh24,
+    "rotors": build_rotors,
+    "wien2k-eos": build_wien2k_eos,
+    "wien2k-frames": build_wien2k_frames,
+    "wien2k-compression": build_wien2k_compression,
+    "wien2k-elasticity": build_wien2k_elasticity,
+    "entropies": build_entropies,
+    "nve-crystals": build_crystals,
+    "nve-molecules": build_molecules,
+    "nve-slabs": build_slabs,
+    "efficiency": build_efficiency,
+    "physicality": build_physicality,
+}

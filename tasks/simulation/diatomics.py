@@ -1,0 +1,167 @@
+"""Homonuclear diatomics: what a curve of energy and force over distance says of a model, with no reference needed.
+
+Two atoms of an element have one well. So from the wall outwards the energy falls once and rises once, the force changes
+sign once, and the energy is the integral of the force. The measures are those of MLIP Arena (Y. Chiang et al.,
+arXiv:2509.20630), with the physical well left out of what is counted. For energies E(r) and radial forces F(r),
+positive if repulsive, on increasing distances r:
+
+    force flips     sign changes of F, leaving out |F| < 10 meV/Å; `extra_flips` is how far from one they are. None is
+                    as wrong as two: it is a pair that falls in on itself, or does not bind at all
+    tortuosity      Σ |ΔE| / (E(first) − min E + E(last) − min E): 1 for a single well or a monotonic curve
+    energy jump     Σ (|ΔE| before + |ΔE| after) over the turning points of E, leaving out |ΔE| < 1 meV and the
+                    lowest minimum. A smooth wiggle, finely sampled, turns in small steps; a discontinuity does not
+    conservation    mean over distances of |dE/dr + F| / max(|F|, |dE/dr|, 1 eV/Å): relative where the curve is steep,
+                    so that its wall does not hide all else, and in eV/Å where it is not
+
+The distances are MLIP Arena's as LAMBench bounds them: from 0.9 covalent radii to 3.1 van der Waals radii (S. Alvarez,
+Dalton Trans. 42, 8617 (2013), doi:10.1039/c3dt50599e), at most 6 Å; geometrically spaced, so that the wall is resolved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from ase.data import atomic_numbers, covalent_radii, vdw_alvarez
+from numpy.typing import NDArray
+
+from tasks.structures.frames import Float, Frames
+
+SHORTEST_IN_COVALENT_RADII, LONGEST_IN_VDW_RADII, LONGEST = 0.9, 3.1, 6.0  # Å
+SMALLEST_FORCE = 1e-2  # eV/Å
+SMALLEST_STEP = 1e-3  # eV
+WEAK_FORCE = 1.0  # eV/Å: below it, a deviation of the force counts as it is
+
+
+class CurveMeasures(NamedTuple):
+    """What a curve is like; NaN where an energy, or a force that is needed, is not finite.
+
+    Args:
+        force_flips: sign changes of the force.
+        extra_flips: |force_flips − 1|.
+        energy_jump: [eV].
+        conservation: deviation of the force from −dE/dr, a pure number.
+    """
+
+    force_flips: float
+    extra_flips: float
+    tortuosity: float
+    energy_jump: float
+    conservation: float
+
+
+class DiatomicCurve(NamedTuple):
+    """The energy of a pair over its distance.
+
+    Args:
+        symbol: of the element.
+        distances: (n,) [Å], increasing.
+        energies: (n,) [eV] less that at the largest distance; NaN where the model failed, or everywhere if it did so
+            there.
+    """
+
+    symbol: str
+    distances: Float
+    energies: Float
+
+
+def distances(symbol: str, n: int) -> Float:
+    """(n,) increasing distances [Å] for two atoms of an element, each the same factor from the next."""
+    number = atomic_numbers[symbol]
+    # ASE's table ends before the heaviest elements, and holds NaN where Alvarez has none.
+    radius = vdw_alvarez.vdw_radii[number] if number < len(vdw_alvarez.vdw_radii) else np.nan
+    longest = np.fmin(LONGEST_IN_VDW_RADII * radius, LONGEST)
+    return np.geomspace(SHORTEST_IN_COVALENT_RADII * covalent_radii[number], longest, n)
+
+
+def diatomic_frames(symbols: Sequence[str], n: int, box: float) -> Frames:
+    """len(symbols) × n structures: each pair at all its distances, along x in the middle of a periodic cube `box` [Å].
+
+    Periodic since many models can do nothing else; of no consequence as long as `box` is far longer than the cutoff.
+    """
+    half = np.concatenate([distances(symbol, n) for symbol in symbols]) / 2.0
+    positions = np.full((len(half), 2, 3), box / 2.0)
+    positions[:, 0, 0] -= half
+    positions[:, 1, 0] += half
+    return Frames.from_arrays(
+        {
+            "n_atoms": np.full(len(half), 2),
+            "numbers": np.repeat([atomic_numbers[symbol] for symbol in symbols], 2 * n),
+            "positions": positions.reshape(-1, 3),
+            "cell": np.tile(np.eye(3) * box, (len(half), 1, 1)),
+            "pbc": np.ones((len(half), 3), np.bool_),
+        }
+    )
+
+
+def radial_force(forces: Float) -> Float:
+    """(…,) [eV/Å] the force that drives two atoms along x apart, from their forces (…, 2, 3); negative: together.
+
+    NaN where any of the six components is not finite.
+    """
+    radial = (forces[..., 1, 0] - forces[..., 0, 0]) / 2.0
+    return np.asarray(np.where(np.isfinite(forces).all(axis=(-1, -2)), radial, np.nan))
+
+
+def relative_energies(energy: Float, failed: NDArray[np.bool_]) -> Float:
+    """(k, n) energies [eV] of k pairs less those at their largest, the last, distance; NaN where `failed`, where they
+    are not finite, and for a whole pair of which the last is so."""
+    known = np.where(failed, np.nan, energy)
+    with np.errstate(over="ignore", invalid="ignore"):  # absurd energies become inf or NaN
+        relative = known - known[:, -1:]
+    return np.where(np.isfinite(relative), relative, np.nan)
+
+
+def measures(r: Float, energy: Float, force: Float) -> CurveMeasures:
+    """What a curve of `energy` [eV] and radial `force` [eV/Å] at increasing, geometrically spaced r (n,) is like.
+
+    NaN forces (a model that has none) leave only the measures of the energy.
+    """
+    flips = jump = length = deviation = np.nan
+    if np.isfinite(energy).all():
+        length, jump = tortuosity(energy), energy_jump(energy)
+        if np.isfinite(force).all():
+            flips, deviation = force_flips(force), conservation(r, energy, force)
+    return CurveMeasures(flips, abs(flips - 1.0), length, jump, deviation)
+
+
+def force_flips(force: Float) -> float:
+    """How often the force changes its sign, leaving out where it is weak."""
+    sign = np.sign(force[np.abs(force) >= SMALLEST_FORCE])
+    return float(np.count_nonzero(np.diff(sign)))
+
+
+def tortuosity(energy: Float) -> float:
+    """The way that the energy goes up and down over the least way there is; 1 for a curve that is flat."""
+    span = float(energy[0] - energy.min() + energy[-1] - energy.min())
+    way = float(np.abs(np.diff(energy)).sum())
+    return way / span if span > 0.0 else 1.0
+
+
+def energy_jump(energy: Float) -> float:
+    """[eV] the steps to both sides of each turning point of the energy but its lowest minimum."""
+    step = np.diff(energy)
+    kept = np.flatnonzero(np.abs(step) >= SMALLEST_STEP)
+    before, after = kept[:-1], kept[1:]
+    turns = np.sign(step[before]) != np.sign(step[after])
+    lowest = int(np.argmin(energy))
+    # Between two steps that are kept, the energy may be flat: its lowest point is anywhere there.
+    well = (before < lowest) & (lowest <= after)
+    size = np.abs(step[before]) + np.abs(step[after])
+    return float(size[turns & ~well].sum())
+
+
+def conservation(r: Float, energy: Float, force: Float) -> float:
+    """Mean over the inner distances of |dE/dr + F| / max(|F|, |dE/dr|, 1 eV/Å).
+
+    dE/dr is (E(next) − E(last)) / (r(next) − r(last)), and F its mean between them by Simpson's rule in ln r, in which
+    the distances are equidistant. Its error is of fourth order, so that on 100 distances a wall of r⁻¹² adds 1e-3.
+    """
+    width = r[2:] - r[:-2]
+    slope = (energy[2:] - energy[:-2]) / width
+    weight = np.log(r[2:] / r[:-2]) / 6.0 / width
+    work = force * r
+    mean = weight * (work[:-2] + 4.0 * work[1:-1] + work[2:])
+    scale = np.maximum(np.maximum(np.abs(mean), np.abs(slope)), WEAK_FORCE)
+    return float(np.mean(np.abs(slope + mean) / scale))

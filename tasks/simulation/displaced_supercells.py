@@ -1,0 +1,147 @@
+"""The forces on the displaced supercells of crystals: asked of a model, stored, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from ase import Atoms
+from numpy.typing import NDArray
+from phonopy import Phonopy
+
+from tasks.kind import Observation
+from tasks.model.calculator import BatchCalculator, ItemFailed
+from tasks.simulation.lockstep_batches import Done
+from tasks.simulation.vibrations import crystal, displace, panics_held
+from tasks.structures.frames import Float, Frames, Int
+from tasks.structures.predictions import Cause
+
+
+class Supercells(NamedTuple):
+    """What a model answered on the s-atom supercells of a relaxed crystal.
+
+    Args:
+        cell: (3, 3) [Å], of the relaxed crystal.
+        positions: (n, 3) [Å], of the relaxed crystal.
+        atom: (d,) which atom of the supercell is moved.
+        displacement: (d, 3) [Å].
+        forces: (d, s, 3) [eV/Å].
+        residual_forces: (s, 3) [eV/Å] where none is moved.
+    """
+
+    cell: Float
+    positions: Float
+    atom: Int
+    displacement: Float
+    forces: Float
+    residual_forces: Float
+
+    def force_constants(self, numbers: Int, supercell: Int, primitive: Float) -> Phonopy:
+        """The relaxed crystal of the elements `numbers` (n,), with force constants.
+
+        Raises:
+            ValueError: the matrices do not fit it.
+        """
+        atoms = Atoms(numbers=numbers, positions=self.positions, cell=self.cell, pbc=True)
+        phonon = crystal(atoms, supercell, primitive)
+        displace(phonon, self.atom, self.displacement, self.forces - self.residual_forces)
+        return phonon
+
+
+def supercell_sizes(frames: Frames, supercell: Int) -> Int:
+    """(n,) atoms of each supercell of the matrices (n, 3, 3)."""
+    folds: Int = np.rint(np.abs(np.linalg.det(supercell))).astype(np.int64)
+    return frames.n_atoms * folds
+
+
+def ask_supercells(phonon: Phonopy, atoms: Atoms, distance: float, model: BatchCalculator) -> Supercells:
+    """The forces on the supercells of `phonon`, displaced by `distance` [Å], and on the one that is not, all at once.
+
+    Args:
+        atoms: the relaxed crystal that `phonon` is of.
+
+    Raises:
+        ItemFailed: the model failed on one of them, with the first one's cause; or has no forces.
+    """
+    # Along the cell's vectors only, as in LAMBench, not along their sums.
+    with panics_held():
+        phonon.generate_displacements(distance=distance, is_diagonal=False)
+    dataset, displaced = cast(Any, phonon.dataset), cast(Any, phonon.supercells_with_displacements)
+    moved, cells = dataset["first_atoms"], [phonon.supercell, *displaced]
+    asked = [Atoms(numbers=c.numbers, positions=c.positions, cell=c.cell, pbc=True) for c in cells]
+    answer = model.compute(Frames.from_atoms(asked), ("forces",))
+    if not answer.ok.all():
+        raise ItemFailed(Cause(int(answer.failure[~answer.ok][0])))
+    if answer.forces is None:
+        raise ItemFailed(Cause.UNSUPPORTED)
+    forces = answer.forces.reshape(len(asked), -1, 3)
+    return Supercells(
+        cell=atoms.cell.array,
+        positions=atoms.positions,
+        atom=np.array([m["number"] for m in moved], np.int64),
+        displacement=np.array([m["displacement"] for m in moved], np.float64),
+        forces=forces[1:],
+        residual_forces=forces[0],
+    )
+
+
+def supercell_arrays(frames: Frames, done: Sequence[Done[Supercells]]) -> Mapping[str, NDArray[Any]]:
+    """The arrays of an observation.
+
+    `cell` (n, 3, 3) and `positions` (N, 3), NaN where a crystal failed; `n_displacements` (n,), 0 where it failed;
+    `failure`; and of those that did not fail, one after another, `atom`, `displacement`, `forces`, `residual_forces`.
+    """
+    cell, positions = np.full(frames.cell.shape, np.nan), np.full(frames.positions.shape, np.nan)
+    counts = np.zeros(len(frames), np.int64)
+    found = [(index, one.value) for index, one in enumerate(done) if one.value is not None]
+    for index, value in found:
+        cell[index], positions[frames.atom_slice(index)] = value.cell, value.positions
+        counts[index] = len(value.atom)
+    none = np.zeros((0, 3))
+    return {
+        "cell": cell,
+        "positions": positions,
+        "n_displacements": counts,
+        "failure": np.array([one.cause for one in done], np.int8),
+        "atom": np.concatenate([np.zeros(0, np.int64), *(v.atom for _, v in found)]),
+        "displacement": np.concatenate([none, *(v.displacement for _, v in found)]),
+        "forces": np.concatenate([none, *(v.forces.reshape(-1, 3) for _, v in found)]),
+        "residual_forces": np.concatenate([none, *(v.residual_forces for _, v in found)]),
+    }
+
+
+def read_supercells(observation: Observation, frames: Frames, supercell: Int) -> Iterator[tuple[int, Supercells]]:
+    """What `supercell_arrays` stored: the index of each crystal that did not fail, and what was answered on it.
+
+    Raises:
+        ValueError: the observation is not of these structures; the line names the array.
+    """
+    n = len(frames)
+    cell = observation.array("cell", (n, 3, 3))
+    positions = observation.array("positions", frames.positions.shape)
+    counts = observation.array("n_displacements", (n,), np.int64)
+    found: Int = np.flatnonzero(observation.causes(n) == 0)
+    if (counts[found] < 1).any() or counts.sum() != counts[found].sum():
+        raise ValueError("observation: n_displacements: is not what failure says")
+    sizes = supercell_sizes(frames, supercell)[found]
+    moved = np.concatenate([[0], np.cumsum(counts[found])])
+    rows = np.concatenate([[0], np.cumsum(counts[found] * sizes)])
+    still = np.concatenate([[0], np.cumsum(sizes)])
+    atom = observation.array("atom", (moved[-1],), np.int64)
+    displacement = observation.array("displacement", (moved[-1], 3))
+    forces = observation.array("forces", (rows[-1], 3))
+    residual = observation.array("residual_forces", (still[-1], 3))
+    for k, index in enumerate(found.tolist()):
+        mine = slice(moved[k], moved[k + 1])
+        yield (
+            index,
+            Supercells(
+                cell=cell[index],
+                positions=positions[frames.atom_slice(index)],
+                atom=atom[mine],
+                displacement=displacement[mine],
+                forces=forces[rows[k] : rows[k + 1]].reshape(-1, sizes[k], 3),
+                residual_forces=residual[still[k] : still[k + 1]],
+            ),
+        )

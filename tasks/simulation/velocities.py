@@ -1,0 +1,53 @@
+"""Initial momenta for dynamics, drawn from a given seed: the same on every machine and with every ASE version."""
+
+from __future__ import annotations
+
+import numpy as np
+from ase.data import atomic_masses
+from ase.units import kB
+
+from tasks.structures.frames import Float, Frames
+
+
+def masses_of(frames: Frames) -> Float:
+    """(N,) standard atomic masses [u], as ASE has them."""
+    return np.asarray(atomic_masses[frames.numbers], np.float64)
+
+
+def kinetic_energies(momenta: Float, masses: Float, starts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Float:
+    """(n,) kinetic energy [eV] of structures that begin at `starts` (n,) in `momenta` (N, 3) and `masses` (N,)."""
+    return np.asarray(np.add.reduceat(0.5 * np.einsum("ij,ij->i", momenta, momenta) / masses, starts))
+
+
+def thermal_momenta(frames: Frames, temperature_k: float, seed: int) -> Float:
+    """(N, 3) momenta [ASE units: u·Å per Å·sqrt(u/eV)] drawn from Maxwell and Boltzmann at `temperature_k` [K].
+
+    Each structure has a `numpy.random.default_rng(seed)` of its own, so that its trajectory does not depend on which
+    others are in the dataset. Then its drift is taken out, and its rotation about its centre of mass, and what is left
+    is scaled so that the kinetic energy stays as drawn: what ASE's MaxwellBoltzmannDistribution, Stationary and
+    ZeroRotation do one after another. Of a periodic structure the rotation means nothing; it is taken out all the
+    same, because LAMBench does so (nve_md.py of release 1.0), and a start as good as any is left.
+    """
+    masses = masses_of(frames)
+    momenta = np.empty((len(masses), 3))
+    for index in range(len(frames)):
+        atoms = frames.atom_slice(index)
+        drawn = np.random.default_rng(seed).standard_normal((int(frames.n_atoms[index]), 3))
+        drawn *= np.sqrt(masses[atoms] * (kB * temperature_k))[:, None]
+        momenta[atoms] = _settled(drawn, masses[atoms], frames.positions[atoms])
+    return momenta
+
+
+def _settled(momenta: Float, masses: Float, positions: Float) -> Float:
+    drawn = float((momenta**2 / masses[:, None]).sum())
+    settled = momenta - masses[:, None] * momenta.sum(axis=0) / masses.sum()
+    arm = positions - masses @ positions / masses.sum()
+    angular = np.cross(arm, settled).sum(axis=0)
+    square = np.einsum("i,ij,ij->", masses, arm, arm)
+    inertia = square * np.eye(3) - np.einsum("i,ij,ik->jk", masses, arm, arm)
+    # The inverse leaves out the axis of a linear molecule, about which nothing can rotate.
+    omega = np.linalg.pinv(inertia, rcond=1e-8, hermitian=True) @ angular
+    settled = settled - masses[:, None] * np.cross(omega, arm)
+    left = float((settled**2 / masses[:, None]).sum())
+    # A single atom has no motion but drift: nothing is left to scale.
+    return settled * np.sqrt(drawn / left) if left > 1e-12 * drawn else np.zeros_like(momenta)

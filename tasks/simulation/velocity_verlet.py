@@ -1,0 +1,158 @@
+"""Velocity Verlet over many structures in lock-step: one batch a step for all that are still alive.
+
+The arithmetic is that of ASE's `VelocityVerlet`, operation by operation, so that each trajectory is the one that ASE
+would have made of the structure alone. A structure that fails is dropped, with its cause, and the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from ase.units import fs, kB
+from numpy.typing import NDArray
+
+from tasks.model.calculator import BatchCalculator, compute_in_batches
+from tasks.simulation.velocities import kinetic_energies, masses_of
+from tasks.structures.frames import Float, Frames, Int
+from tasks.structures.predictions import Cause, Predictions
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Beyond these a trajectory has exploded.
+
+    Args:
+        energy_ev_per_atom: |total energy − its value at the start| [eV/atom].
+        temperature_k: of the kinetic energy [K].
+    """
+
+    energy_ev_per_atom: float
+    temperature_k: float
+
+
+# What a trajectory is, but for the model: `LockStep.state` under these names.
+STATE = ("positions", "momenta", "forces", "potential", "kinetic", "start", "completed", "failure")
+
+
+class LockStep:
+    """n trajectories with N atoms in all.
+
+    Args:
+        momenta: (N, 3) at the start [ASE units, u·Å / (Å·sqrt(u/eV))].
+        state: of an earlier run, which this one continues: bit by bit as if it had not been broken off, of a model
+            that answers the same structures with the same bits.
+
+    Attributes:
+        positions, momenta, forces: (N, 3) [Å; ASE units; eV/Å] at each structure's last good step.
+        potential, kinetic: (n,) [eV] there; NaN where not even the first evaluation succeeded.
+        start: (n,) total energy [eV] at the first evaluation.
+        completed: (n,) int64 steps done.
+        failure: (n,) int8 codes of `Cause`; 0 while alive.
+        alive: the structures that go on.
+    """
+
+    def __init__(
+        self,
+        frames: Frames,
+        momenta: Float,
+        timestep_fs: float,
+        model: BatchCalculator,
+        bounds: Bounds,
+        state: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        n = len(frames)
+        self._frames, self._model, self._bounds, self._dt = frames, model, bounds, timestep_fs * fs
+        self._masses = masses_of(frames)[:, None]
+        self.positions, self.momenta = frames.positions.copy(), momenta.copy()
+        self.forces = np.full_like(self.positions, np.nan)
+        self.potential, self.kinetic, self.start = np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan)
+        self.completed, self.failure = np.zeros(n, np.int64), np.zeros(n, np.int8)
+        if state is None:
+            self._begin()
+        else:
+            for name in STATE:
+                setattr(self, name, np.array(state[name]))
+            self._select(np.flatnonzero(self.failure == 0))
+
+    @property
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that a run needs to go on from here."""
+        return {name: getattr(self, name) for name in STATE}
+
+    def _begin(self) -> None:
+        self._select(np.arange(len(self._frames), dtype=np.int64))
+        if "forces" in self._model.properties:
+            self._evaluate(self.positions, self.momenta, 0.0)
+        else:
+            self.stop(Cause.UNSUPPORTED)
+        self.start = self.potential + self.kinetic
+
+    def step(self) -> None:
+        """One time step of all that are alive."""
+        atoms = self._atoms
+        momenta = self.momenta[atoms] + 0.5 * self._dt * self.forces[atoms]
+        positions = self.positions[atoms] + self._dt * momenta / self._masses[atoms]
+        self.completed[self._evaluate(positions, momenta, 0.5 * self._dt)] += 1
+
+    def refresh(self) -> None:
+        """Has the model forget what it keeps from one step to the next, as it would if it were started again here.
+
+        A calculator that is asked about one structure again and again, in another place each time, keeps its neighbour
+        list until an atom has gone far; so the order of its sums, and with it the last bit, depends on when it was
+        started. It makes a new list after any other structure, which the next step's first one is after
+        this step's last. Where both are the same, another is asked about between: the same without an atom.
+        """
+        if self.alive.size and _looks(self._frames, self.alive[0]) == _looks(self._frames, self.alive[-1]):
+            atoms = self._frames.atoms(int(self.alive[0]))
+            if len(atoms) > 1:
+                self._model.compute(Frames.from_atoms([atoms[:-1]]), ("energy", "forces"))
+
+    def stop(self, cause: Cause) -> None:
+        """Ends all that are alive where they are."""
+        self.failure[self.alive] = cause
+        self._select(self.alive[:0])
+
+    def _select(self, alive: Int) -> None:
+        self.alive: Int = alive
+        self._atoms = np.flatnonzero(np.isin(self._frames.frame_index, alive))
+        self._batch = self._frames.take(alive) if len(alive) < len(self._frames) else self._frames
+
+    def _evaluate(self, positions: Float, momenta: Float, kick: float) -> Int:
+        """Asks for the living at new `positions`, adds `kick` × forces to `momenta`; returns who came through."""
+        batch = self._batch
+        answer = compute_in_batches(self._model, batch.moved(positions), ("energy", "forces"))
+        forces = np.full_like(positions, np.nan) if answer.forces is None else answer.forces
+        momenta = momenta + kick * forces
+        kinetic = kinetic_energies(momenta, self._masses[self._atoms, 0], batch.offsets[:-1])
+        cause = self._causes(answer, kinetic)
+        good = cause == 0
+        good_atoms = good[batch.frame_index]
+        reached: Int = self.alive[good]
+        atoms = self._atoms[good_atoms]
+        self.potential[reached], self.kinetic[reached] = answer.energy[good], kinetic[good]
+        self.positions[atoms], self.momenta[atoms] = positions[good_atoms], momenta[good_atoms]
+        self.forces[atoms] = forces[good_atoms]
+        if len(reached) < len(self.alive):
+            self.failure[self.alive] = cause
+            self._select(reached)
+        return reached
+
+    def _causes(self, answer: Predictions, kinetic: Float) -> NDArray[np.int8]:
+        """Codes for the living: the model's own failures; NON_FINITE; and EXPLODED beyond the bounds."""
+        n_atoms, total = self._batch.n_atoms, answer.energy + kinetic
+        start = self.start[self.alive]
+        steady = (np.abs(total - start) / n_atoms <= self._bounds.energy_ev_per_atom) | np.isnan(start)  # the first
+        cool = kinetic / (1.5 * kB * n_atoms) <= self._bounds.temperature_k
+        found = np.where(steady & cool, np.int8(0), np.int8(Cause.EXPLODED))
+        found[~np.isfinite(total)] = Cause.NON_FINITE
+        return np.where(answer.failure != 0, answer.failure, found)
+
+
+def _looks(frames: Frames, index: int) -> tuple[bytes, ...]:
+    """What of structure `index` no step changes."""
+    stays = (frames.numbers[frames.atom_slice(index)], frames.cell[index], frames.pbc[index])
+    state = (frames.charge[index], frames.multiplicity[index])
+    return tuple(part.tobytes() for part in (*stays, *state))

@@ -1,0 +1,238 @@
+"""Suites: which tasks are judged together. TOML, packaged in `tasks/suites/` or anywhere on disk.
+
+docs/suites.md describes the file, field by field.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, ValidationError
+
+from tasks.datasets.card import Domain
+from tasks.kind import Parameters
+from tasks.kinds.registry import KINDS
+from tasks.structures.validation_errors import one_line
+
+NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
+DATASET = r"^[a-z0-9][a-z0-9-]{0,62}@[A-Za-z0-9][A-Za-z0-9.-]*$"
+OWN_DOMAINS: Mapping[str, Domain] = {
+    "Inorganic Materials": "Inorganic Materials",
+    "Molecules": "Molecules",
+    "Catalysis": "Catalysis",
+}
+FAILED_SHARE = 0.5
+MAX_NAME = 60
+TRIVIAL = "composition-only"  # the reference that every suite has
+
+
+class SuiteError(ValueError):
+    """A suite that cannot be used: one line naming file and field."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kind of task with a dataset, parameters and exactly one domain.
+
+    Args:
+        kind: a key of `tasks.kinds.registry.KINDS`.
+        dataset: name@version.
+        domain: of the suite: under what the task is reported and averaged.
+        time_limit_s: of the whole task.
+        model_domain: what the model is told: one of the container contract's, and the dataset's own.
+        failed_share: if more than this share of the items fails, the task stops with TOO_MANY_FAILURES.
+        release_name: what the task is called in the published tables of the release.
+        mlipaudit: the benchmark of MLIPAudit whose thresholds its errors are held against; empty: none.
+        source: where the dataset can be had, in a line.
+        import_lines: the commands that import it.
+    """
+
+    name: str
+    kind: str
+    dataset: str
+    domain: str
+    parameters: Parameters
+    time_limit_s: float
+    model_domain: Domain
+    failed_share: float = FAILED_SHARE
+    release_name: str = ""
+    mlipaudit: str = ""
+    source: str = ""
+    import_lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StatedReference:
+    """A method whose errors in some of the tasks others have published: shown beside the models, without a rank.
+
+    Args:
+        about: what it is, in a sentence.
+        source: where the errors were published.
+        metrics: by task and metric, errors in the unit that the judge measures the metric in.
+    """
+
+    name: str
+    about: str
+    source: str
+    metrics: Mapping[str, Mapping[str, float]]
+
+    @property
+    def slug(self) -> str:
+        """The name as part of an address: letters and digits, the rest as hyphens."""
+        return slug(self.name)
+
+
+def slug(name: str) -> str:
+    """The letters and digits of a name, the rest as hyphens."""
+    return "-".join("".join(c if c.isalnum() else " " for c in name.casefold()).split())
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tasks under a name and a version.
+
+    Args:
+        release: the release of LAMBench's scoring that its tasks were published with; empty: none.
+        references: methods whose published errors are shown beside the models.
+    """
+
+    name: str
+    version: str
+    title: str
+    tasks: tuple[Task, ...]
+    release: str = ""
+    references: tuple[StatedReference, ...] = ()
+
+
+def _as_lines(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Share = Annotated[float, Field(gt=0, le=1)]
+ErrorSize = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Lines = Annotated[tuple[str, ...], BeforeValidator(_as_lines)]
+
+
+class _Stated(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _StatedTask(_Stated):
+    name: str = Field(pattern=NAME)
+    kind: str
+    dataset: str = Field(pattern=DATASET)
+    domain: str
+    time_limit_s: PositiveFloat
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    failed_share: Share | None = None
+    release_name: str = ""
+    mlipaudit: str = ""
+    source: str = ""
+    import_lines: Lines = Field((), alias="import")
+
+
+class _StatedReference(_Stated):
+    name: str = Field(min_length=1, max_length=MAX_NAME)
+    about: str = Field(min_length=1)
+    source: str = Field(min_length=1)
+    metrics: Annotated[dict[str, Annotated[dict[str, ErrorSize], Field(min_length=1)]], Field(min_length=1)]
+
+
+class _StatedSuite(_Stated):
+    name: str = Field(pattern=NAME)
+    version: str = Field(min_length=1)
+    title: str = Field(min_length=1)
+    release: str = ""
+    failed_share: Share = FAILED_SHARE
+    domains: Annotated[dict[str, Domain], Field(min_length=1)] = Field(default_factory=lambda: dict(OWN_DOMAINS))
+    tasks: Annotated[tuple[_StatedTask, ...], Field(min_length=1)]
+    references: tuple[_StatedReference, ...] = ()
+
+
+def packaged_suites() -> tuple[str, ...]:
+    """The names of the suites that come with the judge."""
+    entries = resources.files("tasks.suites").iterdir()
+    return tuple(sorted(e.name.removesuffix(".toml") for e in entries if e.name.endswith(".toml")))
+
+
+def load_suite(name_or_path: str | Path) -> Suite:
+    """The packaged suite of that name, or the suite in the file at that path.
+
+    Raises:
+        SuiteError: one line that names file and field.
+    """
+    source = str(name_or_path)
+    if source in packaged_suites():
+        text = (resources.files("tasks.suites") / f"{source}.toml").read_text(encoding="utf-8")
+        return read_suite(text, f"{source}.toml")
+    try:
+        text = Path(source).read_text(encoding="utf-8")
+    except OSError as error:
+        known = ", ".join(packaged_suites())
+        raise SuiteError(f"{source}: cannot be read ({error.strerror}); the packaged suites are {known}") from None
+    except UnicodeDecodeError:
+        raise SuiteError(f"{source}: is not UTF-8 text") from None
+    return read_suite(text, source)
+
+
+def read_suite(text: str, source: str) -> Suite:
+    """The suite that `text` states; `source` names it in errors.
+
+    Raises:
+        SuiteError: one line that names source and field.
+    """
+    try:
+        stated = _StatedSuite.model_validate(tomllib.loads(text))
+    except ValidationError as error:
+        raise SuiteError(f"{source}: {one_line(error)}") from None
+    except (ValueError, RecursionError) as error:  # tomllib's own, and those of Python's limits on digits and depth
+        raise SuiteError(f"{source}: is not TOML: {error}") from None
+    names = [task.name for task in stated.tasks]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise SuiteError(f"{source}: tasks.{index}.name: {name} is there twice")
+    tasks = tuple(_task(task, stated, f"{source}: tasks.{i} ({task.name})") for i, task in enumerate(stated.tasks))
+    return Suite(stated.name, stated.version, stated.title, tasks, stated.release, _references(stated, source))
+
+
+def _references(stated: _StatedSuite, source: str) -> tuple[StatedReference, ...]:
+    names, slugs = {task.name for task in stated.tasks}, set[str]()
+    for index, one in enumerate(stated.references):
+        where = f"{source}: references.{index}"
+        if slug(one.name) in {"", TRIVIAL, *slugs}:
+            raise SuiteError(f"{where}.name: {one.name!r} is taken, or has no letter: take another")
+        if unknown := sorted(set(one.metrics) - names):
+            raise SuiteError(f"{where}.metrics: there is no task {unknown[0]!r} in the suite")
+        slugs.add(slug(one.name))
+    return tuple(StatedReference(one.name, one.about, one.source, one.metrics) for one in stated.references)
+
+
+def _task(task: _StatedTask, suite: _StatedSuite, where: str) -> Task:
+    kind = KINDS.get(task.kind)
+    if kind is None:
+        raise SuiteError(f"{where}: kind: there is no {task.kind!r}, but {', '.join(KINDS)}")
+    if task.domain not in suite.domains:
+        raise SuiteError(f"{where}: domain: must be {', '.join(map(repr, suite.domains))}, not {task.domain!r}")
+    try:
+        parameters = kind.parameters.model_validate(task.parameters)
+    except ValidationError as error:
+        raise SuiteError(f"{where}: parameters.{one_line(error)}") from None
+    return Task(
+        name=task.name,
+        kind=task.kind,
+        dataset=task.dataset,
+        domain=task.domain,
+        parameters=parameters,
+        time_limit_s=task.time_limit_s,
+        model_domain=suite.domains[task.domain],
+        failed_share=suite.failed_share if task.failed_share is None else task.failed_share,
+        release_name=task.release_name,
+        mlipaudit=task.mlipaudit,
+        source=task.source,
+        import_lines=task.import_lines,
+    )

@@ -1,0 +1,171 @@
+"""Timing batches that are filled to a model's atom budget: what it can do when it is kept busy.
+
+What is in a batch depends on the plan and the budget alone, not on how the model did on single frames: leaving slow
+structures out by failing on them would look fast. A frame that does not fit takes part at the size that does.
+
+A few frames of the timed batches, chosen by the seed, are asked about again of a fresh start, each by itself and turned
+by a random rotation. Unless all answers agree with those of the batches, within the tolerances of
+`tasks.timing.consistency_check`, the batches were not shown to be computed, and their time does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.kind import Observation, Watch
+from tasks.model.calculator import BatchCalculator
+from tasks.simulation.supercells import Counts
+from tasks.structures.frames import Float, Frames
+from tasks.structures.predictions import Predictions
+from tasks.timing.consistency_check import UNDECIDED, Answer, answer_alone, disagree, pack_answers, read_answers
+from tasks.timing.single_frames import causes_of
+from tasks.timing.timing import asked_for, timed
+from tasks.timing.timing_plan import Plan
+
+# Batches are timed only if, at the pace of single frames, they take at most this share of the time that is left.
+SHARE_OF_TIME = 0.5
+
+Members = list[tuple[int, Counts]]
+
+
+def filled_batch(plan: Plan, sizes: dict[int, Counts], max_atoms: int) -> Members:
+    """Structures with their sizes, in the plan's order and over again; one at least.
+
+    So many that there would be at most `max_atoms` atoms if all were as large as planned.
+    """
+    members: Members = []
+    order = plan.sources.tolist()
+    total = plan.planned_atoms[order[0]]
+    while not members or total <= max_atoms:
+        source = order[len(members) % len(order)]
+        members.append((source, sizes[source]))
+        total += plan.planned_atoms[order[len(members) % len(order)]]
+    return members
+
+
+def time_batches(
+    plan: Plan, sizes: dict[int, Counts], seconds_per_atom: float, model: BatchCalculator, watch: Watch
+) -> dict[str, NDArray[Any]]:
+    """Times batches of one composition after one that is not timed.
+
+    Args:
+        sizes: of all structures that are timed, as planned or what fitted.
+        seconds_per_atom: of single frames, by which it is judged whether there is time; infinite: no frame was
+            answered, and no batch is asked.
+
+    Returns:
+        batch_s (n_batches,) seconds, NaN where not asked or where a frame in it failed; of the m frames in each
+        batch_source (m,), batch_counts (m, 3), batch_atoms (m,) and batch_planned_atoms (m,). batch_kept (k, 2):
+        batch and place in it of the frames that may be asked about again, with their answers batched_energy,
+        batched_forces and batched_stress.
+    """
+    members = filled_batch(plan, sizes, model.max_atoms_per_batch)
+    atoms = np.array([plan.atoms(source, counts) for source, counts in members], np.int64)
+    n, chosen = plan.parameters.n_batches, plan.checked(len(members))
+    seconds, kept, answers = np.full(n, np.nan), [], []
+    left = watch.deadline - watch.clock()
+    if n and np.isfinite(seconds_per_atom) and (n + 1) * atoms.sum() * seconds_per_atom <= SHARE_OF_TIME * left:
+        for index in range(-1, n):
+            if watch.clock() > watch.deadline:
+                break
+            batch = plan.batch(index + 1, members)
+            wanted = asked_for(model, batch)
+            elapsed, answer = timed(model, batch, wanted, watch.clock)
+            if index >= 0 and not causes_of(answer, batch, wanted).any():
+                seconds[index] = elapsed
+                here = [member for b, member in chosen if b == index]
+                kept += [(index, member) for member in here]
+                answers += [_answer_in(batch, answer, member) for member in here]
+            watch.progress(index + 1, n, "batches")
+    return {
+        "batch_s": seconds,
+        "batch_source": np.array([source for source, _ in members], np.int64),
+        "batch_counts": np.array([counts for _, counts in members], np.int64),
+        "batch_atoms": atoms,
+        "batch_planned_atoms": np.array([plan.planned_atoms[source] for source, _ in members], np.int64),
+        "batch_kept": np.array(kept, np.int64).reshape(-1, 2),
+        **pack_answers("batched", answers),
+    }
+
+
+def _answer_in(batch: Frames, answer: Predictions, member: int) -> Answer:
+    """What was answered for one frame of a batch; no stress of one that is not periodic."""
+    where = batch.atom_slice(member)
+    forces = np.full((len(batch.numbers), 3), np.nan) if answer.forces is None else answer.forces
+    stress = answer.stress[member] if answer.stress is not None and batch.periodic[member] else np.full(6, np.nan)
+    return Answer(float(answer.energy[member]), forces[where], stress)
+
+
+def ask_batches_again(
+    plan: Plan, observation: Observation, model: BatchCalculator, watch: Watch
+) -> dict[str, NDArray[Any]]:
+    """What a fresh start answers about the frames in `batch_kept`, each by itself.
+
+    Returns:
+        Arrays `alone_…` as `pack_answers` names them, turned back; alone_failure (k,) cause, 0 where answered.
+    """
+    sources, counts = observation.arrays["batch_source"], observation.arrays["batch_counts"]
+    members: Members = [(int(s), (int(c[0]), int(c[1]), int(c[2]))) for s, c in zip(sources, counts, strict=True)]
+    kept = observation.arrays["batch_kept"].tolist()
+    answered = []
+    for done, (index, member) in enumerate(kept, start=1):
+        answered.append(answer_alone(plan.alone(index + 1, members, member), model, watch))
+        watch.progress(done, len(kept), "frames of batches asked again")
+    return {
+        "alone_failure": np.array([cause for _, cause in answered], np.int8),
+        **pack_answers("alone", [answer for answer, _ in answered]),
+    }
+
+
+class BatchVerdicts(NamedTuple):
+    """How many frames of the batches were asked about again, disagreed, or could not be decided."""
+
+    asked: int
+    inconsistent: int
+    undecided: int
+
+    @property
+    def void(self) -> bool:
+        """Whether the time of the batches does not count."""
+        return self.inconsistent + self.undecided > 0
+
+
+def compare_batches(observation: Observation, volume_per_atom: Sequence[float]) -> BatchVerdicts | None:
+    """What came of asking again; None where that has not been done.
+
+    Args:
+        volume_per_atom: [Å³] by structure.
+
+    Raises:
+        ValueError: the observation does not fit itself.
+    """
+    if "alone_failure" not in observation.arrays:
+        return None
+    kept = observation.arrays["batch_kept"]
+    failure = observation.array("alone_failure", (len(kept),), np.int8)
+    members: NDArray[np.int64] = kept[:, 1]
+    n_atoms: NDArray[np.int64] = observation.arrays["batch_atoms"][members]
+    volumes = [volume_per_atom[s] for s in observation.arrays["batch_source"][members]]
+    batched, alone = (read_answers(observation, name, n_atoms) for name in ("batched", "alone"))
+    undecided = np.isin(failure, UNDECIDED)
+    wrong = [
+        not undecided[row] and (failure[row] != 0 or disagree(batched[row], alone[row], volume))
+        for row, volume in enumerate(volumes)
+    ]
+    return BatchVerdicts(len(kept), int(sum(wrong)), int(undecided.sum()))
+
+
+def batched_times(observation: Observation, n_batches: int) -> tuple[Float, Float]:
+    """(n_batches,) each [s/atom]: as measured, and as charged where frames in it were smaller than planned.
+
+    The charge is that of the frame that was reduced most, as in `tasks.timing.efficiency`: the time times the square of
+    its planned atoms over those it had, over all planned atoms. NaN where a batch failed.
+    """
+    seconds = observation.array("batch_s", (n_batches,))
+    atoms, planned = observation.arrays["batch_atoms"], observation.arrays["batch_planned_atoms"]
+    reduction = float((planned / atoms).max())
+    return seconds / atoms.sum(), seconds * reduction**2 / planned.sum()

@@ -1,0 +1,104 @@
+"""What a time is made of: one call on the judge's clock, the wire's share of it, and whether the host kept still.
+
+The host is told to be noisy by a *reference calculator* in the judge's own process, EMT on a fixed cell of 32 copper
+atoms, which is looked at before, between and after: `N_REFERENCE` calls each time. The noise is the largest upper
+quartile of any look over the shortest call of all. So a host that slows down on the way is noticed, and also one that
+is shared from beginning to end, where every look is alike but calls are interrupted; while one call in ten that is
+interrupted (the kernel, the network) changes nothing. Of 40 calls of 1.5 ms on two cores the ratio was 1.03 to 1.05
+where nothing else ran, and 3.7 with four jobs beside it, where the shortest calls were the same as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from ase.build import bulk
+from ase.calculators.emt import EMT
+
+from tasks.kind import HostTooNoisy, Watch
+from tasks.model.calculator import BatchCalculator, InProcessCalculator
+from tasks.structures.frames import Float, Frames
+from tasks.structures.predictions import ALL_PROPERTIES, Predictions, Properties
+
+N_REFERENCE = 40
+N_ECHO = 20
+
+Clock = Callable[[], float]
+
+
+class Timed(NamedTuple):
+    """An answer, and the seconds that it took."""
+
+    seconds: float
+    answer: Predictions
+
+
+def timed(model: BatchCalculator, frames: Frames, wanted: Properties, clock: Clock) -> Timed:
+    """One call of `model`."""
+    begin = clock()
+    answer = model.compute(frames, wanted)
+    return Timed(clock() - begin, answer)
+
+
+def asked_for(model: BatchCalculator, frames: Frames) -> Properties:
+    """Energy, forces and stress, of these what the model offers; stress only where a structure is periodic."""
+    periodic = bool(frames.periodic.any())
+    return tuple(p for p in ALL_PROPERTIES if p in model.properties and (p != "stress" or periodic))
+
+
+def time_reference(clock: Clock) -> Float:
+    """(N_REFERENCE,) seconds of calls of EMT in this process on a fixed copper cell of 32 atoms."""
+    atoms = bulk("Cu", cubic=True).repeat(2)
+    atoms.rattle(0.05, seed=0)
+    model, frames = InProcessCalculator(EMT()), Frames.from_atoms([atoms])
+    return np.array([timed(model, frames, ("energy", "forces"), clock).seconds for _ in range(N_REFERENCE)])
+
+
+def noise_of(looks: Float) -> float:
+    """The largest upper quartile over the shortest call, of looks (l, 2): [s] shortest call and upper quartile."""
+    shortest, usual = looks[:, 0].min(), looks[:, 1].max()
+    return float(usual / shortest) if shortest > 0 else np.inf
+
+
+class Host:
+    """Times the reference calculator whenever it is looked at.
+
+    Args:
+        max_noise: above which the host is too noisy.
+    """
+
+    def __init__(self, clock: Clock, max_noise: float) -> None:
+        self._clock, self._max_noise = clock, max_noise
+        self._looks: list[tuple[float, float]] = []
+
+    @property
+    def looks(self) -> Float:
+        """(l, 2) [s] of each look the shortest call, and the upper quartile."""
+        return np.array(self._looks, np.float64).reshape(-1, 2)
+
+    def look(self) -> None:
+        """Times the reference calculator once more.
+
+        Raises:
+            HostTooNoisy: it took too much longer than it once did.
+        """
+        seconds = time_reference(self._clock)
+        self._looks.append((float(seconds.min()), float(np.percentile(seconds, 75))))
+        noise = noise_of(self.looks)
+        if not noise <= self._max_noise:
+            shortest, usual = 1e3 * self.looks[:, 0].min(), 1e3 * self.looks[:, 1].max()
+            raise HostTooNoisy(
+                f"the reference calculator takes {noise:.2f} times as long as it can ({usual:.3g} ms, not "
+                f"{shortest:.3g}; max_noise = {self._max_noise:g}): end what else runs on this host, or fix its clock "
+                "rate, and run the timing again"
+            )
+
+
+def time_wire(watch: Watch, frames: Frames) -> Float:
+    """(k,) seconds of round trips of as many bytes as `frames` has; (0,) where there is no wire."""
+    if watch.echo is None:
+        return np.zeros(0)
+    nbytes = sum(array.nbytes for array in frames.arrays().values())
+    return np.array([watch.echo(nbytes) for _ in range(N_ECHO)])

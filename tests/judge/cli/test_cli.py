@@ -1,0 +1,179 @@
+"""The command as a person and a script meet it, in a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+from ase.io import write
+
+from judge.records.attempts import read_histories
+from judge.records.records import Result
+from submissions.records import Submission
+from tests.judge.small_world import SLOW_EMT, World, labelled
+
+
+def counted(world: World, submissions: list[Submission]) -> list[tuple[str, str]]:
+    """What has a result, every attempt and result in the store checked to be there once."""
+    results: list[Result] = world.results()
+    histories = read_histories(world.store, [submission.id for submission in submissions])
+    assert len(histories) == len(results)
+    assert all(history.end is not None for history in histories.values())
+    stored = [key for key in world.store.list("results/") if key.endswith(".json")]
+    assert len(stored) == len(results)
+    return [(result.submission, result.task) for result in results]
+
+
+def test_json_is_all_there_is_on_standard_output(world: World) -> None:
+    world.write_settings()
+    submission = world.submit("emt")
+    status, said = world.run_json("evaluate", "--all")
+    assert status == 0
+    assert isinstance(said, dict)
+    assert said["counts"] == {"observed": 2}
+    assert {unit["verdict"] for unit in said["units"]} == {"OK"}
+    status, listed = world.run_json("list")
+    assert isinstance(listed, list)
+    assert [(row["id"], row["ok"]) for row in listed] == [(submission.id, 2)]
+    status, shown = world.run_json("show", submission.id[:6])
+    assert isinstance(shown, dict)
+    assert len(shown["results"]) == 2
+    assert status == 0
+
+
+def test_a_person_is_told_what_was_done_and_what_is_next(world: World) -> None:
+    world.write_settings()
+    world.submit("emt")
+    status, out, err = world.run("evaluate", "--all")
+    assert status == 0, err
+    assert "Of 2 units: 2 judged" in out
+    assert "judge site build" in out
+    status, out, _ = world.run("evaluate", "--all")
+    assert (status, out.strip()) == (0, "Nothing to do: all 2 results of 1 submissions at small are there.")
+    status, out, _ = world.run("show", "emt")
+    assert "force_rmse" in out
+    status, out, _ = world.run("list")
+    assert "emt" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("evaluate",), 2, "judge evaluate --all"),
+        (("evaluate", "nobody"), 2, "no submission 'nobody'"),
+        (("evaluate", "--all", "--suite", "missing.toml"), 2, "missing.toml"),
+        (("evaluate", "--all", "--gpus", "GPU-0"), 3, "GPU-0 is not in this machine"),
+        (("evaluate", "--all", "--budget", "nan"), 2, "--budget must be more than 0 hours, not nan"),
+        (("plan", "nobody"), 2, "no submission 'nobody'"),
+        (("plan", "--suite", "missing.toml"), 2, "missing.toml"),
+        (("plan", "--task", "tin"), 2, "has no task 'tin': it has copper, nickel"),
+        (("show", "nobody"), 2, "no submission 'nobody'"),
+        (("site", "serve"), 2, "judge site build"),
+    ],
+)
+def test_an_error_is_one_line_and_a_status(world: World, arguments: tuple[str, ...], status: int, said: str) -> None:
+    world.write_settings()
+    code, _, err = world.run(*arguments)
+    assert code == status
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_broken_setting_is_named_and_debug_shows_where(world: World) -> None:
+    (world.root / "judge.toml").write_text("[limits]\npids = 1\n")
+    code, _, err = world.run("list")
+    assert code == 2
+    assert "limits.pids" in err
+    assert "Traceback" not in err
+    _, _, err = world.run("list", "--debug")
+    assert "Traceback" in err
+
+
+def wait_for(world: World, prefix: str, suffix: str, count: int) -> None:
+    """Until the store has `count` such keys."""
+    until = time.monotonic() + 60
+    while sum(key.endswith(suffix) for key in world.store.list(prefix)) < count:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("finished", [0, 1])
+def test_killed_in_the_middle_the_next_run_completes_the_rest(world: World, finished: int) -> None:
+    world.write_settings()
+    submission = world.submit("slow", SLOW_EMT.format(seconds=0.15))
+    process = world.command("evaluate", "--all")
+    wait_for(world, "attempts/", "beat.json", finished + 1)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert len(world.results()) <= finished + 1
+    begin = time.monotonic()
+    status, _ = world.run_json("evaluate", "--all")
+    assert status == 0
+    assert time.monotonic() - begin < 15  # the dead judge was of this host: nothing was waited for
+    assert counted(world, [submission]) == [(submission.id, "copper"), (submission.id, "nickel")]
+    assert not list((world.root / "run" / "s").iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_it_says_how_to_go_on(world: World, number: signal.Signals) -> None:
+    world.write_settings()
+    submission = world.submit("slow", SLOW_EMT.format(seconds=0.15))
+    process = world.command("evaluate", "--all", "--task", "copper")
+    wait_for(world, "attempts/", "beat.json", 1)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "To go on: judge evaluate --all --task copper" in err
+    assert "Traceback" not in err
+    assert not list((world.root / "run" / "s").iterdir())
+    status, _, _ = world.run("evaluate", "--all")
+    assert status == 0
+    assert len(counted(world, [submission])) == 2
+
+
+def test_two_judges_at_once_share_the_work_and_double_nothing(world: World) -> None:
+    world.write_settings()
+    submissions = [world.submit(name, SLOW_EMT.format(seconds=0.03)) for name in ("one", "two", "three")]
+    processes = [world.command("evaluate", "--all") for _ in range(2)]
+    for process in processes:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    assert len(counted(world, submissions)) == 6
+    assert sum(key.endswith("claim.json") for key in world.store.list("attempts/")) == 6
+
+
+def test_data_are_imported_listed_and_verified(world: World) -> None:
+    world.write_settings()
+    write(world.root / "platinum.extxyz", labelled("Pt", 10), format="extxyz")
+    options = ("--name", "platinum", "--version", "1", "--domain", "Inorganic Materials", "--label-set", "EMT")
+    options += ("--units", "ase")
+    status, out, err = world.run("data", "import", "extxyz", "platinum.extxyz", *options)
+    assert status == 0, err
+    assert "10 structures of 8 atoms, 80 in all" in out
+    assert "elements (in structures): Pt 10" in out
+    status, _, err = world.run("data", "import", "extxyz", "platinum.extxyz", *options)
+    assert status == 2
+    assert "exists already" in err
+    _, listed = world.run_json("data", "list")
+    assert isinstance(listed, list)
+    assert [card["name"] for card in listed] == ["copper", "nickel", "platinum"]
+    assert world.run("data", "verify")[0] == 0
+    (world.root / "data" / "platinum@1" / "table.json").write_text("{}")
+    status, out, _ = world.run("data", "verify")
+    assert status == 1
+    assert "platinum@1/table.json" in out
+    status, _, err = world.run("data", "import", "extxyz", "platinum.extxyz", *options[:1], "Big Name", *options[2:])
+    assert status == 2
+    assert "--name" in err
+
+
+def test_doctor(world: World) -> None:
+    world.write_settings()
+    status, said = world.run_json("doctor")
+    assert isinstance(said, list)
+    found = {finding["name"]: finding for finding in said}
+    assert found["guest, as a process"]["ok"], found
+    assert found["store"]["ok"]
+    assert found["data"]["ok"]
+    assert status in (0, 1)

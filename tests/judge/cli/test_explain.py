@@ -1,0 +1,172 @@
+"""`judge explain`: what it says adds up, down to raw metrics, and is what the board shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from judge.cli.scores.explain import scores_of
+from judge.ranking.leaderboard import Leaderboard
+from judge.ranking.load import read_board
+from sandbox.verdict import Verdict
+from tasks.suites.suite import load_suite
+from tests.judge.pages.board_records import SUITE, good_results, refused, result, save, submission
+from tests.judge.small_world import World, save_frames
+
+A, B = submission("alpha"), submission("beta")
+TASKS = {t.name: t for t in SUITE.tasks}
+PUBLISHED = 'release = "lambench-0.3.1"\n'
+
+
+def suite_text(head: str = "") -> str:
+    blocks = [
+        f'[[tasks]]\nname = "{own.name}"\nkind = "{own.kind}"\ndataset = "{own.dataset}"\n'
+        f'domain = "{own.domain}"\ntime_limit_s = 600\n' + 'mlipaudit = "reactivity"\n' * (own.name == "barriers")
+        for own in SUITE.tasks
+    ]
+    return "\n".join([f'name = "{SUITE.name}"\nversion = "1"\ntitle = "{SUITE.title}"\n{head}', *blocks])
+
+
+@pytest.fixture(scope="module")
+def judged() -> Iterator[World]:
+    """Two models by records: A whole, B without its barriers and with a run less."""
+    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+        world = World(Path(folder))
+        world.write_settings()
+        (world.root / "small.toml").write_text(suite_text(PUBLISHED))
+        barriers = result(A, TASKS["barriers"], good_results(A, 0.25)[2].metrics, notes={"items in": "eV"})
+        whole = [r for r in good_results(A, 0.25) if r.task != "barriers"]
+        rest = [r for r in good_results(B, 0.5) if r.task != "barriers"]
+        save(world.store, [A], [*whole, barriers])
+        save(world.store, [B], [*rest, refused(B, TASKS["barriers"], Verdict.CRASHED)])
+        yield world
+
+
+def board_of(world: World) -> Leaderboard:
+    problems: list[str] = []
+    board = read_board(world.store, load_suite(world.settings.suite), problems.append)
+    assert problems == []
+    return board
+
+
+def leaves(term: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    parts = term.get("parts", [])
+    if not parts:
+        yield term
+    for part in parts:
+        yield from leaves(part)
+
+
+def added_up(term: dict[str, Any]) -> float:
+    """The value again, from the leaves alone: by shares and the kind of mean that the rule names."""
+    if "parts" not in term:
+        value: float = term["value"]
+        return value
+    assert sum(part["share"] for part in term["parts"]) == pytest.approx(1.0)
+    values = [(part["share"], added_up(part)) for part in term["parts"] if part["share"]]
+    if "over the mean time" in term["rule"]:  # a time is in the divisor
+        return 1 / sum(share / value for share, value in values)
+    if "logarithmic mean" in term["rule"]:
+        return math.exp(sum(share * math.log(value) for share, value in values))
+    assert "mean" in term["rule"]
+    return sum(share * value for share, value in values)
+
+
+def explained(world: World, *arguments: str) -> dict[str, Any]:
+    status, said = world.run_json_here("explain", *arguments)
+    assert status == 0
+    assert isinstance(said, dict)
+    return said
+
+
+@pytest.mark.parametrize("variant", [(), ("--as-published",)])
+def test_the_tree_adds_up_from_its_leaves_to_the_boards_own_number(judged: World, variant: tuple[str, ...]) -> None:
+    said = explained(judged, A.id, *variant)
+    row = next(row for row in board_of(judged).rows if row.submission.id == A.id)
+    expected = scores_of(row, bool(variant))
+    assert set(said["scores"]) == set(expected) >= {"force-field", "property", "efficiency", "ml-peg", "mlipaudit"}
+    assert said["rank"] == row.rank == 1
+    assert said["release"] == ("lambench-0.3.1" if variant else "corrected")
+    assert said["variant"] == ("as_published" if variant else "corrected")
+    for name, tree in said["scores"].items():
+        assert tree["value"] == expected[name].value is not None, name
+        assert added_up(tree) == pytest.approx(tree["value"], abs=1e-6), name
+        ends = list(leaves(tree))
+        assert ends, name
+        for leaf in ends:
+            assert leaf["evidence"]["task"], name
+            assert leaf["evidence"]["value"] is not None
+        assert tree["source"], name
+
+
+def test_every_leaf_says_what_it_is_held_against(judged: World) -> None:
+    said = explained(judged, A.id, "--score", "force-field")
+    (tree,) = said["scores"].values()
+    for leaf in leaves(tree):
+        evidence = leaf["evidence"]
+        assert leaf["value"] == pytest.approx(evidence["value"] / evidence["facts"]["baseline"])
+        assert (evidence["n_items"], evidence["n_failed"]) == (10, 0)
+    units = {leaf["evidence"]["metric"]: leaf["evidence"]["unit"] for leaf in leaves(tree)}
+    assert units == {"energy_rmse_per_atom": "eV/atom", "force_rmse": "eV/Å", "virial_rmse_per_atom": "eV/atom"}
+
+
+def test_what_a_model_lacks_is_said_at_its_leaf(judged: World) -> None:
+    said = explained(judged, B.id)
+    assert said["rank"] is None
+    lacking = next(leaves(said["scores"]["property"]))
+    assert lacking["value"] is None
+    assert lacking["evidence"]["value"] is None
+    assert lacking["rule"] == "no answer: counted as worst"
+    peg = said["scores"]["ml-peg"]
+    assert peg["value"] < peg["at_best"]
+    assert "mlipaudit" not in said["scores"]  # nothing to show in the one benchmark there is
+
+
+def test_depth_cuts_the_tree_in_text_and_json(judged: World) -> None:
+    said = explained(judged, A.id, "--score", "force-field", "--depth", "1")
+    (tree,) = said["scores"].values()
+    assert [part["name"] for part in tree["parts"]] == ["Inorganic Materials", "Molecules"]
+    assert all("parts" not in part for part in tree["parts"])
+    status, text, _ = judged.run_here("explain", A.id, "--score", "force-field", "--depth", "1", COLUMNS="200")
+    assert status == 0
+    assert "Inorganic Materials" in text
+    assert "virial" not in text
+    _, whole, _ = judged.run_here("explain", A.id, COLUMNS="200")
+    assert "virial" in whole
+    assert "baseline 1" in whole
+    assert "source: " in whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("gamma",), "gamma"),
+        ((A.id, "--score", "charm"), "--score: there is no 'charm', but force-field, property"),
+        ((A.id, "--score", "mlipaudit", "--suite", "nowhere.toml", "--json"), "nowhere.toml: cannot be read"),
+    ],
+)
+def test_bad_requests_get_one_line_and_exit_2(judged: World, arguments: tuple[str, ...], said: str) -> None:
+    status, out, err = judged.run_here("explain", *arguments)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_score_of_what_was_judged_for_real(world: World) -> None:
+    """Two data sets, the forces of the second off by 0.1 eV/Å in every component: its error is that."""
+    save_frames(world.root / "data", "Ni", "nickel", shift=0.1)
+    world.write_settings()
+    model = world.submit("emt")
+    world.evaluate()
+    said = explained(world, model.id, "--score", "force-field")
+    (tree,) = said["scores"].values()
+    assert added_up(tree) == pytest.approx(tree["value"])
+    forces = {leaf["name"]: leaf for leaf in leaves(tree) if leaf["evidence"]["metric"] == "force_rmse"}
+    assert set(forces) == {"copper", "nickel"}
+    assert forces["nickel"]["evidence"]["value"] == pytest.approx(0.1)
+    assert forces["copper"]["value"] == 1e-3  # exact, and so at the floor

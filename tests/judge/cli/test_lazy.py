@@ -1,0 +1,57 @@
+"""Commands that are imported when they are called."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import typer
+from typer.testing import CliRunner
+
+from judge.cli.lazy import Lazy, lazy_group
+
+TABLE = {
+    "list": Lazy("judge.cli.maintainer.list", "list_command"),
+    "keys": Lazy("judge.cli.maintainer.keys", "app", "The keys."),
+}
+
+
+def app_of(table: dict[str, Lazy]) -> typer.Typer:
+    app = typer.Typer(cls=lazy_group(table), add_completion=False)
+
+    @app.command("own")
+    def own() -> None:
+        """Its own."""
+        print("said by its own")
+
+    app.callback()(lambda: None)
+    return app
+
+
+def test_the_commands_of_the_table_are_there_beside_its_own() -> None:
+    runner, app = CliRunner(), app_of(TABLE)
+    said = runner.invoke(app, ["--help"]).output
+    assert "The submissions, and how far each is judged." in said
+    assert "The keys." in said
+    assert "Its own." in said
+    assert "said by its own" in runner.invoke(app, ["own"]).output
+    assert "--json" in runner.invoke(app, ["list", "--help"]).output
+    assert "trust" in runner.invoke(app, ["keys", "--help"]).output
+
+
+def test_an_unknown_command_is_a_mistake_of_usage() -> None:
+    assert CliRunner().invoke(app_of(TABLE), ["nothing"]).exit_code == 2
+
+
+def test_no_other_command_is_imported() -> None:
+    table = {"list": TABLE["list"], "gone": Lazy("judge.no_such_module", "command")}
+    assert CliRunner().invoke(app_of(table), ["list", "--help"]).exit_code == 0
+
+
+def test_listing_needs_no_physics() -> None:
+    code = (
+        "import judge.cli.maintainer.list, sys; "
+        "print(*{'numpy', 'scipy', 'ase', 'phonopy', 'docker'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

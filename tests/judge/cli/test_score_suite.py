@@ -1,0 +1,109 @@
+"""`judge score suite`: every scheme over what was judged, as the board has it, and how firm it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from judge.cli.scores.explain import scores_of
+from judge.ranking.leaderboard import Leaderboard
+from judge.ranking.load import read_board
+from sandbox.verdict import Verdict
+from tasks.suites.suite import load_suite
+from tests.judge.pages.board_records import SUITE, good_results, refused, save, submission
+from tests.judge.small_world import World
+
+A, B, C = (submission(name) for name in ("alpha", "beta", "gamma"))
+TASKS = {t.name: t for t in SUITE.tasks}
+
+
+def write_suite(path: Path) -> None:
+    blocks = [
+        f'[[tasks]]\nname = "{own.name}"\nkind = "{own.kind}"\ndataset = "{own.dataset}"\n'
+        f'domain = "{own.domain}"\ntime_limit_s = 600\n'
+        for own in SUITE.tasks
+    ]
+    path.write_text("\n".join([f'name = "{SUITE.name}"\nversion = "1"\ntitle = "{SUITE.title}"\n', *blocks]))
+
+
+@pytest.fixture(scope="module")
+def judged() -> Iterator[World]:
+    """Two models that are ranked, and a third that has crashed in its dynamics."""
+    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+        world = World(Path(folder))
+        world.write_settings()
+        write_suite(world.root / "small.toml")
+        crashed = refused(C, TASKS["drift"], Verdict.CRASHED)
+        save(world.store, [A, B], good_results(A, 0.25) + good_results(B, 0.5))
+        save(world.store, [C], [*(r for r in good_results(C, 0.1) if r.task != "drift"), crashed])
+        yield world
+
+
+def board_of(world: World) -> Leaderboard:
+    return read_board(world.store, load_suite(world.settings.suite), lambda _: None)
+
+
+def models_of(said: object) -> dict[str, Any]:
+    assert isinstance(said, dict)
+    models: dict[str, Any] = said["models"]
+    return models
+
+
+@pytest.mark.parametrize("variant", [(), ("--as-published",)])
+def test_every_number_is_the_boards(judged: World, variant: tuple[str, ...]) -> None:
+    status, said = judged.run_json_here("score", "suite", *variant)
+    assert status == 0
+    assert isinstance(said, dict)
+    assert (said["suite"], said["release"]) == ("small", "lambench-0.3.1" if variant else "corrected")
+    board = board_of(judged)
+    assert list(models_of(said)) == [row.submission.id for row in board.rows] == [A.id, B.id, C.id]
+    for row in board.rows:
+        own = models_of(said)[row.submission.id]
+        assert (own["name"], own["rank"]) == (row.submission.card.name, row.rank)
+        expected = scores_of(row, bool(variant))
+        assert set(own["scores"]) == set(expected)
+        for name, term in expected.items():
+            shown = own["scores"][name]
+            assert (shown["value"], shown["covered"], shown["total"]) == (term.value, term.covered, term.total)
+            assert ("interval" in shown or "rank_without" in shown) <= (not variant)
+
+
+def test_intervals_and_ranks_are_said_of_the_corrected_scores(judged: World) -> None:
+    status, said = judged.run_json_here("score", "suite")
+    assert status == 0
+    one, two, three = (models_of(said)[of.id]["scores"]["force-field"] for of in (A, B, C))
+    assert (one["rank"], two["rank"], three["rank"]) == (1, 2, None)
+    assert (one["tied_group"], three["tied_group"]) == (1, None)
+    # All items of a task are of one cluster here: of the metrics none can be drawn anew, and that is said.
+    assert one["not_resampled"] > 0
+    assert one["rank_without"] == {"crystals": 1, "molecules": 1}
+    assert one["rank_under_random_weights"] == {"5%": 1, "95%": 1, "best": 1, "worst": 1}
+    assert "rank_without" not in three
+    assert models_of(said)[C.id]["scores"]["instability"]["value"] is None
+
+
+def test_the_tables_show_scores_ranks_and_how_firm_they_are(judged: World) -> None:
+    status, out, err = judged.run_here("score", "suite", COLUMNS="250")
+    assert (status, err) == (0, "")
+    assert all(name in out for name in ("alpha", "beta", "gamma", "force-field", "ml-peg", "LAMBench, corrected"))
+    assert "How firm the ranks by force-field error are" in out
+    status, out, _ = judged.run_here("score", "suite", "--as-published", COLUMNS="250")
+    assert status == 0
+    assert "LAMBench 0.3.1, as published" in out
+    assert "How firm" not in out
+
+
+def test_nothing_judged_and_no_such_suite(tmp_path: Path, judged: World) -> None:
+    empty = World(tmp_path)
+    empty.write_settings()
+    write_suite(empty.root / "small.toml")
+    status, out, _ = empty.run_here("score", "suite")
+    assert status == 0
+    assert "lambench-submit IMAGE" in out
+    status, out, err = judged.run_here("score", "suite", "--suite", "nowhere.toml")
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1

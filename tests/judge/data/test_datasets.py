@@ -1,0 +1,196 @@
+"""Data sets that are missing, built, or of the wrong sort: told before anything is run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+import typer
+from ase.build import bulk
+from ase.io import write
+
+from judge.cli.main import app
+from judge.data.datasets import import_lines
+from judge.evaluation.evaluate import in_words
+from judge.evaluation.unit_report import Did
+from tasks.datasets.dataset import load_dataset
+from tasks.suites.suite import Task, load_suite, packaged_suites, read_suite
+from tests.judge.small_world import World
+
+MANUAL = Path(__file__).parents[3] / "docs" / "suites.md"
+
+MORE = """
+[[tasks]]
+name = "tin"
+kind = "labelled_frames"
+dataset = "tin@2"
+domain = "Inorganic Materials"
+time_limit_s = 60
+source = "the drawer of A. Author"
+import = ["judge data import deepmd TIN --name tin --version 2", "judge data verify tin@2"]
+
+[[tasks]]
+name = "barriers"
+kind = "energy_differences"
+dataset = "barriers@1"
+domain = "Molecules"
+time_limit_s = 60
+
+[[tasks]]
+name = "barriers-again"
+kind = "energy_differences"
+dataset = "barriers@1"
+domain = "Molecules"
+time_limit_s = 60
+"""
+
+
+def add_tasks(world: World, text: str) -> None:
+    """The suite of the world, and more."""
+    path = world.root / "small.toml"
+    path.write_text(path.read_text() + text)
+
+
+def test_missing_data_sets_are_all_named_with_the_mend_and_nothing_is_run(world: World) -> None:
+    world.write_settings()
+    world.submit("emt")
+    add_tasks(world, MORE)
+    status, _, err = world.run("evaluate", "--all")
+    assert status == 2
+    assert f"suite small: 2 of 4 data sets are missing in {world.root / 'data'}" in err
+    assert "tin@2 for tin (labelled_frames)" in err
+    assert "the drawer of A. Author" in err
+    assert "judge data import deepmd TIN --name tin --version 2\n      judge data verify tin@2" in err
+    assert "barriers@1 for barriers (energy_differences), barriers-again (energy_differences)" in err
+    generic = "judge data import reactions FOLDER --name barriers --version 1 --domain Molecules --label-set"
+    assert generic in err.replace("'", "")
+    assert "--skip-missing" in err
+    assert "Traceback" not in err
+    assert not list(world.store.list("attempts/"))
+
+
+def test_the_rest_is_judged_when_told_to_and_what_is_left_out_is_said(world: World) -> None:
+    world.submit("emt")
+    add_tasks(world, MORE)
+    summary, said = world.evaluate(skip_missing=True)
+    assert [(unit.task, unit.did) for unit in summary.units] == [("copper", Did.OBSERVED), ("nickel", Did.OBSERVED)]
+    assert summary.skipped_tasks == ("tin", "barriers", "barriers-again")
+    assert summary.exit_status == 0
+    assert "Left out, since their data sets are missing: tin, barriers, barriers-again" in said
+    assert "Not judged, since their data sets are missing: tin, barriers, barriers-again." in in_words(summary)
+    again, _ = world.evaluate(skip_missing=True)
+    assert in_words(again)[-1].startswith("Not judged")  # also when there is nothing else to do
+
+
+def test_nothing_left_to_judge_is_an_error_also_when_missing_data_are_skipped(world: World) -> None:
+    world.submit("emt")
+    add_tasks(world, MORE)
+    with pytest.raises(ValueError, match="suite small: 1 of 1 data sets are missing"):
+        world.evaluate(skip_missing=True, tasks=("tin",))
+
+
+def test_lists_and_pages_do_not_need_the_data_sets(world: World) -> None:
+    world.write_settings()
+    submission = world.submit("emt")
+    add_tasks(world, MORE)
+    world.evaluate(skip_missing=True)
+    status, listed = world.run_json("list")
+    assert (status, isinstance(listed, list) and listed[0]["ok"]) == (0, 2)
+    assert world.run("site", "build")[0] == 0
+    assert "tin" in (world.root / "site" / "submissions" / f"{submission.id}.html").read_text()
+
+
+def test_a_kind_that_does_not_fit_its_data_set_is_told_before_anything_is_run(world: World) -> None:
+    world.submit("emt")
+    suite = (world.root / "small.toml").read_text()
+    other = world.root / "other.toml"
+    other.write_text(suite.replace("labelled_frames", "energy_differences", 1))
+    with pytest.raises(ValueError, match="task copper: kind: energy_differences needs differences, and copper@1/table"):
+        world.evaluate(suite=str(other))
+    other.write_text(suite.replace("labelled_frames", "equation_of_state", 1))
+    with pytest.raises(ValueError, match=r"needs curves, and copper@1/table\.json has no items at all"):
+        world.evaluate(suite=str(other))
+    assert not list(world.store.list("attempts/"))
+
+
+def test_labelled_frames_of_a_data_set_without_labels_are_told_too_and_our_own_sets_are_built(world: World) -> None:
+    world.submit("emt")
+    other = world.root / "other.toml"
+    other.write_text((world.root / "small.toml").read_text().replace("copper@1", "nve-crystals@1", 1))
+    with pytest.raises(
+        ValueError, match="task copper: kind: labelled_frames needs labels, and nve-crystals@1 has none"
+    ):
+        world.evaluate(suite=str(other))
+    assert (world.root / "data" / "nve-crystals@1" / "card.toml").exists()
+    assert not (world.root / "data" / "s22@1").exists()  # what is not asked for is not built
+
+
+def test_a_domain_of_the_suites_own_is_named_beside_that_of_the_models(world: World) -> None:
+    world.submit("emt")
+    other = world.root / "other.toml"
+    suite = (world.root / "small.toml").read_text().replace('"Inorganic Materials"', '"Reactions"')
+    other.write_text(suite.replace("[[tasks]]", '[domains]\n"Reactions" = "Molecules"\n[[tasks]]', 1))
+    with pytest.raises(
+        ValueError, match=r"domain: is Molecules \(the suite's Reactions\), the data set's is Inorganic"
+    ):
+        world.evaluate(suite=str(other))
+
+
+def every_import() -> list[tuple[str, str]]:
+    """The import commands of all packaged suites, by data set; those of no suite come from the kinds."""
+    lines: dict[tuple[str, str], None] = {}
+    for name in packaged_suites():
+        for task in load_suite(name).tasks:
+            lines |= {(task.dataset, line): None for line in import_lines(task) if line.startswith("judge ")}
+    return list(lines)
+
+
+def test_every_import_line_is_one_that_the_command_understands() -> None:
+    command = typer.main.get_command(app)
+    lines = every_import()
+    assert lines
+    for dataset, line in lines:
+        words = shlex.split(line)
+        assert words[:3] == ["judge", "data", "import"]
+        context = click.Context(command)
+        data = command.get_command(context, "data")  # type: ignore[attr-defined]
+        importing = data.get_command(context, "import")
+        stated = importing.make_context("import", words[3:]).params
+        assert f"{stated['name']}@{stated['version']}" == dataset
+
+
+@pytest.mark.parametrize("name", [name for name in packaged_suites() if name.startswith("lambench")])
+def test_with_no_data_every_set_of_a_release_is_named_with_its_import(name: str, world: World) -> None:
+    with pytest.raises(ValueError, match=f"suite {name}: ") as refused:
+        world.evaluate(suite=name)
+    said = str(refused.value)
+    tasks: list[Task] = list(load_suite(name).tasks)
+    assert f"{len({task.dataset for task in tasks})} of {len({task.dataset for task in tasks})} data sets" in said
+    for task in tasks:
+        assert f"\n  {task.dataset} for " in said
+        assert all(f"\n      {line}\n" in said for line in import_lines(task))
+    assert not Path(world.settings.data / tasks[0].dataset).exists()
+
+
+def test_the_data_sets_that_the_manual_makes_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block of code in docs/suites.md, run as it stands."""
+    monkeypatch.chdir(tmp_path)
+    write("curve.extxyz", [bulk("Cu", a=a, cubic=True) for a in np.linspace(3.5, 3.7, 7)], format="extxyz")
+    for block in re.findall(r"```python\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(block, str(MANUAL), "exec"), {})
+    made = load_dataset(tmp_path / "var/data/copper-curve@1")
+    assert made.table.curves[0].structures == tuple(range(7))
+
+
+def test_the_suite_that_the_manual_shows_can_be_read() -> None:
+    block, references = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
+    (task,) = read_suite(block, "docs/suites.md").tasks
+    of_this_suite = references.partition("[references.metrics.s66]")[0].replace("bh28", task.name)
+    (reference,) = read_suite(f"{block}\n{of_this_suite}", "docs/suites.md").references
+    assert reference.metrics == {task.name: {"mae": 0.9851}}
+    assert (task.domain, task.model_domain, task.failed_share) == ("Reactions", "Molecules", 0.2)
+    assert all(f"`{name}`" in MANUAL.read_text(encoding="utf-8") for name in packaged_suites())

@@ -1,0 +1,182 @@
+"""A Docker engine of the test's own, to be killed and started again: the system's is never touched.
+
+It has no network at all and shares nothing with another engine but the kernel. What it holds of images is kept from one
+test run to the next, by their IDs, since loading them takes far longer than starting it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import docker
+import docker.errors
+import pytest
+import requests
+
+from tests.judge.evaluation.kills import wait_until
+
+START_S = 60
+STOP_S = 30
+CONTAINERD = """version = 2
+root = "{place}/containerd"
+state = "{place}/run/containerd"
+disabled_plugins = ["io.containerd.grpc.v1.cri"]
+[grpc]
+address = "{place}/containerd.sock"
+"""
+
+
+def cache_folder() -> Path:
+    """Where what takes long to make is kept, as the scripts of `setup/` have it."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    default = (Path(base) if base else Path.home() / ".cache") / "lambench-judge"
+    return Path(os.environ.get("LAMBENCH_CACHE", default)) / "own-engine"
+
+
+class OwnEngine:
+    """dockerd and its containerd, with every file below two folders.
+
+    Args:
+        place: for sockets, logs and what runs; short, since a socket's path has at most 107 bytes.
+        data: for images and containers.
+    """
+
+    def __init__(self, place: Path, data: Path) -> None:
+        self.place = place
+        self.data = data
+        self.url = f"unix://{place}/docker.sock"
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        """Returns once it answers."""
+        (self.place / "run").mkdir(parents=True, exist_ok=True)
+        (self.place / "containerd.toml").write_text(CONTAINERD.format(place=self.place))
+        (self.place / "daemon.json").write_text("{}")
+        for stale in ("docker.pid", "docker.sock", "containerd.sock"):
+            (self.place / stale).unlink(missing_ok=True)
+        self._spawn("containerd", "--config", str(self.place / "containerd.toml"))
+        wait_until((self.place / "containerd.sock").exists, f"containerd: {self._last_words('containerd')}", START_S)
+        self._spawn(
+            "dockerd",
+            f"--host={self.url}",
+            f"--config-file={self.place}/daemon.json",
+            f"--containerd={self.place}/containerd.sock",
+            f"--data-root={self.data}",
+            f"--exec-root={self.place}/run/docker",
+            f"--pidfile={self.place}/docker.pid",
+            *("--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false"),
+        )
+        until = time.monotonic() + START_S
+        while not self.answers():
+            assert all(process.poll() is None for process in self._processes), self._last_words("dockerd")
+            assert time.monotonic() < until, self._last_words("dockerd")
+            time.sleep(0.05)
+
+    def answers(self) -> bool:
+        """Whether it can be spoken to."""
+        try:
+            with self.connection() as client:
+                return bool(client.ping())
+        except (docker.errors.DockerException, requests.RequestException):
+            return False
+
+    @contextmanager
+    def connection(self) -> Iterator[docker.DockerClient]:
+        """A client of this engine."""
+        client = docker.DockerClient(self.url, timeout=STOP_S)
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def kill(self) -> None:
+        """Kills it and its containerd; what containers run runs on."""
+        for process in reversed(self._processes):
+            process.kill()
+            process.wait()
+        self._processes.clear()
+
+    def stop(self) -> None:
+        """Ends it in good order, and removes what it left running or mounted."""
+        for process in reversed(self._processes):
+            process.terminate()
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._processes.clear()
+        for pid in self._shims():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._unmount()
+
+    def load(self, tags: Sequence[str], system: docker.DockerClient) -> None:
+        """Copies from the `system` engine the images that are not here yet."""
+        with self.connection() as client:
+            for tag in tags:
+                wanted = system.images.get(tag).id
+                if wanted not in {image.id for image in client.images.list()}:
+                    client.images.load(system.api.get_image(tag))
+                    client.images.get(wanted)
+
+    def _spawn(self, name: str, *arguments: str) -> None:
+        # It ends with the test, however that ends.
+        guarded = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        # A network of its own: a dockerd without a bridge removes that of the system's engine when it starts.
+        guarded += ["unshare", "--net"]
+        with (self.place / f"{name}.log").open("ab") as log:
+            process = subprocess.Popen(
+                [*guarded, name, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        self._processes.append(process)
+
+    def _last_words(self, name: str) -> str:
+        log = self.place / f"{name}.log"
+        return " | ".join(log.read_text(errors="replace").splitlines()[-3:]) if log.exists() else "no log"
+
+    def _shims(self) -> list[int]:
+        """What its containerd started and left."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                words = path.read_bytes()
+                if b"containerd-shim" in words and os.fsencode(self.place) in words:
+                    found.append(int(path.parent.name))
+        return found
+
+    def _unmount(self) -> None:
+        points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+        for point in sorted((p for p in points if p.startswith((f"{self.place}/", f"{self.data}/"))), reverse=True):
+            subprocess.run(["umount", "--lazy", point], check=False, stderr=subprocess.DEVNULL)
+
+
+@contextmanager
+def own_engine(place: Path, tags: Sequence[str], system: docker.DockerClient) -> Iterator[OwnEngine]:
+    """An engine with the images `tags` of the `system` engine; where none can be had, the test is skipped by name."""
+    if os.geteuid() != 0:
+        pytest.skip("an engine of one's own needs root")
+    for program in ("dockerd", "containerd"):
+        if shutil.which(program) is None:
+            pytest.skip(f"an engine of one's own needs {program}")
+    ids = " ".join(sorted(system.images.get(tag).id for tag in tags))
+    data = cache_folder() / hashlib.sha256(ids.encode()).hexdigest()[:16]
+    data.mkdir(parents=True, exist_ok=True)
+    with data.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another test run's engine must not use the same folder
+        engine = OwnEngine(place, data)
+        try:
+            engine.start()
+            engine.load(tags, system)
+            yield engine
+        finally:
+            engine.stop()

@@ -1,0 +1,295 @@
+"""Numbers that went through a container, against the same numbers computed without the judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from ase import Atoms
+from ase.calculators.emt import EMT
+from ase.data import s22
+from ase.io import read
+from ase.units import GPa, Hartree, kcal, mol
+
+from sandbox.driver import Image, Question
+from sandbox.drivers.docker_driver import NOBODY, DockerDriver, connect_engine
+from sandbox.limits import Limits
+from sandbox.rundir import RunDir
+from sandbox.verdict import Verdict
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import run_session
+from tasks.datasets.card import Card, LabelSet
+from tasks.datasets.dataset import Dataset, load_dataset
+from tasks.importing.importers import import_frames
+from tasks.importing.reactions import import_reactions
+from tasks.kind import Observation, Watch
+from tasks.kinds.registry import KINDS
+from tasks.metrics.measurement import Measurement
+from tasks.model.calculator import InProcessCalculator
+from tasks.quickstart.registry import build_quickstart
+from tasks.suites.suite import load_suite
+
+pytestmark = pytest.mark.docker
+LIMITS = Limits(startup_s=60)
+
+
+@pytest.fixture(scope="module")
+def driver(images) -> Iterator[DockerDriver]:
+    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+        yield DockerDriver(RunDir(Path(folder)))
+
+
+def example(driver: DockerDriver, name: str) -> Image:
+    return driver.resolve(f"lambench/{name}:latest")
+
+
+@pytest.fixture(scope="module")
+def quickstart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("data")
+    build_quickstart(data)
+    return data
+
+
+def observed(driver: DockerDriver, image: Image, kind: str, dataset: Dataset, label_set: str | None = None):
+    """What a container answers for `dataset`."""
+
+    def body(remote: RemoteCalculator) -> Observation:
+        watch = Watch(clock=lambda: 0.0)
+        return KINDS[kind].observe(dataset.structures, KINDS[kind].parameters(), remote, watch)
+
+    outcome = run_session(driver, image, LIMITS, Question(dataset.card.domain, label_set), body)
+    assert outcome.verdict is Verdict.OK, outcome
+    return outcome.value
+
+
+def measured(kind: str, observation: Observation, dataset: Dataset) -> Measurement:
+    return KINDS[kind].measure(observation, dataset, KINDS[kind].parameters(), None)
+
+
+IN_PROCESS_XTB = """
+import json, sys
+from ase import Atoms
+from tblite.ase import TBLite
+energies = []
+for numbers, positions in json.load(open("/lambench/structures.json")):
+    atoms = Atoms(numbers, positions)
+    atoms.calc = TBLite(method="GFN2-xTB", verbosity=0)
+    energies.append(atoms.get_potential_energy())
+print(json.dumps(energies))
+"""
+
+
+def test_each_s22_energy_of_the_xtb_image_is_that_of_tblite_alone(driver: DockerDriver, quickstart: Path) -> None:
+    image = example(driver, "xtb")
+    dataset = load_dataset(quickstart / "s22@1")
+    items = measured("energy_differences", observed(driver, image, "energy_differences", dataset), dataset).items
+    structures = [(a.numbers.tolist(), a.positions.tolist()) for name in s22.s22 for a in _parts(name)]
+    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+        place = Path(folder)
+        place.chmod(0o755)
+        (place / "structures.json").write_text(json.dumps(structures))
+        (place / "script.py").write_text(IN_PROCESS_XTB)
+        output = connect_engine().containers.run(
+            image.id,
+            remove=True,
+            user=NOBODY,
+            entrypoint=["python3", "/lambench/script.py"],
+            volumes={str(place): {"bind": "/lambench", "mode": "ro"}},
+        )
+    alone = np.array(json.loads(output)).reshape(-1, 3)
+    interaction = alone[:, 0] - alone[:, 1] - alone[:, 2]
+    assert list(items.id) == list(s22.s22)
+    np.testing.assert_allclose(items.columns["predicted"], interaction, rtol=0, atol=1e-8)
+
+
+def _parts(name: str) -> list[Atoms]:
+    dimer = s22.create_s22_system(name)
+    first, _ = s22.get_number_of_dimer_atoms(name)
+    return [dimer, dimer[:first], dimer[first:]]
+
+
+def birch_murnaghan(volume: np.ndarray, energy: np.ndarray) -> tuple[float, float]:
+    """V0 [Å³] and B0 [GPa] of a cubic polynomial in V^(−2/3), its minimum found by Newton's method."""
+    polynomial = np.polynomial.Polynomial.fit(volume ** (-2 / 3), energy, 3)
+    first, second = polynomial.deriv(), polynomial.deriv(2)
+    x = volume[np.argmin(energy)] ** (-2 / 3)
+    for _ in range(50):
+        x -= first(x) / second(x)
+    v0 = x**-1.5
+    return v0, second(x) * (4 / 9) * v0 ** (-10 / 3) * v0 / GPa
+
+
+def test_v0_and_b0_of_the_emt_image_are_those_of_emt_in_this_process(driver: DockerDriver, quickstart: Path) -> None:
+    dataset = load_dataset(quickstart / "wien2k-eos@1")
+    observation = observed(driver, example(driver, "emt"), "equation_of_state", dataset)
+    items = measured("equation_of_state", observation, dataset).items
+    compared = 0
+    for row, curve in enumerate(dataset.table.curves):
+        if curve.id not in ("Al", "Cu", "Ag", "Au", "Ni", "Pd", "Pt"):
+            assert items.cause[row]
+            continue
+        cells = [dataset.frames.atoms(i) for i in curve.structures]
+        for atoms in cells:
+            atoms.calc = EMT()
+        volume = np.array([a.get_volume() / len(a) for a in cells])
+        v0, b0 = birch_murnaghan(volume, np.array([a.get_potential_energy() / len(a) for a in cells]))
+        assert items.columns["v0_per_atom"][row] == pytest.approx(v0, rel=1e-6)
+        assert items.columns["b0_gpa"][row] == pytest.approx(b0, rel=1e-6)
+        compared += 1
+    assert compared == 7
+
+
+@pytest.mark.parametrize(
+    "name", ["rotors", "wien2k-elasticity", "wien2k-compression", "entropies", "physicality", "nve-crystals"]
+)
+def test_what_a_container_answers_is_what_the_same_kind_gets_in_this_process(
+    driver: DockerDriver, quickstart: Path, name: str
+) -> None:
+    task = next(task for task in load_suite("quickstart").tasks if task.name == name)
+    dataset, kind = load_dataset(quickstart / task.dataset), KINDS[task.kind]
+    watch = Watch(clock=lambda: 0.0)
+
+    def body(remote: RemoteCalculator) -> Observation:
+        return kind.observe(dataset.structures, task.parameters, remote, watch)
+
+    outcome = run_session(driver, example(driver, "emt"), LIMITS, Question(task.model_domain), body)
+    assert outcome.verdict is Verdict.OK, outcome
+    here = kind.observe(dataset.structures, task.parameters, InProcessCalculator(EMT()), watch)
+    assert outcome.value.arrays.keys() == here.arrays.keys()
+    for key, array in here.arrays.items():
+        np.testing.assert_allclose(outcome.value.arrays[key], array, rtol=1e-9, atol=1e-8, err_msg=key)
+
+
+def test_of_a_hidden_data_set_a_container_answers_guises_as_this_process_does(
+    driver: DockerDriver, quickstart: Path
+) -> None:
+    public = load_dataset(quickstart / "wien2k-frames@1")
+    dataset = replace(public, card=public.card.model_copy(update={"public_since": ""}))
+    seen = observed(driver, example(driver, "emt"), "labelled_frames", dataset)
+    kind, watch = KINDS["labelled_frames"], Watch(clock=lambda: 0.0)
+    here = kind.observe(dataset.structures, kind.parameters(), InProcessCalculator(EMT()), watch)
+    assert seen.arrays.keys() == here.arrays.keys()
+    for key, array in here.arrays.items():
+        np.testing.assert_allclose(seen.arrays[key], array, rtol=1e-9, atol=1e-8, err_msg=key)
+    metrics = measured("labelled_frames", seen, dataset).metrics
+    probes = [metric for name, metric in metrics.items() if name.startswith("probe_")]
+    assert len(probes) == 7
+    # EMT knows few of the elements: two of the four are among them, and no guise of theirs fails.
+    assert all((metric.n_items, metric.n_failed) == (2, 0) and metric.value < 1e-4 for metric in probes)
+
+
+def card(name: str, theory: str, domain: str = "Molecules") -> Card:
+    return Card(
+        name=name.lower(),
+        version="1",
+        title=name,
+        domain=domain,
+        public_since="2020",
+        periodic=domain != "Molecules",
+        default_label_set=theory,
+        label_sets={theory: LabelSet(theory=theory, dispersion=False)},
+    )
+
+
+def test_mlearn_copper_with_the_emt_image(driver: DockerDriver, reference_data: Path) -> None:
+    path = reference_data / "mlearn" / "Cu_test.extxyz"
+    dataset = import_frames(path, card("mlearn-cu", "PBE", "Inorganic Materials"))
+    observation = observed(driver, example(driver, "emt"), "labelled_frames", dataset)
+    metrics = measured("labelled_frames", observation, dataset).metrics
+    for name, value in copper_by_hand(read(path, index=":")).items():
+        assert metrics[name].value == pytest.approx(value, abs=1e-10), name
+
+
+def copper_by_hand(structures: list[Atoms]) -> dict[str, float]:
+    """The six metrics in plain numpy, frame by frame. One element: the shift is Σ n ΔE / Σ n²."""
+    energy, force, virial, sizes = [], [], [], []
+    for labelled in structures:
+        atoms = labelled.copy()
+        atoms.calc = EMT()
+        energy.append(atoms.get_potential_energy() - labelled.get_potential_energy())
+        force.append((atoms.get_forces() - labelled.get_forces()).ravel())
+        tension = atoms.get_stress(voigt=False) - labelled.get_stress(voigt=False)
+        virial.append(-atoms.get_volume() * tension.ravel() / len(atoms))
+        sizes.append(len(atoms))
+    n, off = np.array(sizes), np.array(energy)
+    per_atom = (off - n * (n @ off) / (n @ n)) / n
+    result = {}
+    for stem, unit, errors in (
+        ("energy", "_per_atom", per_atom),
+        ("force", "", np.concatenate(force)),
+        ("virial", "_per_atom", np.concatenate(virial)),
+    ):
+        result[f"{stem}_rmse{unit}"] = float(np.sqrt(np.mean(errors**2)))
+        result[f"{stem}_mae{unit}"] = float(np.mean(np.abs(errors)))
+    return result
+
+
+SETS = ("A24", "BH28", "BH46", "MCONF", "S66", "TAUT15")
+LOOKUP = '''
+"""Returns the tabulated energy of a density functional for each structure; the label set names the functional."""
+import json
+import numpy as np
+from ase.calculators.calculator import Calculator
+
+def key(atoms):
+    state = (atoms.info.get("charge", 0), atoms.info.get("spin", 0))
+    return repr((state, atoms.numbers.tolist(), np.round(atoms.positions, 6).tolist()))
+
+class Lookup(Calculator):
+    implemented_properties = ("energy",)
+
+    def __init__(self, table):
+        super().__init__()
+        self.table = table
+
+    def calculate(self, atoms=None, properties=(), system_changes=()):
+        self.results = {"energy": self.table[key(atoms)]}
+
+def make_calculator(label_set):
+    with open("/model/table.json") as file:
+        return Lookup(json.load(file)[label_set])
+'''
+
+
+@pytest.fixture(scope="module")
+def functionals(driver: DockerDriver, reference_data: Path):
+    """The six sets, and an image that knows the published energies of four functionals for them."""
+    scope: dict = {}
+    exec(LOOKUP, scope)
+    sets = {name: import_reactions(reference_data / "gscdb" / name, card(name, "CCSD(T)")) for name in SETS}
+    table: dict[str, dict[str, float]] = {}
+    for name, dataset in sets.items():
+        published = json.loads((reference_data / "gscdb" / name / "dft_energies.json").read_text())
+        for functional, energies in published["energies"].items():
+            for index, structure in enumerate(dataset.table.id):
+                key = scope["key"](dataset.frames.atoms(index))
+                table.setdefault(functional, {})[key] = energies[structure] * Hartree
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "table.json").write_text(json.dumps(table))
+        (place / "calculator.py").write_text(LOOKUP)
+        (place / "Dockerfile").write_text(
+            "FROM lambench/calculator:latest\nCOPY table.json calculator.py /model/\nWORKDIR /model\n"
+            "RUN chmod -R a+rX /model\nLABEL org.lambench.calculator=calculator:make_calculator\n"
+        )
+        connect_engine().images.build(path=folder, tag="lambench-test/lookup:latest", rm=True)
+    return sets, driver.resolve("lambench-test/lookup:latest")
+
+
+@pytest.mark.parametrize("functional", ["wB97M-V", "B3LYP", "PBE0", "r2SCAN0"])
+def test_tabulated_energies_come_out_with_the_published_mae(
+    driver: DockerDriver, reference_data: Path, functionals, functional: str
+) -> None:
+    sets, image = functionals
+    for name, dataset in sets.items():
+        published = json.loads((reference_data / "gscdb" / name / "dft_energies.json").read_text())
+        observation = observed(driver, image, "energy_differences", dataset, functional)
+        mae = measured("energy_differences", observation, dataset).metrics["mae"]
+        assert mae.n_failed == 0
+        in_kcal_per_mol = mae.value / (kcal / mol)
+        assert round(in_kcal_per_mol, 4) == round(published["published_mae_kcal_per_mol"][functional], 4), name

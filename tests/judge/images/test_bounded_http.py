@@ -1,0 +1,192 @@
+"""Registries that take their time, send too much, send their readers elsewhere, or lose the connection."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+
+import pytest
+import requests
+
+from judge.config import JudgeSettings
+from judge.images import bounded_http, registry_client
+from judge.images.bounded_http import Session
+from judge.images.manifest import Blob
+from judge.images.reference import Repository
+from judge.images.registry_client import RegistryClient, registry_faults
+from sandbox.verdict import FaultCause, JudgeFault
+from tests.judge.intake.small_images import sha256
+
+DATA = os.urandom(200_000)
+BLOB = Blob(digest=sha256(DATA), size=len(DATA))
+Speak = Callable[[socket.socket, str, Event], None]
+
+
+@contextmanager
+def server(speak: Speak) -> Iterator[tuple[str, list[str]]]:
+    """One on loopback that answers each request by `speak`, on a connection of its own; and what it was asked."""
+    over, asked, threads = Event(), [], []
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            request = b""
+            while b"\r\n\r\n" not in request and (more := connection.recv(65536)):
+                request += more
+            asked.append(request.decode())
+            try:
+                speak(connection, request.decode(), over)
+            except OSError:
+                return
+
+    def listen(listening: socket.socket) -> None:
+        while not over.is_set():
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            threads.append(Thread(target=answer, args=(connection,), daemon=True))
+            threads[-1].start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listener = Thread(target=listen, args=(listening,), daemon=True)
+        listener.start()
+        try:
+            yield f"127.0.0.1:{listening.getsockname()[1]}", asked
+        finally:
+            over.set()
+            listening.shutdown(socket.SHUT_RDWR)
+            for thread in (listener, *threads):
+                thread.join()
+
+
+def drop_by_drop(before: bytes, drops: bytes) -> Speak:
+    def speak(connection: socket.socket, _: str, over: Event) -> None:
+        connection.sendall(before)
+        for drop in drops:
+            if over.wait(0.02):
+                return
+            connection.sendall(bytes([drop]))
+
+    return speak
+
+
+@pytest.mark.parametrize(
+    ("before", "drops"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n", DATA),
+        (b"HTTP/1.1 200 OK\r\n\r\n", DATA),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0" * 5000),
+        (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x" * 5000),
+        (b"", b"HTTP/1.1 200 " + b"x" * 5000),
+    ],
+    ids=["body", "body without end", "chunks", "headers", "first line"],
+)
+def test_a_byte_at_a_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, before: bytes, drops: bytes) -> None:
+    monkeypatch.setattr(registry_client, "PATIENCE_S", 0.3)
+    with server(drop_by_drop(before, drops)) as (host, _):
+        client, begun = RegistryClient(Repository(host, "a/b"), None), time.monotonic()
+        with pytest.raises(JudgeFault, match="Timeout") as caught, registry_faults(client):
+            list(client.blob(BLOB))
+        assert time.monotonic() - begun < 5
+    assert caught.value.cause is FaultCause.REGISTRY
+
+
+def test_a_blob_is_taken_up_where_its_connection_was_lost() -> None:
+    """Also from a server that begins again each time."""
+    for knows_ranges in (True, False):
+
+        def speak(connection: socket.socket, request: str, _: Event, knows_ranges: bool = knows_ranges) -> None:
+            said = [line for line in request.splitlines() if line.startswith("Range: bytes=")]
+            start = int(said[0][13:].rstrip("-")) if said and knows_ranges else 0
+            status = "206 Partial Content" if start else "200 OK"
+            connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: {len(DATA) - start}\r\n\r\n".encode())
+            end = start + 90_000 if knows_ranges or not said else len(DATA)
+            connection.sendall(DATA[start:end])
+
+        with server(speak) as (host, asked):
+            client = RegistryClient(Repository(host, "a/b"), None)
+            assert b"".join(client.blob(BLOB)) == DATA
+        assert len(asked) == (3 if knows_ranges else 2)
+
+
+def test_a_connection_that_is_lost_each_time_is_given_up() -> None:
+    def speak(connection: socket.socket, _: str, over: Event) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\nxyz")
+
+    with server(speak) as (host, asked):
+        client = RegistryClient(Repository(host, "a/b"), None)
+        with pytest.raises(JudgeFault), registry_faults(client):
+            list(client.blob(BLOB))
+        assert len(asked) == registry_client.TRIES
+
+
+def test_nothing_of_a_redirect_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its body may be a bomb, or without end."""
+    sent: list[int] = []
+
+    def speak(connection: socket.socket, request: str, over: Event) -> None:
+        if request.startswith("GET /there "):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+            return
+        connection.sendall(
+            b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Encoding: gzip\r\nContent-Length: 99999999999\r\n\r\n"
+        )
+        bomb = gzip.compress(bytes(1 << 20)) * 1000
+        while not over.is_set():
+            connection.sendall(bomb)
+            sent.append(len(bomb))
+
+    with server(speak) as (host, _), Session() as session, session.cut_after(20):
+        assert session.get(f"http://{host}/here").content == b"hello"
+        assert sum(sent) < 20_000_000
+
+
+def test_a_token_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_http, "MAX_TOKEN", 10_000)
+
+    def speak(connection: socket.socket, _: str, over: Event) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n{")
+        while not over.is_set():
+            connection.sendall(b" " * 1000)
+
+    too_much = pytest.raises(requests.RequestException, match="more than 10000 bytes")
+    with server(speak) as (host, _), Session() as session, too_much:
+        session.get(f"http://{host}/token")
+
+
+# As these registries answered whoever asked without a credential.
+REALMS = {
+    "docker.io": "https://auth.docker.io/token",
+    "ghcr.io": "https://ghcr.io/token",
+    "quay.io": "https://quay.io/v2/auth",
+    "nvcr.io": "https://nvcr.io/proxy_auth",
+    "registry.gitlab.com": "https://gitlab.com/jwt/auth",
+}
+
+
+def test_the_token_service_of_each_registry_is_its_own() -> None:
+    assert set(REALMS) == set(JudgeSettings.model_fields["registries"].default)
+    for host, realm in REALMS.items():
+        registry_client._require_own_service(Repository(host, "a/b"), realm)
+
+
+@pytest.mark.parametrize(
+    ("host", "realm"),
+    [
+        ("registry.example.co.uk", "https://evil.co.uk/token"),
+        ("1.dkr.ecr.eu-west-1.amazonaws.com", "https://evil.s3.amazonaws.com/token"),
+        ("registry.gitlab.com", "https://gitlab.com.evil.example/jwt"),
+        ("ghcr.io", "https://evil.ghcr.io/token"),
+        ("ghcr.io", "https://ghcr.io@evil.example/token"),
+        ("ghcr.io", "https://[/token"),
+        ("ghcr.io", ""),
+    ],
+)
+def test_a_neighbour_is_not_ones_own(host: str, realm: str) -> None:
+    with pytest.raises(JudgeFault, match="not its own"):
+        registry_client._require_own_service(Repository(host, "a/b"), realm)

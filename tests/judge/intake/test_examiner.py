@@ -1,0 +1,98 @@
+"""On which device images are tried that come by letter, and how long it is waited for."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from judge.config import JudgeSettings
+from judge.intake.examiner import Desk
+from judge.intake.upload_bucket import Inbox
+from sandbox.drivers.gpu import hold_gpu
+from sandbox.verdict import FaultCause, JudgeFault
+from submissions.progress import Reporter
+from submissions.store.local import LocalStore
+from submissions.store.s3_client import Place
+from tests.judge.intake.status_world import connect_once
+
+DeskOf = Callable[..., Desk]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeskOf:
+    """A desk on a machine of two GPUs; what the NVIDIA driver names is read from a program that stands for it."""
+    listing = "GPU 0: NVIDIA One (UUID: GPU-aaaa)\nGPU 1: NVIDIA Two (UUID: GPU-bbbb)"
+    program = tmp_path / "bin" / "nvidia-smi"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{listing}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    def make(*gpus: str, intake_gpu: str = "") -> Desk:
+        settings = JudgeSettings(run_dir=tmp_path / "run", intake_gpu=intake_gpu)
+        inbox = Inbox(connect_once("http://127.0.0.1:1"), Place("inbox", ""))
+        return Desk(settings, LocalStore(tmp_path / "store"), inbox, Reporter(Console(file=StringIO())), gpus, ())
+
+    return make
+
+
+def tried_on(desk: Desk) -> str:
+    return desk.gpu.uuid if desk.gpu else "cpu"
+
+
+def test_a_machine_with_gpus_tries_images_on_one(desk: DeskOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tried_on(desk()) == "GPU-aaaa"
+    assert tried_on(desk("GPU-bbbb", "GPU-aaaa")) == "GPU-bbbb"
+    assert tried_on(desk(intake_gpu="GPU-bbbb")) == "GPU-bbbb"
+    assert tried_on(desk("GPU-aaaa", intake_gpu="GPU-bbbb")) == "GPU-aaaa"
+    assert tried_on(desk(intake_gpu="cpu")) == "cpu"
+    with pytest.raises(JudgeFault, match="GPU-cccc is not in this machine"):
+        tried_on(desk(intake_gpu="GPU-cccc"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert tried_on(desk()) == "cpu"
+
+
+def test_a_gpu_that_is_not_let_go_of_is_the_judges_fault(desk: DeskOf, tmp_path: Path) -> None:
+    of = desk()
+    of.gpu_wait_s = 0.2
+    begun = time.monotonic()
+    with hold_gpu("GPU-aaaa", tmp_path / "run" / "gpus"):
+        for _ in range(2):  # once it was waited for in vain, the letters after that are not held up
+            with pytest.raises(JudgeFault, match="GPU-aaaa is still used") as raised, of.alone_on_gpu():
+                pass
+            assert raised.value.cause is FaultCause.GPU
+            assert of.gpu_wait_s == 0
+    assert time.monotonic() - begun < 10
+    of.gpu_wait_s = 30
+    with of.alone_on_gpu():  # free again
+        pass
+
+
+def test_who_waits_for_a_gpu_has_it_next(desk: DeskOf, tmp_path: Path) -> None:
+    """A judge that lets go of it only to take it again at once keeps nobody waiting for ever."""
+    over = threading.Event()
+
+    def busy() -> None:
+        while not over.is_set():
+            with hold_gpu("GPU-aaaa", tmp_path / "run" / "gpus"):
+                over.wait(0.01)
+
+    judge = threading.Thread(target=busy)
+    judge.start()
+    try:
+        of = desk()
+        of.gpu_wait_s = 30
+        with of.alone_on_gpu():
+            assert 0 < of.gpu_wait_s < 30
+        with hold_gpu("GPU-aaaa", tmp_path / "run" / "gpus", wait_s=30):
+            pass
+    finally:
+        over.set()
+        judge.join()

@@ -1,0 +1,247 @@
+"""What an invited author is told: the state of each submission, and nothing of hidden tasks or of anybody else's."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from judge.intake.invitations import StoredFate, read_invitation, revoke_invitation
+from judge.intake.status import NO_MORE, invitation_status, read_progress
+from judge.intake.status_bucket import read_status
+from judge.records.attempts import MAX_TRIES, unit_prefix
+from judge.records.decisions import EventKind, record_event
+from judge.records.items_file import result_path
+from judge.records.manifest import Manifest, PublishedScores, append
+from judge.records.records import End
+from judge.records.results import read_submissions
+from judge.records.signing import SigningKey, own_key
+from sandbox.verdict import FaultCause
+from submissions.records import Submission, utc_now
+from submissions.requests import Fate, Progress
+from tasks.suites.suite import load_suite
+from tests.judge.intake.status_world import invite, with_mail
+from tests.judge.judged_world import copy_of, judged_world, own_key_of
+from tests.judge.small_world import World
+from tests.servers.rgw import RgwServer
+
+CRASHING = """
+import os
+from ase.calculators.emt import EMT
+
+class Crashing(EMT):
+    def calculate(self, atoms=None, *args, **kwargs):
+        if 28 in atoms.numbers:
+            os._exit(65)
+        super().calculate(atoms, *args, **kwargs)
+
+def make_calculator():
+    return Crashing()
+"""
+
+
+@pytest.fixture(scope="module")
+def once_judged() -> Iterator[World]:
+    with judged_world() as world:
+        yield world
+
+
+@pytest.fixture
+def judged(once_judged: World) -> Iterator[World]:
+    with copy_of(once_judged) as world:
+        yield world
+
+
+def told(world: World, *ids: str, site_url: str = "") -> dict[str, Progress]:
+    settings = world.settings.model_copy(update={"site_url": site_url})
+    return read_progress(settings, world.store, load_suite(settings.suite), ids)
+
+
+def publish(world: World, key: SigningKey, rank: int | None = 1, with_results: bool = True) -> None:
+    shown = [result_path(r.submission, r.task, r.result_key) for r in world.results()] if with_results else []
+    scores = PublishedScores(force_field=0.25, property_error=None, efficiency=0.5, instability=None, rank=rank)
+
+    def make(n: int, previous: str) -> Manifest:
+        return Manifest(
+            n=n,
+            suite="small",
+            release="corrected",
+            published=utc_now(),
+            judge_version="",
+            judge_commit="",
+            files={},
+            results=dict.fromkeys(shown, "0" * 64),
+            submissions={},
+            events={},
+            scores=dict.fromkeys({r.submission for r in world.results()}, scores),
+            selftests=(),
+            previous=previous,
+        )
+
+    append(world.store, key, make)
+
+
+def test_who_waits_is_told_how_many_are_judged_before(world: World) -> None:
+    first, second, third = (world.submit(name) for name in ("one", "two", "three"))
+    assert [told(world, s.id)[s.id].position for s in (first, second, third)] == [1, 2, 3]
+    waiting = told(world, second.id)
+    assert list(waiting) == [second.id]
+    progress = waiting[second.id]
+    assert (progress.state, progress.n_tasks, progress.tasks, progress.scores) == ("waiting", 2, (), {})
+    assert progress.image_id == second.image.id
+    record_event(world.store, own_key(world.settings.key_file), EventKind.WITHDRAWN, first.id, "changed my mind")
+    after = told(world, first.id, third.id)
+    assert (after[first.id].state, after[first.id].position) == ("withdrawn", None)
+    assert after[third.id].position == 2
+
+
+def test_what_was_begun_is_being_judged(world: World) -> None:
+    submission = world.submit("emt")
+    world.evaluate(tasks=("copper",))
+    progress = told(world, submission.id)[submission.id]
+    assert (progress.state, progress.position, [task.task for task in progress.tasks]) == ("judging", 1, ["copper"])
+
+
+def spoil(world: World, submission: Submission, task: str, n: int = MAX_TRIES) -> None:
+    """Lets this machine have failed so often at one task."""
+    for k in range(1, n + 1):
+        end = End(owner="o", ended=utc_now(), fault=FaultCause.DISK, sentence="the disk is full")
+        key = f"{unit_prefix(submission.id, task, '0' * 64)}{k}/end.json"
+        assert world.store.put_if_absent(key, end.model_dump_json().encode())
+
+
+def test_what_is_held_is_told_and_is_in_nobodys_way(world: World) -> None:
+    first, second = world.submit("one"), world.submit("two")
+    for task in ("copper", "nickel"):
+        spoil(world, first, task)
+    spoil(world, second, "copper", MAX_TRIES - 1)
+    progress = told(world, first.id, second.id)
+    assert (progress[first.id].state, progress[first.id].position) == ("held", None)
+    assert (progress[second.id].state, progress[second.id].position) == ("judging", 1)
+
+
+def test_what_waits_beside_what_is_held_is_still_in_the_queue(world: World) -> None:
+    submission = world.submit("one")
+    spoil(world, submission, "copper")
+    progress = told(world, submission.id)[submission.id]
+    assert (progress.state, progress.position) == ("judging", 1)
+
+
+def test_results_of_another_data_set_leave_it_in_the_queue(judged: World) -> None:
+    """State and place in the queue are told from the same."""
+    id = judged.results()[0].submission
+    text = (judged.root / "small.toml").read_text()
+    assert "copper@1" in text
+    shutil.copytree(judged.settings.data / "copper@1", judged.settings.data / "copper@2")
+    (judged.root / "small.toml").write_text(text.replace("copper@1", "copper@2"))
+    progress = told(judged, id)[id]
+    assert (progress.state, progress.position, [task.task for task in progress.tasks]) == ("judging", 1, ["nickel"])
+
+
+def test_scores_and_page_once_they_are_published(judged: World) -> None:
+    id = judged.results()[0].submission
+    progress = told(judged, id)[id]
+    assert (progress.state, progress.position, progress.page, progress.rank) == ("judged", None, "", None)
+    assert {task.task: task.verdict.value for task in progress.tasks} == {"copper": "OK", "nickel": "OK"}
+    key = own_key_of(judged)
+    publish(judged, key, with_results=False)  # of before it was judged: scores are shown, but it is not these results
+    assert told(judged, id)[id].state == "judged"
+    publish(judged, key, rank=2)
+    for site_url in ("https://site/x", "https://site/x/"):
+        progress = told(judged, id, site_url=site_url)[id]
+        assert progress.page == f"https://site/x/submissions/{id}.html"
+    assert (progress.state, progress.rank) == ("published", 2)
+    assert progress.scores == {"force_field": 0.25, "property_error": None, "efficiency": 0.5, "instability": None}
+    assert told(judged, id)[id].page == ""
+    record_event(judged.store, key, EventKind.DISQUALIFIED, id, "trained on it")
+    assert told(judged, id)[id].state == "disqualified"
+
+
+def test_a_manifest_that_nobody_trusted_signed_publishes_nothing(judged: World) -> None:
+    id = judged.results()[0].submission
+    publish(judged, own_key_of(judged), rank=2)
+    before = told(judged, id)
+    assert before[id].rank == 2
+    publish(judged, SigningKey(bytes(32)), rank=9)
+    assert told(judged, id) == before
+
+
+def test_no_word_of_hidden_tasks_comes_out(world: World) -> None:
+    for name, since in (("copper", "2014"), ("nickel", "")):
+        card = world.settings.data / f"{name}@1" / "card.toml"
+        card.write_text(re.sub('public_since = ".*"', f'public_since = "{since}"', card.read_text()))
+    submission = world.submit("crashing", CRASHING)
+    world.evaluate()
+    raw = {result.task: result for result in world.results()}
+    assert "65" in raw["nickel"].sentence  # the submission's own number, which must not come out
+    progress = told(world, submission.id)[submission.id]
+    nickel = next(task for task in progress.tasks if task.task == "nickel")
+    assert nickel.verdict == raw["nickel"].verdict
+    assert nickel.sentence
+    assert "65" not in nickel.sentence
+    assert progress.state == "judged"
+    said = json.dumps([task.model_dump(mode="json") for task in progress.tasks])
+    for word in ("@1", "force_rmse", raw["nickel"].provenance.origin.host, raw["copper"].result_key):
+        assert word not in said
+    assert nickel.wall_s == float(f"{nickel.wall_s:.1e}")  # two digits
+
+
+def test_of_others_nothing_but_the_id(world: World) -> None:
+    mine, theirs = world.submit("mine"), world.submit("theirs")
+    invited = invite(world.store, mine)
+    duplicate = Fate(slot="f" * 32, received=utc_now(), came="duplicate", submission=theirs.id, name="m")
+    invited = replace(invited, fates={**invited.fates, duplicate.slot: StoredFate(fate=duplicate)})
+    progress = told(world, mine.id, theirs.id)
+    status = invitation_status(invited, progress, (), utc_now())
+    assert [each.submission for each in status.submissions] == [mine.id]
+    assert [fate.submission for fate in status.fates] == [mine.id, theirs.id]
+    assert status.quota.judged == 1
+
+
+def test_what_waits_for_the_judge_is_told_until_it_has_a_fate(world: World) -> None:
+    invited = invite(world.store, world.submit("mine"))
+    now = utc_now()
+    waits = Fate(slot="e" * 32, received=now - timedelta(hours=1), came="delayed", sentence="Wait.")
+    decided = waits.model_copy(update={"slot": "0" * 32})
+    status = invitation_status(invited, {}, [waits, decided], now)
+    assert [(fate.slot[0], fate.came) for fate in status.fates] == [("e", "delayed"), ("0", "submitted")]
+
+
+def test_who_is_looked_at_no_more_is_told_so(world: World) -> None:
+    invited = invite(world.store)
+    assert invitation_status(invited, {}, (), utc_now()).revoked == ""
+    fates = [Fate(slot=f"{n:032x}", received=utc_now(), came="refused") for n in range(3)]
+    full = replace(invited, fates={fate.slot: StoredFate(fate=fate) for fate in fates})
+    assert invitation_status(full, {}, (), utc_now()).revoked == NO_MORE
+    revoke_invitation(world.store, "alice", "misused")
+    assert "misused" in invitation_status(read_invitation(world.store, "alice"), {}, (), utc_now()).revoked
+
+
+def test_who_decides_tells_the_author_at_once(
+    judged: World, aws_environment: RgwServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (submission,) = read_submissions(judged.store)
+    invited, settings = invite(judged.store, submission), with_mail(judged.settings, aws_environment)
+    for name in ("mail", "mail_url", "endpoint_url"):
+        monkeypatch.setenv(f"LAMBENCH_{name.upper()}", getattr(settings, name))
+    client = aws_environment.client()
+
+    def state() -> str:
+        status = read_status(settings, invited, client)
+        assert status is not None
+        return status.submissions[0].state
+
+    why = (submission.id, "--reason", "so it is")
+    for words, after in (
+        (("withdraw", *why), "withdrawn"),
+        (("reinstate", *why), "judged"),
+        (("site", "publish"), "published"),
+        (("disqualify", *why), "disqualified"),
+    ):
+        status, _, err = judged.run_here(*words)
+        assert (status, state()) == (0, after), err

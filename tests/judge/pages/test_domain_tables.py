@@ -1,0 +1,114 @@
+"""Ranks within one domain, and the tables of them under the settings of an address in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from judge.disclosure.public_leaderboard import public_board
+from judge.pages import table_pages
+from judge.pages.domain_tables import domain_tables
+from judge.pages.index_page import N_LINES
+from judge.ranking.build import build_leaderboard
+from judge.view.page_context import frame
+from judge.view.sources import Sources
+from tests.judge.pages.board_records import ENERGY, SUITE, good_results, items_of, submission
+from tests.judge.site_server import served
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Browser, Page, expect
+
+INORGANIC, MOLECULES = "Inorganic Materials", "Molecules"
+
+
+def test_a_model_of_molecules_alone_ranks_among_molecules() -> None:
+    """It leads there, though the whole ranking has no place for it; and among crystals it has none either."""
+    whole, other, small = submission("whole"), submission("other"), submission("small")
+    results = good_results(whole, 0.3) + good_results(other, 0.2)
+    results += [result for result in good_results(small, 0.1) if result.domain == MOLECULES]
+    board = build_leaderboard(SUITE, [whole, other, small], results, items_of)
+    inorganic, molecules = domain_tables(board)
+    assert (inorganic.title, molecules.title) == (INORGANIC, MOLECULES)
+    assert [(line.row.submission.id, line.rank) for line in molecules.lines] == [
+        (small.id, 1),
+        (other.id, 2),
+        (whole.id, 3),
+    ]
+    assert [round(cell.value or 0, 9) for cell in molecules.lines[0].cells] == [0.1, 0.1]
+    assert [(line.row.submission.id, line.rank) for line in inorganic.lines] == [
+        (other.id, 1),
+        (whole.id, 2),
+        (small.id, None),
+    ]
+    assert inorganic.labels == ("Force-field error",)  # no property of that domain is asked
+    assert inorganic.n_ranked == 2 < N_LINES
+
+
+def test_a_reference_row_takes_no_rank() -> None:
+    one, dummy = submission("one"), submission("dummy")
+    board = build_leaderboard(SUITE, [one, dummy], good_results(one, 0.3) + good_results(dummy, 0.1), items_of)
+    for table in domain_tables(board, [dummy.id]):
+        assert [(line.row.submission.id, line.rank) for line in table.lines] == [(one.id, 1), (dummy.id, None)]
+
+
+def test_one_domain_needs_no_table() -> None:
+    of = submission("one")
+    results = [result for result in good_results(of, 0.3) if result.domain == MOLECULES]
+    alone = type(SUITE)(name="m", version="1", title="M", tasks=tuple(t for t in SUITE.tasks if t.domain == MOLECULES))
+    assert domain_tables(build_leaderboard(alone, [of], results, items_of)) == ()
+    assert domain_tables(build_leaderboard(SUITE, [], [], items_of)) == ()
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the tables of a model that was judged in all, and of one that was not in barriers."""
+    folder = tmp_path_factory.mktemp("domains")
+    whole, part = submission("whole"), submission("part")
+    results = good_results(whole, 0.3) + [each for each in good_results(part, 0.1) if each.task != "barriers"]
+    made = frame(public_board(build_leaderboard(SUITE, [whole, part], results, items_of), ()), Sources())
+    for path, data in {**made.assets.files, **table_pages.pages(made)}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    with served(folder) as address:
+        yield address
+
+
+@pytest.fixture
+def page(base: str, browser: Browser) -> Iterator[Page]:
+    """A page in which nothing may be said to the console."""
+    said: list[str] = []
+    with browser.new_context(base_url=base) as context:
+        opened = context.new_page()
+        opened.on("console", lambda message: said.append(message.text))
+        opened.on("pageerror", lambda error: said.append(str(error)))
+        yield opened
+    assert said == []
+
+
+@pytest.mark.slow
+class TestBrowser:
+    def test_how_much_was_measured_stays_there_under_own_weights(self, page: Page) -> None:
+        cells = page.locator("table[data-domain=Molecules] tr", has_text="part").locator("td.score")
+        page.goto("domains.html")
+        words = [cell.locator(".coverage").all_text_contents() for cell in cells.all()]
+        assert [text for found in words for text in found] == ["0 of 1 task"]
+        page.goto("domains.html?w.force_field/Molecules/force=2")
+        expect(page.locator("[data-domain-own]")).to_contain_text("Your weights")
+        assert [cell.locator(".coverage").all_text_contents() for cell in cells.all()] == words
+        page.goto("domains.html?variant=as_published")
+        expect(page.locator("[data-domain-own]")).to_contain_text("as published")
+        assert cells.count() == len(words)
+
+    @pytest.mark.parametrize("bad", [f"t.molecules/{ENERGY}/baseline=-1", "w.force_field/Nowhere=2"])
+    def test_what_makes_no_sense_in_an_address_is_dropped(self, page: Page, bad: str) -> None:
+        """Also where there is no panel of settings."""
+        page.goto("domains.html")
+        published = page.locator("table.board").all_inner_texts()
+        page.goto(f"domains.html?{bad}")
+        page.wait_for_function("() => location.search === ''")
+        expect(page.locator("[data-domain-own]")).to_be_hidden()
+        assert page.locator("table.board").all_inner_texts() == published
+        page.goto(f"domains.html?{bad}&w.force_field/Molecules/force=2")
+        page.wait_for_function("() => location.search === '?w.force_field/Molecules/force=2'")
+        expect(page.locator("[data-domain-own]")).to_contain_text("Your weights")

@@ -1,0 +1,106 @@
+"""How soon the ranking of 200 models on 40 tasks follows a reader's edit, in a real browser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from judge.disclosure.public_leaderboard import public_board
+from judge.pages import index_page
+from judge.ranking.build import build_leaderboard
+from judge.ranking.leaderboard import Row
+from judge.records.records import Result
+from judge.view.page_context import frame
+from judge.view.sources import Sources
+from submissions.records import Submission
+from tasks.suites.suite import Suite, Task
+from tests.chromium import launch
+from tests.judge.pages.board_records import error, frames_metrics, items_of, result, submission, task, timed
+from tests.judge.site_server import served
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import BrowserType
+
+N_MODELS, N_COPIES, N_EDITS, N_ROUNDS, MOST_MS = 40, 5, 20, 3, 50.0
+DOMAINS = ("Catalysis", "Inorganic Materials", "Molecules")
+KINDS = ("labelled_frames",) * 22 + ("energy_differences",) * 12 + ("nve",) * 3 + ("efficiency",) * 3
+
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
+
+# From the event to the end of the frame that shows what it changed: the wait for that frame, layout and paint are in.
+EDITS = """async (n) => {
+  const frame = () => new Promise((done) => requestAnimationFrame(() => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => done(performance.now());
+    port2.postMessage(null);
+  }));
+  const input = document.querySelector(".settings-score[open] input[type=number]");
+  const table = document.querySelector("#ranking table.board");
+  const times = [];
+  for (let i = 1; i <= n; i++) {
+    await frame();
+    const before = table.textContent;
+    const began = performance.now();
+    input.value = i % 2 ? 1 + i / 10 : 0.1;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    const ended = await frame();
+    if (table.textContent === before) throw new Error(`edit ${i} changed nothing`);
+    times.push(ended - began);
+  }
+  return times;
+}"""
+
+
+def suite() -> Suite:
+    tasks = tuple(task(f"task-{i:02}", kind, DOMAINS[i % 3]) for i, kind in enumerate(KINDS))
+    return Suite(name="large", version="1", title="A large suite", tasks=tasks)
+
+
+def results_of(of: Submission, tasks: tuple[Task, ...], rng: np.random.Generator) -> list[Result]:
+    """Every task done, errors around a quality of the model's own."""
+    quality = rng.lognormal(-2, 0.5)
+    found = []
+    for each in tasks:
+        relative = float(min(quality * rng.lognormal(0, 0.3), 0.99))
+        metrics = {
+            "labelled_frames": lambda r=relative: frames_metrics(r, virial=True),
+            "energy_differences": lambda r=relative: {"mae": error(r, "eV"), "rmse": error(r, "eV")},
+            "nve": dict,
+            "efficiency": lambda r=relative: {"time_mean": timed(100 * r)},
+        }[each.kind]()
+        found.append(result(of, each, metrics))
+    return found
+
+
+def build(folder: Path) -> None:
+    """The ranking's page, with its assets; of the rest nothing is needed. Each model stands there five times."""
+    rng, of_suite = np.random.default_rng(5), suite()
+    models = [submission(f"model {i}") for i in range(N_MODELS)]
+    results = [one for of in models for one in results_of(of, of_suite.tasks, rng)]
+    board = build_leaderboard(of_suite, models, results, lambda of: items_of(of) if of.kind == "nve" else None)
+    rows = tuple(_copy(row, number) for row in board.rows for number in range(N_COPIES))
+    public = {each.dataset for each in of_suite.tasks}
+    shared = frame(public_board(replace(board, rows=rows), public), Sources(public=public))
+    for name, content in (shared.assets.files | index_page.pages(shared)).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def _copy(row: Row, number: int) -> Row:
+    of = row.submission
+    return replace(row, submission=of.model_copy(update={"id": f"{of.id}-{number}"})) if number else row
+
+
+def test_a_weight_edit_is_shown_within_50_ms(tmp_path: Path, chromium: BrowserType) -> None:
+    build(tmp_path)
+    with served(tmp_path) as base, launch(chromium) as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(base + "index.html")
+        page.locator("[data-settings] > summary").click()
+        page.locator("details.settings-score > summary").first.click()
+        page.evaluate(EDITS, N_EDITS)  # the script is compiled by then
+        times = [page.evaluate(EDITS, N_EDITS) for _ in range(N_ROUNDS)]
+    assert np.median(times) < MOST_MS, [float(np.median(round_of)) for round_of in times]

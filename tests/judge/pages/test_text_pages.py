@@ -1,0 +1,145 @@
+"""How it works, how to submit: what is said with a number comes from code, release and board, and every link leads."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from judge.disclosure.public_curves import HIDDEN_DIGITS
+from judge.disclosure.public_leaderboard import public_board
+from judge.disclosure.redaction import LEAST_ITEMS, SCORE_DIGITS, TIME_DIGITS
+from judge.pages.site import render
+from judge.pages.text_pages import limit_lines, pages
+from judge.ranking.build import build_leaderboard
+from judge.view import formatting
+from judge.view.columns import columns_of
+from judge.view.page_context import Frame, frame
+from judge.view.sources import Sources
+from sandbox.limits import GIB, Limits
+from submissions.card.starter import StarterName
+from submissions.cli.main import app
+from submissions.records import ModelCard
+from tasks.suites.suite import Suite, load_suite, packaged_suites
+from tasks.timing.efficiency_metrics import FAILURE_COST
+from tests.judge.pages.board_records import SUITE, good_results, items_of, submission
+from tests.judge.pages.test_task_pages import Page
+
+
+def framed(suite: Suite = SUITE, *names: str, driver: str = "docker", hardware: str = "") -> Frame:
+    submissions = [submission(name, driver=driver) for name in names]
+    results = [one for of in submissions for one in good_results(of, 0.2, driver=driver)]
+    if hardware:
+        results = [
+            one.model_copy(
+                update={
+                    "provenance": one.provenance.model_copy(
+                        update={"origin": one.provenance.origin.model_copy(update={"hardware": hardware})}
+                    )
+                }
+            )
+            for one in results
+        ]
+    board = build_leaderboard(suite, submissions, results, items_of)
+    return frame(public_board(board, ()), Sources())
+
+
+@pytest.mark.parametrize("name", packaged_suites())
+def test_every_packaged_suite_has_both_pages(name: str) -> None:
+    suite = load_suite(name)
+    found = pages(framed(suite))
+    assert found.keys() == {"how.html", "submit.html"}
+    links = Page(found["how.html"]).links
+    assert {f"tasks/{task.name}.html" for task in suite.tasks} <= set(links)
+    assert {"leaderboard.json", "leaderboard.schema.json"} <= set(links)
+
+
+def test_numbers_are_those_of_the_release() -> None:
+    of = framed(SUITE, "A")
+    rules = of.board.release
+    halved = rules.model_copy(
+        update={
+            "force_field": rules.force_field.model_copy(update={"cap": 3.0, "floor": 0.02}),
+            "efficiency": rules.efficiency.model_copy(update={"reference_us_per_atom": 77.0}),
+            "instability": rules.instability.model_copy(update={"tolerances": (3e-3,), "worst_decades": 7.0}),
+        }
+    )
+    words = Page(pages(replace(of, board=replace(of.board, release=halved)))["how.html"]).words
+    for said in (
+        "at least 0.02",
+        "at most 3",
+        "77.0 µs/atom",
+        formatting.number(3e-3, 2),
+        "counts 7",
+        f"{LEAST_ITEMS} items",
+    ):
+        assert said in words
+    assert "100 µs/atom" not in words
+    about = {column.key: column.about for column in columns_of(replace(of.board, release=halved))}
+    assert about["efficiency"].startswith("77.0 µs per atom over")
+    assert f"counts {formatting.number(FAILURE_COST / 1e6, 1)} s per atom" in about["efficiency"]
+    assert f"exceeds {formatting.number(3e-3, 2)} eV/atom/ps" in about["instability"]
+    assert "A run that blows up counts 7;" in about["instability"]
+
+
+def test_what_is_shown_of_hidden_sets_is_said() -> None:
+    words = Page(pages(framed(SUITE, "A"))["how.html"]).words
+    assert f"of at least {LEAST_ITEMS} items, to {TIME_DIGITS} digits, and only where those that are left over" in words
+    assert f"as the mean over at least {LEAST_ITEMS} runs, to {HIDDEN_DIGITS} digits" in words
+    assert f"Of every data set numbers are cut to {SCORE_DIGITS} digits, and times" in words
+
+
+def test_limits_are_those_that_results_ran_under() -> None:
+    one = good_results(submission("A"), 0.2)[0]
+
+    def under(**limits: float) -> object:
+        return one.model_copy(update={"provenance": one.provenance.model_copy(update={"limits": limits})})
+
+    ran = [under(memory_bytes=8.0 * GIB, cpus=2.0), under(memory_bytes=16.0 * GIB, cpus=2.0)]
+    lines = {line.name: line.value for line in limit_lines(ran)}  # type: ignore[arg-type]
+    assert lines == {"Memory, without swap": "8\u202f192 MiB\u00a0–\u00a016.0 GiB", "Processors": "2"}
+    default = {line.name: line.value for line in limit_lines(())}
+    assert default["From the start to the loaded model"] == formatting.duration(Limits(cpus=1).startup_s)
+    assert "Processors" not in default  # which would be those of the machine that draws the page
+
+
+def test_kinds_that_no_gpu_has_run_are_named() -> None:
+    assert "No result on this board was taken on a GPU" in Page(pages(framed(SUITE, "A"))["how.html"]).words
+    on_gpu = framed(SUITE, "A", hardware="GPU NVIDIA H200")
+    assert "No result on this board was taken on a GPU" not in Page(pages(on_gpu)["how.html"]).words
+
+
+def test_what_ran_without_a_container_is_said() -> None:
+    assert "Not isolated" in Page(pages(framed(SUITE, "A", driver="process"))["how.html"]).words
+    assert "Not isolated" not in Page(pages(framed(SUITE, "A"))["how.html"]).words
+
+
+def test_every_command_and_field_that_is_named_is_there() -> None:
+    words = Page(pages(framed())["submit.html"]).words
+    known = {command.name for command in app.registered_commands}
+    for command in ("init", "check", "list", "status", "log"):
+        assert command in known
+        assert f"lambench-submit {command}" in words
+    assert all(f" {name}" in words for name in ModelCard.model_fields if name != "schema_version")
+    assert ", ".join(StarterName) in words
+
+
+def test_the_manual_names_every_part_of_the_address_and_every_page() -> None:
+    manual = Path("docs/leaderboard.md").read_text(encoding="utf-8")
+    script = Path("templates/js/view.js").read_text(encoding="utf-8")
+    by_default, filters = (
+        re.search(rf"const {name} = \{{(.*?)\n\}};", script, re.S) for name in ("BY_DEFAULT", "FILTERS")
+    )
+    assert by_default is not None
+    assert filters is not None
+    names = set(re.findall(r"^  (\w+):", by_default[1] + filters[1], re.M))
+    told = {"filters": "", "columns": "column", "picks": "pick", "weights": "w.", "thresholds": "t."}
+    for name in names:
+        assert f"`{told.get(name, name)}" in manual
+    of = submission("A")
+    files = render(build_leaderboard(SUITE, [of], good_results(of, 0.2), items_of))
+    for path in files:
+        if "/" not in path:
+            assert f"`{path}`" in manual

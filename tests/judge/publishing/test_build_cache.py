@@ -1,0 +1,108 @@
+"""A site that was built is not drawn again where nothing changed; whatever it is made of changes, it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from judge.publishing.folder import publish
+from tests.judge.judged_world import copy_of, judged_world, result_key, submission_of
+from tests.judge.small_world import World
+
+
+@pytest.fixture(scope="module")
+def once() -> Iterator[World]:
+    with judged_world() as world:
+        yield world
+
+
+@pytest.fixture
+def world(once: World) -> Iterator[World]:
+    """A world whose site was built."""
+    with copy_of(once) as copy:
+        assert build(copy)
+        yield copy
+
+
+def build(world: World, *more: str) -> bool:
+    """Builds the site; whether its pages were drawn."""
+    index = world.root / "site" / "index.html"
+    before = index.stat().st_ino if index.exists() else 0
+    code, out, err = world.run_here("site", "build", *more)
+    assert (code, out, err) == (0, f"The leaderboard is {index}\n", "")
+    return index.stat().st_ino != before
+
+
+def test_where_nothing_changed_nothing_is_drawn(world: World) -> None:
+    assert not build(world)
+    assert build(world, "--anew")
+    assert not build(world)
+
+
+def _another_submission(world: World) -> None:
+    world.submit("beside")
+
+
+def _a_record_written_again(world: World) -> None:
+    key = result_key(world)
+    world.store.put(key, world.store.get(key))
+
+
+def _a_result_gone(world: World) -> None:
+    world.store.delete(result_key(world))
+
+
+def _a_card(world: World) -> None:
+    (card, *_) = sorted((world.root / "data").glob("*/card.toml"))
+    card.write_text(card.read_text() + "\n")
+
+
+def _a_setting(world: World) -> None:
+    settings = world.root / "judge.toml"
+    settings.write_text('references = ["emt"]\n' + settings.read_text())
+
+
+def _a_page(world: World) -> None:
+    (world.root / "site" / "submissions" / f"{submission_of(world)}.html").write_text("other")
+
+
+def _a_page_gone(world: World) -> None:
+    (world.root / "site" / "how.html").unlink()
+
+
+def _another_site_in_its_place(world: World) -> None:
+    publish({"index.html": b"of another store"}, world.root / "site")
+
+
+CHANGES = [
+    _another_submission,
+    _a_record_written_again,
+    _a_result_gone,
+    _a_card,
+    _a_setting,
+    _a_page,
+    _a_page_gone,
+    _another_site_in_its_place,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_it_is_made_of_changes_it_is_drawn_anew(world: World, change: Callable[[World], None]) -> None:
+    change(world)
+    assert build(world)
+
+
+def test_problems_are_said_again(world: World) -> None:
+    world.store.put(result_key(world), b"{}")
+    first, again = world.run_here("site", "build"), world.run_here("site", "build")
+    assert first[0] == 1
+    assert "left out: " in first[2]
+    assert again == first
+
+
+def test_a_broken_manifest_is_named(world: World) -> None:
+    world.store.put("manifests/000001.json", b"{}")
+    code, _, err = world.run_here("site", "build")
+    assert code == 1
+    assert "manifests/000001.json: cannot be read: restore it" in err

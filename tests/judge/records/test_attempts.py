@@ -1,0 +1,196 @@
+"""Claims: one wins, the dead are taken over, and a late end is ignored."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from judge.records.attempts import (
+    MAX_DEATHS,
+    DeathWatch,
+    History,
+    Life,
+    claim,
+    read_histories,
+    read_history,
+    unit_prefix,
+)
+from judge.records.process_identity import own_name, surely_gone
+from judge.records.records import Claim, End
+from sandbox.verdict import FaultCause, JudgeFault, Verdict
+from submissions.records import utc_now
+from submissions.store.local import LocalStore
+
+PREFIX = unit_prefix("emt-0123456789ab", "s22", "k" * 32)
+ROOT = str(Path(__file__).parents[3])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalStore:
+    return LocalStore(tmp_path)
+
+
+def an_end(owner: str, verdict: Verdict | None = Verdict.OK, fault: FaultCause | None = None) -> End:
+    return End(owner=owner, ended=utc_now(), verdict=verdict, fault=fault, observation="0" * 64 if verdict else None)
+
+
+def foreign_claim(store: LocalStore, n: int, owner: str = "another boot/ns/1/1/t") -> None:
+    record = Claim(owner=owner, host="elsewhere", started=utc_now())
+    assert store.put_if_absent(f"{PREFIX}{n}/claim.json", record.model_dump_json().encode())
+
+
+def test_of_two_judges_one_gets_the_claim(store: LocalStore) -> None:
+    assert claim(store, PREFIX, (), 5.0) is not None
+    assert claim(store, PREFIX, (), 5.0) is None
+
+
+def test_an_end_with_a_verdict_counts(store: LocalStore) -> None:
+    claimed = claim(store, PREFIX, (), 5.0)
+    assert claimed is not None
+    assert read_history(store, PREFIX).open is not None
+    with claimed:
+        claimed.write_end(an_end(claimed.owner))
+    history = read_history(store, PREFIX)
+    assert history.open is None
+    assert history.end is not None
+    assert history.end.owner == claimed.owner
+    assert read_histories(store, ["emt-0123456789ab"]) == {PREFIX: history}
+
+
+def test_the_end_of_a_judge_believed_dead_is_refused(store: LocalStore) -> None:
+    slow = claim(store, PREFIX, (), 5.0)
+    assert slow is not None
+    fast = claim(store, PREFIX, read_history(store, PREFIX).attempts, 5.0)
+    assert fast is not None
+    assert fast.n == 2
+    with pytest.raises(JudgeFault, match="CLAIM_LOST"):
+        slow.write_end(an_end(slow.owner))
+    fast.write_end(an_end(fast.owner, Verdict.CRASHED))
+    end = read_history(store, PREFIX).end
+    assert end is not None
+    assert end.verdict is Verdict.CRASHED
+
+
+def test_an_end_below_the_highest_claim_is_ignored_even_if_written(store: LocalStore) -> None:
+    foreign_claim(store, 1)
+    foreign_claim(store, 2)
+    store.put_if_absent(f"{PREFIX}1/end.json", an_end("late").model_dump_json().encode())
+    history = read_history(store, PREFIX)
+    assert history.end is None
+    assert history.open is not None
+    assert history.open.n == 2
+
+
+def test_ten_comes_after_nine(store: LocalStore) -> None:
+    for n in range(1, 12):
+        foreign_claim(store, n)
+    last = read_history(store, PREFIX).last
+    assert last is not None
+    assert last.n == 11
+
+
+def test_a_living_process_is_not_gone_and_a_dead_one_is() -> None:
+    assert not surely_gone(own_name())
+    code = "from judge.records.process_identity import own_name; print(own_name())"
+    dead = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert surely_gone(dead.stdout.strip())
+
+
+def test_of_another_machine_nothing_is_said() -> None:
+    boot, namespace, _, start, token = own_name().split("/")
+    assert not surely_gone(f"another/{namespace}/1/{start}/{token}")
+    assert not surely_gone(f"{boot}/pid:[1]/1/{start}/{token}")
+    assert not surely_gone("nonsense")
+
+
+def test_a_process_number_used_again_does_not_revive_a_claim() -> None:
+    boot, namespace, pid, _, token = own_name().split("/")
+    assert surely_gone(f"{boot}/{namespace}/{pid}/1/{token}")
+
+
+def test_a_dead_owner_on_this_host_is_known_at_once(store: LocalStore) -> None:
+    boot, namespace, pid, _, token = own_name().split("/")
+    foreign_claim(store, 1, f"{boot}/{namespace}/{pid}/1/{token}")
+    attempt = read_history(store, PREFIX).open
+    assert attempt is not None
+    assert DeathWatch(store, 60.0).look(PREFIX, attempt) is Life.DEAD
+
+
+def test_elsewhere_a_beat_that_stands_still_is_death_and_one_that_moves_is_life(store: LocalStore) -> None:
+    foreign_claim(store, 1)
+    attempt = read_history(store, PREFIX).open
+    assert attempt is not None
+    now = [0.0]
+    watch = DeathWatch(store, 10.0, clock=lambda: now[0])
+    assert watch.look(PREFIX, attempt) is Life.UNKNOWN
+    now[0] = 9.9
+    assert watch.look(PREFIX, attempt) is Life.UNKNOWN
+    store.put(f"{PREFIX}1/beat.json", b"1")
+    now[0] = 19.8
+    assert watch.look(PREFIX, attempt) is Life.ALIVE
+    now[0] = 29.7
+    assert watch.look(PREFIX, attempt) is Life.ALIVE
+    now[0] = 29.9
+    assert watch.look(PREFIX, attempt) is Life.DEAD
+
+
+def test_a_held_claim_beats(store: LocalStore) -> None:
+    claimed = claim(store, PREFIX, (), 0.02)
+    assert claimed is not None
+    beats = set()
+    with claimed:
+        for _ in range(20):
+            time.sleep(0.02)
+            if store.exists(f"{PREFIX}1/beat.json"):
+                beats.add(store.get(f"{PREFIX}1/beat.json"))
+    assert len(beats) > 2
+    last = store.get(f"{PREFIX}1/beat.json")
+    time.sleep(0.1)
+    assert store.get(f"{PREFIX}1/beat.json") == last
+
+
+def test_three_faults_hold_a_unit_and_a_fourth_try_that_works_frees_it(store: LocalStore) -> None:
+    for n in (1, 2, 3):
+        history = read_history(store, PREFIX)
+        assert history.held is None
+        claimed = claim(store, PREFIX, history.attempts, 5.0)
+        assert claimed is not None
+        assert claimed.n == n
+        claimed.write_end(an_end(claimed.owner, None, FaultCause.DOCKER))
+    history = read_history(store, PREFIX)
+    assert history.held is not None
+    assert history.end is None
+    claimed = claim(store, PREFIX, history.attempts, 5.0)
+    assert claimed is not None
+    claimed.write_end(an_end(claimed.owner))
+    assert read_history(store, PREFIX).held is None
+    assert read_history(store, PREFIX).end is not None
+
+
+def test_many_judges_that_died_hold_a_unit_once_that_is_said(store: LocalStore) -> None:
+    for n in range(1, MAX_DEATHS):
+        foreign_claim(store, n)
+    claimed = claim(store, PREFIX, read_history(store, PREFIX).attempts, 5.0)
+    assert claimed is not None
+    claimed.write_end(an_end(claimed.owner, None, FaultCause.DOCKER))
+    assert read_history(store, PREFIX).held is None  # one less, and one fault
+    foreign_claim(store, MAX_DEATHS + 1)
+    history = read_history(store, PREFIX)
+    assert history.unended == MAX_DEATHS
+    assert history.held is None  # the last one may live
+    claimed = claim(store, PREFIX, history.attempts, 5.0)
+    assert claimed is not None
+    claimed.write_end(an_end(claimed.owner, None, FaultCause.MEASURE))
+    held = read_history(store, PREFIX).held
+    assert held is not None
+    assert held.fault is FaultCause.MEASURE
+
+
+def test_nothing_is_nothing() -> None:
+    assert History().last is None
+    assert History().end is None
+    assert History().held is None

@@ -1,0 +1,169 @@
+"""Stored records of every version are read: nothing of them is lost, and none changes without a new version.
+
+`records/v<n>/` holds one record of each version as it was stored then. They are never changed. Whoever changes the
+fields of a stored record raises its `schema_version`, writes the upgrade, and adds one of the new version.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import judge
+import submissions
+from judge.disclosure.author_view import AuthorView
+from judge.evaluation.host_selftest import SelftestRecord
+from judge.images.mirror import MirroredLayer
+from judge.intake.expired_slots import SpentPart
+from judge.intake.invitations import Invitation, Revocation, StoredFate
+from judge.intake.reusable_layers import PublicLayer
+from judge.records.decisions import StandingEvent
+from judge.records.manifest import Manifest
+from judge.records.records import Claim, End, Result
+from judge.records.results import read_record
+from judge.records.signing import SigningKey, check_signature
+from submissions.client.sent_files import Sent
+from submissions.records import Record, Submission
+from submissions.requests import Forms, InviteFile, Letter, Receipt, Status
+from submissions.store.interface import StoreError
+from submissions.store.local import LocalStore
+
+FOLDER = Path(__file__).parent
+STORED: dict[str, type[Record]] = {
+    "submission": Submission,
+    "standing-event": StandingEvent,
+    "claim": Claim,
+    "end": End,
+    "end-of-a-fault": End,
+    "result": Result,
+    "selftest": SelftestRecord,
+    "manifest": Manifest,
+    "spent-part": SpentPart,
+    "sent": Sent,
+    "mirrored-layer": MirroredLayer,
+    "public-layer": PublicLayer,
+    "invitation": Invitation,
+    "revocation": Revocation,
+    "stored-fate": StoredFate,
+}
+SIGNED = ("standing-event", "result", "selftest", "manifest")
+NOT_STORED = {AuthorView, Forms, InviteFile, Letter, Receipt, Status}  # said, not kept
+
+
+def version_of(record: type[Record]) -> int:
+    """The present version."""
+    version: int = record.model_fields["schema_version"].default
+    return version
+
+
+def path_of(name: str, version: int) -> Path:
+    return FOLDER / f"v{version}" / f"{name}.json"
+
+
+VERSIONS = [(name, version) for name, record in STORED.items() for version in range(1, version_of(record) + 1)]
+FIXTURES = [(name, version) for name, version in VERSIONS if path_of(name, version).exists()]
+OLD = [(name, version) for name, version in FIXTURES if version < version_of(STORED[name])]
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Every single value in `value`, with the names that lead to it."""
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from leaves(inner, (*path, name))
+    elif isinstance(value, list) and value:
+        for index, inner in enumerate(value):
+            yield from leaves(inner, (*path, str(index)))
+    else:
+        yield path, value
+
+
+def classes(of: type[Record]) -> Iterator[type[Record]]:
+    for each in of.__subclasses__():
+        yield each
+        yield from classes(each)
+
+
+def test_every_record_with_a_version_is_known_here_and_has_a_fixture_of_each() -> None:
+    for package in (judge, submissions):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    versioned = {each for each in classes(Record) if "schema_version" in each.model_fields}
+    assert versioned - NOT_STORED == set(STORED.values())
+    assert [pair for pair in VERSIONS if pair not in FIXTURES] == []
+    for record in set(STORED.values()):
+        assert set(record.upgrades) == set(range(1, version_of(record)))
+
+
+@pytest.mark.parametrize(("name", "version"), FIXTURES)
+def test_nothing_that_was_stored_is_lost(name: str, version: int) -> None:
+    """Each value is found again under its own name, wherever that was moved to."""
+    data = path_of(name, version).read_bytes()
+    record = STORED[name].read(data)
+    found = [(path[-1], value) for path, value in leaves(record.model_dump(mode="json"))]
+    for path, value in leaves(json.loads(data)):
+        if path != ("schema_version",):
+            assert (path[-1], value) in found, path
+    assert record.model_dump()["schema_version"] == version_of(STORED[name])
+    assert STORED[name].read(record.model_dump_json().encode()) == record
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_no_field_changes_without_a_new_version(name: str) -> None:
+    """A field that is new, gone or called otherwise makes another JSON of the fixture of the present version."""
+    data = path_of(name, version_of(STORED[name])).read_bytes()
+    assert json.loads(STORED[name].read(data).model_dump_json()) == json.loads(data)
+
+
+@pytest.mark.parametrize("name", [name for name in STORED if name != "submission"])  # which an author fills
+def test_the_fixtures_have_something_in_every_field(name: str) -> None:
+    """Else a change within what is empty there would go unseen. Of the two ends, between them."""
+    record = STORED[name]
+    both = [json.loads(path_of(n, version_of(record)).read_bytes()) for n, of in STORED.items() if of is record]
+    empty = [field for field in record.model_fields if all(fields[field] in (None, "", {}, [], ()) for fields in both)]
+    assert empty == []
+
+
+@pytest.mark.parametrize(("name", "version"), OLD)
+def test_upgrades_are_pure(name: str, version: int) -> None:
+    fields = json.loads(path_of(name, version).read_bytes())
+    before = copy.deepcopy(fields)
+    first, second = (STORED[name].upgrades[version](fields) for _ in range(2))
+    assert fields == before
+    assert first == second
+    assert first["schema_version"] == version + 1
+
+
+@pytest.mark.parametrize("name", STORED)
+@pytest.mark.parametrize("version", [99, 0, -1, "2", None, [1]])
+def test_a_version_that_is_not_known_is_refused_in_one_line_that_names_the_key(
+    name: str, version: object, tmp_path: Path
+) -> None:
+    store, key = LocalStore(tmp_path), f"records/{name}.json"
+    fields = json.loads(path_of(name, version_of(STORED[name])).read_bytes())
+    store.put(key, json.dumps({**fields, "schema_version": version}).encode())
+    with pytest.raises(StoreError) as raised:
+        read_record(store, key, STORED[name])
+    assert raised.value.mend.startswith(f"store: {key}: schema_version: ")
+    assert "\n" not in raised.value.mend
+
+
+@pytest.mark.parametrize(("name", "version"), OLD)
+def test_an_old_record_with_a_field_that_it_never_had_is_refused(name: str, version: int) -> None:
+    fields = json.loads(path_of(name, version).read_bytes())
+    with pytest.raises(ValidationError):
+        STORED[name].read(json.dumps({**fields, "unheard_of": 1}).encode())
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_what_was_signed_then_is_signed_still(name: str) -> None:
+    """The signature is over the JSON as it was stored: a later version of the judge must not take it otherwise."""
+    key = SigningKey(b"\x01" * 32)
+    assert check_signature(path_of(name, version_of(STORED[name])).read_bytes(), {key.public}) == key.public

@@ -1,0 +1,79 @@
+"""Events: a closed vocabulary, a line of JSON each, nothing that moves a terminal, and no reason to stop judging."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.upkeep.event_log import events_to
+from sandbox.events import Event, plain, tell
+from tests.judge.small_world import World
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_an_event_is_a_line_with_time_name_and_facts(tmp_path: Path) -> None:
+    with events_to(tmp_path / "log" / "judge.jsonl"):
+        tell(Event.ENDED, unit="attempts/a/b/", attempt=2, seconds=1.23456)
+    tell(Event.ENDED, unit="nobody listens")
+    (line,) = lines(tmp_path / "log" / "judge.jsonl")
+    assert str(line.pop("time")).endswith("Z")
+    assert line == {"event": "ended", "unit": "attempts/a/b/", "attempt": 2, "seconds": 1.235}
+
+
+def test_facts_that_are_not_of_the_list_are_not_written(tmp_path: Path) -> None:
+    with events_to(tmp_path / "log"):
+        tell(Event.FAULT, positions="1.234567", sentence="x")  # type: ignore[call-arg]
+    assert "1.234567" not in (tmp_path / "log").read_text()
+
+
+@given(st.text())
+def test_no_text_breaks_a_line_or_moves_a_cursor(text: str) -> None:
+    assert plain(text).isprintable()
+
+
+def test_control_characters_are_escaped_in_the_file(tmp_path: Path) -> None:
+    with events_to(tmp_path / "log"):
+        tell(Event.FAULT, sentence="one\ntwo\x1b[2J\u202e")
+    raw = (tmp_path / "log").read_bytes()
+    assert raw.count(b"\n") == 1
+    assert b"\x1b" not in raw
+    assert lines(tmp_path / "log")[0]["sentence"] == "one\\ntwo\\x1b[2J\\u202e"
+
+
+def test_a_log_that_cannot_be_written_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    with events_to(tmp_path / "file" / "log"):
+        tell(Event.REAPED)
+        tell(Event.REAPED)
+    assert capsys.readouterr().err.count("cannot be written") == 1
+
+
+def test_a_run_tells_its_steps_in_order_and_looking_tells_nothing(world: World) -> None:
+    world.write_settings()
+    assert world.run_here("list")[0] == 0
+    assert not (world.root / "judge.jsonl").exists()
+    world.submit("emt")
+    assert world.run_here("evaluate", "--all", "--task", "copper")[0] == 0
+    told = [line["event"] for line in lines(world.root / "judge.jsonl")]
+    assert told == [
+        "run begun",
+        "reaped",
+        "claimed",
+        "container started",
+        "ready",
+        "answered",
+        "container ended",
+        "observation stored",
+        "ended",
+        "measured",
+        "items stored",
+        "result stored",
+        "run ended",
+    ]

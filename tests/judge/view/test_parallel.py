@@ -1,0 +1,58 @@
+"""Files drawn in several processes are those of one, and what a child cannot do the parent does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import pytest
+
+from judge.view import parallel as module
+from judge.view.parallel import LEAST, by_halves
+
+ITEMS = range(3 * LEAST)
+PARENT = os.getpid()
+
+
+def draw(items: Sequence[int]) -> dict[str, bytes]:
+    return {f"{item}.html": b"x" * (item * 10_000) for item in items}
+
+
+@pytest.fixture(params=[1, 2, 3, 5], autouse=True)
+def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_processors", lambda: request.param)
+
+
+def children_left() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG) != (0, 0)
+    except ChildProcessError:
+        return False
+
+
+def test_the_same_files_in_the_same_order() -> None:
+    found = by_halves(draw, ITEMS)
+    assert found == draw(ITEMS)
+    assert list(found) == list(draw(ITEMS))
+    assert not children_left()
+
+
+def test_what_a_child_cannot_do_the_parent_does() -> None:
+    def only_here(items: Sequence[int]) -> dict[str, bytes]:
+        if os.getpid() != PARENT:
+            raise MemoryError
+        return draw(items)
+
+    assert by_halves(only_here, ITEMS) == draw(ITEMS)
+    assert not children_left()
+
+
+def test_an_error_shows_as_in_one_process() -> None:
+    def stumbles(items: Sequence[int]) -> dict[str, bytes]:
+        if ITEMS[-1] in items:
+            raise ValueError("the last one")
+        return draw(items)
+
+    with pytest.raises(ValueError, match="the last one"):
+        by_halves(stumbles, ITEMS)
+    assert not children_left()

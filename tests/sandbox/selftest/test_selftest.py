@@ -1,0 +1,179 @@
+"""The selftest: every attack is held by the real sandbox, and a sandbox with a restriction taken away is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import docker
+import pytest
+from docker.types import LogConfig, Ulimit
+
+import sandbox.drivers.docker_driver
+from sandbox.driver import Question
+from sandbox.drivers.docker_driver import LOCK_LABEL, DockerDriver, container_options
+from sandbox.drivers.process_driver import ProcessDriver
+from sandbox.limits import MIB
+from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
+from sandbox.selftest.catalog import ATTACKS
+from sandbox.selftest.images import INPUTS_LABEL, HostileImages, remove_images
+from sandbox.selftest.run import LEFT_BEHIND, run_attack, selftest
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
+from sandbox.wire.session import run_session
+from tests.selftested import Selftested
+
+docker_only = pytest.mark.docker
+BY_NAME = {attack.name: attack for attack in ATTACKS}
+
+
+@pytest.fixture(scope="module")
+def hostile_images(images: docker.DockerClient) -> HostileImages:
+    return HostileImages()
+
+
+def test_there_are_at_least_forty_attacks_each_of_its_own_name() -> None:
+    assert len(ATTACKS) >= 40
+    assert len(BY_NAME) == len(ATTACKS)
+    assert all(name == name.lower() and " " not in name and "_" not in name for name in BY_NAME)
+
+
+@docker_only
+@pytest.mark.parametrize("name", BY_NAME)
+def test_attack_is_held(selftested: Selftested, name: str) -> None:
+    assert selftested.results[name].held, selftested.results[name]
+
+
+@docker_only
+def test_a_selftest_whose_every_attack_was_held_has_passed(selftested: Selftested) -> None:
+    assert selftested.record.passed
+    assert set(selftested.results) == {*BY_NAME, LEFT_BEHIND}
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Starts containers with options other than the sandbox's own."""
+
+    def change(options: dict[str, Any]) -> None:
+        monkeypatch.setattr(
+            sandbox.drivers.docker_driver, "container_options", lambda *given: {**container_options(*given), **options}
+        )
+
+    return change
+
+
+NO_RESTRICTION = {
+    "network-public": {"network_mode": "host", "hostname": None},
+    "network-dns": {"network_mode": "host", "hostname": None},
+    "socket-abstract": {"network_mode": "host", "hostname": None},
+    "socket-engine": {"volumes": ["/var/run/docker.sock:/var/run/docker.sock"]},
+    "fill-tmp": {"tmpfs": {"/tmp": f"rw,exec,mode=1777,size={256 * MIB}"}},
+    "fill-shared-memory": {"shm_size": 64 * MIB},
+    "fill-memory": {"mem_limit": 1024 * MIB, "memswap_limit": 1024 * MIB},
+    "fill-processes": {"pids_limit": 150},
+    "fill-open-files": {"ulimits": []},
+    "fill-log": {"log_config": LogConfig(type="json-file", config={"max-size": "8m", "max-file": "2"})},
+    "gain-capabilities": {"cap_drop": []},
+    "gain-root-by-setuid": {"security_opt": []},
+    "gain-root-by-user": {"user": None},
+    "gain-keyring": {"security_opt": ["no-new-privileges", "seccomp=unconfined"]},
+    "gain-devices": {"devices": ["/dev/null:/dev/fuse:rw"]},
+    "core-dump": {"ulimits": [Ulimit(name="core", soft=1 << 24, hard=1 << 24)]},
+    "write-outside-tmp": {"read_only": False},
+    "read-processes": {"pid_mode": "host"},
+    "read-neighbour": {"ipc_mode": "host", "shm_size": None},
+    "image-healthcheck": {"healthcheck": None},
+}
+
+
+@docker_only
+@pytest.mark.parametrize("name", NO_RESTRICTION)
+def test_a_sandbox_that_lacks_a_restriction_is_found_out(
+    docker_driver: DockerDriver, hostile_images: HostileImages, without: Callable[[dict[str, Any]], None], name: str
+) -> None:
+    without(NO_RESTRICTION[name])
+    result = run_attack(BY_NAME[name], docker_driver, hostile_images)
+    assert not result.held, result
+    assert "proves nothing" not in result.how, result
+    assert "this machine" not in result.how, result
+
+
+@docker_only
+def test_a_refused_image_that_is_taken_is_found_out(docker_driver: DockerDriver, hostile_images: HostileImages) -> None:
+    honest = hostile_images.of(BY_NAME["honest-compiler"], docker_driver)
+    assert not isinstance(honest, SubmissionFault)
+    for name in ("image-ld-preload", "image-ld-library-path", "image-visible-devices", "image-volume"):
+        assert not BY_NAME[name].examine(Trial(docker_driver, honest)).held
+
+
+@docker_only
+def test_what_cannot_be_tried_is_not_held(docker_driver: DockerDriver, hostile_images: HostileImages) -> None:
+    def breaks(trial: Trial) -> Finding:
+        raise JudgeFault(FaultCause.DOCKER, "the engine is away")
+
+    broken = Attack("breaks", "Nothing.", "network:reach", breaks)
+    absent = Attack("absent", "Nothing.", "network:no_such_factory", BY_NAME["network-gateway"].examine)
+    told: list[str] = []
+    results = selftest(docker_driver, lambda result: told.append(result.name), attacks=(broken, absent))
+    assert [(result.name, result.held) for result in results] == [
+        ("breaks", False),
+        ("absent", False),
+        (LEFT_BEHIND, True),
+    ]
+    assert told == [result.name for result in results]
+    assert "the engine is away" in results[0].how
+    assert "could not be tried" in results[1].how
+
+
+@docker_only
+def test_a_container_that_is_left_behind_is_found(
+    docker_driver: DockerDriver, hostile_images: HostileImages, images: docker.DockerClient
+) -> None:
+    image = hostile_images.of(BY_NAME["honest-compiler"], docker_driver)
+    assert not isinstance(image, SubmissionFault)
+    labels = {LOCK_LABEL: docker_driver.run_dir.token}
+    left = images.containers.create(image.id, ["true"], labels=labels, network_mode="none")
+    try:
+        (result,) = selftest(docker_driver, attacks=())
+    finally:
+        left.remove()
+    assert not result.held
+    assert selftest(docker_driver, attacks=())[0].held
+
+
+@docker_only
+def test_images_are_built_once(docker_driver: DockerDriver, images: docker.DockerClient) -> None:
+    attack = BY_NAME["network-gateway"]
+    first = HostileImages().of(attack, docker_driver)
+    again = HostileImages().of(attack, docker_driver)
+    assert not isinstance(first, SubmissionFault)
+    assert first == again
+    assert images.images.get(first.id).labels[INPUTS_LABEL]
+
+
+@docker_only
+def test_images_are_removed_with_their_base(docker_driver: DockerDriver, images: docker.DockerClient) -> None:
+    repository = "lambench-selftest-of-a-test"
+    HostileImages(repository=repository).of(BY_NAME["network-gateway"], docker_driver)
+    assert remove_images(repository) == 2
+    assert images.images.list(f"{repository}/*") == []
+    assert remove_images(repository) == 0
+
+
+@docker_only
+def test_a_missing_base_is_named_with_its_mend(images: docker.DockerClient) -> None:
+    with pytest.raises(JudgeFault, match=r"no image lambench/absent:latest .*: make images"):
+        HostileImages("lambench/absent:latest")
+
+
+def test_a_driver_that_isolates_nothing_has_no_selftest(process_driver: ProcessDriver) -> None:
+    with pytest.raises(JudgeFault, match="isolates nothing"):
+        selftest(process_driver)
+
+
+@docker_only
+def test_a_trial_runs_with_limits_of_its_own(docker_driver: DockerDriver, hostile_images: HostileImages) -> None:
+    image = hostile_images.of(BY_NAME["freeze"], docker_driver)
+    assert not isinstance(image, SubmissionFault)
+    changed = Trial(docker_driver, image).run(lambda remote: remote.echo(8), startup_s=0.01)
+    assert changed.verdict is Verdict.STARTUP_TIMEOUT
+    assert run_session(docker_driver, image, LIMITS, Question(), lambda remote: 1).verdict is Verdict.OK

@@ -1,0 +1,297 @@
+"""The attacks on protocol, numbers, secrets and timing: what finds whether they were held can find that they were not.
+
+That they are held is shown by tests/sandbox/selftest/test_selftest.py, through Docker.
+Here most run without a container.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import pickle
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sandbox.driver import Question
+from sandbox.drivers.docker_driver import DockerDriver
+from sandbox.drivers.process_driver import ProcessDriver
+from sandbox.evidence import Phase
+from sandbox.limits import MIB
+from sandbox.rundir import RunDir
+from sandbox.selftest import cheating_attacks, protocol_attacks, secrecy_attacks, timing_attacks
+from sandbox.selftest.attack import LIMITS, Attack, Trial
+from sandbox.selftest.cheating_attacks import CHEATING_ATTACKS, better, labelled
+from sandbox.selftest.hostile import cheating, protocol
+from sandbox.selftest.images import HostileImages
+from sandbox.selftest.own_memory import watched_memory
+from sandbox.selftest.protocol_attacks import PROTOCOL_ATTACKS, Watched, atoms, complaint, marker_of
+from sandbox.selftest.secrecy_attacks import ask_energy, holds, secret_atoms, without_status
+from sandbox.verdict import Verdict
+from sandbox.wire.remote import RemoteCalculator
+from sandbox.wire.session import Outcome
+from submissions.preflight.preflight import run_preflight
+from tasks.datasets.dataset import load_structures
+from tasks.kind import Watch
+from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
+from tasks.model.calculator import InProcessCalculator
+from tests.judge.small_world import SUITE, World, save_frames
+
+HOSTILE = Path(cheating.__file__).parent
+ALL = {attack.name: attack for attack in (*PROTOCOL_ATTACKS, *CHEATING_ATTACKS)}
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[ProcessDriver]:
+    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+        yield ProcessDriver(RunDir(Path(folder)))
+
+
+def trial(driver: ProcessDriver, factory: str) -> Trial:
+    """A trial of one of the hostile calculators, in a process."""
+    return Trial(driver, driver.resolve(f"{HOSTILE}?calculator={factory}"))
+
+
+# An honest model is no attack.
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_honest_model_is_not_taken_for_an_attack_that_was_held(driver: ProcessDriver, name: str) -> None:
+    """What is examined is the attack: where none was made, there is nothing that was held."""
+    attack = ALL[name]
+    finding = attack.examine(trial(driver, "cheating:Emt"))
+    assert not finding.held, finding.how
+
+
+class Came(Trial):
+    """A trial whose sessions came to what is said here, one after the other."""
+
+    def coming_to(self, *outcomes: Outcome[Any]) -> Came:
+        object.__setattr__(self, "outcomes", iter(outcomes))
+        return self
+
+    def run(self, body: Callable[[RemoteCalculator], Any], **limits: Any) -> Outcome[Any]:
+        return next(self.outcomes)  # type: ignore[attr-defined,no-any-return]
+
+
+def came(verdict: Verdict, value: Any = None, private: str = "", phase: Phase = Phase.START) -> Outcome[Any]:
+    return Outcome(verdict, "", value, private, None, 1.0, 0.5, None, phase)
+
+
+OK, CRASHED, LATE, BREACH = Verdict.OK, Verdict.CRASHED, Verdict.STARTUP_TIMEOUT, Verdict.PROTOCOL_ERROR
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "not_held"),
+    [
+        ("answers-from-a-child", [came(CRASHED)], [came(Verdict.TIME_LIMIT)]),
+        ("notes-for-the-next-start", [came(OK, (0.0, 3.0))] * 2, [came(OK, (0.0, 3.0)), came(OK, (3.0, 3.0))]),
+        ("looks-around", [came(OK, 1.0)] * 2, [came(OK, 1.0), came(OK, 2.0)]),
+        ("second-connection", [came(OK, [0.0, 0.0])], [came(OK, [1.0, 0.0])]),
+        ("reconnecting", [came(CRASHED, private="refused twenty times")], [came(CRASHED)]),
+        ("beside-the-guest", [came(BREACH)], [came(OK, [0.0, 0.0])]),
+        ("sleeps-at-start", [came(LATE, private="asleep")], [came(LATE)]),
+    ],
+)
+def test_what_was_not_held_is_not_said_in_the_words_of_what_was(
+    driver: ProcessDriver, name: str, held: list[Outcome[Any]], not_held: list[Outcome[Any]]
+) -> None:
+    """A record is signed and kept: it must not say that a child ended where it lived on."""
+    image = driver.resolve(f"{HOSTILE}?calculator=cheating:Emt")
+    good = ALL[name].examine(Came(driver, image).coming_to(*held))
+    bad = ALL[name].examine(Came(driver, image).coming_to(*not_held))
+    assert (good.held, bad.held) == (True, False)
+    assert re.sub(r"[A-Z_]{2,}|[0-9.]+", "", good.how) != re.sub(r"[A-Z_]{2,}|[0-9.]+", "", bad.how)
+
+
+def calls_of_finding() -> Iterator[tuple[str, ast.Call]]:
+    for module in (cheating_attacks, protocol_attacks, secrecy_attacks, timing_attacks):
+        for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+                yield f"{module.__name__}:{node.lineno}", node
+
+
+def test_no_sentence_is_said_of_both_ends() -> None:
+    """Wherever a finding is made it is known which one: so each has words of its own."""
+    calls = dict(calls_of_finding())
+    assert len(calls) >= 40
+    assert [place for place, call in calls.items() if not isinstance(call.args[0], ast.Constant)] == []
+    texts = {
+        held: {ast.unparse(c.args[1]) for c in calls.values() if c.args[0].value is held} for held in (True, False)
+    }  # type: ignore[attr-defined]
+    assert not texts[True] & texts[False]
+
+
+def test_names_are_unique_and_every_factory_is_there() -> None:
+    assert len(ALL) == len(PROTOCOL_ATTACKS) + len(CHEATING_ATTACKS) >= 28
+    modules = {"protocol": protocol, "cheating": cheating}
+    for attack in ALL.values():
+        module, _, factory = attack.factory.partition(":")
+        assert callable(getattr(modules[module], factory))
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", attack.name)
+        assert attack.tries.endswith(".")
+
+
+# The tricks work where they are not held.
+
+
+def test_the_pickle_makes_its_file_where_it_is_loaded() -> None:
+    frames = atoms()
+    path = marker_of(frames)
+    assert path == protocol.marker(protocol.Question(1, 1, frames.positions.tobytes(), b""))
+    assert not os.path.lexists(path)
+    pickle.loads(protocol.pickled(path))
+    assert os.path.lexists(path)
+    os.unlink(path)
+
+
+def test_a_judge_that_unpickled_would_be_found_out(driver: ProcessDriver) -> None:
+    class Loads(Trial):
+        """A judge that loads what it is sent."""
+
+        def run(self, body, **limits):  # type: ignore[no-untyped-def]
+            def loads_first(remote):  # type: ignore[no-untyped-def]
+                def compute(frames, properties, asked=remote.compute):  # type: ignore[no-untyped-def]
+                    pickle.loads(protocol.pickled(marker_of(frames)))
+                    return asked(frames, properties)
+
+                remote.compute = compute
+                return body(remote)
+
+            return super().run(loads_first, **limits)
+
+    unwise = Loads(driver, driver.resolve(f"{HOSTILE}?calculator=cheating:Emt"))
+    finding = ALL["pickle"].examine(unwise)
+    assert (finding.held, finding.how) == (False, "way 1: the judge loaded the pickle")
+
+
+@pytest.mark.parametrize(("name", "factory"), [("replays", "Replays"), ("replays-alike", "Replays")])
+def test_memory_would_be_of_use_if_frames_repeated(
+    driver: ProcessDriver, monkeypatch: pytest.MonkeyPatch, name: str, factory: str
+) -> None:
+    repeating = timing_attacks.TIMING.model_copy(update={"rattle": 1e-300})
+    monkeypatch.setattr(timing_attacks, "TIMING", repeating)
+    finding = ALL[name].examine(trial(driver, f"cheating:{factory}"))
+    assert not finding.held, finding.how
+
+
+@pytest.mark.parametrize("name", ["nan-as-a-joker", "replays", "deferred-work", "state-machine", "secrets-in-errors"])
+def test_what_needs_no_container_is_held_without_one(driver: ProcessDriver, name: str) -> None:
+    finding = ALL[name].examine(trial(driver, ALL[name].factory))
+    assert finding.held, finding.how
+
+
+def test_the_honest_errors_are_better_than_the_jokers() -> None:
+    data, kind, parameters = labelled(), LabelledFrames(), LabelledFramesParameters()
+    measured = []
+    for played in (0, 1):
+        joker = cheating.Joker()
+        joker.played = played
+        seen = kind.observe(data.structures, parameters, InProcessCalculator(joker), Watch(lambda: 0.0))
+        measured.append(kind.measure(seen, data, parameters, None))
+    honest, joking = measured
+    assert better(joking, honest) == ""
+    assert len(better(honest, joking).split(", ")) == 6
+    spoilt = replace(
+        joking, metrics={**joking.metrics, "force_rmse": replace(joking.metrics["force_rmse"], charged=np.nan)}
+    )
+    assert better(spoilt, honest) == "force_rmse"
+
+
+# What costs memory or time is noticed.
+
+
+def ended(verdict: Verdict) -> Outcome[None]:
+    return Outcome(verdict, "", None, "", None, 1.0, 0.5, None)
+
+
+def test_what_costs_memory_or_time_is_a_complaint() -> None:
+    with watched_memory() as memory:
+        held = bytearray(32 * MIB)
+        del held
+    assert 32 * MIB <= memory.peak_bytes < 40 * MIB
+    with watched_memory() as little:
+        pass
+    assert little.peak_bytes < MIB
+    late, refused = Verdict.TIME_LIMIT, Verdict.PROTOCOL_ERROR
+    assert complaint(Watched(ended(late), 0, 0.5), late) == ""
+    assert complaint(Watched(ended(late), memory.peak_bytes, 0.5), late) == "cost the judge 32 MiB"
+    assert complaint(Watched(ended(late), 0, 9.0), late) == "was ended only after 9.0 s"
+    assert complaint(Watched(ended(late), 0, np.nan), late) != ""
+    assert complaint(Watched(ended(late), 0, 0.5), refused) == "came to TIME_LIMIT, not PROTOCOL_ERROR"
+
+
+# Secrets.
+
+
+def test_a_coordinate_is_recognised_wherever_it_is() -> None:
+    secret = secret_atoms()
+    assert holds(cheating.in_words(secret), secret)
+    assert holds(f"of class 'At{secret.positions[1, 2]:.9f}'", secret)
+    assert not holds(cheating.in_words(secret_atoms()), secret)
+
+
+def test_of_an_exit_status_nothing_but_its_number_may_differ() -> None:
+    one, other = "It ended (exit status 7): see its log.", "It ended (segmentation fault): see its log."
+    assert without_status(one) == without_status(other)
+    assert without_status(one) != without_status("It ended (at 3.61): see its log.")
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+        root = Path(folder)
+        save_frames(root / "data", "Cu", "copper")
+        save_frames(root / "data", "Ni", "nickel")
+        (root / "small.toml").write_text(SUITE)
+        yield World(root)
+
+
+@pytest.mark.parametrize("factory", ["Raises", "Prints", "Exits"])
+def test_nothing_that_is_stored_or_logged_tells_of_a_structure(world: World, factory: str) -> None:
+    code = (HOSTILE / "cheating.py").read_text() + f"\n\nmake_calculator = {factory}\n"
+    world.submit("hostile", code)
+    world.evaluate()
+    verdicts = {result.verdict for result in world.results()}
+    assert verdicts, "nothing was judged"
+    assert Verdict.OK not in verdicts, "it did not try"
+    words = [
+        f"{x:.9f}".encode()
+        for name in ("copper", "nickel")
+        for x in load_structures(world.root / "data" / f"{name}@1").frames.positions.ravel()
+        if abs(x) > 1e-3
+    ]
+    written = [path for path in world.root.rglob("*") if path.is_file() and "data" not in path.parts]
+    assert any(path.name == "end.json" for path in written)
+    for path in written:
+        content = path.read_bytes()
+        assert not any(word in content for word in words), path
+
+
+# A preflight looks like an evaluation.
+
+
+def digest(text: str) -> str:
+    found = re.findall(r"^digest ([0-9a-f]{12})$", text, re.MULTILINE)
+    assert found, text
+    return str(found[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.docker
+def test_a_preflight_looks_like_an_evaluation_from_inside(docker_driver: DockerDriver) -> None:
+    attack: Attack = ALL["looks-around"]
+    image = HostileImages().of(attack, docker_driver)
+    examined = Trial(docker_driver, image)
+    of_preflight = run_preflight(docker_driver, examined.image, LIMITS, [Question()]).outcome  # type: ignore[arg-type]
+    ask = partial(ask_energy, atoms=secret_atoms())
+    of_evaluation = examined.run(ask, task_s=3600.0)
+    assert digest(of_preflight.private) == digest(of_evaluation.private)
+    assert digest(examined.run(ask, open_files=128).private) != digest(of_evaluation.private)

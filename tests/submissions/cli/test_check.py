@@ -1,0 +1,288 @@
+"""`lambench-submit check`: what is checked is understood and named, and a receipt says what came of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+import docker
+import pytest
+from ase.data import chemical_symbols
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from judge.pages.models.model_card import card_lines
+from sandbox.guest_archive import guest_version
+from sandbox.verdict import Verdict
+from submissions.cli.main import main
+from submissions.preflight.measured_properties import (
+    contradictions,
+    elements_of,
+    measured_conservative,
+    measured_elements,
+    parameters_differ,
+)
+from submissions.preflight.probes import public_structures
+from submissions.preflight.receipt import RECEIPT_FILE
+from submissions.preflight.table import preflight_table
+from submissions.records import Check, ModelCard, PreflightReport
+from submissions.requests import Receipt
+
+EMT = "from ase.calculators.emt import EMT\n\n\ndef make_calculator(device, domain=None):\n    return EMT()\n"
+
+# What stands for PyTorch: the guest looks for the modules of whatever is called so.
+FAKE_TORCH = """
+class nn:
+    class Module:
+        numel = staticmethod(lambda: 12)
+        data_ptr = staticmethod(lambda: 1)
+        def parameters(self):
+            return [self]
+
+class cuda:
+    is_available = staticmethod(lambda: False)
+
+def with_model(calculator):
+    calculator.models = {"only": nn.Module()}
+    return calculator
+"""
+
+
+class Said(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def words(self) -> str:
+        """Everything, in one line."""
+        return " ".join(f"{self.out} {self.err}".split())
+
+
+class Desk:
+    """An author's folder, and the command run in it, in this process."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._patch, self._capsys = monkeypatch, capsys
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("LAMBENCH_RUN_DIR", str(folder / ".run"))
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run(self, *arguments: str) -> Said:
+        self._patch.setattr(sys, "argv", ["lambench-submit", *arguments])
+        status = 0
+        try:
+            main()
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        return Said(status, *self._capsys.readouterr())
+
+    @property
+    def receipt(self) -> Receipt:
+        return Receipt.read((self.folder / RECEIPT_FILE).read_bytes())
+
+
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+    with tempfile.TemporaryDirectory(prefix="lambench-", dir="/tmp") as folder:  # short enough for a socket's path
+        yield Desk(Path(folder), monkeypatch, capsys)
+
+
+def test_a_module_passes_without_docker_and_what_that_cannot_show_is_said(desk: Desk) -> None:
+    desk.write("models/mine.py", EMT.replace("return", 'print("hello [bold]\\x1b[31m")\n    return'))
+    desk.write("lambench.toml", 'name = "Mine"\nconservative = false\nelements = ["Cu", "Si"]\n')
+    said = desk.run("check", "models.mine:make_calculator")
+    assert said.status == 0, said
+    assert "as a module (" in said.out
+    assert "models/mine.py), without Docker" in said.words
+    assert "Without Docker nobody sees whether it needs a network" in said.words
+    assert "│ hello [bold]\\x1b[31m" in said.out
+    assert "\x1b" not in said.out
+    assert "The card states that forces are not the gradient of the energy; measured, they agree with it." in said.words
+    assert "The card lists Si, and no structure with it was answered." in said.words
+    receipt = desk.receipt
+    assert (receipt.subject, receipt.verdict) == ("models.mine:make_calculator", Verdict.OK)
+    assert receipt.digest.startswith("sha256:")
+    assert receipt.versions["guest"] == guest_version()
+    assert receipt.versions["sandbox"] == "none"
+    assert {"lambench-judge", "contract", "python", "numpy", "ase"} <= receipt.versions.keys()
+
+
+def test_the_digest_is_of_the_factory_s_module_and_json_is_all_that_a_machine_reads(desk: Desk) -> None:
+    desk.write("torch.py", FAKE_TORCH)
+    desk.write("calculator.py", f"import torch\n{EMT}".replace("EMT()", "torch.with_model(EMT())"))
+    desk.write("lambench.toml", 'name = "Mine"\nn_parameters = 1\n')
+    desk.write("data/large.bin", "x")
+    first = json.loads(desk.run("check", "calculator:make_calculator", "--json").out)
+    assert first["receipt"]["verdict"] == "OK"
+    assert {check["name"] for check in first["preflight"]["checks"]} >= {"starts", "answers", "resources"}
+    assert first["preflight"]["n_parameters"] == 12
+    assert first["preflight"]["answered_elements"] == ["H", "C", "O", "Cu", "Pt"]
+    assert first["preflight"]["unanswered_elements"] == ["Na", "Si", "Cl"]
+    desk.write("data/large.bin", "y")
+    desk.write("calculator.py", f"raise RuntimeError\n{EMT}")
+    said = desk.run("check", "calculator:make_calculator", "--json", "--receipt", "other.json")
+    second = json.loads(said.out)
+    assert said.status == 1
+    assert second["receipt"]["digest"] != first["receipt"]["digest"]
+    assert second["receipt"] == json.loads((desk.folder / "other.json").read_text())
+    assert desk.receipt.digest == first["receipt"]["digest"]  # the one that was there is left alone
+
+
+def test_a_factory_that_needs_what_this_python_has_not_is_told_of_python(desk: Desk) -> None:
+    desk.write("calculator.py", "import heavy_package_of_nobody\n" + EMT)
+    said = desk.run("check", "calculator:make_calculator")
+    assert said.status == 1
+    assert "STARTUP_FAILED calculator:make_calculator would not be judged" in said.words
+    assert "has no heavy_package_of_nobody: name the Python that has it with --python" in said.words
+    assert desk.receipt.verdict is Verdict.STARTUP_FAILED
+    assert "guest" in desk.receipt.versions
+
+
+def test_a_factory_that_fails_is_shown_with_its_own_words_made_harmless(desk: Desk) -> None:
+    desk.write(
+        "calculator.py", 'def make_calculator():\n    raise ValueError("no [red]weights[/] \\x1b]0;title\\x07")\n'
+    )
+    said = desk.run("check", "calculator:make_calculator", "--module")
+    assert said.status == 1
+    assert "no [red]weights[/] \\x1b]0;title\\x07" in said.words
+    assert "\x1b" not in said.out + said.err
+
+
+def test_another_python_sees_other_modules(desk: Desk) -> None:
+    desk.write("elsewhere/far_away.py", "def make_calculator():\n    raise ValueError\n")
+    wrapper = desk.folder / "its-python"
+    wrapper.write_text(f'#!/bin/sh\nPYTHONPATH="{desk.folder}/elsewhere" exec "{sys.executable}" "$@"\n')
+    wrapper.chmod(0o755)
+    assert "There is no module 'far_away'" in desk.run("check", "far_away:make_calculator", "--module").words
+    said = desk.run("check", "far_away:make_calculator", "--python", str(wrapper))
+    assert "elsewhere/far_away.py" in said.words
+    assert "STARTUP_FAILED far_away:make_calculator" in said.words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (("nowhere:make", "--module"), 1, "There is no module 'nowhere' in this folder"),
+        (("loud.inner:make", "--module"), 1, "cannot be looked for: ValueError: on the way"),
+        (("quiet.inner:make", "--module"), 1, "There is no module 'quiet.inner'"),
+        (("ase:make", "--module", "--python", "no-such-python"), 1, "There is no Python 'no-such-python'"),
+        (("image:tag-1", "--module"), 2, "image:tag-1: a module is named as module:factory"),
+        (("a:b", "--module", "--image"), 2, "--image and --module exclude each other"),
+        (("calculator:make_calculator", "--receipt", "no/such/folder.json"), 2, "cannot be written"),
+        (("calculator:make_calculator", "--card", "none.toml"), 2, "there is no such file"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_leaves_no_receipt(
+    desk: Desk, arguments: tuple[str, ...], status: int, words: str
+) -> None:
+    desk.write("calculator.py", EMT)
+    desk.write("loud/__init__.py", 'raise ValueError("on the way")\n')
+    desk.write("quiet/__init__.py", 'print("imported\\0here")\n')
+    said = desk.run("check", *arguments)
+    assert said.status == status, said
+    assert words in said.words
+    assert "Traceback" not in said.words
+    assert not (desk.folder / RECEIPT_FILE).exists()
+
+
+@pytest.mark.docker
+def test_a_name_that_is_a_module_and_an_image_is_asked_about(desk: Desk, images: docker.DockerClient) -> None:
+    name = "lambench_of_two_minds"
+    desk.write(f"{name}.py", "def latest():\n    raise ValueError\n")
+    images.images.get("lambench/emt:latest").tag(name, "latest")
+    try:
+        doubt = desk.run("check", f"{name}:latest")
+        module = desk.run("check", f"{name}:latest", "--module")
+    finally:
+        images.images.remove(f"{name}:latest")
+    assert doubt.status == 2
+    assert "is a module here and an image too: say --module or --image" in doubt.words
+    assert module.status == 1
+    assert "as a module" in module.words
+
+
+@pytest.mark.docker
+def test_what_is_neither_is_said_to_be_neither(desk: Desk, engine: docker.DockerClient) -> None:
+    said = desk.run("check", "nowhere_to_be:found")
+    assert said.status == 1
+    assert "There is no module 'nowhere_to_be'" in said.words
+    assert "There is no image 'nowhere_to_be:found'" in said.words
+
+
+def report(*checks: Check) -> PreflightReport:
+    return PreflightReport(checks=checks)
+
+
+@given(st.lists(st.sampled_from([True, False, None]), max_size=4))
+def test_forces_count_as_a_gradient_where_every_look_says_so(found: list[bool | None]) -> None:
+    checks = [Check(name=f"forces = −∇E, {n}", passed=passed, value="") for n, passed in enumerate(found)]
+    known = [passed for passed in found if passed is not None]
+    measured = measured_conservative(report(Check(name="starts", passed=True, value=""), *checks))
+    assert measured is (all(known) if known else None)
+
+
+@given(st.sets(st.sampled_from(list(public_structures()))))
+def test_each_element_of_the_public_structures_is_answered_or_not(failed: set[str]) -> None:
+    structures = public_structures()
+    measured = elements_of(
+        [atoms for name, atoms in structures.items() if name not in failed], [structures[name] for name in failed]
+    )
+    answered = {s for name, atoms in structures.items() if name not in failed for s in atoms.get_chemical_symbols()}
+    every = {s for atoms in structures.values() for s in atoms.get_chemical_symbols()}
+    assert set(measured.answered) == answered
+    assert set(measured.unanswered) == every - answered
+    for symbols in measured:
+        assert list(symbols) == sorted(symbols, key=chemical_symbols.index)
+
+
+def test_a_report_from_before_elements_were_recorded_says_nothing_of_them() -> None:
+    """Its sentence is no record: which structures are public changes."""
+    answers = Check(name="answers", passed=True, value="6 of 6 structures", gating=True)
+    assert measured_elements(report(answers)) is None
+    assert contradictions(ModelCard(name="m", elements=("H",)), report(answers)) == ()
+
+
+@pytest.mark.parametrize(
+    ("stated", "counted", "differ"),
+    [(None, 7, False), (7, None, False), (412_525, 412_525, False), (4_700_000, 4_688_656, False), (1, 100, True)],
+)
+def test_a_rounded_number_of_parameters_is_no_contradiction(
+    stated: int | None, counted: int | None, differ: bool
+) -> None:
+    card, seen = ModelCard(name="m", n_parameters=stated), PreflightReport(checks=(), n_parameters=counted)
+    assert parameters_differ(card, seen) is differ
+    assert bool(contradictions(card, seen)) is differ
+    assert card_lines(card, seen)[0].differ is differ
+    assert (card_lines(card, seen)[0].measured == "not measured") is (counted is None)
+
+
+def test_nothing_in_the_table_of_a_preflight_moves_a_cursor() -> None:
+    console = Console(file=StringIO(), width=200, force_terminal=True, color_system=None)
+    bad = "x\x1b[2J[red]"
+    console.print(preflight_table(bad, report(Check(name=bad, passed=None, value=bad))))
+    shown = console.file.getvalue()
+    assert "\x1b[2J" not in shown
+    assert shown.count("x\\x1b[2J[red]") == 3
+
+
+def test_a_card_that_says_what_was_measured_contradicts_nothing() -> None:
+    forces = Check(name="forces = −∇E, water", passed=True, value="")
+    every = ("H", "C", "O", "Na", "Si", "Cl", "Cu", "Pt", "U")
+    seen = PreflightReport(checks=(forces,), answered_elements=every[:-1], unanswered_elements=())
+    assert contradictions(ModelCard(name="m", conservative=True, elements=every), seen) == ()
+    assert contradictions(ModelCard(name="m"), seen) == ()
+    assert contradictions(ModelCard(name="m", conservative=False, elements=every), report()) == ()
+    assert len(contradictions(ModelCard(name="m", conservative=False), report(forces))) == 1
+    assert len(contradictions(ModelCard(name="m", elements=("H",)), seen)) == 1

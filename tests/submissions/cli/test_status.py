@@ -1,0 +1,255 @@
+"""`lambench-submit status`, `log`, `list`: what an author sees, and that a mailbox's words cannot play tricks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+
+from sandbox.verdict import Verdict
+from submissions.client.sent_files import Sent, SentLetter, open_ledger
+from submissions.client.status import find, items
+from submissions.client.status_bucket import InviteError
+from submissions.requests import STATUS, Fate, InviteFile, Progress, Status, TaskState, log_name
+from tests.submissions.author_desk import NOW, progress_of, run_here, slot, status_of
+from tests.submissions.client.odd_server import odd_server, say
+
+ID = "emt-0123456789ab"
+TRICK = "a\x1b[2Jb\u202ec[red]d[/red]"
+SHOWN = "a\\x1b[2Jb\\u202ec[red]d[/red]"
+
+
+class Mail:
+    """A mailbox on a plain web server, whose status may change with every look at it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.statuses: list[Status] = [status_of()]
+        self.logs: dict[str, str] = {}
+        self.url = ""
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        name = request.path.rpartition("/")[2]
+        if name == STATUS:
+            status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
+            say(200, status.model_dump_json().encode())(request)
+        elif name in self.logs:
+            say(200, self.logs[name].encode())(request)
+        else:
+            say(404)(request)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"XDG_STATE_HOME": str(self.root / "state"), "LAMBENCH_INVITE": str(self.root / "alice.json")}
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        return run_here(self.root, self.environment, *arguments)
+
+    def keep(self, *letters: SentLetter) -> None:
+        """Writes the author's own record."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_STATE_HOME", self.environment["XDG_STATE_HOME"])
+            with open_ledger(InviteFile(name="alice", mail=self.url)) as ledger:
+                for letter in letters:
+                    ledger.set_letter(letter)
+
+
+@pytest.fixture
+def mail(tmp_path: Path) -> Iterator[Mail]:
+    mail = Mail(tmp_path)
+    with odd_server(mail.answer) as server:
+        mail.url = f"{server.url}mail/secret/"
+        (tmp_path / "alice.json").write_text(InviteFile(name="alice", mail=mail.url).model_dump_json())
+        yield mail
+
+
+def letter_of(name: str = "EMT", image_id: str = f"sha256:0123456789ab{'0' * 52}", **fields: object) -> SentLetter:
+    stated = {"slot": slot(), "sent": NOW, "name": name, "by": "upload", "reference": "emt:1", "sha256": "0" * 64}
+    return SentLetter.model_validate({**stated, "image_id": image_id, "arrived": True, **fields})
+
+
+def fate_of(letter: SentLetter, came: str, **fields: object) -> Fate:
+    return Fate.model_validate({"slot": letter.slot, "received": NOW, "came": came, "name": letter.name, **fields})
+
+
+def test_a_letter_waits_for_an_intake_then_in_the_queue(mail: Mail) -> None:
+    letter = letter_of()
+    mail.keep(letter, letter_of("cut off", arrived=False))
+    status, out, _ = mail.run("list")
+    assert status == 0
+    assert f"{ID}" in out
+    assert "waiting for intake" in out
+    assert "cut off" not in out
+    assert "Invitation alice: 0 of 20 submissions taken, 0 of 10 letters refused." in out
+    mail.statuses = [status_of([fate_of(letter, "submitted", submission=ID)], [progress_of(position=3, n_tasks=5)])]
+    status, out, _ = mail.run("status", "emt")
+    assert (status, "waiting (3 in the queue)" in out, "0 of 5 tasks are done" in out) == (0, True, True)
+
+
+def test_verdicts_scores_and_page(mail: Mail) -> None:
+    tasks = (
+        TaskState(task="copper", verdict=Verdict.OK, wall_s=75.0, memory_bytes=2_500_000_000),
+        TaskState(task="nickel", verdict=Verdict.TIME_LIMIT, phase="observing", sentence="It took too long."),
+    )
+    scores = {"force_field": 0.5, "efficiency": None}
+    page = "https://example.org/submissions/emt-0123456789ab.html"
+    progress = progress_of(state="published", n_tasks=2, tasks=tasks, scores=scores, rank=4, page=page)
+    mail.statuses = [status_of([fate_of(letter_of(), "submitted", submission=ID)], [progress])]
+    status, out, _ = mail.run("status")
+    assert status == 0
+    for words in ("copper", "OK", "1 min 15 s", "2.5 GB", "TIME_LIMIT", "observing It took too long.", page):
+        assert words in out
+    assert "Scores, rank 4: force_field 0.5, efficiency –" in out
+    assert "2 of 2 tasks are done." in out
+    status, out, _ = mail.run("status", ID, "--json")
+    assert Progress.model_validate(json.loads(out)["progress"]) == progress
+
+
+def test_a_refused_letter_with_verdict_sentence_and_what_was_said(mail: Mail) -> None:
+    letter = letter_of()
+    mail.keep(letter)
+    refused = fate_of(letter, "refused", verdict=Verdict.STARTUP_FAILED, sentence="It fails.", said="one\nImportError")
+    mail.statuses = [status_of([refused])]
+    status, out, _ = mail.run("list")
+    assert f"{ID}  refused  STARTUP_FAILED: It fails." in out
+    status, out, _ = mail.run("status", "emt-0")
+    assert status == 0
+    assert "  │ one\n  │ ImportError" in out
+    status, out, _ = mail.run("log", "emt-0")
+    assert (status, out) == (0, "one\nImportError\n")
+
+
+def test_a_duplicate_names_the_earlier_one_and_a_delayed_one_its_reason(mail: Mail) -> None:
+    first, second = letter_of(), letter_of("other", f"sha256:{'1' * 64}")
+    mail.keep(first, second)
+    delayed = fate_of(second, "delayed", sentence="The registry did not answer.")
+    mail.statuses = [status_of([fate_of(first, "duplicate", submission="earlier-0123456789ab"), delayed])]
+    status, out, _ = mail.run("status", "earlier")
+    assert "This image was submitted before, as earlier-0123456789ab: that one counts." in out
+    status, out, _ = mail.run("list")
+    assert "other-111111111111  delayed  The registry did not answer." in out
+    assert status == 0
+
+
+def test_the_log_of_a_submission(mail: Mail) -> None:
+    mail.statuses = [status_of([fate_of(letter_of(), "submitted", submission=ID)], [progress_of()])]
+    assert "Nothing is kept of what emt-0123456789ab said." in mail.run("log", "emt")[1]
+    mail.logs[log_name(ID)] = f"loading\n{TRICK}\n[bold]x[/bold]"
+    assert mail.run("log", "emt")[1] == f"loading\n{SHOWN}\n[bold]x[/bold]\n"
+    assert json.loads(mail.run("log", "emt", "--json")[1]) == {
+        "submission": ID,
+        "log": f"loading\n{SHOWN}\n[bold]x[/bold]",
+    }
+
+
+def test_no_word_of_a_mailbox_reaches_the_terminal_unescaped(mail: Mail) -> None:
+    letter = letter_of(name="sent")
+    refused = Fate(
+        slot=letter.slot,
+        received=NOW,
+        came="refused",
+        verdict=Verdict.CRASHED,
+        name=TRICK,
+        sentence=TRICK,
+        said=TRICK,
+        submission=TRICK,
+    )
+    task = TaskState(task=TRICK, verdict=Verdict.OK, phase=TRICK, sentence=TRICK)
+    progress = progress_of(TRICK, name=TRICK, page=TRICK, tasks=[task], scores={TRICK: 1.0})
+    taken = Fate(slot=slot(), received=NOW, came="submitted", name=TRICK, submission=TRICK, sentence=TRICK)
+    mail.statuses = [status_of([refused, taken], [progress], revoked=TRICK).model_copy(update={"invitation": TRICK})]
+    mail.logs[log_name(TRICK)] = TRICK
+    for command in (["list"], ["status"], ["status", "a"], ["log", "a"], ["status", "--watch", "nothing"]):
+        _, out, err = mail.run(*command)
+        for text in (out, err):
+            assert all(c.isprintable() or c == "\n" for c in text), (command, text)
+    assert SHOWN in mail.run("status")[1]
+
+
+def test_an_id_by_its_beginning(mail: Mail) -> None:
+    mail.keep(letter_of("emt"), letter_of("emt two", f"sha256:{'2' * 64}"))
+    status, _, err = mail.run("status", "emt-")
+    assert status == 2
+    assert "'emt-' may be emt-0123456789ab, emt-two-222222222222: give more of it" in " ".join(err.split())
+    assert mail.run("status", "emt-t")[0] == 0
+    status, _, err = mail.run("status", "mace")
+    assert (status, "see lambench-submit list" in " ".join(err.split())) == (2, True)
+
+
+def test_of_several_letters_about_one_image_the_one_that_was_taken() -> None:
+    refused, taken, again = letter_of(), letter_of(), letter_of()
+    fates = [
+        fate_of(refused, "refused", verdict=Verdict.CRASHED),
+        fate_of(taken, "submitted", submission=ID),
+        fate_of(again, "duplicate", submission=ID),
+    ]
+    sent = Sent(invitation="alice", letters=(refused, taken, again))
+    assert find(items(status_of(fates, [progress_of()]), sent), "emt").state == "waiting"
+    assert find(items(status_of(fates[:1]), Sent(invitation="alice", letters=(refused, again))), "emt").state == (
+        "waiting for intake"
+    )
+    with pytest.raises(InviteError):
+        find((), "emt")
+
+
+def test_watching_ends_when_it_is_judged(mail: Mail) -> None:
+    letter = letter_of()
+    mail.keep(letter)
+    fate = fate_of(letter, "submitted", submission=ID)
+    mail.statuses = [
+        status_of(),
+        status_of([fate], [progress_of(position=2)]),
+        status_of([fate], [progress_of(position=2)]),
+        status_of([fate], [progress_of(state="judged", n_tasks=0)]),
+    ]
+    status, out, _ = mail.run("status", "emt", "--watch", "--every", "1")
+    assert status == 0
+    lines = [line for line in out.splitlines() if ID in line]
+    assert [line.partition(ID)[2].strip() for line in lines] == [
+        "waiting for intake",
+        "waiting (2 in the queue)",
+        "judged",
+    ]
+
+
+def test_watching_ends_when_it_is_refused(mail: Mail) -> None:
+    letter = letter_of()
+    mail.keep(letter)
+    mail.statuses = [status_of([fate_of(letter, "refused", verdict=Verdict.CRASHED, sentence="It ended.")])]
+    status, out, _ = mail.run("status", "--watch")
+    assert (status, "CRASHED: It ended." in out) == (1, True)
+
+
+def test_ctrl_c_ends_watching_quietly(mail: Mail) -> None:
+    fate = fate_of(letter_of(), "submitted", submission=ID)
+    waiting = status_of([fate], [progress_of(position=1)])
+
+    def interrupt(request: BaseHTTPRequestHandler) -> None:
+        os.kill(os.getpid(), signal.SIGINT)  # the answer never comes: the command is at work when it is told to end
+
+    answers = [say(200, waiting.model_dump_json().encode()), interrupt]
+    with odd_server(lambda request: answers.pop(0)(request)) as server:
+        (mail.root / "alice.json").write_text(InviteFile(name="alice", mail=server.url).model_dump_json())
+        status, out, err = mail.run("status", "emt", "--watch", "--every", "1")
+    assert (status, err, len(out.splitlines())) == (130, "", 1)
+    assert "waiting (1 in the queue)" in out
+
+
+def test_without_an_invitation_the_mend_is_named(tmp_path: Path) -> None:
+    for command in (["list"], ["status"], ["log", "emt"]):
+        status, _, err = run_here(tmp_path, {}, *command)
+        assert status == 2
+        assert "give --invite FILE, or set LAMBENCH_INVITE, or --site" in " ".join(err.split())
+    status, _, err = run_here(tmp_path, {}, "list", "--invite", "none.json")
+    assert (status, "there is no such file" in err) == (2, True)
+
+
+def test_nothing_was_sent_yet(mail: Mail) -> None:
+    assert "Nothing was sent with this invitation yet." in mail.run("list")[1]
+    status, _, err = mail.run("status")
+    assert (status, "nothing was sent" in err) == (2, True)

@@ -1,0 +1,293 @@
+"""The preflight: what is found on models whose answers are known, and what an author is told."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from ase import Atoms
+from ase.calculators.calculator import Calculator
+from ase.calculators.emt import EMT
+
+from sandbox.verdict import SubmissionFault, Verdict
+from submissions.card.file import read_card
+from submissions.preflight.log import MAX_BYTES, log_path, printable_end, read_log
+from submissions.preflight.preflight import measure_model, time_larger
+from submissions.preflight.probes import (
+    ForceConsistency,
+    batch_difference,
+    charge_and_spin,
+    force_consistency,
+    invariances,
+    public_structures,
+)
+from submissions.records import PreflightReport, Submission, submission_id
+from submissions.store.local import LocalStore
+from tasks.model.calculator import InProcessCalculator
+from tests.submissions.author_desk import run_here
+
+EXAMPLES = Path(__file__).parents[3] / "submissions" / "examples"
+HOSTILE = Path(__file__).parents[2] / "hostile"
+
+
+def model(calculator: Any = None) -> InProcessCalculator:
+    return InProcessCalculator(calculator or EMT())
+
+
+def copper() -> Atoms:
+    return public_structures()["copper crystal"]
+
+
+class Twisted(EMT):
+    """Forces that are no gradient: each atom's force is turned a little."""
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        super().calculate(atoms, list(properties), list(system_changes))
+        self.results["forces"] = self.results["forces"] @ np.array([[1, 0.05, 0], [-0.05, 1, 0], [0, 0, 1]])
+
+
+class Anisotropic(EMT):
+    """An energy that depends on where the axes point."""
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        super().calculate(atoms, list(properties), list(system_changes))
+        self.results["energy"] += 1e-2 * float(np.sum(self.results["forces"][:, 0] ** 2))
+
+
+class Charged(Calculator):
+    """An energy that is the charge plus a tenth of the multiplicity."""
+
+    implemented_properties = ("energy", "forces")
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        energy = atoms.info.get("charge", 0) + 0.1 * atoms.info.get("spin", 0)
+        self.results = {"energy": energy, "forces": np.zeros((len(atoms), 3))}
+
+
+def test_emt_is_conservative_and_twisted_emt_is_not() -> None:
+    assert force_consistency(model(), copper(), 4).conservative
+    twisted = force_consistency(model(Twisted()), copper(), 4)
+    assert not twisted.conservative
+    assert twisted.best > 1e-3
+    assert len(twisted.errors) >= 3
+
+
+def test_what_cannot_be_measured_is_not_called_conservative() -> None:
+    assert not ForceConsistency((np.inf,), (0.0,), 0.0).conservative
+    assert not ForceConsistency((np.nan,), (np.nan,), np.nan).conservative
+
+
+def test_invariances() -> None:
+    assert all(found.energy < 1e-10 and found.forces < 1e-9 for found in invariances(model(), copper()).values())
+    turned = invariances(model(Anisotropic()), copper())
+    assert turned["rotation"].energy > 1e-4
+    assert turned["translation"].energy < 1e-10
+
+
+def test_batches_agree_with_single_frames() -> None:
+    assert batch_difference(model(), [copper(), public_structures()["water"]]) == 0.0
+
+
+def test_charge_and_spin() -> None:
+    assert charge_and_spin(model()) == {"charge": "ignores charge", "spin": "ignores multiplicity"}
+    seen = charge_and_spin(model(Charged()))
+    assert seen["charge"].startswith("sees charge")
+    assert seen["spin"] == "sees multiplicity (ΔE 0.2 eV)"
+
+
+def test_a_direct_force_model_is_reported_and_not_refused() -> None:
+    checks = {check.name: check for check in measure_model(model(Twisted())).checks}
+    assert checks["forces = −∇E, copper crystal"].passed is False
+    assert not checks["forces = −∇E, copper crystal"].gating
+
+
+class PerAtom(EMT):
+    """Four milliseconds a call, and one more an atom."""
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        time.sleep(4e-3 + 1e-3 * len(atoms))
+        super().calculate(atoms, list(properties), list(system_changes))
+
+
+@pytest.mark.alone
+def test_what_each_structure_takes_is_recorded_and_larger_cells_are_timed_too() -> None:
+    timings = measure_model(model(PerAtom())).timings
+    public = public_structures()
+    known = [len(public[name]) for name in ("copper crystal", "water", "ethanol", "platinum slab")]
+    assert [timing.n_atoms for timing in timings] == [*known, 32, 108]
+    for timing in timings:
+        assert timing.seconds >= 4e-3 + 1e-3 * timing.n_atoms
+        assert timing.seconds < 0.05 + 2e-3 * timing.n_atoms
+
+
+def test_no_larger_cell_is_timed_where_that_would_take_long_or_there_is_none() -> None:
+    assert time_larger(model(), copper(), 0.1) == []
+    assert time_larger(model(), public_structures()["water"], 1e-4) == []
+    assert [t.n_atoms for t in time_larger(model(), copper(), 1e-4)] == [32, 108]
+
+
+def test_a_report_from_before_there_were_timings_is_read() -> None:
+    assert PreflightReport.model_validate_json('{"checks": [], "batch": true}').timings == ()
+
+
+class Nan(Charged):
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        super().calculate(atoms)
+        self.results["energy"] = float("nan")
+
+
+class Short(Charged):
+    def calculate(self, atoms=None, properties=("energy",), system_changes=()):
+        super().calculate(atoms)
+        self.results["forces"] = np.zeros(3)
+
+
+@pytest.mark.parametrize(("calculator", "verdict"), [(Nan(), Verdict.NON_FINITE), (Short(), Verdict.WRONG_SHAPE)])
+def test_what_refuses(calculator: Calculator, verdict: Verdict) -> None:
+    with pytest.raises(SubmissionFault) as caught:
+        measure_model(model(calculator))
+    assert caught.value.verdict is verdict
+
+
+def test_ids_are_plain_and_tell_the_image() -> None:
+    assert submission_id("MACE-MP 0 (α)", "sha256:" + "ab" * 32) == "mace-mp-0-abababababab"
+    assert submission_id("模型", "sha256:" + "ab" * 32) == "model-abababababab"
+
+
+@pytest.mark.parametrize("name", ["emt", "lennard_jones", "xtb", "chgnet"])
+def test_the_examples_have_good_cards(name: str) -> None:
+    assert read_card(EXAMPLES / name / "lambench.toml").label_sets
+
+
+class Said(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def submit(*arguments: str, cwd: Path) -> Said:
+    """What `lambench-submit` says in the folder `cwd`, in this process."""
+    return Said(*run_here(cwd, {"COLUMNS": "160"}, *arguments))
+
+
+def test_submitting_a_folder(tmp_path: Path) -> None:
+    card = str(EXAMPLES / "emt" / "lambench.toml")
+    arguments = [str(EXAMPLES / "emt"), "--driver", "process", "--python", sys.executable, "--card", card]
+    checked = submit(*arguments, "--check-only", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    assert "would be judged" in checked.stdout
+    assert not (tmp_path / "var").exists()
+    first = submit(*arguments, "--json", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    submission = Submission.model_validate_json(first.stdout)
+    assert max(timing.n_atoms for timing in submission.preflight.timings) == 108
+    assert submission.preflight.startup_s
+    assert submission.preflight.startup_s > 0
+    stored = LocalStore(tmp_path / "var/store").get(f"submissions/{submission.id}/submission.json")
+    assert Submission.model_validate_json(stored) == submission
+    again = submit(*arguments, cwd=tmp_path)
+    assert again.returncode == 0
+    assert f"already submitted as {submission.id}" in " ".join(again.stdout.split())
+    other = tmp_path / "other.toml"
+    other.write_text('name = "Another name"')
+    dropped = submit(*arguments[:-1], str(other), cwd=tmp_path)
+    assert dropped.returncode == 1
+    assert "was not taken" in " ".join(dropped.stdout.split())
+
+
+def test_a_refused_folder_is_not_submitted(tmp_path: Path) -> None:
+    arguments = [str(HOSTILE), "--driver", "process", "--python", sys.executable, "--calculator", "hostile:nan"]
+    refused = submit(*arguments, "--json", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert json.loads(refused.stdout)["verdict"] == "NON_FINITE"
+    assert not (tmp_path / "var").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "clue"),
+    [
+        (["/no/such/folder", "--driver", "process"], 1, "IMAGE_INVALID"),
+        ([str(HOSTILE), "--driver", "process", "--card", "absent.toml"], 2, "absent.toml"),
+        ([str(HOSTILE), "--driver", "process", "--gpu", "GPU-0"], 3, "is not in this machine"),
+    ],
+)
+def test_one_line_for_every_error(tmp_path: Path, arguments: list[str], status: int, clue: str) -> None:
+    failed = submit(*arguments, cwd=tmp_path)
+    assert failed.returncode == status
+    assert clue in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_model_must_start_in_every_domain_that_its_card_declares(tmp_path: Path) -> None:
+    folder = tmp_path / "picky"
+    folder.mkdir()
+    (folder / "calculator.py").write_text(
+        "from ase.calculators.emt import EMT\n"
+        "def make_calculator(domain):\n"
+        "    return {'Inorganic Materials': EMT}[domain]()\n"
+    )
+    card = tmp_path / "card.toml"
+    card.write_text(
+        'name = "picky"\n[label_sets."Inorganic Materials"]\nname = "EMT"\n[label_sets.Molecules]\nname = "EMT"\n'
+    )
+    refused = submit(str(folder), "--driver", "process", "--card", str(card), "--json", cwd=tmp_path)
+    assert refused.returncode == 1
+    said = json.loads(refused.stdout)
+    assert said["verdict"] == "STARTUP_FAILED"
+    assert said["sentence"].startswith("For the domain Molecules")
+
+
+LOUD = """
+import sys
+from ase.calculators.emt import EMT
+print("weights loaded")
+print("\\x1b[31mred\\x1b[0m", file=sys.stderr)
+def make_calculator():
+    return EMT()
+"""
+
+
+def test_what_the_container_said_in_the_preflight_is_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "loud"
+    folder.mkdir()
+    (folder / "calculator.py").write_text(LOUD)
+    done = submit(str(folder), "--driver", "process", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    submission = Submission.model_validate_json(done.stdout)
+    store = LocalStore(tmp_path / "var/store")
+    assert sorted(store.get(log_path(submission.id)).splitlines()) == [b"\\x1b[31mred\\x1b[0m", b"weights loaded"]
+    assert read_log(store, submission.id).count("\n") == 1
+
+
+def test_the_end_of_a_long_log_is_kept_in_whole_lines() -> None:
+    text = "\n".join(f"line {k} \x07é" for k in range(20_000))
+    kept = printable_end(text)
+    assert 60_000 < len(kept.encode()) <= MAX_BYTES
+    assert kept.endswith("line 19999 \\x07é")
+    assert kept.partition("\n")[0].startswith("line 1")
+    assert printable_end("a\r\nb\ud800\u202e\n\n") == "a\nb\\ud800\\u202e"
+    assert printable_end("é" * MAX_BYTES) == "é" * (MAX_BYTES // 2 - 1)
+
+
+@pytest.mark.docker
+def test_a_folder_is_no_image(tmp_path: Path, images: None) -> None:
+    failed = submit(".", "--check-only", cwd=tmp_path)
+    assert failed.returncode == 1
+    assert "docker build -t NAME ." in " ".join(failed.stderr.split())
+
+
+@pytest.mark.docker
+def test_submitting_an_image(tmp_path: Path, images: None) -> None:
+    card = str(EXAMPLES / "emt" / "lambench.toml")
+    done = submit("lambench/emt:latest", "--card", card, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    submission = Submission.model_validate_json(done.stdout)
+    assert read_log(LocalStore(tmp_path / "var/store"), submission.id) == ""  # EMT says nothing
+    assert submission.image.id.startswith("sha256:")
+    assert submission.id.endswith(submission.image.id[7:19])
+    assert {check.name for check in submission.preflight.checks if check.gating} == {"starts", "answers", "resources"}

@@ -1,0 +1,189 @@
+"""Impossible numbers are named with field, frame, value, bound and the likely mistake; possible ones are left alone."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ase import Atoms
+from ase.build import bulk, fcc111, molecule
+from ase.calculators.emt import EMT
+
+from tasks.datasets.card import DatasetError
+from tasks.importing.import_checks import (
+    check_multiplicity,
+    doubtful_labels,
+    energy_spread,
+    impossible_labels,
+    impossible_structures,
+    shortest_distances,
+    too_few_for_energy,
+)
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Labels
+
+IDS = tuple(f"frame {i}" for i in range(100))
+PATH = Path("mine.extxyz")
+
+
+def crystals() -> tuple[Frames, Labels]:
+    """Twenty cells of Cu and Pt, of two compositions, with the labels of EMT."""
+    made = []
+    for i in range(20):
+        atoms = bulk("Cu", cubic=True)
+        if i % 2:
+            atoms.numbers[0] = 78
+        atoms.rattle(0.1, seed=i)
+        atoms.calc = EMT()
+        made.append(atoms)
+    labels = Labels(
+        np.array([a.get_potential_energy() for a in made]),
+        np.concatenate([a.get_forces() for a in made]),
+        np.array([a.get_stress() for a in made]),
+    )
+    return Frames.from_atoms(made), labels
+
+
+def state(atoms: Atoms, charge: int = 0, multiplicity: int = 0) -> Atoms:
+    atoms.info |= {"charge": charge, "spin": multiplicity}
+    return atoms
+
+
+def test_a_molecule_states_its_multiplicity() -> None:
+    crystal, slab, water = bulk("Cu"), fcc111("Cu", (1, 1, 2), vacuum=5), state(molecule("H2O"), 0, 1)
+    check_multiplicity(Frames.from_atoms([crystal, slab, water]), IDS, PATH)
+    frames = Frames.from_atoms([water, crystal, molecule("OH"), molecule("CO")])
+    with pytest.raises(DatasetError) as refused:
+        check_multiplicity(frames, IDS, PATH)
+    assert str(refused.value) == (
+        "mine.extxyz: frame 2: multiplicity: 2S+1 of this molecule (and of 1 more) is not stated; "
+        "write multiplicity= in its comment line, or give --multiplicity 1 for all molecules that state none"
+    )
+
+
+@pytest.mark.parametrize(("name", "charge", "multiplicity"), [("H2O", 0, 1), ("O2", 0, 3), ("OH", 0, 2), ("OH", -1, 1)])
+def test_a_multiplicity_fits_the_number_of_electrons(name: str, charge: int, multiplicity: int) -> None:
+    check_multiplicity(Frames.from_atoms([state(molecule(name), charge, multiplicity)]), IDS, PATH)
+    wrong = Frames.from_atoms([state(molecule(name), charge, multiplicity + 1)])
+    with pytest.raises(
+        DatasetError, match=rf"frame 0: multiplicity: 2S\+1 = {multiplicity + 1} is impossible with \d+ el"
+    ):
+        check_multiplicity(wrong, IDS, PATH)
+
+
+def test_ten_frames_with_energy_for_each_of_their_elements() -> None:
+    frames, labels = crystals()
+    assert labels.energy is not None
+    assert too_few_for_energy(frames, labels.energy) is None
+    energy = labels.energy.copy()
+    energy[3] = np.nan
+    complaint = "energy: 19 frames with energy for 2 fitted elements are fewer than 10 each"
+    assert too_few_for_energy(frames, energy) == complaint
+    energy[1::2] = np.nan  # those with platinum: one element is left, and ten frames
+    assert too_few_for_energy(frames, energy) is None
+
+
+def test_labels_of_emt_are_possible_and_their_forces_add_up() -> None:
+    frames, labels = crystals()
+    assert impossible_structures(frames, IDS, shortest_distances(frames)) == []
+    assert impossible_labels(frames, IDS, labels) == []
+    assert doubtful_labels(frames, IDS, labels) == []
+
+
+def test_total_energies_of_all_electron_codes_are_possible_and_one_of_another_code_is_not() -> None:
+    """Constants of tens of thousands of eV are no spread: the fit takes them."""
+    frames, labels = crystals()
+    assert labels.energy is not None
+    platinum = np.add.reduceat(frames.numbers == 78, frames.offsets[:-1])
+    energy = labels.energy - 45_000.0 * (frames.n_atoms - platinum) - 500_000.0 * platinum
+    np.testing.assert_allclose(energy_spread(frames, energy), energy_spread(frames, labels.energy), atol=1e-8)
+    assert impossible_labels(frames, IDS, Labels(energy=energy)) == []
+    energy[4] = labels.energy[4]
+    (line,) = impossible_labels(frames, IDS, Labels(energy=energy))
+    assert line.startswith("energy: frame 4: off by ")
+    assert "more than 27 eV/atom after the fit of a constant per element: kcal/mol, kJ/mol or meV taken for eV" in line
+
+
+def spoilt(name: str, row: int, value: Any) -> Labels:
+    _, labels = crystals()
+    array = getattr(labels, name).copy()
+    array[row] = value
+    return replace(labels, **{name: array})
+
+
+@pytest.mark.parametrize(
+    ("labels", "line"),
+    [
+        (
+            spoilt("forces", 4 * 7 + 2, [0.0, -1200.0, 500.0]),
+            "forces: frame 7: a force of 1300 eV/Å is more than 1000 eV/Å: "
+            "meV/Å or kcal/mol/Å taken for eV/Å, or two atoms in one place?",
+        ),
+        (
+            spoilt("stress", 5, [0, 0, 0, 0, -12.5, 0]),
+            "stress: frame 5: a component of 12.5 eV/Å³ is more than 10 eV/Å³ (1602 GPa): "
+            "GPa, kbar or a virial in eV taken for eV/Å³?",
+        ),
+        (
+            spoilt("stress", slice(5, 8), 11.0),
+            "stress: frame 5: a component of 11 eV/Å³ (3 frames in all) is more than 10 eV/Å³ (1602 GPa): "
+            "GPa, kbar or a virial in eV taken for eV/Å³?",
+        ),
+    ],
+)
+def test_an_impossible_label_is_named(labels: Labels, line: str) -> None:
+    frames, _ = crystals()
+    assert impossible_labels(frames, IDS, labels) == [line]
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        (
+            0.1,
+            [
+                "positions: frame 0: a shortest distance of 0.2553 Å is less than 0.5 Å: "
+                "fractional coordinates, or nm taken for Å?",
+                "cell: frame 0: a volume per atom of 0.01176 Å³ is less than 0.8 Å³: "
+                "nm taken for Å, or a cell of other structures?",
+            ],
+        ),
+        (0.529177, []),  # lengths in bohr are possible ones: an import cannot see it
+        (
+            100.0,
+            [
+                "cell: frame 0: a volume per atom of 1.176e+07 Å³ is more than 100000 Å³: "
+                "pm taken for Å, or a cell of other structures?"
+            ],
+        ),
+    ],
+)
+def test_an_impossible_structure_is_named(scale: float, said: list[str]) -> None:
+    frames = Frames.from_atoms([bulk("Cu", a=3.61 * scale)])
+    assert impossible_structures(frames, IDS, shortest_distances(frames)) == said
+
+
+def test_shortest_distances_see_images_and_lone_atoms() -> None:
+    lone = Atoms("He")
+    frames = Frames.from_atoms([bulk("Cu", a=3.61), molecule("H2"), lone])
+    np.testing.assert_allclose(shortest_distances(frames), [3.61 / 2**0.5, 0.737166, np.inf], atol=1e-5)
+    begin = time.monotonic()
+    tiny = Frames.from_atoms([bulk("Cu", a=3.61e-3, cubic=True)])
+    np.testing.assert_allclose(shortest_distances(tiny), 3.61e-3 / 2**0.5)
+    assert time.monotonic() - begin < 1
+
+
+def test_forces_that_do_not_add_up_are_doubtful() -> None:
+    frames, labels = crystals()
+    assert labels.forces is not None
+    fixed = labels.forces.copy()
+    fixed[4 * 3] = 0.0  # as for a fixed atom
+    (line,) = doubtful_labels(frames, IDS, Labels(forces=fixed))
+    assert line.startswith("forces: frame 3: a net force of ")
+    assert "more than 5% of the sum of their sizes: forces of other atoms, those of fixed atoms set to zero" in line
+    fixed[4 * 3 : 4 * 4] = np.nan  # a frame without forces
+    assert doubtful_labels(frames, IDS, Labels(forces=fixed)) == []

@@ -1,0 +1,181 @@
+"""Labels of EMT, mis-scaled and negated, against EMT: the mistake is named, and the right labels are left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from ase.build import bulk
+from ase.calculators.emt import EMT
+from ase.calculators.lj import LennardJones
+
+from tasks.importing.reference_comparison import Comparison, compare, unit_mistake
+from tasks.model.calculator import InProcessCalculator
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import ALL_PROPERTIES, Cause, Labels, Predictions, Property
+
+
+def alloys(n: int = 12) -> Frames:
+    """Cells of copper and gold of two compositions, strained and rattled."""
+    rng, made = np.random.default_rng(0), []
+    for i in range(n):
+        atoms = bulk("Cu", cubic=True)
+        atoms.numbers[0] = (29, 79)[i % 2]
+        atoms.set_cell(atoms.cell.array @ (np.eye(3) + rng.normal(0, 0.03, (3, 3))), scale_atoms=True)
+        atoms.positions += rng.normal(0, 0.1, (4, 3))
+        made.append(atoms)
+    return Frames.from_atoms(made)
+
+
+FRAMES = alloys()
+ANSWER = InProcessCalculator(EMT()).compute(FRAMES, ALL_PROPERTIES)
+LABELS = Labels(ANSWER.energy, ANSWER.forces, ANSWER.stress)
+
+
+def noisy(seed: int = 1, size: float = 0.3) -> Predictions:
+    """A model that is as good as most: off by `size` of the labels' own spread."""
+    rng = np.random.default_rng(seed)
+    assert ANSWER.forces is not None
+    assert ANSWER.stress is not None
+    return replace(
+        ANSWER,
+        energy=ANSWER.energy + rng.normal(0, size * ANSWER.energy.std() / 4, len(FRAMES)),
+        forces=ANSWER.forces + rng.normal(0, size * ANSWER.forces.std(), ANSWER.forces.shape),
+        stress=ANSWER.stress + rng.normal(0, size * ANSWER.stress.std(), ANSWER.stress.shape),
+    )
+
+
+def times(**factors: float) -> Labels:
+    return replace(LABELS, **{name: getattr(LABELS, name) * factor for name, factor in factors.items()})
+
+
+def named(labels: Labels, predictions: Predictions = ANSWER) -> dict[Property, Comparison]:
+    return {c.property: c for c in compare(labels, predictions, FRAMES)}
+
+
+def test_right_labels_are_left_alone() -> None:
+    for comparison in compare(LABELS, ANSWER, FRAMES):
+        assert comparison.correlation == pytest.approx(1.0)
+        assert comparison.slope == pytest.approx(1.0)
+        assert comparison.findings == ()
+        assert comparison.n_frames == comparison.n_labelled == 12
+    assert [c.findings for c in compare(LABELS, noisy(), FRAMES)] == [()] * 3
+
+
+def test_slope_and_correlation_are_those_of_numpy() -> None:
+    model = noisy()
+    found = named(times(forces=3.0), model)
+    assert LABELS.forces is not None
+    assert model.forces is not None
+    labels, predicted = 3.0 * LABELS.forces.ravel(), model.forces.ravel()
+    slope = np.linalg.lstsq(predicted[:, None], labels, rcond=None)[0][0]
+    assert found["forces"].slope == pytest.approx(slope)
+    cosine = labels @ predicted / np.linalg.norm(labels) / np.linalg.norm(predicted)
+    assert found["forces"].correlation == pytest.approx(cosine)
+    assert found["stress"].slope == pytest.approx(named(LABELS, model)["stress"].slope)
+
+
+def test_energies_are_compared_beyond_their_zeros() -> None:
+    """Another zero for each element changes nothing: the constants are fitted."""
+    gold = np.add.reduceat(FRAMES.numbers == 79, FRAMES.offsets[:-1])
+    assert LABELS.energy is not None
+    other = replace(LABELS, energy=LABELS.energy - 45_000.0 * (4 - gold) - 500_000.0 * gold)
+    found = named(other)["energy"]
+    assert found.slope == pytest.approx(1.0, abs=1e-6)
+    assert found.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "said"),
+    [
+        ("energy", 1 / 27.2114, "hartree taken for eV (1/27.2114)"),
+        ("energy", 27.2114, "eV taken for hartree (27.2114)"),
+        ("energy", 23.0605, "kcal/mol taken for eV (23.0605)"),
+        ("energy", 96.4853, "kJ/mol taken for eV (96.4853)"),
+        ("energy", 1000.0, "meV taken for eV (1000)"),
+        ("forces", 1 / 51.4221, "hartree/bohr taken for eV/Å (1/51.4221)"),
+        ("forces", 51.4221, "eV/Å taken for hartree/bohr (51.4221)"),
+        ("forces", 0.529177, "eV/bohr taken for eV/Å (1/1.88973)"),
+        ("forces", 23.0605, "kcal/mol/Å taken for eV/Å (23.0605)"),
+        ("stress", 160.2177, "GPa taken for eV/Å³ (160.218)"),
+        ("stress", 1 / 160.2177, "eV/Å³ taken for GPa (1/160.218)"),
+        ("stress", 1602.177, "kbar taken for eV/Å³ (1602.18)"),
+        ("stress", 0.1, "GPa taken for kbar (1/10)"),
+        ("stress", 10.0, "kbar taken for GPa (10)"),
+    ],
+)
+@pytest.mark.parametrize("model", [ANSWER, noisy()], ids=["exact", "noisy"])
+def test_a_known_ratio_is_named_first(name: Property, factor: float, said: str, model: Predictions) -> None:
+    found = named(times(**{name: factor}), model)
+    (finding,) = found[name].findings
+    assert finding.startswith("labels are ")
+    assert finding.partition(" times the model's: ")[2].split(", or ")[0] == said
+    assert all(not c.findings for other, c in found.items() if other != name)
+
+
+@pytest.mark.parametrize(
+    ("name", "mend"),
+    [
+        ("energy", "a sign in the file"),
+        ("forces", "gradients taken for forces, or a sign in the file"),
+        # Of data that were imported with a minus, a minus in --units is what must go.
+        ("stress", "import again with the other sign of stress in --units"),
+    ],
+)
+def test_a_turned_sign_is_named(name: Property, mend: str) -> None:
+    found = named(times(**{name: -1.0}), noisy())
+    (finding,) = found[name].findings
+    assert finding == f"negative correlation: their sign is the opposite of the model's: {mend}"
+    assert found[name].slope < 0
+    assert all(not c.findings for other, c in found.items() if other != name)
+
+
+def test_a_sign_and_a_unit_are_both_named() -> None:
+    first, second = named(times(stress=-1602.177))["stress"].findings
+    assert first.startswith("negative correlation")
+    assert "kbar taken for eV/Å³" in second
+
+
+def test_shuffled_labels_and_a_ratio_that_no_unit_explains_are_named() -> None:
+    assert LABELS.forces is not None
+    shuffled = replace(LABELS, forces=LABELS.forces[np.random.default_rng(0).permutation(len(LABELS.forces))])
+    (finding,) = named(shuffled)["forces"].findings
+    assert "nothing in common: another order of atoms" in finding
+    (finding,) = named(times(energy=4.0))["energy"].findings
+    assert finding.startswith("labels are 4 times the model's, which no unit explains; the nearest is ")
+
+
+def test_models_may_differ_by_a_fifth_and_more() -> None:
+    for ratio in (0.75, 0.82, 1.0, 1.2, 1.4):
+        assert unit_mistake("forces", ratio) is None
+    for ratio in (0.5, 1.9, 60.0):
+        assert unit_mistake("forces", ratio) is not None
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    failed = replace(ANSWER, energy=np.full(12, np.nan), failure=np.full(12, Cause.ERROR, np.int8))
+    assert named(LABELS, failed)["energy"].findings == ("the model answered none of these frames",)
+    no_stress = named(LABELS, replace(ANSWER, stress=None))["stress"]
+    assert (no_stress.n_frames, no_stress.n_labelled, no_stress.findings) == (0, 12, ())
+    assert np.isnan(no_stress.correlation)
+    one = FRAMES.take([0])
+    (found,) = compare(Labels(energy=LABELS.energy[:1]), replace(ANSWER, energy=ANSWER.energy[:1]), one)  # type: ignore[index]
+    assert "zero everywhere beyond what the composition explains: take more frames" in found.findings[0]
+
+
+def test_missing_labels_and_failed_frames_take_no_part() -> None:
+    assert LABELS.forces is not None
+    energy, forces = ANSWER.energy.copy(), LABELS.forces.copy()
+    energy[3] = np.nan
+    forces[FRAMES.atom_slice(5)] = np.nan
+    found = named(replace(LABELS, forces=forces), replace(ANSWER, energy=energy))
+    assert (found["energy"].n_frames, found["energy"].n_labelled) == (11, 12)
+    assert (found["forces"].n_frames, found["forces"].n_labelled) == (11, 11)
+    assert [c.findings for c in found.values()] == [()] * 3
+
+
+def test_a_model_of_another_world_names_nothing_that_is_a_unit() -> None:
+    """Lennard-Jones argon for copper: whatever is said of it, it is not silently agreement."""
+    other = InProcessCalculator(LennardJones(sigma=3.4, epsilon=0.0104, rc=8.0)).compute(FRAMES, ALL_PROPERTIES)
+    assert any(c.findings for c in compare(LABELS, other, FRAMES))

@@ -1,0 +1,180 @@
+"""Compression: volumes where −dE/dV is the pressure, found from energies alone, and what a failure costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from ase import Atoms, units
+from ase.build import bulk
+from ase.calculators.emt import EMT
+from scipy.optimize import brentq
+
+from tasks.kind import Observation, Watch
+from tasks.kinds.compression import USUAL_STEPS, Compression, CompressionParameters
+from tasks.model.calculator import InProcessCalculator
+from tasks.simulation.relaxation import Relaxation
+from tasks.structures.predictions import Cause
+from tests.tasks.made_up_crystals import Argon, Counting, StresslessArgon, make_crystals, silicon
+
+KIND = Compression()
+PRECISE = CompressionParameters(relaxation=Relaxation(optimizer="BFGS", fmax=1e-5, max_steps=200))
+
+
+def volume_at(atoms: Atoms, calculator: Any, pressure_gpa: float, bounds: tuple[float, float]) -> float:
+    """[Å³/atom] where −dE/dV of the cell, scaled alike in all directions, is the pressure: by central differences."""
+
+    def energy(volume: float) -> float:
+        scaled = atoms.copy()
+        scaled.set_cell(atoms.cell * np.cbrt(volume / atoms.get_volume()), scale_atoms=True)
+        scaled.calc = calculator
+        return float(scaled.get_potential_energy())
+
+    def excess(volume: float) -> float:
+        h = 1e-4 * volume
+        stencil = energy(volume - 2 * h) - 8 * energy(volume - h) + 8 * energy(volume + h) - energy(volume + 2 * h)
+        return -stencil / (12 * h) - pressure_gpa * units.GPa
+
+    n = len(atoms)
+    return float(brentq(excess, bounds[0] * n, bounds[1] * n, xtol=1e-9)) / n
+
+
+@pytest.mark.parametrize(
+    ("atoms", "calculator", "pressures", "bounds", "rel"),
+    [
+        # A residual of fmax = 1e-5 eV per atom in the cell is a pressure of 1e-5 eV/V, so 1e-5 eV/(V B) in volume:
+        # 1e-6 in copper and silicon, 2e-5 in argon (V B = 37 Å³ × 2 GPa = 0.5 eV).
+        (bulk("Cu", a=3.61), EMT, (0.0, 25.0, 150.0), (6.0, 12.0), 2e-6),
+        (bulk("Ar", a=5.25, cubic=True), Argon, (0.0, 1.0, 10.0), (18.0, 40.0), 2e-5),
+        (bulk("Si", a=5.43), silicon, (0.0, 5.0), (16.0, 21.0), 2e-6),
+    ],
+    ids=["copper", "argon", "silicon"],
+)
+def test_the_volume_is_where_the_energy_falls_off_with_the_pressure(
+    atoms: Atoms,
+    calculator: Callable[[], Any],
+    pressures: tuple[float, ...],
+    bounds: tuple[float, float],
+    rel: float,
+    run: Any,
+) -> None:
+    expected = [volume_at(atoms, calculator(), p, bounds) for p in pressures]
+    dataset = make_crystals(
+        [atoms] * len(pressures), [{"volume_per_atom": v} for v in expected], pressure_gpa=pressures
+    )
+    measured = run(KIND, dataset, InProcessCalculator(calculator()), PRECISE)
+    np.testing.assert_allclose(measured.items.columns["volume_per_atom"], expected, rtol=rel)
+    assert all(np.diff(expected) < 0)
+    mae = measured.metrics["volume_per_atom_mae"]
+    assert (mae.unit, mae.n_items, mae.n_failed) == ("Å³/atom", len(pressures), 0)
+    # The trivial model gives way to nothing: its error is how far the crystals are compressed.
+    start = atoms.get_volume() / len(atoms)
+    assert mae.baseline == pytest.approx(np.abs(start - np.array(expected)).mean())
+    assert mae.failure_cost == pytest.approx(10 * mae.baseline)
+    assert mae.value == pytest.approx(0.0, abs=rel * start)
+
+
+def test_a_distorted_crystal_ends_with_minus_the_pressure_as_stress_and_no_forces(watch: Watch) -> None:
+    atoms = bulk("Si", a=5.5, cubic=True)
+    atoms.rattle(0.05, seed=4)
+    atoms.set_cell(
+        atoms.cell.array @ np.array([[1.02, 0.01, 0.0], [0.0, 0.99, 0.02], [0.0, 0.0, 1.0]]), scale_atoms=True
+    )
+    dataset = make_crystals([atoms], [{"volume_per_atom": 20.0}], pressure_gpa=[8.0])
+    observation = KIND.observe(dataset.structures, PRECISE, InProcessCalculator(silicon()), watch)
+    found = Atoms(
+        atoms.numbers, positions=observation.arrays["positions"], cell=observation.arrays["cell"][0], pbc=True
+    )
+    found.calc = silicon()
+    # fmax bounds the forces, and n fmax / V the stress: 8 × 1e-5 / 150 eV/Å³ = 1e-4 GPa.
+    stress = found.get_stress() / units.GPa
+    np.testing.assert_allclose(stress, [-8.0, -8.0, -8.0, 0.0, 0.0, 0.0], atol=2e-4)
+    assert np.abs(found.get_forces()).max() < 2e-5
+    expected = volume_at(bulk("Si", a=5.43), silicon(), 8.0, (16.0, 21.0))
+    measured = KIND.measure(observation, dataset, PRECISE, None)
+    assert measured.items.columns["volume_per_atom"][0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_each_failure_is_counted_by_its_cause_and_charged(run: Any) -> None:
+    copper, uranium = bulk("Cu", a=3.61), bulk("U", "fcc", a=4.5)
+    # Under a tension beyond its strength copper falls apart.
+    structures = [copper, uranium, copper, copper]
+    reference = [{"volume_per_atom": 10.0}] * 4
+    dataset = make_crystals(structures, reference, pressure_gpa=[25.0, 25.0, -60.0, 150.0])
+    few = CompressionParameters(relaxation=Relaxation(optimizer="BFGS", max_steps=30))
+    measured = run(KIND, dataset, InProcessCalculator(EMT()), few)
+    assert measured.items.failures() == {Cause.UNSUPPORTED: 1, Cause.EXPLODED: 1}
+    mae = measured.metrics["volume_per_atom_mae"]
+    baseline = np.mean([abs(a.get_volume() - 10.0) for a in structures])
+    found = measured.items.columns["volume_per_atom"]
+    assert (mae.n_items, mae.n_failed) == (4, 2)
+    assert mae.value == pytest.approx((abs(found[0] - 10.0) + abs(found[3] - 10.0)) / 2)
+    assert mae.charged == pytest.approx((abs(found[0] - 10) + abs(found[3] - 10) + 2 * 10 * baseline) / 4)
+    too_few = CompressionParameters(relaxation=Relaxation(max_steps=1))
+    measured = run(KIND, dataset, InProcessCalculator(EMT()), too_few)
+    assert measured.items.failures() == {Cause.UNSUPPORTED: 1, Cause.NOT_CONVERGED: 3}
+    assert measured.metrics["volume_per_atom_mae"].value is None
+
+
+def test_a_model_without_stress_is_not_asked_at_all(run: Any) -> None:
+    model = Counting(StresslessArgon())
+    dataset = make_crystals([bulk("Ar", a=5.25)], [{"volume_per_atom": 30.0}], pressure_gpa=[1.0])
+    measured = run(KIND, dataset, model)
+    assert measured.items.cause.tolist() == [Cause.UNSUPPORTED]
+    assert model.asked == []
+    mae = measured.metrics["volume_per_atom_mae"]
+    assert mae.charged == mae.failure_cost
+
+
+def test_what_is_asked_is_about_what_is_estimated(watch: Watch) -> None:
+    pressures = (10.0, 50.0, 150.0)
+    dataset = make_crystals(
+        [bulk("Cu", a=3.61, cubic=True)] * 3, [{"volume_per_atom": 10.0}] * 3, pressure_gpa=pressures
+    )
+    model = Counting(EMT())
+    KIND.observe(dataset.structures, CompressionParameters(), model, watch)
+    work = KIND.work(dataset.structures, CompressionParameters())
+    assert work == (3 * USUAL_STEPS, 12 * USUAL_STEPS)
+    assert 0.25 < sum(len(call) for call in model.asked) / work.frames < 1.0  # crystals of lower symmetry take more
+
+
+def test_datasets_that_do_not_fit_are_named(watch: Watch) -> None:
+    model = InProcessCalculator(EMT())
+    without = make_crystals([bulk("Cu")], [{"volume_per_atom": 10.0}])
+    with pytest.raises(ValueError, match="pressure_gpa: is missing"):
+        KIND.observe(without.structures, CompressionParameters(), model, watch)
+    slab = bulk("Cu")
+    slab.pbc = (True, True, False)
+    dataset = make_crystals([bulk("Cu"), slab], [{"volume_per_atom": 10.0}] * 2, pressure_gpa=[1.0, 1.0])
+    with pytest.raises(ValueError, match="structure 1 is no crystal"):
+        KIND.observe(dataset.structures, CompressionParameters(), model, watch)
+    dataset = make_crystals([bulk("Cu")], [{"k_vrh_gpa": 100.0}], pressure_gpa=[1.0])
+    observation = KIND.observe(dataset.structures, CompressionParameters(), model, watch)
+    with pytest.raises(ValueError, match="no crystal has any of volume_per_atom"):
+        KIND.measure(observation, dataset, CompressionParameters(), None)
+
+
+def test_no_failure_improves_what_is_charged() -> None:
+    rng = np.random.default_rng(3)
+    starts = [bulk("Cu", a=3.61)] * 12
+    reference = rng.uniform(8.0, 11.0, 12)
+    dataset = make_crystals(starts, [{"volume_per_atom": v} for v in reference], pressure_gpa=[50.0] * 12)
+    # From exact answers to ones far beyond the cost of a failure.
+    volumes = reference + np.geomspace(1e-3, 1e4, 12)
+    cell = np.cbrt(volumes)[:, None, None] * np.eye(3)
+    arrays = {"cell": cell, "positions": np.zeros((12, 3)), "failure": np.zeros(12, np.int8)}
+
+    def charged(failing: int | None) -> float:
+        cells, failure = cell.copy(), arrays["failure"].copy()
+        if failing is not None:
+            cells[failing], failure[failing] = np.nan, Cause.ERROR
+        stored = Observation({**arrays, "cell": cells, "failure": failure})
+        value = KIND.measure(stored, dataset, CompressionParameters(), None).metrics["volume_per_atom_mae"].charged
+        assert value is not None
+        return value
+
+    whole = charged(None)
+    assert all(charged(i) >= whole for i in range(12))
+    assert charged(0) > whole

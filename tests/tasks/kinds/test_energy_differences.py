@@ -1,0 +1,402 @@
+"""Energy differences: published errors of published energies, and what a failed structure costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ase import Atoms, units
+from ase.build import bulk, fcc111, molecule, stack
+from ase.calculators.emt import EMT
+from ase.data import dbh24, s22
+from ase.io import write
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tasks.datasets.card import Card, Difference, LabelSet, Table, Term
+from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
+from tasks.importing.reactions import import_reactions
+from tasks.kinds.energy_differences import EnergyDifferences, EnergyDifferencesParameters
+from tasks.metrics.measurement import Measurement, Metric, Part
+from tasks.model.calculator import InProcessCalculator
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Cause
+from tests.tasks.made_up import Tabulated, observed, structure_key
+
+KIND, NOTHING = EnergyDifferences(), EnergyDifferencesParameters()
+KCAL = units.kcal / units.mol
+CC = {"CCSD(T)/CBS": LabelSet(theory="CCSD(T) at the complete basis set limit", dispersion=True)}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["A24", "BH28", "BH46", "MCONF", "S66", "TAUT15"])
+def test_published_energies_have_their_published_errors(
+    name: str, reference_data: Path, tmp_path: Path, run: Any
+) -> None:
+    """The whole path: import, save, load, observe a lookup calculator, measure. Four decimals in kcal/mol."""
+    folder = reference_data / "gscdb" / name
+    card = Card(
+        name=name.lower(), version="1", title=name, domain="Molecules", periodic=False,
+        label_sets=CC, default_label_set="CCSD(T)/CBS",
+    )  # fmt: skip
+    dataset = load_dataset(save_dataset(import_reactions(folder, card), tmp_path))
+    stated = json.loads((folder / "dft_energies.json").read_text())
+    assert len(stated["energies"]) == 4
+    for functional, energies in stated["energies"].items():
+        table = {
+            structure_key(dataset.frames.atoms(i)): energies[name] * units.Hartree
+            for i, name in enumerate(dataset.table.id)
+            if name in energies
+        }
+        measured = run(KIND, dataset, InProcessCalculator(Tabulated(table)))
+        mae = measured.metrics["mae"]
+        assert mae.n_failed == 0
+        assert mae.value is not None
+        published = stated["published_mae_kcal_per_mol"][functional]
+        assert round(mae.value / KCAL, 4) == round(published, 4)
+
+
+def test_s22_is_that_of_ase(quickstart: Path) -> None:
+    dataset = load_dataset(quickstart / "s22@1")
+    items = {item.id: item for item in dataset.table.differences}
+    assert len(items) == 22
+    for name in s22.s22:
+        item = items[name]
+        assert item.reference["CCSD(T)/CBS"] == s22.get_interaction_energy_cc(name)
+        dimer, first, second = (dataset.frames.atoms(term.structure) for term in item.terms)
+        assert [term.coefficient for term in item.terms] == [1.0, -1.0, -1.0]
+        assert [len(first), len(second)] == s22.get_number_of_dimer_atoms(name)
+        assert dimer.get_chemical_symbols() == first.get_chemical_symbols() + second.get_chemical_symbols()
+    # Takatani et al. 2010: the water dimer is bound by 5.02 kcal/mol, the formic acid dimer by 18.80.
+    assert items["Water_dimer"].reference["CCSD(T)/CBS"] / KCAL == pytest.approx(-5.02, abs=0.01)
+    assert items["Formic_acid_dimer"].reference["CCSD(T)/CBS"] / KCAL == pytest.approx(-18.80, abs=0.01)
+
+
+def test_dbh24_is_that_of_ase(quickstart: Path) -> None:
+    dataset = load_dataset(quickstart / "dbh24@1")
+    items = {item.id: item for item in dataset.table.differences}
+    assert len(items) == 24
+    frames = dataset.frames
+    for reaction in dbh24.dbh24_reaction_list:
+        about = str(dbh24.dbh24_reaction_list[reaction]["description"])
+        state = dbh24.get_dbh24_tst(reaction)
+        for way, barrier in (("forward", dbh24.get_dbh24_Vf(state)), ("reverse", dbh24.get_dbh24_Vb(state))):
+            item = items[f"{about} {way}"]
+            assert item.reference["best estimate"] / KCAL == pytest.approx(barrier)
+            used = np.array([term.structure for term in item.terms])
+            ends = used[1:]
+            # Atoms and charge are the same before and at the barrier.
+            before = sorted(z for i in ends for z in frames.atoms(int(i)).numbers)
+            assert sorted(frames.atoms(int(used[0])).numbers) == before
+            assert frames.charge[used[0]] == frames.charge[ends].sum()
+    by_name = dict(zip(dataset.table.id, zip(frames.charge, frames.multiplicity, strict=True), strict=True))
+    assert by_name["OH-ion"] == (-1, 1)
+    assert by_name["H"] == (0, 2)
+    assert by_name["O"] == (0, 3)
+    assert by_name["N2"] == (0, 1)
+
+
+def test_a_failed_structure_fails_every_item_that_uses_it(quickstart: Path) -> None:
+    dataset = load_dataset(quickstart / "dbh24@1")
+    n = len(dataset.frames)
+    failure, energy = np.zeros(n, np.int8), np.zeros(n)
+    hydrogen = dataset.table.id.index("H")
+    failure[hydrogen], energy[hydrogen] = Cause.ERROR, np.nan
+    measured = KIND.measure(observed(energy, failure), dataset, NOTHING, None)
+    uses = [any(t.structure == hydrogen for t in d.terms) for d in dataset.table.differences]
+    assert sum(uses) > 1
+    assert measured.items.cause.tolist() == [Cause.ERROR if u else 0 for u in uses]
+    mae = measured.metrics["mae"]
+    # Elsewhere this is the all-zero model, whose error is the reference and whose mean is the baseline.
+    reference = np.abs([d.reference["best estimate"] for d in dataset.table.differences])
+    assert mae.baseline == pytest.approx(reference.mean())
+    assert mae.value == pytest.approx(reference[~np.array(uses)].mean())
+    assert mae.failure_cost == pytest.approx(10 * reference.mean())
+    assert mae.charged == pytest.approx(np.where(uses, 10 * reference.mean(), reference).mean())
+    assert mae.n_failed == sum(uses)
+
+
+def emt(atoms: Atoms) -> float:
+    """[eV] straight from ASE."""
+    copy = atoms.copy()
+    copy.calc = EMT()
+    return float(copy.get_potential_energy())
+
+
+def measured_with_emt(
+    folder: Path, structures: dict[str, Atoms], unit: str, items: list[dict[str, Any]], run: Any
+) -> Measurement:
+    """The whole path: a folder of reactions, imported, saved, loaded, observed with EMT, measured in `unit`."""
+    for name, atoms in structures.items():
+        atoms.info |= {"name": name, "charge": 0}
+    write(folder / "structures.extxyz", list(structures.values()))
+    (folder / "reactions.json").write_text(json.dumps({"reference_unit": unit, "reactions": items}))
+    card = Card(
+        name="mine", version="1", title="Mine", domain="Inorganic Materials", periodic=False,
+        label_sets={"PBE": LabelSet(theory="PBE", dispersion=False)}, default_label_set="PBE",
+    )  # fmt: skip
+    dataset = load_dataset(save_dataset(import_reactions(folder, card), folder))
+    parameters = EnergyDifferencesParameters(unit=unit)  # type: ignore[arg-type]
+    return run(KIND, dataset, InProcessCalculator(EMT()), parameters)
+
+
+def item(name: str, terms: dict[str, float], **fields: Any) -> dict[str, Any]:
+    return {"id": name, "terms": [{"structure": s, "coefficient": c} for s, c in terms.items()], **fields}
+
+
+def test_an_oxygen_vacancy_against_ase(tmp_path: Path, run: Any) -> None:
+    """E(defect) + n/2 E(O2) − E(pristine), for one and for two missing atoms."""
+    pristine = bulk("NiO", "rocksalt", a=4.2, cubic=True)
+    oxygen = [i for i, atom in enumerate(pristine) if atom.symbol == "O"]
+    one, two = pristine.copy(), pristine.copy()
+    del one[oxygen[:1]]
+    del two[oxygen[:2]]
+    o2 = Atoms("O2", [[15, 15, 14.4], [15, 15, 15.6]], cell=[30, 30, 30], pbc=True, info={"multiplicity": 3})
+    by_hand = np.array([emt(one) + emt(o2) / 2 - emt(pristine), emt(two) + emt(o2) - emt(pristine)])
+    assert abs(by_hand).min() > 0.1
+    items = [
+        item("V_O", {"one": 1, "O2": 0.5, "pristine": -1}, reference=by_hand[0] - 0.25, cluster="NiO"),
+        item("2 V_O", {"two": 1, "O2": 1, "pristine": -1}, reference=by_hand[1] + 0.75, cluster="NiO"),
+    ]
+    structures = {"pristine": pristine, "one": one, "two": two, "O2": o2}
+    measured = measured_with_emt(tmp_path, structures, "eV", items, run)
+    # A file of positions has eight decimals.
+    np.testing.assert_allclose(measured.items.columns["predicted"], by_hand, atol=1e-6)
+    assert measured.metrics["mae"].value == pytest.approx(0.5, abs=1e-6)
+    assert measured.metrics["rmse"].value == pytest.approx(np.sqrt((0.0625 + 0.5625) / 2), abs=1e-6)
+    assert list(measured.items.cluster) == ["NiO", "NiO"]
+
+
+def test_an_interface_in_mj_per_m2_against_ase(tmp_path: Path, run: Any) -> None:
+    """(E(AB) − m1 E(A) − m2 E(B)) / 2A, with energies of bulk crystals on the mean lattice constant."""
+    a = 3.55
+    copper, nickel = (fcc111(symbol, (1, 1, 3), a=a, periodic=True) for symbol in ("Cu", "Ni"))
+    for slab in (copper, nickel):
+        slab.cell[2] = [0, 0, 3 * a / np.sqrt(3)]
+    both = stack(copper, nickel)
+    cu, ni = bulk("Cu", "fcc", a=a), bulk("Ni", "fcc", a=a)
+    # Three layers of fcc (111) are a whole period: each half of the cell is a piece of its crystal.
+    assert emt(copper) / 3 == pytest.approx(emt(cu), abs=1e-6)
+    area = a**2 * np.sqrt(3) / 4
+    by_hand = (emt(both) - 3 * emt(cu) - 3 * emt(ni)) / (2 * area) * 16021.76634
+    assert abs(by_hand) > 10
+    items = [item("Cu|Ni", {"AB": 1, "A": -3, "B": -3}, area_angstrom2=2 * area, reference=by_hand - 40.0)]
+    measured = measured_with_emt(tmp_path, {"AB": both, "A": cu, "B": ni}, "mJ/m²", items, run)
+    assert measured.items.columns["predicted"][0] == pytest.approx(by_hand, abs=1e-2)
+    assert measured.metrics["mae"].value == pytest.approx(40.0, abs=1e-2)
+    assert measured.metrics["mae"].unit == "mJ/m²"
+
+
+def test_cleavage_in_mev_per_square_angstrom_against_ase(tmp_path: Path, run: Any) -> None:
+    """(E(slab) − n E(bulk)) / 2A with n = atoms of the slab over atoms of the bulk cell."""
+    slab, cell = fcc111("Pt", (1, 1, 5), a=3.92, vacuum=8.0), bulk("Pt", "fcc", a=3.92, cubic=True)
+    slab.pbc = True
+    area = 3.92**2 * np.sqrt(3) / 4
+    n = len(slab) / len(cell)
+    assert n == 1.25
+    by_hand = 1000 * (emt(slab) - n * emt(cell)) / (2 * area)
+    assert 20 < by_hand < 200  # EMT's platinum: 48
+    items = [item("Pt(111)", {"slab": 1, "bulk": -n}, area_angstrom2=2 * area, reference=by_hand + 7.0)]
+    measured = measured_with_emt(tmp_path, {"slab": slab, "bulk": cell}, "meV/Å²", items, run)
+    assert measured.items.columns["predicted"][0] == pytest.approx(by_hand, abs=1e-3)
+    assert measured.items.columns["error"][0] == pytest.approx(-7.0, abs=1e-3)
+
+
+def test_conformers_each_against_its_own_reference_conformer(tmp_path: Path, run: Any) -> None:
+    structures, items, by_hand = {}, [], []
+    for name in ("CH3CH2OH", "C2H6"):
+        for k in range(3):
+            conformer = molecule(name)
+            conformer.rattle(0.03 * k, seed=k)
+            conformer.info["multiplicity"] = 1
+            structures[f"{name} {k}"] = conformer
+        for k in (1, 2):
+            by_hand.append((emt(structures[f"{name} {k}"]) - emt(structures[f"{name} 0"])) / KCAL)
+            terms = {f"{name} {k}": 1.0, f"{name} 0": -1.0}
+            items.append(item(f"{name} {k}", terms, reference=by_hand[-1] + k, cluster=name, group=name))
+    measured = measured_with_emt(tmp_path, structures, "kcal/mol", items, run)
+    np.testing.assert_allclose(measured.items.columns["predicted"], by_hand, atol=1e-4)
+    assert measured.metrics["mae"].value == pytest.approx(1.5, abs=1e-4)
+    groups = [(part.name, part.metric, part.n_items) for part in measured.parts]
+    assert groups == [("C2H6", "mae", 2), ("CH3CH2OH", "mae", 2)]
+
+
+def differences(*rows: Difference, **card: Any) -> Dataset:
+    """A dataset of `rows`, whose structures are hydrogen atoms."""
+    n = 1 + max(term.structure for row in rows for term in row.terms)
+    frames = Frames.from_atoms([Atoms("H", [[0.0, 0.0, float(i)]]) for i in range(n)])
+    names = tuple(f"s{i}" for i in range(n))
+    stated = Card(
+        name="table", version="1", title="Table", domain="Catalysis", periodic=False,
+        label_sets={"PBE": LabelSet(theory="PBE", dispersion=False)}, default_label_set="PBE", **card,
+    )  # fmt: skip
+    table = Table(id=names, group=("",) * n, cluster=names, differences=rows)
+    return Dataset(stated, frames, table, {})
+
+
+def row(name: str, reference: float, *terms: tuple[float, int], **fields: Any) -> Difference:
+    sums = tuple(Term(structure=structure, coefficient=coefficient) for coefficient, structure in terms)
+    return Difference(id=name, terms=sums, reference={"PBE": reference}, **fields)
+
+
+def path(k: int, kind: str, barrier: float, change: float) -> tuple[Difference, Difference]:
+    """A NEB path of three structures: initial, highest, final."""
+    first = 3 * k
+    return (
+        row(f"{k} Ea", barrier, (1, first + 1), (-1, first), quantity="barrier", group=kind, cluster=str(k)),
+        row(f"{k} dE", change, (1, first + 2), (-1, first), quantity="reaction energy", group=kind, cluster=str(k)),
+    )
+
+
+NEB = (
+    *path(0, "Desorption", 1.00, 0.50),
+    *path(1, "Desorption", 0.80, -0.20),
+    *path(2, "C-H transfer", 0.60, -0.90),
+    *path(3, "C-H transfer", 0.05, -0.30),
+)
+# Barriers 1.02, 0.89, 0.75, 0.20 (off by 0.02, 0.09, 0.15, 0.15); reaction energies 0.40, −0.20, −0.50, 0.00.
+NEB_ENERGIES = np.array([10, 11.02, 10.40, -5, -4.11, -5.20, 0, 0.75, -0.50, 2, 2.20, 2.00])
+NEB_PARAMETERS = EnergyDifferencesParameters(tolerance=0.1, tolerance_quantity="barrier")
+
+
+def test_neb_single_points_by_hand() -> None:
+    measured = KIND.measure(observed(NEB_ENERGIES), differences(*NEB), NEB_PARAMETERS, None)
+    found = {name: metric.value for name, metric in measured.metrics.items()}
+    assert found == pytest.approx(
+        {
+            "barrier_mae": (0.02 + 0.09 + 0.15 + 0.15) / 4,
+            "barrier_rmse": ((0.0004 + 0.0081 + 0.0225 + 0.0225) / 4) ** 0.5,
+            "reaction_energy_mae": (0.1 + 0.0 + 0.4 + 0.3) / 4,
+            "reaction_energy_rmse": ((0.01 + 0.16 + 0.09) / 4) ** 0.5,
+            "barrier_off_percent": 50.0,
+            "barrier_off_percent:desorption": 0.0,  # none is off: 0 %, not missing
+            "barrier_off_percent:c_h_transfer": 100.0,
+        }
+    )
+    baselines = {name: metric.baseline for name, metric in measured.metrics.items() if "percent" in name}
+    # The zero model is off by the barrier: all but 0.05 eV.
+    assert baselines == {
+        "barrier_off_percent": 75.0,
+        "barrier_off_percent:desorption": 100.0,
+        "barrier_off_percent:c_h_transfer": 50.0,
+    }
+    assert measured.metrics["barrier_mae"].baseline == pytest.approx((1.0 + 0.8 + 0.6 + 0.05) / 4)
+    assert measured.metrics["barrier_off_percent:desorption"].charged == 0.0
+    shown = {(part.metric, part.name): part.value for part in measured.parts}
+    assert shown[("barrier_mae", "C-H transfer")] == pytest.approx(0.15)
+    assert shown[("reaction_energy_mae", "Desorption")] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("left", [np.nan, 0.0])
+def test_a_failed_transition_state_costs_its_barrier_alone(left: float) -> None:
+    """Whatever number stands where it failed."""
+    failure = np.zeros(12, np.int8)
+    failure[1] = Cause.UNSUPPORTED
+    answer = observed(np.where(failure, left, NEB_ENERGIES), failure)
+    measured = KIND.measure(answer, differences(*NEB), NEB_PARAMETERS, None)
+    assert measured.items.cause.tolist() == [Cause.UNSUPPORTED, 0, 0, 0, 0, 0, 0, 0]
+    assert measured.metrics["reaction_energy_mae"].n_failed == 0
+    barrier = measured.metrics["barrier_mae"]
+    assert barrier.value == pytest.approx((0.09 + 0.15 + 0.15) / 3)
+    assert barrier.charged == pytest.approx((10 * 2.45 / 4 + 0.09 + 0.15 + 0.15) / 4)
+    off = measured.metrics["barrier_off_percent:desorption"]
+    assert off == Metric(0.0, "%", 2, 1, charged=50.0, baseline=100.0, failure_cost=100.0)
+    assert Part("group", "Desorption", "barrier_mae", pytest.approx(0.09), "eV", 2, 1) in measured.parts
+
+
+def test_a_group_of_which_all_failed_has_no_share_and_the_whole_charge() -> None:
+    answer = NEB_ENERGIES.copy()
+    answer[:6] = np.nan  # failures that nobody called so
+    metrics = KIND.measure(observed(answer), differences(*NEB), NEB_PARAMETERS, None).metrics
+    assert metrics["barrier_off_percent:desorption"].value is None
+    assert metrics["barrier_off_percent:desorption"].charged == 100.0
+    assert metrics["barrier_off_percent"].charged == 100.0
+    assert metrics["barrier_mae"].n_failed == 2
+
+
+def test_a_share_of_which_the_zero_model_has_none_has_no_baseline() -> None:
+    rows = (row("a", 0.01, (1, 0)), row("b", -0.02, (1, 1)))
+    parameters = EnergyDifferencesParameters(tolerance=0.1)
+    metrics = KIND.measure(observed(np.zeros(2)), differences(*rows), parameters, None).metrics
+    assert set(metrics) == {"mae", "rmse", "off_percent"}
+    assert (metrics["off_percent"].value, metrics["off_percent"].baseline) == (0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("unit", "area", "per_ev"),
+    [
+        ("eV", None, 1.0),
+        ("meV", None, 1000.0),
+        ("kcal/mol", None, 23.060548),  # CODATA 2014, as ase.units
+        ("kJ/mol", None, 96.485333),
+        ("eV/Å²", 4.0, 0.25),
+        ("meV/Å²", 4.0, 250.0),
+        ("J/m²", 4.0, 16.021766 / 4),
+        ("mJ/m²", 4.0, 16021.766 / 4),
+    ],
+)
+def test_units(unit: str, area: float | None, per_ev: float) -> None:
+    """Predicted 3 eV over the area against a reference of twice that."""
+    dataset = differences(row("a", 6.0 / (area or 1.0), (1, 0), (-1, 1), area=area))
+    parameters = EnergyDifferencesParameters(unit=unit, tolerance=2.999 * per_ev)  # type: ignore[arg-type]
+    measured = KIND.measure(observed([5.0, 2.0]), dataset, parameters, None)
+    assert measured.metrics["mae"].unit == unit
+    assert measured.metrics["mae"].value == pytest.approx(3.0 * per_ev, rel=1e-6)
+    assert measured.metrics["rmse"].baseline == pytest.approx(6.0 * per_ev, rel=1e-6)
+    assert measured.metrics["off_percent"].value == 100.0
+    assert measured.items.columns["predicted"][0] == pytest.approx(3.0 * per_ev, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rows", "says"),
+    [
+        ({"unit": "mJ/m²"}, [row("a", 1.0, (1, 0))], r"unit: mJ/m² .* have no area: take one of eV, meV, kcal/mol"),
+        ({}, [row("a", 1.0, (1, 0), area=2.0)], r"unit: eV .* divided by an area: take one of eV/Å²"),
+        ({"tolerance": 0.1}, NEB, r"tolerance_quantity: there is no '': take one of barrier, reaction energy"),
+        ({"tolerance": 0.1, "tolerance_quantity": "Barrier"}, NEB, r"there is no 'Barrier'"),
+        ({}, [NEB[0], row("a", 1.0, (1, 0))], r"quantity: some items have one and some have none"),
+        (
+            {},
+            [row("a", 1.0, (1, 0), quantity="d E"), row("b", 1.0, (1, 0), quantity="d-E")],
+            r"'d-E' and another name, or nothing, would be called 'd_e'",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(parameters: dict[str, Any], rows: list[Difference], says: str) -> None:
+    dataset = differences(*rows)
+    with pytest.raises(ValueError, match=says) as refused:
+        KIND.measure(observed(np.zeros(len(dataset.frames))), dataset, EnergyDifferencesParameters(**parameters), None)
+    assert str(refused.value).startswith("table@1: table.json: differences")
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    for stated in ({"unit": "Ry"}, {"tolerance": 0.0}, {"tolerance_quantity": "barrier"}):
+        with pytest.raises(ValidationError):
+            EnergyDifferencesParameters.model_validate(stated)
+    # The unit sign Å (U+212B) is the letter Å.
+    assert EnergyDifferencesParameters.model_validate({"unit": "meV/\u212b²"}).unit == "meV/Å²"
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_failing_never_improves_a_metric(data: st.DataObject) -> None:
+    energies = np.array(data.draw(st.lists(st.floats(-40, 40), min_size=12, max_size=12)))
+    codes = np.array(data.draw(st.lists(st.sampled_from([0, 0, 0, 1, 3, 9]), min_size=12, max_size=12)), np.int8)
+    more, named = data.draw(st.lists(st.integers(0, 11), min_size=1, max_size=3)), data.draw(st.booleans())
+    dataset, energies = differences(*NEB), np.where(codes, np.nan, energies)
+    before = KIND.measure(observed(energies, codes), dataset, NEB_PARAMETERS, None).metrics
+    energies[more] = np.nan
+    if named:
+        codes[more] = Cause.ERROR
+    after = KIND.measure(observed(energies, codes), dataset, NEB_PARAMETERS, None).metrics
+    assert before.keys() == after.keys()
+    for name, metric in after.items():
+        charged = before[name].charged
+        assert charged is not None
+        assert metric.charged is not None
+        assert metric.charged >= charged - 1e-9 * charged, name
+        assert metric.n_failed >= before[name].n_failed

@@ -1,0 +1,279 @@
+"""What items contribute to charged values: the formula gives every one of them back, from stored items alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.records.items_file import pack_items, unpack_items
+from judge.records.records import MetricRecord
+from tasks.kind import Kind
+from tasks.kinds.registry import KINDS
+from tasks.metrics.contributions import Contributing, Contribution, charged_mean_of
+from tasks.metrics.failure_cost import charged_mean
+from tasks.metrics.measurement import Items, Measurement
+from tasks.physicality.structures import build_physicality
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Cause, Labels, Predictions, Properties
+from tests.tasks.timing.timed_models import Records, rechecked, small
+from tests.tasks.worlds import FAST, PBE, WORLDS, World, observed, rattled, world
+
+# Metrics that are charged and yet no means over items, by kind.
+NO_MEANS: Mapping[str, frozenset[str]] = {
+    "nve": frozenset({"slope_geomean"}),  # instability is scored run by run, each with its own steps
+    "efficiency": frozenset(
+        {
+            "time_median",  # a percentile
+            "time_p95",
+            "time_cold",  # the first call alone
+            "batched_time",  # batches are no items
+        }
+    ),
+    "physicality": frozenset(  # the largest of some items
+        f"{name}_largest"
+        for name in (
+            "rotation_energy",
+            "rotation_forces",
+            "repeat_energy",
+            "repeat_forces",
+            "gradient_forces",
+            "strain_stress",
+        )
+    ),
+}
+CAUSES = tuple(cause for cause in Cause if cause is not Cause.NONE)
+
+
+def with_baselines(of: World, **stated: float) -> World:
+    card = of.dataset.card.model_copy(update={"baselines": {PBE: stated}})
+    return of._replace(dataset=replace(of.dataset, card=card))
+
+
+def with_parameters(of: World, **changed: object) -> World:
+    return of._replace(parameters=of.kind.parameters.model_validate({**of.parameters.model_dump(), **changed}))
+
+
+def some_labels() -> World:
+    """Every third frame has no energy, every fourth no forces; two have a stress. Many forces are clipped at W."""
+    rng, structures = np.random.default_rng(3), rattled(12)
+    total = sum(len(a) for a in structures)
+    energy, forces = rng.normal(size=12), rng.normal(size=(total, 3))
+    energy[::3] = np.nan
+    forces[np.repeat(np.arange(12) % 4 == 0, [len(a) for a in structures])] = np.nan
+    stress = np.full((12, 6), np.nan)
+    stress[4:6] = 0.01
+    made = world("labelled_frames", structures, {}, labels=Labels(energy, forces, stress))
+    return with_baselines(made, force_rmse=0.1, force_mae=0.1)
+
+
+def one_quantity() -> World:
+    """All differences of one quantity, in another unit, with a stated share."""
+    made = WORLDS["energy_differences"]()
+    rows = tuple(row.model_copy(update={"quantity": ""}) for row in made.dataset.table.differences)
+    table = made.dataset.table.model_copy(update={"differences": rows})
+    made = made._replace(dataset=replace(made.dataset, table=table))
+    return with_parameters(made, unit="kJ/mol", tolerance=60.0, tolerance_quantity="")
+
+
+def stacking_fault() -> World:
+    made = WORLDS["energy_profiles"]()
+    scans = tuple(scan.model_copy(update={"area": 7.0}) for scan in made.dataset.table.scans)
+    table = made.dataset.table.model_copy(update={"scans": scans})
+    made = made._replace(dataset=replace(made.dataset, table=table))
+    return with_parameters(made, quantity="stacking_fault")
+
+
+def some_references() -> World:
+    """Half of the crystals have no shear modulus."""
+    made = WORLDS["elasticity"]()
+    rows = list(made.dataset.table.crystals)
+    for i in (1, 2):
+        rows[i] = rows[i].model_copy(update={"reference": {PBE: {"k_vrh_gpa": 100.0}}})
+    table = made.dataset.table.model_copy(update={"crystals": tuple(rows)})
+    made = made._replace(dataset=replace(made.dataset, table=table))
+    return with_parameters(made, ions="clamped", normal_strains=(-0.01, 0.01), shear_strains=(-0.01, 0.01))
+
+
+def few_structures() -> World:
+    whole = build_physicality()
+    index = [whole.table.id.index(name) for name in ("Al", "H2O", "C2H5OH")]
+    names = {name: tuple(getattr(whole.table, name)[i] for i in index) for name in ("id", "group", "cluster")}
+    card = whole.card.model_copy(update={"periodic": False})
+    dataset = replace(
+        whole, card=card, frames=whole.frames.take(np.array(index)), table=whole.table.model_copy(update=names)
+    )
+    asked = {"n_variants": 1, "n_directions": 1, "displacements": (3e-3, 1e-3), "strains": (3e-3, 1e-3)}
+    made = World(KINDS["physicality"], dataset, KINDS["physicality"].parameters())
+    return with_parameters(made, **asked, diatomics=("H", "C", "Fe"), n_distances=20)
+
+
+def coarse_phonons() -> World:
+    return with_parameters(WORLDS["phonons"](), mesh=(4, 4, 4), relaxation={**FAST, "fmax": 0.1})
+
+
+def few_times() -> World:
+    return with_parameters(WORLDS["efficiency"](), n_frames=6)
+
+
+EVERY: Mapping[str, Callable[[], World]] = {
+    **{name: WORLDS[name] for name in ("labelled_frames", "energy_differences", "energy_profiles")},
+    **{name: WORLDS[name] for name in ("equation_of_state", "compression", "nve")},
+    **{
+        make.__name__: make
+        for make in (
+            some_labels,
+            one_quantity,
+            stacking_fault,
+            some_references,
+            coarse_phonons,
+            few_times,
+            few_structures,
+        )
+    },
+}
+
+
+def contributed(kind: Kind, measured: Measurement) -> dict[str, Contribution]:
+    """By metric; asserted that items and metrics that were stored give the same."""
+    if not isinstance(kind, Contributing):
+        return {}
+    items = unpack_items(pack_items(measured.items))
+    records = {name: MetricRecord.model_validate(vars(metric)) for name, metric in measured.metrics.items()}
+    found = kind.contributions(measured.items, measured.metrics)
+    for now, later in zip(found, kind.contributions(items, records), strict=True):
+        assert (now.metric, now.power, now.scale) == (later.metric, later.power, later.scale)
+        np.testing.assert_array_equal(now.sums, later.sums)
+        np.testing.assert_array_equal(now.counts, later.counts)
+    assert len({c.metric for c in found}) == len(found)
+    return {c.metric: c for c in found}
+
+
+def by_formula(c: Contribution) -> float:
+    return c.scale * float(c.sums[c.counts > 0].sum() / c.counts.sum()) ** c.power
+
+
+def assert_charged_is_given_back(kind: Kind, measured: Measurement) -> None:
+    found = contributed(kind, measured)
+    charged = {
+        n: m.charged for n, m in measured.metrics.items() if m.charged is not None and m.failure_cost is not None
+    }
+    assert set(charged) - set(found) == NO_MEANS.get(kind.name, frozenset()) & set(charged)
+    for name, value in charged.items():
+        if name in found:
+            assert found[name].sums.shape == found[name].counts.shape == (len(measured.items),)
+            assert np.isfinite(found[name].sums).all(), name
+            assert not found[name].sums[found[name].counts == 0].any(), name
+            assert by_formula(found[name]) == pytest.approx(value, rel=1e-12, abs=1e-300), name
+
+
+def test_there_is_a_world_of_every_kind_and_only_nve_has_no_contributions() -> None:
+    assert {make().kind.name for make in EVERY.values()} == set(KINDS)
+    assert {name for name, kind in KINDS.items() if not isinstance(kind, Contributing)} == {"nve"}
+
+
+@pytest.mark.parametrize("name", list(EVERY))
+def test_the_formula_gives_charged_back(name: str) -> None:
+    """Of a model that never fails, of one that fails here and there for every cause, and of one that does nothing."""
+    made = EVERY[name]()
+    whole, asked = observed(made, {})
+    assert_charged_is_given_back(made.kind, whole)
+    assert NO_MEANS.get(made.kind.name, frozenset()) <= set(whole.metrics)
+    rng, failed = np.random.default_rng(5), 0
+    # So few at a time that some are left, and so many together that each cause has its turn.
+    at_once = max(1, min(asked // 6, len(CAUSES)))
+    for first in range(0, len(CAUSES), at_once):
+        causes = CAUSES[first : first + at_once]
+        where = rng.choice(asked, len(causes), replace=False)
+        measured, _ = observed(made, dict(zip(where.tolist(), causes, strict=True)))
+        failed += sum(measured.items.failures().values())
+        assert_charged_is_given_back(made.kind, measured)
+    assert failed
+    nothing, _ = observed(made, dict.fromkeys(range(3 * asked), Cause.ERROR))
+    assert_charged_is_given_back(made.kind, nothing)
+    assert len(nothing.items) == sum(nothing.items.failures().values())
+
+
+class WithoutForces(Records):
+    """A model of energies alone."""
+
+    def __init__(self) -> None:
+        super().__init__(offers=("energy",))
+
+    def compute(self, frames: Frames, properties: Properties) -> Predictions:
+        return replace(super().compute(frames, ("energy",)), forces=None, stress=None)
+
+
+def test_what_is_not_answered_is_charged_and_what_is_answered_is_not() -> None:
+    made, model = WORLDS["labelled_frames"](), WithoutForces()
+    observation = made.kind.observe(made.dataset.structures, made.parameters, model, model.watch())
+    measured = made.kind.measure(observation, made.dataset, made.parameters, PBE)
+    assert_charged_is_given_back(made.kind, measured)
+    found = contributed(made.kind, measured)
+    cost = measured.metrics["force_mae"].failure_cost
+    np.testing.assert_allclose(found["force_mae"].sums, found["force_mae"].counts * cost)
+    assert (found["energy_mae_per_atom"].sums < 10 * found["energy_mae_per_atom"].sums.mean()).all()
+
+
+class Liar(Records):
+    """Answers a tenth of the energy."""
+
+    def compute(self, frames: Frames, properties: Properties) -> Predictions:
+        answer = super().compute(frames, properties)
+        return replace(answer, energy=0.1 * answer.energy)
+
+
+@pytest.mark.parametrize("fresh", [Records, Liar])
+def test_where_no_time_counts_every_frame_contributes_a_failure(fresh: type[Records]) -> None:
+    _, measured = rechecked(Records(takes=lambda call, atoms: 1e-3 * atoms), fresh(), small())
+    assert_charged_is_given_back(KINDS["efficiency"], measured)
+    times = contributed(KINDS["efficiency"], measured)["time_mean"]
+    if fresh is Liar:
+        assert measured.metrics["time_mean"].value is None
+        assert times.sums.tolist() == [1e6] * 6
+    else:
+        np.testing.assert_allclose(times.sums[1:], measured.items.columns["time"][1:])
+        assert times.counts.tolist() == [0, 1, 1, 1, 1, 1]  # the first warms up, and was answered
+
+
+def test_an_item_without_a_cluster_stands_for_itself() -> None:
+    for name in ("energy_differences", "energy_profiles", "equation_of_state", "compression"):
+        items = observed(WORLDS[name](), {})[0].items
+        assert list(items.cluster) == list(items.id), name
+
+
+def test_items_of_another_version_say_which_column_they_lack() -> None:
+    made = WORLDS["energy_profiles"]()
+    measured, _ = observed(made, {})
+    assert isinstance(made.kind, Contributing)
+    columns = {name: column for name, column in measured.items.columns.items() if name != "barrier_off"}
+    older = Items(measured.items.id, measured.items.group, measured.items.cluster, measured.items.cause, columns)
+    with pytest.raises(ValueError, match=r"items: column barrier_off: is missing: measure it again"):
+        made.kind.contributions(older, measured.metrics)
+    without = {**measured.metrics, "profile_mae": replace(measured.metrics["profile_mae"], failure_cost=None)}
+    with pytest.raises(ValueError, match=r"metrics: profile_mae: has no failure cost"):
+        made.kind.contributions(measured.items, without)
+
+
+PARTS = st.lists(
+    st.tuples(st.floats(0, 1e6) | st.sampled_from([np.nan, np.inf]), st.sampled_from([0.0, 1.0, 3.0, 27.0])),
+    min_size=1,
+    max_size=20,
+).filter(lambda parts: any(count for _, count in parts))
+
+
+@given(parts=PARTS, cost=st.floats(1e-6, 1e6), which=st.integers(0, 19))
+def test_charged_sums_are_those_of_the_charged_mean_and_to_fail_never_lowers_them(
+    parts: list[tuple[float, float]], cost: float, which: int
+) -> None:
+    sums, counts = (np.array(column) for column in zip(*parts, strict=True))
+    found = charged_mean_of("mae", sums, counts, cost)
+    assert by_formula(found) == pytest.approx(charged_mean(sums, counts, cost).charged, rel=1e-12, abs=1e-300)
+    assert (found.sums <= found.counts * cost * (1 + 1e-15)).all()
+    worse = sums.copy()
+    worse[which % len(sums)] = np.nan
+    assert (charged_mean_of("mae", worse, counts, cost).sums >= found.sums * (1 - 1e-15)).all()

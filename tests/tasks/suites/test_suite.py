@@ -1,0 +1,192 @@
+"""Suites: the packaged one is whole, and a broken one is refused with file and field."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tasks.datasets.dataset import load_dataset
+from tasks.kinds.nve import NveParameters
+from tasks.kinds.registry import KINDS
+from tasks.suites.suite import SuiteError, load_suite, packaged_suites, read_suite
+from tasks.timing.efficiency import EfficiencyParameters
+
+CHECKOUT = Path(__file__).parents[3]
+SHARED = CHECKOUT / os.environ.get("LAMBENCH_TEST_DATA", "../shared/data")
+PUBLISHED = SHARED / "lambench_leaderboard" / "v0.3.1" / "config.json"
+
+GOOD = """
+name = "mine"
+version = "1"
+title = "Mine"
+[[tasks]]
+name = "drift"
+kind = "nve"
+dataset = "nve-crystals@1"
+domain = "Inorganic Materials"
+time_limit_s = 60
+parameters = { steps = 10 }
+"""
+
+
+def test_quickstart_covers_all_kinds_and_its_datasets_exist(quickstart: Path) -> None:
+    suite = load_suite("quickstart")
+    assert "quickstart" in packaged_suites()
+    assert {task.kind for task in suite.tasks} == set(KINDS)
+    for task in suite.tasks:
+        assert load_dataset(quickstart / task.dataset).card.domain == task.model_domain == task.domain
+    nve = [task for task in suite.tasks if task.kind == "nve"]
+    sizes = [len(load_dataset(quickstart / task.dataset).frames) for task in nve]
+    assert sizes == [3, 3, 3]
+    for task in nve:
+        assert isinstance(task.parameters, NveParameters)
+        assert task.parameters.steps == 200
+    timing = next(task.parameters for task in suite.tasks if task.kind == "efficiency")
+    assert isinstance(timing, EfficiencyParameters)
+    assert (timing.n_frames, timing.max_atoms) == (20, 128)
+
+
+def test_a_suite_is_loaded_from_a_path(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD)
+    task = load_suite(path).tasks[0]
+    assert isinstance(task.parameters, NveParameters)
+    assert task.parameters.steps == 10
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"nve"', '"nvt"', r"tasks\.0 \(drift\): kind: there is no 'nvt', but"),
+        ("steps = 10", "steps = 0", r"tasks\.0 \(drift\): parameters\.steps: must be greater than 0, not 0$"),
+        ("steps = 10", "step = 10", r"tasks\.0 \(drift\): parameters\.step: there is no such field$"),
+        ("steps = 10", "timestep_fs = nan", r"parameters\.timestep_fs"),
+        ("crystals@1", "crystals", r"tasks\.0\.dataset"),
+        ('"nve-crystals@1"', '"../x@1"', r"tasks\.0\.dataset"),
+        ("time_limit_s = 60", "", r"tasks\.0\.time_limit_s: is missing$"),
+        ("time_limit_s = 60", 'time_limit_s = "long"', r"tasks\.0\.time_limit_s: must be a number, not 'long'$"),
+        (
+            "Inorganic Materials",
+            "Rocks",
+            r"tasks\.0 \(drift\): domain: must be 'Inorganic Materials', .*, not 'Rocks'$",
+        ),
+        ("[[tasks]]", "[[task]]", r"mine\.toml: task: there is no such field$"),
+        ("[[tasks]]", "failed_share = 0\n[[tasks]]", r"mine\.toml: failed_share: must be greater than 0, not 0$"),
+        (
+            "[[tasks]]",
+            "[domains]\nRocks = 'Stones'\n[[tasks]]",
+            r"domains\.Rocks: must be 'Inorganic Materials', 'M.* or",
+        ),
+        (
+            "[[tasks]]",
+            "[domains]\nRocks = 'Catalysis'\n[[tasks]]",
+            r"domain: must be 'Rocks', not 'Inorganic Materials'$",
+        ),
+        ('title = "Mine"', "title =", r"mine\.toml: is not TOML"),
+    ],
+)
+def test_a_broken_suite_is_refused_with_file_and_field(old: str, new: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(SuiteError, match=says) as refused:
+        load_suite(path)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_two_tasks_of_one_name_and_an_unknown_suite_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD + GOOD[GOOD.index("[[tasks]]") :])
+    with pytest.raises(SuiteError, match=r"tasks\.1\.name: drift is there twice"):
+        load_suite(path)
+    with pytest.raises(SuiteError, match=r"nowhere: cannot be read .* packaged suites are .*quickstart"):
+        load_suite("nowhere")
+
+
+def test_the_suites_own_domains_stand_for_those_of_the_models() -> None:
+    """Five domains under which tasks are reported, of which a model knows three."""
+    own = '[domains]\n"Reactions" = "Molecules"\n"Crystals" = "Inorganic Materials"\n[[tasks]]'
+    text = GOOD.replace("[[tasks]]", own).replace('"Inorganic Materials"\ntime', '"Reactions"\ntime')
+    task = read_suite(text, "mine.toml").tasks[0]
+    assert (task.domain, task.model_domain) == ("Reactions", "Molecules")
+    (plain,) = read_suite(GOOD, "mine.toml").tasks
+    assert (plain.domain, plain.model_domain) == ("Inorganic Materials", "Inorganic Materials")
+
+
+def test_the_share_that_may_fail_is_the_tasks_or_the_suites_or_a_half() -> None:
+    of_suite = GOOD.replace("[[tasks]]", "failed_share = 0.2\n[[tasks]]")
+    assert read_suite(GOOD, "a").tasks[0].failed_share == 0.5
+    assert read_suite(of_suite, "a").tasks[0].failed_share == 0.2
+    assert read_suite(of_suite + "failed_share = 1.0\n", "a").tasks[0].failed_share == 1.0
+
+
+def test_what_a_task_says_for_readers_and_scoring() -> None:
+    said = 'release_name = "NVE"\nmlipaudit = "reactivity"\nsource = "LAMBench"\nimport = "judge data import x"\n'
+    task = read_suite(GOOD + said, "a").tasks[0]
+    assert (task.release_name, task.source, task.import_lines) == ("NVE", "LAMBench", ("judge data import x",))
+    assert task.mlipaudit == "reactivity"
+    assert read_suite(GOOD.replace("title", 'release = "lambench-0.3.1"\ntitle'), "a").release == "lambench-0.3.1"
+    two = read_suite(GOOD + 'import = ["first", "second"]\n', "a").tasks[0]
+    assert two.import_lines == ("first", "second")
+
+
+@pytest.mark.parametrize("name", packaged_suites())
+def test_every_packaged_suite_is_whole(name: str) -> None:
+    suite = load_suite(name)
+    assert suite.name == name
+    assert not [task.name for task in suite.tasks if KINDS[task.kind].name != task.kind]
+    by_dataset: dict[str, set[str]] = {}
+    for task in suite.tasks:
+        by_dataset.setdefault(task.dataset, set()).add(task.model_domain)
+    assert all(len(domains) == 1 for domains in by_dataset.values())  # a data set is of one domain
+    if name.startswith("lambench"):
+        for task in suite.tasks:
+            assert task.release_name
+            assert task.source
+            assert task.import_lines
+            named = [line for line in task.import_lines if line.startswith("judge data import")]
+            dataset, _, version = task.dataset.partition("@")
+            for line in named:
+                assert f"--name {dataset} --version {version} --domain '{task.model_domain}'" in line
+
+
+FORCE_FIELD, PROPERTIES = (
+    "labelled_frames",
+    ("energy_differences", "energy_profiles", "phonons", "elasticity", "compression"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "force_field", "properties", "domains"),
+    [("lambench-2025-five", 17, 2, 5), ("lambench-2025", 12, 5, 3), ("lambench-2026", 12, 12, 3)],
+)
+def test_the_task_lists_of_the_releases(name: str, force_field: int, properties: int, domains: int) -> None:
+    tasks = load_suite(name).tasks
+    assert sum(task.kind == FORCE_FIELD for task in tasks) == force_field
+    assert sum(task.kind in PROPERTIES for task in tasks) == properties
+    assert len({task.domain for task in tasks if task.kind == FORCE_FIELD}) == domains
+    nve = [task.parameters for task in tasks if isinstance(task.parameters, NveParameters)]
+    assert {(p.steps, p.timestep_fs, p.temperature_k, p.sample_every) for p in nve} == {(10_000, 1.0, 300.0, 100)}
+    timing = [task.parameters for task in tasks if isinstance(task.parameters, EfficiencyParameters)]
+    frames, warm_up = (2000, 0.2) if name == "lambench-2025-five" else (1000, 0.1)
+    assert sum(p.n_frames for p in timing) == frames
+    assert {(p.max_atoms, p.warm_up_fraction) for p in timing} == {(1000, warm_up)}
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not PUBLISHED.exists(), reason="LAMBENCH_TEST_DATA has no lambench_leaderboard/v0.3.1")
+def test_release_0_3_1_as_published() -> None:
+    """Names and domains, against the configuration of that release."""
+    published = json.loads(PUBLISHED.read_text())
+    tasks = load_suite("lambench-2025").tasks
+    ours = {task.release_name: task for task in tasks if task.kind == FORCE_FIELD}
+    assert set(ours) == set(published["ff"]["tasks"])
+    for name, stated in published["ff"]["tasks"].items():
+        assert ours[name].domain == stated["domain"]
+    properties = {task.release_name: task for task in tasks if task.kind in PROPERTIES}
+    assert set(properties) == set(published["pc"]["tasks"])
+    for name, stated in published["pc"]["tasks"].items():
+        assert properties[name].domain == stated["domain"]
