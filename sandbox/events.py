@@ -36,7 +36,7 @@ class Event(StrEnum):
     RESULT_STORED = "result stored"
     FAULT = "fault"
     HELD = "held"
-    SET_ASIDE = "set aside"
+    QUARANTINED = "set aside"
     ENGINE_GONE = "engine gone"
     ENGINE_BACK = "engine back"
     RUN_ENDED = "run ended"
@@ -84,7 +84,7 @@ _FACTS = frozenset(Facts.__annotations__)
 _log = logging.getLogger(LOGGER)
 
 
-def tell(event: Event, **facts: Unpack[Facts]) -> None:
+def emit(event: Event, **facts: Unpack[Facts]) -> None:
     """Tells whoever listens that `event` happened."""
     if _log.isEnabledFor(logging.INFO):
         _log.info("%s", event.value, extra={"lambench_event": event, "lambench_facts": facts})

@@ -175,21 +175,21 @@ def _is_gpu_memory(evidence: Evidence) -> bool:
 
 
 def fault_of(host: HostFault, limits: Limits) -> JudgeFault:
-    """The fault that a person is told of, and what mends it."""
+    """The fault that a person is told of, and what corrects it."""
     match host:
         case HostFault.OUT_OF_MEMORY:
-            mend = (
+            remedy = (
                 f"the kernel killed a process of a container below its {limits.memory_bytes / GIB:.3g} GiB for memory, "
                 "so the host had none left: give it more, or run fewer containers at once, or lower memory_bytes"
             )
         case HostFault.STOPPED:
-            mend = (
+            remedy = (
                 "a container was stopped, paused or removed through the engine while it was judged: leave those "
                 "alone that are called lambench-…"
             )
         case HostFault.ENGINE_RESTARTED:
-            mend = "the engine was restarted while a container was judged: keep it running, or let it live-restore"
-    return JudgeFault(FaultCause.DOCKER, mend)
+            remedy = "the engine was restarted while a container was judged: keep it running, or let it live-restore"
+    return JudgeFault(FaultCause.DOCKER, remedy)
 
 
 def sentence_of(evidence: Evidence, limits: Limits) -> str:

@@ -59,12 +59,12 @@ class JudgeFault(Exception):
 
     Args:
         cause: which part.
-        mend: one line that names the thing and what to do.
-        culprit: `gpu UUID` or `dataset NAME`, where others than this attempt would come to grief over it; else empty.
+        remedy: one line that names the thing and what to do.
+        faulty_resource: `gpu UUID` or `dataset NAME`, where others than this attempt would come to grief over it; else empty.
     """
 
-    def __init__(self, cause: FaultCause, mend: str, culprit: str = "") -> None:
-        super().__init__(f"{cause}: {mend}")
+    def __init__(self, cause: FaultCause, remedy: str, faulty_resource: str = "") -> None:
+        super().__init__(f"{cause}: {remedy}")
         self.cause = cause
-        self.mend = mend
-        self.culprit = culprit
+        self.remedy = remedy
+        self.faulty_resource = faulty_resource

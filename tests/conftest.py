@@ -43,7 +43,7 @@ def engine() -> docker.DockerClient:
     try:
         return connect_engine()
     except JudgeFault as fault:
-        pytest.skip(f"no Docker engine: {fault.mend}")
+        pytest.skip(f"no Docker engine: {fault.remedy}")
 
 
 @pytest.fixture(scope="session")

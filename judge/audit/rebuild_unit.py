@@ -19,7 +19,7 @@ from tasks.suites.suite import Task
 
 
 class Unlike(ValueError):
-    """A result that does not follow from submission, suite and data set; one line that says in what, and the mend."""
+    """A result that does not follow from submission, suite and data set; one line that says in what, and the remedy."""
 
 
 def unit_again(result: Result, end: End, submission: Submission, task: Task, testset: TestSet) -> Unit:
@@ -61,10 +61,10 @@ def _check_versions(result: Result, kind: Kind) -> None:
 
 
 def _check_data(result: Result, task: Task, testset: TestSet) -> None:
-    stated, mend = result.provenance, "restore these, or judge evaluate"
+    stated, remedy = result.provenance, "restore these, or judge evaluate"
     if stated.dataset != task.dataset:
         raise Unlike(f"it is of data set {stated.dataset}, the suite's task of {task.dataset}: judge evaluate")
     if stated.frames_sha256 != testset.frames_sha256:
-        raise Unlike(f"it was observed on other structures than {task.dataset} has: {mend}")
+        raise Unlike(f"it was observed on other structures than {task.dataset} has: {remedy}")
     if stated.labels_sha256 != testset.labels_sha256:
-        raise Unlike(f"it was measured with other labels than {task.dataset} has: {mend}")
+        raise Unlike(f"it was measured with other labels than {task.dataset} has: {remedy}")

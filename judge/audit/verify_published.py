@@ -78,7 +78,7 @@ def check_scores(store: Store, suite: Suite, stored: Stored) -> list[Broken]:
             suite, submissions, results, lambda result: load_items(store, result), references=manifest.references
         )
     except (StoreError, ScoringError) as error:
-        said = error.mend if isinstance(error, StoreError) else str(error)
+        said = error.remedy if isinstance(error, StoreError) else str(error)
         return [Broken(what, f"its scores cannot be computed again: {said}")]
     if board.release.name != manifest.release:
         why = f"its scores are by release {manifest.release}, this judge's by {board.release.name}: judge site publish"

@@ -97,7 +97,7 @@ def check_submission(ground: Ground, id: str) -> Checked:
         results = [r for r in load_results(ground.store, [id], ground.current, rounds=rounds) if r.task in tasks]
         histories = read_histories(ground.store, [id])
     except StoreError as error:
-        return Checked(id, 0, (Broken(id, error.mend),))
+        return Checked(id, 0, (Broken(id, error.remedy),))
     misnamed = why_misnamed(id, submission)
     broken = [Broken(record_path(id), misnamed)] if misnamed else []
     largest = 0.0
@@ -127,11 +127,11 @@ def _check(ground: Ground, row: _Row) -> tuple[list[Broken], float]:
     except (Unlike, DatasetError) as error:
         return [Broken(row.what, why) for why in (*stated, str(error))], 0.0
     except JudgeFault as fault:
-        return [Broken(row.what, why) for why in (*stated, fault.mend)], 0.0
+        return [Broken(row.what, why) for why in (*stated, fault.remedy)], 0.0
     otherwise, largest = compare(row.result, measured.result)
     differences = [otherwise] if otherwise else [] if stated else _items_again(ground, row, measured)
-    mend = f"restore it, or judge rejudge {row.result.submission}"
-    return [Broken(row.what, why) for why in (*stated, *(f"{each}: {mend}" for each in differences))], largest
+    remedy = f"restore it, or judge rejudge {row.result.submission}"
+    return [Broken(row.what, why) for why in (*stated, *(f"{each}: {remedy}" for each in differences))], largest
 
 
 def _signature(ground: Ground, row: _Row) -> Iterator[str]:

@@ -120,7 +120,7 @@ def explain(error: Exception) -> tuple[str, int]:
         case _ if isinstance(error, (UsageError, ConfigError, *_loaded(_USAGE_ERRORS))):
             return f"judge: {error}", USAGE
         case JudgeFault():
-            return f"judge: this machine ({error.cause}): {error.mend}", MACHINE_FAULT
+            return f"judge: this machine ({error.cause}): {error.remedy}", MACHINE_FAULT
         case _:
             text = " ".join(str(error).split())[:300]
             return f"judge: a mistake of ours: {type(error).__name__}: {text}; see where with --debug", MACHINE_FAULT

@@ -1,4 +1,4 @@
-"""The data sets of a suite's tasks: ours are built on first use, missing ones are named with the command that mends it.
+"""The data sets of a suite's tasks: ours are built on first use, missing ones are named with their command.
 
 A kind that cannot be measured on a data set is told before anything is run: for this the judge looks into the table,
 which no task that observes is ever given.

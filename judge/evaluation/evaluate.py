@@ -32,7 +32,7 @@ from judge.records.signing import own_key, safe_key_file
 from sandbox.driver import Driver, DriverName
 from sandbox.drivers.gpu import Gpu
 from sandbox.drivers.open_driver import open_driver
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.verdict import Verdict
 from submissions.progress import Reporter, duration
 from submissions.records import Record
@@ -94,11 +94,11 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         suite_option=suite_option(request),
         command="judge evaluate" if request.rounds is None else "judge rejudge",
     )
-    tell(Event.RUN_BEGUN, count=len(found.plan))
+    emit(Event.RUN_BEGUN, count=len(found.plan))
     with reporter:
         reporter.expect(sum(planned.step is not Step.DONE for planned in found.plan))
         reports = runner.run(found.plan)
-    tell(Event.RUN_ENDED, count=len(reports))
+    emit(Event.RUN_ENDED, count=len(reports))
     return Summary(
         suite=found.suite.name,
         driver=found.driver,
@@ -113,8 +113,8 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
 def _nothing_to_do(scope: Scope, request: Request) -> Summary:
     """What a run did that found everything done, as the last one did. A unit each, as of any other run."""
     pairs = [(submission.id, task.name) for submission in scope.submissions for task in scope.prepared.tasks]
-    tell(Event.RUN_BEGUN, count=len(pairs))
-    tell(Event.RUN_ENDED, count=len(pairs))
+    emit(Event.RUN_BEGUN, count=len(pairs))
+    emit(Event.RUN_ENDED, count=len(pairs))
     units = [{"submission": id, "task": task, "did": Did.NOTHING} for id, task in pairs]
     return Summary.model_validate(  # at once: a hundred thousand reports, made one by one, take a second
         {

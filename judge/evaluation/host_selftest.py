@@ -16,7 +16,7 @@ from judge.records.records import Result, Signature
 from judge.records.signing import SigningKey
 from judge.version import judge_commit, judge_version
 from sandbox.driver import Driver
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.guest_archive import guest_version
 from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.images import CALCULATOR_IMAGE
@@ -115,7 +115,7 @@ def run_selftest(
         record = record.model_copy(update={"passed": bool(results) and all(result.held for result in results)})
     finally:
         at = store_selftest(store, key.sign(record))
-        tell(Event.SELFTEST_ENDED, key=at, seconds=record.seconds, count=sum(not r.held for r in results))
+        emit(Event.SELFTEST_ENDED, key=at, seconds=record.seconds, count=sum(not r.held for r in results))
     return record
 
 
@@ -196,7 +196,7 @@ def _doubt(
         return "no selftest: run judge selftest there"
     key, record = newest
     if not _passed(record):
-        return f"its selftest failed ({_what_failed(record)}; {key}): mend it, and run judge selftest again"
+        return f"its selftest failed ({_what_failed(record)}; {key}): correct it, and run judge selftest again"
     if not _is_whole(record):
         return f"its selftest did not try all attacks ({key}): run judge selftest again"
     then = _read(store, named) if named else record

@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from judge.evaluation.observe import Bench
+from judge.evaluation.observe import ExecutionTarget
 from judge.evaluation.provenance import origin
 from judge.images.disk_space import require_room
 from judge.images.pull import resolve_image
 from sandbox.driver import Driver, Image
 from sandbox.drivers.gpu import Gpu
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.rundir import is_something_left
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 from submissions.records import Submission
@@ -60,7 +60,7 @@ class Machine:
     _images: dict[str, Image | SubmissionFault | JudgeFault] = field(default_factory=dict)
     _turn: int = 0
 
-    def bench(self, submission: Submission, avoid: Collection[str], spoilt_by: str) -> Bench:
+    def target(self, submission: Submission, avoid: Collection[str], spoilt_by: str) -> ExecutionTarget:
         """Where the next attempt of `submission` is run.
 
         Args:
@@ -76,7 +76,9 @@ class Machine:
         self._require_room()
         gpu = self._gpu(avoid, spoilt_by)
         uuid = gpu.uuid if gpu else None
-        return Bench(driver, self._image(submission), origin(driver, self.hardware(gpu), uuid, self._selftest), uuid)
+        return ExecutionTarget(
+            driver, self._image(submission), origin(driver, self.hardware(gpu), uuid, self._selftest), uuid
+        )
 
     def sandbox(self) -> Driver:
         """The driver, opened when it is asked for the first time; what dead judges left behind is removed then.
@@ -93,7 +95,7 @@ class Machine:
                 self.stopped = fault
                 raise
             self._driver = driver
-            tell(Event.REAPED, count=removed)
+            emit(Event.REAPED, count=removed)
             if removed:
                 self.say(f"Removed {removed} containers that a judge left behind.")
         return self._driver
@@ -120,12 +122,12 @@ class Machine:
                     raise
                 if not gone:
                     gone = True
-                    tell(Event.ENGINE_GONE)
+                    emit(Event.ENGINE_GONE)
                     self.say(f"! The engine does not answer: waiting {self.engine_wait_s:g} s for it to come back …")
                 time.sleep(min(POLL_S, self.engine_wait_s))
             else:
                 if gone:
-                    tell(Event.ENGINE_BACK)
+                    emit(Event.ENGINE_BACK)
                     self.say("The engine is back.")
                 return
 
@@ -140,7 +142,7 @@ class Machine:
         good = [gpu for gpu in self.gpus if gpu.uuid not in avoid]
         if not good:
             names = ", ".join(gpu.uuid for gpu in self.gpus)
-            raise JudgeFault(FaultCause.GPU, f"every GPU is set aside ({names}): mend it, then --retry-held")
+            raise JudgeFault(FaultCause.GPU, f"every GPU is set aside ({names}): correct it, then --retry-held")
         others = [gpu for gpu in good if gpu.uuid != spoilt_by] or good
         self._turn += 1
         return others[(self._turn - 1) % len(others)]

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from judge.evaluation.observe import Bench, Place, Progress, fault_end, kind_at_fault, observe_unit
+from judge.evaluation.observe import Place, Progress, fault_end, kind_at_fault, observe_unit
 from judge.evaluation.plan import Unit
 from judge.evaluation.provenance import provenance
 from judge.evaluation.verdict import Assessment, assess
@@ -18,7 +18,7 @@ from judge.records.items_file import ItemsTable, items_path, pack_items, result_
 from judge.records.observation_file import read_observation
 from judge.records.records import End, MetricRecord, PartRecord, Result
 from judge.version import judge_version
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
 from submissions.store.interface import Store
@@ -26,7 +26,16 @@ from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.metrics.measurement import Measurement, Metric, Part
 from tasks.structures.predictions import Cause
 
-__all__ = ["Bench", "Place", "Progress", "fault_end", "judge_version", "measure_unit", "observe_unit", "remeasure"]
+__all__ = [
+    "ExecutionTarget",
+    "Place",
+    "Progress",
+    "fault_end",
+    "judge_version",
+    "measure_unit",
+    "observe_unit",
+    "remeasure",
+]
 
 MAX_PARTS = 2000  # of a result: all elements and a good many groups; what is beyond is in the items table
 
@@ -47,18 +56,18 @@ def measure_unit(unit: Unit, end: End, place: Place) -> Result:
     store = place.store
     result, items = remeasure(unit, end, store, lambda: load_dataset(place.data / unit.task.dataset))
     key = result.result_key
-    tell(Event.MEASURED, unit=unit.prefix, key=key, verdict=result.verdict)
+    emit(Event.MEASURED, unit=unit.prefix, key=key, verdict=result.verdict)
     path = result_path(unit.submission.id, unit.task.name, key)
     table = ItemsTable(store, items_path(unit.submission.id, unit.task.name, key))
     if items is not None:
         table.store_ahead_of(path, items)
-        tell(Event.ITEMS_STORED, unit=unit.prefix, key=key)
+        emit(Event.ITEMS_STORED, unit=unit.prefix, key=key)
     if place.key is not None:
         result = place.key.sign(result)
     if store.put_if_absent(path, result.model_dump_json(indent=1).encode()):
         if items is not None:
             table.keep(items)
-        tell(Event.RESULT_STORED, unit=unit.prefix, key=key, verdict=result.verdict)
+        emit(Event.RESULT_STORED, unit=unit.prefix, key=key, verdict=result.verdict)
         return result
     winner = Result.read(store.get(path))  # another judge measured the same at the same time
     table.give_way(winner.items_sha256)

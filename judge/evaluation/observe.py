@@ -22,7 +22,7 @@ from judge.records.records import End, Origin, Peaks
 from judge.records.signing import SigningKey
 from sandbox.driver import Driver, Image, Question
 from sandbox.drivers.gpu import still_has_gpu
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.evidence import Phase
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
@@ -38,7 +38,7 @@ Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Bench:
+class ExecutionTarget:
     """Where a unit is run.
 
     Args:
@@ -65,21 +65,21 @@ class Place(NamedTuple):
     key: SigningKey | None = None
 
 
-def observe_unit(unit: Unit, bench: Bench, place: Place, attempt: ClaimedAttempt, progress: Progress) -> End:
+def observe_unit(unit: Unit, target: ExecutionTarget, place: Place, attempt: ClaimedAttempt, progress: Progress) -> End:
     """Asks the model, stores its answers and then the end of the attempt, and returns that end.
 
     Raises:
         JudgeFault: of this machine; the end is not written.
     """
-    if isinstance(bench.image, SubmissionFault):
-        refused = bench.image
+    if isinstance(target.image, SubmissionFault):
+        refused = target.image
         end = End(
             owner=attempt.owner,
             ended=utc_now(),
             verdict=refused.verdict,
             sentence=refused.sentence,
             phase=Phase.START,
-            origin=bench.origin,
+            origin=target.origin,
         )
         attempt.write_end(end)
         return end
@@ -87,14 +87,14 @@ def observe_unit(unit: Unit, bench: Bench, place: Place, attempt: ClaimedAttempt
     with kind_at_fault(unit):
         structures = load_structures(place.data / unit.task.dataset)
         _check_correction(unit, structures)
-    prefix, run_dir = unit.prefix, bench.driver.run_dir.root
-    checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, bench.origin.hardware)
+    prefix, run_dir = unit.prefix, target.driver.run_dir.root
+    checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, target.origin.hardware)
     secret = order_secret(place.store) if structures.hidden else b""
-    outcome = _Asking(unit, bench, bench.image, structures, progress, checkpoint, secret).outcome()
-    _check_gpu(bench)
+    outcome = _Asking(unit, target, target.image, structures, progress, checkpoint, secret).outcome()
+    _check_gpu(target)
     digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
     if digest is not None:
-        tell(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
+        emit(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
     peaks = Peaks(wall_s=outcome.wall_s, startup_s=outcome.startup_s, memory_bytes=outcome.memory_bytes)
     end = End(
         owner=attempt.owner,
@@ -104,7 +104,7 @@ def observe_unit(unit: Unit, bench: Bench, place: Place, attempt: ClaimedAttempt
         phase=outcome.phase,
         observation=digest,
         peaks=peaks,
-        origin=bench.origin,
+        origin=target.origin,
     )
     attempt.write_end(end)
     checkpoint.remove()
@@ -116,7 +116,7 @@ class _Asking:
     """One attempt's questions to a model: all of them, and of some kinds a few again."""
 
     unit: Unit
-    bench: Bench
+    target: ExecutionTarget
     image: Image
     structures: Structures
     progress: Progress
@@ -152,8 +152,10 @@ class _Asking:
             with kind_at_fault(self.unit):
                 return body(remote)
 
-        question = Question(self.unit.task.model_domain, self.unit.label_set, self.bench.origin.device, self.bench.gpu)
-        return run_session(self.bench.driver, self.image, self.unit.limits, question, guarded)
+        question = Question(
+            self.unit.task.model_domain, self.unit.label_set, self.target.origin.device, self.target.gpu
+        )
+        return run_session(self.target.driver, self.image, self.unit.limits, question, guarded)
 
     def _observe(self, remote: RemoteCalculator) -> Observation:
         unit = self.unit
@@ -183,15 +185,15 @@ class _Asking:
         )
 
 
-def _check_gpu(bench: Bench) -> None:
+def _check_gpu(target: ExecutionTarget) -> None:
     """Told after every attempt: what a GPU that died left unanswered looks like failures of the model.
 
     Raises:
         JudgeFault: the GPU that the attempt ran on is no longer there.
     """
-    if bench.gpu and not still_has_gpu(bench.gpu):
-        mend = f"GPU {bench.gpu} was lost while a model ran on it: look at nvidia-smi and the kernel's log"
-        raise JudgeFault(FaultCause.GPU, mend, culprit=f"gpu {bench.gpu}")
+    if target.gpu and not still_has_gpu(target.gpu):
+        remedy = f"GPU {target.gpu} was lost while a model ran on it: look at nvidia-smi and the kernel's log"
+        raise JudgeFault(FaultCause.GPU, remedy, faulty_resource=f"gpu {target.gpu}")
 
 
 def _check_correction(unit: Unit, structures: Structures) -> None:
@@ -216,8 +218,8 @@ def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, origin: Origin) -> End
         owner=attempt.owner,
         ended=utc_now(),
         fault=fault.cause,
-        sentence=fault.mend,
-        culprit=fault.culprit,
+        sentence=fault.remedy,
+        culprit=fault.faulty_resource,
         origin=origin,
     )
 
@@ -247,11 +249,11 @@ def kind_at_fault(unit: Unit) -> Iterator[None]:
     try:
         yield
     except HostTooNoisy as noisy:
-        mend = f"{name}: this host disturbs timings ({noisy}): let nothing else run on it meanwhile"
-        raise JudgeFault(FaultCause.NOISY_HOST, mend) from noisy
+        remedy = f"{name}: this host disturbs timings ({noisy}): let nothing else run on it meanwhile"
+        raise JudgeFault(FaultCause.NOISY_HOST, remedy) from noisy
     except _OUR_OWN as error:
         text = " ".join(str(error).split())
         if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
             raise JudgeFault(FaultCause.DISK, f"{name}: {text}: free some space, or check the disk") from error
-        mend = f"{name}: {type(error).__name__}: {text}: see it with --debug"
-        raise JudgeFault(FaultCause.MEASURE, mend, culprit=f"dataset {unit.task.dataset}") from error
+        remedy = f"{name}: {type(error).__name__}: {text}: see it with --debug"
+        raise JudgeFault(FaultCause.MEASURE, remedy, faulty_resource=f"dataset {unit.task.dataset}") from error

@@ -21,7 +21,7 @@ MIN_SUBMISSIONS = 2  # one alone may be what is odd
 class Standstill(NamedTuple):
     """A thing that is set aside, and the last attempt that came to grief over it."""
 
-    culprit: str
+    resource: str
     end: End
     submissions: tuple[str, ...]
 
@@ -37,16 +37,16 @@ def bad_datasets(units: Iterable[Unit], histories: Mapping[str, History]) -> dic
     judged = set()
     for unit in units:
         history = histories.get(unit.prefix, History())
-        culprit = f"dataset {unit.testset.name}"
+        resource = f"dataset {unit.testset.name}"
         last = history.last.end if history.last else None
         if history.end is not None:
-            judged.add(culprit)
-        elif last is not None and last.culprit == culprit:
-            spoilt.setdefault(culprit, {})[unit.submission.id] = last
+            judged.add(resource)
+        elif last is not None and last.culprit == resource:
+            spoilt.setdefault(resource, {})[unit.submission.id] = last
     return {
-        culprit.partition(" ")[2]: Standstill(culprit, max(ends.values(), key=lambda e: e.ended), tuple(sorted(ends)))
-        for culprit, ends in spoilt.items()
-        if len(ends) >= MIN_SUBMISSIONS and culprit not in judged
+        resource.partition(" ")[2]: Standstill(resource, max(ends.values(), key=lambda e: e.ended), tuple(sorted(ends)))
+        for resource, ends in spoilt.items()
+        if len(ends) >= MIN_SUBMISSIONS and resource not in judged
     }
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 from judge.evaluation.budget import Budget
 from judge.evaluation.machine import Machine
-from judge.evaluation.measure import Bench, Place, fault_end, measure_unit, observe_unit
+from judge.evaluation.measure import ExecutionTarget, Place, fault_end, measure_unit, observe_unit
 from judge.evaluation.plan import Planned, Step, Unit, next_step
 from judge.evaluation.quarantine import MIN_SUBMISSIONS, Standstill, bad_datasets, bad_gpus
 from judge.evaluation.unit_report import Did, UnitReport, line_of
 from judge.records.attempts import MAX_DEATHS, MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
 from judge.records.records import End, Origin, Result
 from sandbox.drivers.gpu import hold_gpu
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.progress import Reporter
 
@@ -85,7 +85,7 @@ class Runner:
     def _told(self, report: UnitReport) -> UnitReport:
         """Says what was done, if anything; why nothing more can be is said once."""
         stopped = self.machine.stopped
-        repeated = stopped is not None and self._stop_told and report.sentence == stopped.mend
+        repeated = stopped is not None and self._stop_told and report.sentence == stopped.remedy
         if report.did is not Did.NOTHING and not repeated:
             self.reporter.say(line_of(report))
         self._stop_told = stopped is not None
@@ -105,10 +105,10 @@ class Runner:
                     return self._observe(unit)
         except JudgeFault as fault:
             if fault.cause is FaultCause.CLAIM_LOST:
-                return self._report(unit, Did.ELSEWHERE, sentence=fault.mend)
+                return self._report(unit, Did.ELSEWHERE, sentence=fault.remedy)
             if fault.cause is FaultCause.STORE:
                 raise  # nothing can be recorded any more
-            return self._report(unit, Did.FAULT, fault=fault.cause, sentence=fault.mend)
+            return self._report(unit, Did.FAULT, fault=fault.cause, sentence=fault.remedy)
 
     def _observe(self, unit: Unit) -> UnitReport | None:
         """As `_attend`, for a unit that was not done when the plan was made: looked at anew before each try."""
@@ -146,40 +146,40 @@ class Runner:
         Raises:
             JudgeFault: no container can be started; or the attempt showed that the engine is gone.
         """
-        bench = self._bench(unit, history)
-        if bench.gpu:
-            with hold_gpu(bench.gpu, bench.driver.run_dir.root / "gpus"):
-                return self._claimed_try(unit, history.attempts, bench)
-        return self._claimed_try(unit, history.attempts, bench)
+        target = self._target(unit, history)
+        if target.gpu:
+            with hold_gpu(target.gpu, target.driver.run_dir.root / "gpus"):
+                return self._claimed_try(unit, history.attempts, target)
+        return self._claimed_try(unit, history.attempts, target)
 
-    def _bench(self, unit: Unit, history: History) -> Bench:
+    def _target(self, unit: Unit, history: History) -> ExecutionTarget:
         """Where `unit` is tried next: on no GPU that is set aside, and not on the last one where there is another."""
         spoilt_by = history.faults[-1].culprit.removeprefix("gpu ") if history.faults else ""
         try:
-            return self.machine.bench(unit.submission, self._gpus, spoilt_by)
+            return self.machine.target(unit.submission, self._gpus, spoilt_by)
         except JudgeFault as fault:
             if fault.cause is not FaultCause.DOCKER or self.machine.stopped:
                 raise
             self.machine.look_at_engine()
-            return self.machine.bench(unit.submission, self._gpus, spoilt_by)
+            return self.machine.target(unit.submission, self._gpus, spoilt_by)
 
-    def _claimed_try(self, unit: Unit, attempts: Sequence[Attempt], bench: Bench) -> End | None:
+    def _claimed_try(self, unit: Unit, attempts: Sequence[Attempt], target: ExecutionTarget) -> End | None:
         claimed = claim(self.place.store, unit.prefix, attempts, self.beat_s)
         if claimed is None:
             return None
         with claimed, self.reporter.unit(f"{unit.submission.id} {unit.task.name}") as progress:
             try:
                 if attempts and attempts[-1].end is None:
-                    bench.driver.reap()  # what the judge left that this is taken over from
-                end = observe_unit(unit, bench, self.place, claimed, progress)
+                    target.driver.reap()  # what the judge left that this is taken over from
+                end = observe_unit(unit, target, self.place, claimed, progress)
                 self._spoilt.clear()
                 return end
             except JudgeFault as fault:
                 if fault.cause in (FaultCause.CLAIM_LOST, FaultCause.STORE):
                     raise
-                if fault.cause is FaultCause.GPU and bench.gpu and not fault.culprit:
-                    fault = JudgeFault(fault.cause, fault.mend, culprit=f"gpu {bench.gpu}")
-                end = fault_end(claimed, fault, bench.origin)
+                if fault.cause is FaultCause.GPU and target.gpu and not fault.faulty_resource:
+                    fault = JudgeFault(fault.cause, fault.remedy, faulty_resource=f"gpu {target.gpu}")
+                end = fault_end(claimed, fault, target.origin)
                 claimed.write_end(end)
                 self._stop_if_it_goes_on(unit, fault)
         self.reporter.say(f"! {unit.submission.id} {unit.task.name}: this machine: {end.fault}: {end.sentence}")
@@ -193,11 +193,11 @@ class Runner:
         """Ends an attempt at a unit over which one judge after another died, so that it is held."""
         claimed = claim(self.place.store, unit.prefix, history.attempts, self.beat_s)
         if claimed is not None:
-            mend = (
+            remedy = (
                 f"the judge died or was killed {history.unended} times in the middle of this unit: look for what kills "
                 "it (memory, in the kernel's log?), or let it run to its end"
             )
-            claimed.write_end(fault_end(claimed, JudgeFault(FaultCause.MEASURE, mend), Origin()))
+            claimed.write_end(fault_end(claimed, JudgeFault(FaultCause.MEASURE, remedy), Origin()))
 
     def _stop_if_it_goes_on(self, unit: Unit, fault: JudgeFault) -> None:
         """Stops the run once the engine or a disk spoils attempts of two submissions, with no verdict between them."""
@@ -206,8 +206,8 @@ class Runner:
         spoilt = self._spoilt.setdefault(fault.cause, set())
         spoilt.add(unit.submission.id)
         if len(spoilt) >= MIN_SUBMISSIONS and self.machine.stopped is None:
-            mend = f"nothing more is begun, since one submission's attempt after another's was spoilt: {fault.mend}"
-            self.machine.stopped = JudgeFault(fault.cause, mend)
+            remedy = f"nothing more is begun, since one submission's attempt after another's was spoilt: {fault.remedy}"
+            self.machine.stopped = JudgeFault(fault.cause, remedy)
 
     def _set_aside(self) -> None:
         """Looks at all attempts for what one submission after another came to grief over, and says what is new."""
@@ -219,8 +219,8 @@ class Runner:
             *(datasets[d] for d in datasets.keys() - self._datasets),
             *(gpus[g] for g in gpus.keys() - self._gpus),
         ]:
-            tell(Event.SET_ASIDE, culprit=new.culprit, fault=str(new.end.fault))
-            self.reporter.say(f"! Set aside, since more than one attempt came to grief over it: {new.culprit}")
+            emit(Event.QUARANTINED, culprit=new.resource, fault=str(new.end.fault))
+            self.reporter.say(f"! Set aside, since more than one attempt came to grief over it: {new.resource}")
         self._datasets, self._gpus = datasets, gpus
 
     def _measure(self, unit: Unit, end: End, did: Did) -> UnitReport:
@@ -230,15 +230,15 @@ class Runner:
         return self._report(unit, did, result)
 
     def _held(self, unit: Unit, end: End) -> UnitReport:
-        tell(Event.HELD, unit=unit.prefix, fault=str(end.fault))
+        emit(Event.HELD, unit=unit.prefix, fault=str(end.fault))
         again = f"{self.command} {unit.submission.id} --task {unit.task.name}{self.suite_option} --retry-held"
         sentence = f"{end.sentence}; then: {again}"
         return self._report(unit, Did.HELD, fault=end.fault, sentence=sentence)
 
     def _standstill(self, unit: Unit, aside: Standstill) -> UnitReport:
-        tell(Event.HELD, unit=unit.prefix, fault=str(aside.end.fault), culprit=aside.culprit)
+        emit(Event.HELD, unit=unit.prefix, fault=str(aside.end.fault), culprit=aside.resource)
         again = f"{self.command} --all --task {unit.task.name}{self.suite_option} --retry-held"
-        sentence = f"{aside.culprit} is set aside, since {' and '.join(aside.submissions)} came to grief over it"
+        sentence = f"{aside.resource} is set aside, since {' and '.join(aside.submissions)} came to grief over it"
         return self._report(
             unit, Did.HELD, fault=aside.end.fault, sentence=f"{sentence} ({aside.end.sentence}); then: {again}"
         )

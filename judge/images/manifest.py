@@ -214,7 +214,7 @@ def read_config(data: bytes) -> ImageConfig:
     return config
 
 
-def read_object(data: bytes, what: str, mend: str) -> dict[str, Any]:
+def read_object(data: bytes, what: str, remedy: str) -> dict[str, Any]:
     """The JSON object that `data` is, in UTF-8, with no name twice in one place.
 
     Raises:
@@ -225,15 +225,17 @@ def read_object(data: bytes, what: str, mend: str) -> dict[str, Any]:
     except ValueError:
         fields = None
     if not isinstance(fields, dict):
-        raise invalid(f"The image's {what} cannot be read: {mend}")
+        raise invalid(f"The image's {what} cannot be read: {remedy}")
     return fields
 
 
-def _require_one_meaning(fields: Mapping[str, Any], known: tuple[str, ...], what: str, mend: str) -> None:
+def _require_one_meaning(fields: Mapping[str, Any], known: tuple[str, ...], what: str, remedy: str) -> None:
     names = {name.casefold() for name in known}
     for name in fields:
         if name not in known and name.casefold() in names:
-            raise invalid(f"The image's {what} writes a name otherwise than it is written, {plain(name, 20)!r}: {mend}")
+            raise invalid(
+                f"The image's {what} writes a name otherwise than it is written, {plain(name, 20)!r}: {remedy}"
+            )
 
 
 def _require_one_meaning_inside(fields: Mapping[str, Any], kind: type[_Said], again: str) -> None:
@@ -254,10 +256,10 @@ _INSIDE: Mapping[type[_Said], Mapping[str, type[_Said]]] = {
 _Kind = TypeVar("_Kind", bound=_Said)
 
 
-def _validated(kind: type[_Kind], fields: Mapping[str, Any], what: str, mend: str) -> _Kind:
+def _validated(kind: type[_Kind], fields: Mapping[str, Any], what: str, remedy: str) -> _Kind:
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
-        raise invalid(f"The image's {what} cannot be read ({plain(one_line(error))}): {mend}") from None
+        raise invalid(f"The image's {what} cannot be read ({plain(one_line(error))}): {remedy}") from None
     except RecursionError:
-        raise invalid(f"The image's {what} cannot be read: {mend}") from None
+        raise invalid(f"The image's {what} cannot be read: {remedy}") from None

@@ -24,7 +24,7 @@ from judge.images.credentials import login_for
 from judge.images.reference import Reference, Repository, read_repository
 from judge.images.registry_client import RegistryClient, does_not_answer, login_refused, status_of
 from judge.records.results import read_record
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.image.layer_check import CheckedLayer
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 from submissions.records import Record, utc_now
@@ -107,7 +107,7 @@ class Mirror:
             self._client.set_manifest(image_id.removeprefix("sha256:"), manifest)
         digest = f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}"
         reference = Reference(self._client.repository, digest)
-        tell(Event.IMAGE_MIRRORED, key=str(reference), count=len(layers))
+        emit(Event.IMAGE_MIRRORED, key=str(reference), count=len(layers))
         return reference
 
     def _push(self, digest: str, data: BinaryIO) -> None:

@@ -17,7 +17,7 @@ from judge.intake.request_check import MAX_WORDS, check_parts, named_parts, read
 from judge.intake.reusable_layers import may_be_left_out
 from judge.intake.upload_bucket import Flood
 from sandbox.driver import Driver
-from sandbox.events import Event, plain, tell
+from sandbox.events import Event, emit, plain
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.preflight.acceptance import (
     arrived_submission,
@@ -196,7 +196,7 @@ def _submitted(
     case: Case, letter: Letter, submission: Submission, parts: Sequence[SentPart], layers: tuple[str, ...]
 ) -> StoredFate:
     # Between the submission and its fate: whoever listens may kill us here, and must find both at the next intake.
-    tell(Event.LETTER_TAKEN, submission=submission.id, key=f"{case.name}/{case.slot}")
+    emit(Event.LETTER_TAKEN, submission=submission.id, key=f"{case.name}/{case.slot}")
     fate = _fate(case, letter, "submitted", submission.id)
     return StoredFate(fate=fate, parts=_slots(parts, case), image_id=submission.image.id, layers=layers)
 

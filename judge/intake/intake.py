@@ -39,7 +39,7 @@ from judge.intake.status import write_mail
 from judge.intake.summary import Came, IntakeSummary
 from judge.intake.upload_bucket import open_inbox
 from judge.records.results import read_record
-from sandbox.events import Event, plain, tell
+from sandbox.events import Event, emit, plain
 from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
 from submissions.requests import Fate
@@ -136,7 +136,7 @@ def _decide(desk: Desk, case: Case) -> StoredFate:
     fate = stored.fate
     if fate.came == "refused":
         # Between the fate and the letter's removal: whoever listens may kill us here.
-        tell(Event.LETTER_REFUSED, key=f"{case.name}/{case.slot}", verdict=str(fate.verdict))
+        emit(Event.LETTER_REFUSED, key=f"{case.name}/{case.slot}", verdict=str(fate.verdict))
     return stored
 
 
@@ -154,8 +154,8 @@ def _delay(desk: Desk, case: Case, fault: JudgeFault) -> Came:
     """What is said of a letter that this machine could not look at."""
     fate = delayed_fate(case, fault)
     write_delayed(desk.store, case.name, fate)
-    tell(Event.LETTER_DELAYED, key=f"{case.name}/{case.slot}", fault=str(fault.cause))
-    return _came(case.name, fate).model_copy(update={"sentence": f"{fault.cause}: {fault.mend}"})
+    emit(Event.LETTER_DELAYED, key=f"{case.name}/{case.slot}", fault=str(fault.cause))
+    return _came(case.name, fate).model_copy(update={"sentence": f"{fault.cause}: {fault.remedy}"})
 
 
 def _came(name: str, fate: Fate) -> Came:
@@ -195,7 +195,7 @@ def _write_forms(desk: Desk, client: S3Client, everybody: dict[str, Invited]) ->
             renewed = renew_forms(desk.settings, desk.store, desk.inbox, invited, desk.public, client)
             everybody[name] = renewed.invited
     except JudgeFault as fault:
-        desk.reporter.say(f"! Forms were not written anew: {plain(fault.mend, 500)}")
+        desk.reporter.say(f"! Forms were not written anew: {plain(fault.remedy, 500)}")
         return False
     return True
 

@@ -24,7 +24,7 @@ from pydantic import AwareDatetime, Field
 from judge.config import UsageError
 from judge.intake.expired_slots import spent_among
 from judge.records.results import read_record
-from sandbox.events import Event, plain, tell
+from sandbox.events import Event, emit, plain
 from submissions.records import Record, utc_now
 from submissions.requests import SLOT, Digest, Fate, Quota, Slot
 from submissions.store.interface import Store, StoreError
@@ -207,7 +207,7 @@ def create_invitation(store: Store, name: str, max_judged: int, max_refused: int
         if read_invitation(store, name).revocation:
             raise UsageError(f"{name} was revoked, and an address that was given away stays so: choose another name")
         raise UsageError(f"{name} is invited already: to have the file again, judge invite {name} --again")
-    tell(Event.INVITED, key=_invitation_key(name))
+    emit(Event.INVITED, key=_invitation_key(name))
     return invitation
 
 
@@ -223,7 +223,7 @@ def revoke_invitation(store: Store, name: str, reason: str) -> Revocation:
     revocation = Revocation(name=name, time=utc_now(), reason=reason)
     if not store.put_if_absent(_revocation_key(name), revocation.model_dump_json(indent=1).encode()):
         raise UsageError(f"{name} was revoked at this moment by somebody else: see judge invitations")
-    tell(Event.REVOKED, key=_revocation_key(name))
+    emit(Event.REVOKED, key=_revocation_key(name))
     return revocation
 
 

@@ -1,4 +1,4 @@
-"""`delayed/<invitation>/<slot>.json`: letters that wait for the judge to mend a fault of its own.
+"""`delayed/<invitation>/<slot>.json`: letters that wait for the judge to correct a fault of its own.
 
 Only so that their authors can be told between two intakes. Nothing is decided by it: each intake looks at the inbox.
 """

@@ -49,7 +49,7 @@ def invitation_status(
 
     Args:
         progress: by submission; only those are told of that came with this invitation.
-        delayed: letters that wait for the judge to mend its own fault.
+        delayed: letters that wait for the judge to correct its own fault.
     """
     fates = [stored.fate for stored in invited.fates.values()]
     fates += [fate for fate in delayed if fate.slot not in invited.fates]

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from judge.config import JudgeSettings
 from judge.intake.invitations import Invitation, Invited
 from judge.intake.upload_forms import make_forms
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from submissions.records import SUBMISSION_ID, Record
 from submissions.requests import FORMS, STATUS, Forms, InviteFile, Status, log_name
 from submissions.store.s3_client import Place, S3Client, connect, error_code, place_of, s3_errors
@@ -59,7 +59,7 @@ def write_forms(
     forms = make_forms(settings, client, invited, layers, now, filled)
     place = _mail_place(settings, invited)
     _put(client, place, FORMS, forms.model_dump_json().encode(), _JSON)
-    tell(Event.MAIL_WRITTEN, key=f"{invited.invitation.name}/{FORMS}", count=len(forms.letters) + len(forms.parts))
+    emit(Event.MAIL_WRITTEN, key=f"{invited.invitation.name}/{FORMS}", count=len(forms.letters) + len(forms.parts))
     return forms
 
 
@@ -87,7 +87,7 @@ def write_status(
             raise ValueError(f"{submission!r} is no submission")
         _put(client, place, log_name(submission), said.encode("utf-8", "backslashreplace"), _TEXT)
     _put(client, place, STATUS, status.model_dump_json().encode(), _JSON)
-    tell(Event.MAIL_WRITTEN, key=f"{invited.invitation.name}/{STATUS}", count=len(logs))
+    emit(Event.MAIL_WRITTEN, key=f"{invited.invitation.name}/{STATUS}", count=len(logs))
 
 
 def read_forms(settings: JudgeSettings, invited: Invited, client: S3Client) -> Forms | None:

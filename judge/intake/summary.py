@@ -12,7 +12,7 @@ class Came(Record):
     """What became of a letter.
 
     Args:
-        sentence: of a delayed one, what is to be mended here.
+        sentence: of a delayed one, what is to be corrected here.
     """
 
     invitation: str

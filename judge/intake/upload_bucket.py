@@ -182,5 +182,7 @@ def require_versions(settings: JudgeSettings, client: S3Client, place: Place) ->
         state = client.get_bucket_versioning(Bucket=place.bucket).get("Status", "")
     if state != "Enabled":
         at = f" --endpoint-url {settings.endpoint_url}" if settings.endpoint_url else ""
-        mend = f"aws{at} s3api put-bucket-versioning --bucket {place.bucket} --versioning-configuration Status=Enabled"
-        raise StoreError(f"inbox: a second upload would take the place of the first: enable versioning: {mend}")
+        remedy = (
+            f"aws{at} s3api put-bucket-versioning --bucket {place.bucket} --versioning-configuration Status=Enabled"
+        )
+        raise StoreError(f"inbox: a second upload would take the place of the first: enable versioning: {remedy}")

@@ -228,6 +228,6 @@ def differing_of(objects: BucketObjects, found: Found, wanted: Mapping[str, Site
         if dict(objects.list(MANIFEST)).get(MANIFEST, "") != found.version:  # so all of it may be listed by now
             raise StoreError(f"{objects.path()}: another is publishing there: see who, then publish again")
         more = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
-        mend = "remove it, set publish_to, or, where this judge published it, judge site publish --anew"
-        raise StoreError(f"{objects.path(min(foreign))}{more} is not the site's own: {mend}")
+        remedy = "remove it, set publish_to, or, where this judge published it, judge site publish --anew"
+        raise StoreError(f"{objects.path(min(foreign))}{more} is not the site's own: {remedy}")
     return differing

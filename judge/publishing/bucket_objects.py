@@ -37,7 +37,7 @@ class BucketObjects:
     """What lies below a prefix of a bucket; an ETag is always without quotes.
 
     Raises (all methods):
-        StoreError: the bucket does not answer; one line with the mend.
+        StoreError: the bucket does not answer; one line with the remedy.
     """
 
     def __init__(self, client: S3Client, place: Place) -> None:

@@ -3,7 +3,7 @@
 In this order: what no reader sees is brought to its place (in a folder all files, beside their names; in a bucket the
 assets), the manifest gets its number in the store, and then pages, manifest and `index.html` are put in place. Whatever
 fails before leaves the pages that are there; a judge that dies after leaves a manifest whose pages are not yet there,
-which `judge verify` names and publishing again mends.
+which `judge verify` names and publishing again corrects.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from judge.records.records import Result
 from judge.records.signing import BadSignature, SigningKey, check_signature
 from judge.records.store_snapshot import Snapshot
 from judge.version import judge_commit, judge_version
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.store.interface import Store, StoreError
 from submissions.store.open_store import open_store
@@ -138,9 +138,9 @@ def publish_site(
             site.show()
     except OSError as error:
         raise JudgeFault(
-            FaultCause.DISK, f"{place.path()} cannot be written ({error.strerror}): mend it, or set publish_to"
+            FaultCause.DISK, f"{place.path()} cannot be written ({error.strerror}): correct it, or set publish_to"
         ) from error
-    tell(Event.PUBLISHED, key=manifest_path(stored.manifest.n), count=len(proposal.files))
+    emit(Event.PUBLISHED, key=manifest_path(stored.manifest.n), count=len(proposal.files))
     return stored
 
 
@@ -187,8 +187,8 @@ def _unsigned(stored: Mapping[str, Result], content: Mapping[str, bytes], truste
             tasks[result.submission, str(error)].append(result.task)
     lines = []
     for (submission, why), names in tasks.items():
-        mend = "" if "judge keys" in why else f"; judge it anew: judge rejudge {submission}"
-        lines.append(f"{submission}: {', '.join(names)}: {why}{mend}")
+        remedy = "" if "judge keys" in why else f"; judge it anew: judge rejudge {submission}"
+        lines.append(f"{submission}: {', '.join(names)}: {why}{remedy}")
     return lines
 
 

@@ -68,7 +68,7 @@ def _read(
             standing = read_standing(store, submission.id, trusted)
             of_submission = load_results(store, [submission.id], current, rounds=standing.rounds)
         except StoreError as error:
-            on_problem(error.mend)
+            on_problem(error.remedy)
             continue
         submissions.append(submission)
         standings[submission.id] = standing

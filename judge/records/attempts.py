@@ -30,7 +30,7 @@ from pydantic import ValidationError
 
 from judge.records.process_identity import host_name, own_name, surely_gone
 from judge.records.records import Claim, End
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.records import utc_now
 from submissions.store.interface import Store, StoreError
@@ -243,9 +243,9 @@ class ClaimedAttempt:
         if not self._store.put_if_absent(f"{self.prefix}{self.n}/end.json", end.model_dump_json(indent=1).encode()):
             raise JudgeFault(FaultCause.CLAIM_LOST, f"{self.prefix}{self.n} has ended already: that end counts")
         if end.fault:
-            tell(Event.FAULT, unit=self.prefix, attempt=self.n, fault=end.fault, culprit=end.culprit)
+            emit(Event.FAULT, unit=self.prefix, attempt=self.n, fault=end.fault, culprit=end.culprit)
         else:
-            tell(Event.ENDED, unit=self.prefix, attempt=self.n, verdict=str(end.verdict), phase=end.phase)
+            emit(Event.ENDED, unit=self.prefix, attempt=self.n, verdict=str(end.verdict), phase=end.phase)
 
 
 def claim(store: Store, prefix: str, history: Sequence[Attempt], beat_s: float) -> ClaimedAttempt | None:
@@ -254,5 +254,5 @@ def claim(store: Store, prefix: str, history: Sequence[Attempt], beat_s: float) 
     record = Claim(owner=own_name(), host=host_name(), started=utc_now())
     if not store.put_if_absent(f"{prefix}{n}/claim.json", record.model_dump_json(indent=1).encode()):
         return None
-    tell(Event.TAKEN_OVER if history and history[-1].end is None else Event.CLAIMED, unit=prefix, attempt=n)
+    emit(Event.TAKEN_OVER if history and history[-1].end is None else Event.CLAIMED, unit=prefix, attempt=n)
     return ClaimedAttempt(store, prefix, n, record.owner, beat_s)

@@ -21,7 +21,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from judge.records.records import Signature
 from judge.records.signing import FIELD, BadSignature, SigningKey, check_signature
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from submissions.records import Record, Submission, utc_now
 from submissions.store.interface import Store, StoreError
 
@@ -191,7 +191,7 @@ def record_event(
     path = _events_prefix(submission) + name
     if not store.put_if_absent(path, event.model_dump_json(indent=1).encode()):
         raise StoreError(f"store: {path} is there already: try again")
-    tell(Event.EVENT_RECORDED, submission=submission, key=path, sentence=str(kind))
+    emit(Event.EVENT_RECORDED, submission=submission, key=path, sentence=str(kind))
     return event
 
 

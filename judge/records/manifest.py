@@ -95,7 +95,7 @@ class Broken(NamedTuple):
 
     Args:
         what: a result, a manifest or a file.
-        why: and the mend.
+        why: and the remedy.
         missing: it could only not be looked at, since its data set is not here.
     """
 
@@ -230,7 +230,7 @@ def _lost(store: Store, chain: Chain, of: Callable[[Manifest], dict[str, str]]) 
             broken.append(Broken(key, f"was published ({manifest_path(n)}) and is gone: restore it"))
             continue
         except StoreError as error:
-            broken.append(Broken(key, error.mend))
+            broken.append(Broken(key, error.remedy))
             continue
         if not same:
             broken.append(Broken(key, f"is not what was published ({manifest_path(n)}): restore it"))

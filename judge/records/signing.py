@@ -79,7 +79,7 @@ class SigningKey:
         except FileNotFoundError:
             raise
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"key_file: {path} cannot be read ({error}): mend it, or name another") from None
+            raise ConfigError(f"key_file: {path} cannot be read ({error}): correct it, or name another") from None
         if mode & 0o077:
             raise ConfigError(f"key_file: {path} can be read by others: chmod 600 {path}")
         try:
@@ -184,7 +184,7 @@ def trust(settings: JudgeSettings, key: str) -> bool:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         append_lines(path, wanted + "\n")
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written ({error.strerror}): mend it, or state trusted_keys") from None
+        raise ConfigError(f"{path} cannot be written ({error.strerror}): correct it, or state trusted_keys") from None
     return True
 
 
@@ -208,7 +208,7 @@ def _read_trusted(path: Path) -> tuple[str, ...]:
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read ({error}): mend it, or remove it") from None
+        raise ConfigError(f"{path} cannot be read ({error}): correct it, or remove it") from None
     if mode & 0o022:
         raise ConfigError(f"{path} can be written by others: chmod 600 {path}, after a look at what it holds")
     return tuple(public_key(line, str(path)) for line in lines if line.strip())

@@ -45,7 +45,7 @@ def check_inbox(settings: JudgeSettings, client: S3Client) -> str:
     """What was found, in words, of an inbox that keeps every version and lets nobody but the judge read, list or write.
 
     Raises:
-        StoreError: it is not so; one line with the mend.
+        StoreError: it is not so; one line with the remedy.
     """
     place = place_of(settings.inbox, "inbox")
     require_versions(settings, client, place)
@@ -61,7 +61,7 @@ def check_mail(settings: JudgeSettings, client: S3Client) -> str:
     """What was found, in words, of a mail bucket of which anybody reads what he can name, and nobody lists or writes.
 
     Raises:
-        StoreError: it is not so; one line with the mend.
+        StoreError: it is not so; one line with the remedy.
     """
     place = place_of(settings.mail, "mail")
     name = secrets.token_hex(32)
@@ -69,10 +69,10 @@ def check_mail(settings: JudgeSettings, client: S3Client) -> str:
         public = f"{settings.mail_url.rstrip('/')}/{name}"
         answer = _ask(public, "mail_url")
         if answer.status_code != 200:
-            mend = "let anybody read (s3:GetObject) in mail, or mend mail_url"
-            raise StoreError(f"mail_url: what was put into mail is not read there ({answer.status_code}): {mend}")
+            remedy = "let anybody read (s3:GetObject) in mail, or correct mail_url"
+            raise StoreError(f"mail_url: what was put into mail is not read there ({answer.status_code}): {remedy}")
         if answer.content != name.encode():
-            raise StoreError("mail_url: something else is read there than what was put into mail: mend mail_url")
+            raise StoreError("mail_url: something else is read there than what was put into mail: correct mail_url")
         if _ask(public[:-1] + "_", "mail_url").status_code not in _REFUSED:
             raise StoreError("mail_url: a page is shown for a name that does not exist: let it be an error")
         _refuse_strangers(client, place, address, "mail")
@@ -87,7 +87,7 @@ def check_site(settings: JudgeSettings, client: S3Client, name: str, published: 
         published: what lies in the bucket under `name`; None where nothing is published yet.
 
     Raises:
-        StoreError: it is not so; one line with the mend.
+        StoreError: it is not so; one line with the remedy.
     """
     place = place_of(settings.publish_to, "publish_to")
     with _probe(client, place, f"doctor-{secrets.token_hex(16)}", "publish_to") as address:
@@ -96,10 +96,12 @@ def check_site(settings: JudgeSettings, client: S3Client, name: str, published: 
         return "nobody else lists or writes it"
     answer = _ask(f"{settings.site_url.rstrip('/')}/{name}", "site_url")
     if answer.status_code != 200:
-        mend = "let anybody read (s3:GetObject) what is published, or mend site_url"
-        raise StoreError(f"site_url: {name} is not read there ({answer.status_code}): {mend}")
+        remedy = "let anybody read (s3:GetObject) what is published, or correct site_url"
+        raise StoreError(f"site_url: {name} is not read there ({answer.status_code}): {remedy}")
     if answer.content != published:
-        raise StoreError(f"site_url: {name} is another there than in publish_to: mend site_url, or what lies between")
+        raise StoreError(
+            f"site_url: {name} is another there than in publish_to: correct site_url, or what lies between"
+        )
     return "read at site_url; nobody else lists or writes it"
 
 

@@ -1,4 +1,4 @@
-"""`judge doctor`: what this machine has and lacks, each with the mend. Every check does the real thing."""
+"""`judge doctor`: what this machine has and lacks, each with the remedy. Every check does the real thing."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _found(name: str, check: Callable[[], tuple[bool | None, str]]) -> Finding:
     try:
         ok, text = check()
     except JudgeFault as fault:
-        return Finding(name, False, fault.mend)
+        return Finding(name, False, fault.remedy)
     except (OSError, DatasetError, ConfigError) as error:
         return Finding(name, False, str(error))
     return Finding(name, ok, text)
@@ -84,7 +84,7 @@ def _engine(settings: JudgeSettings) -> tuple[bool | None, str]:
     try:
         open_driver("docker", settings.run_dir, settings.runtime)
     except JudgeFault as fault:
-        return (None if settings.driver == "process" else False), fault.mend
+        return (None if settings.driver == "process" else False), fault.remedy
     return True, "the Docker engine answers"
 
 

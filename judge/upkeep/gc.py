@@ -178,8 +178,8 @@ def removed_file(path: Path) -> Callable[[], bool]:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            mend = f"cannot remove {path} ({error.strerror}): run judge gc as the user whose it is"
-            raise JudgeFault(FaultCause.DISK, mend) from error
+            remedy = f"cannot remove {path} ({error.strerror}): run judge gc as the user whose it is"
+            raise JudgeFault(FaultCause.DISK, remedy) from error
         return True
 
     return remove

@@ -27,7 +27,7 @@ from sandbox.drivers.docker_running import DockerRunning, remove_container
 from sandbox.drivers.docker_running import engine_faults as engine_faults
 from sandbox.drivers.environment import environment
 from sandbox.drivers.image_pull import pull_by_digest
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.image.image_check import image_from_inspection, invalid
 from sandbox.image.start_faults import start_fault
 from sandbox.limits import Limits
@@ -126,7 +126,7 @@ class DockerDriver:
     def pull(self, reference: str, login: Login | None = None) -> None:
         """Has the engine fetch `reference`; see `sandbox.driver.Driver.pull`."""
         pull_by_digest(self._client.api, reference, login)
-        tell(Event.IMAGE_PULLED, key=reference)
+        emit(Event.IMAGE_PULLED, key=reference)
 
     def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> DockerRunning:
         """Starts `image`; see `sandbox.driver.Driver.start`."""
@@ -146,7 +146,7 @@ class DockerDriver:
                     container = self._client.containers.create(
                         image.id, name=name, labels=labels, runtime=self._runtime, **options
                     )
-                    tell(Event.CONTAINER_CREATED, container=session_dir.name)
+                    emit(Event.CONTAINER_CREATED, container=session_dir.name)
                     running = DockerRunning(self._client.api, str(container.id), self._forgets_when_restarted)
                     running.launch()
                 except docker.errors.ImageNotFound:
@@ -187,7 +187,7 @@ class DockerDriver:
             return remove_container(self._client.api, container)
         except docker.errors.APIError as error:
             said = " ".join(str(error.explanation or error).split())
-            tell(Event.FAULT, fault=FaultCause.DOCKER, container=container, sentence=f"cannot be removed: {said}")
+            emit(Event.FAULT, fault=FaultCause.DOCKER, container=container, sentence=f"cannot be removed: {said}")
             return False
 
     def _is_orphan(self, labels: Mapping[str, str]) -> bool:

@@ -104,8 +104,8 @@ def hold_gpu(uuid: str, lock_dir: Path, wait_s: float | None = None) -> Iterator
         if wait_s is None:
             fcntl.flock(handle, fcntl.LOCK_EX)
         elif not _locked_within(handle, wait_s):
-            mend = "wait until it is free, or name another GPU"
-            raise JudgeFault(FaultCause.GPU, f"GPU {uuid} is still used by another judge: {mend}")
+            remedy = "wait until it is free, or name another GPU"
+            raise JudgeFault(FaultCause.GPU, f"GPU {uuid} is still used by another judge: {remedy}")
         yield
     finally:
         os.close(handle)

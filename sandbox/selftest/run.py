@@ -92,7 +92,7 @@ def _found(look: Callable[[], Finding]) -> Finding:
     try:
         return look()
     except JudgeFault as fault:
-        return Finding(False, f"this machine ({fault.cause}): {fault.mend}")
+        return Finding(False, f"this machine ({fault.cause}): {fault.remedy}")
     except Exception as error:  # noqa: BLE001 - else the selftest would not come to its end
         at = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(at.filename).name}:{at.lineno}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from sandbox.driver import Driver, Image, Question, Running
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.evidence import (
     Breach,
     Evidence,
@@ -108,7 +108,7 @@ def run_session(
             running = driver.start(image, limits, question, folder)
         except SubmissionFault as refused:
             return _refused(refused, time.monotonic() - begin)
-        tell(Event.CONTAINER_STARTED, container=folder.name)
+        emit(Event.CONTAINER_STARTED, container=folder.name)
         try:
             value = _converse(running, listener, limits, body, progress)
             evidence = Evidence(Phase.DONE)
@@ -119,7 +119,7 @@ def run_session(
             evidence = _evidence(error, progress, begin, limits)
         finally:
             ended = running.stop(grace_s=2.0 if _ends_by_itself(evidence) else 0.0)
-            tell(Event.CONTAINER_ENDED, container=folder.name)
+            emit(Event.CONTAINER_ENDED, container=folder.name)
     evidence = replace(evidence, exit=ended, talk=progress.talk, on_gpu=question.device != "cpu")
     wall = time.monotonic() - begin
     verdict = judgement(evidence)
@@ -168,11 +168,11 @@ def _converse(
         ready = time.monotonic()
         progress.startup_s = ready - begin
         progress.phase, progress.talk = Phase.COMPUTE, Talk.ANSWER
-        tell(Event.READY, seconds=progress.startup_s)
+        emit(Event.READY, seconds=progress.startup_s)
         remote.deadline = ready + limits.task_s
         value = body(remote)
         progress.phase, progress.talk = Phase.DONE, Talk.ANSWERED
-        tell(Event.ANSWERED)
+        emit(Event.ANSWERED)
         with suppress(WireError):  # it has answered everything: how it leaves is its own affair
             remote.bye()
         return value

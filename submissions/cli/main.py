@@ -64,7 +64,7 @@ def main() -> None:
         console.print(f"[bold red]✗ {fault.verdict}[/]  {escape(fault.sentence)}")
         sys.exit(REFUSED)
     except JudgeFault as fault:
-        console.print(f"[bold red]This machine ({fault.cause}):[/] {escape(fault.mend)}")
+        console.print(f"[bold red]This machine ({fault.cause}):[/] {escape(fault.remedy)}")
         sys.exit(MACHINE_FAULT)
     except ValidationError as error:
         console.print(f"[bold red]judge.toml or LAMBENCH_…:[/] {escape(first_complaint(error))}")

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class MailError(Exception):
-    """What was asked of the mailbox cannot be had now; one line with the mend."""
+    """What was asked of the mailbox cannot be had now; one line with the remedy."""
 
 
 class LostError(MailError):
@@ -40,7 +40,7 @@ class LostError(MailError):
 
 
 class RefusedError(MailError):
-    """The server refuses a file; one line with the mend."""
+    """The server refuses a file; one line with the remedy."""
 
 
 class UnknownError(MailError):
@@ -154,11 +154,11 @@ class Web:
 def _require_way(url: str, error: Exception) -> None:
     """Returns where trying again may help: not where a certificate or a proxy of this network is in the way."""
     if isinstance(error, requests.exceptions.ProxyError):
-        mend = "check HTTPS_PROXY, or name the host in NO_PROXY"
-        raise MailError(f"the proxy does not lead to {_host(url)} ({_reason(error)}): {mend}") from error
+        remedy = "check HTTPS_PROXY, or name the host in NO_PROXY"
+        raise MailError(f"the proxy does not lead to {_host(url)} ({_reason(error)}): {remedy}") from error
     if isinstance(error, requests.exceptions.SSLError) and "EOF" not in str(error):  # that one is a line cut off
-        mend = "check the address; REQUESTS_CA_BUNDLE names a file of the certificates that are trusted"
-        raise MailError(f"no trusted connection to {_host(url)} ({_reason(error)}): {mend}") from error
+        remedy = "check the address; REQUESTS_CA_BUNDLE names a file of the certificates that are trusted"
+        raise MailError(f"no trusted connection to {_host(url)} ({_reason(error)}): {remedy}") from error
 
 
 def _within(whole_s: float, call: Callable[[], T]) -> T:

@@ -93,8 +93,8 @@ def _disk_faults(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        mend = "free some space, or set XDG_CACHE_HOME to where there is some"
-        raise JudgeFault(FaultCause.DISK, f"{path}: {error.strerror or error}: {mend}") from error
+        remedy = "free some space, or set XDG_CACHE_HOME to where there is some"
+        raise JudgeFault(FaultCause.DISK, f"{path}: {error.strerror or error}: {remedy}") from error
 
 
 def _gzipped(layer: BinaryIO, diff_id: str) -> Iterator[bytes]:

@@ -82,10 +82,10 @@ class Desk:
         if not self._free():
             quota = self.status.quota
             used_up = quota.judged >= quota.max_judged or quota.refused >= quota.max_refused
-            mend = "ask for another invitation" if used_up else "others wait for the judge's next intake"
+            remedy = "ask for another invitation" if used_up else "others wait for the judge's next intake"
             raise InviteError(
                 f"no letter can be sent now: {quota.judged} of {quota.max_judged} submissions are taken, "
-                f"{quota.refused} of {quota.max_refused} letters refused: {mend}; see lambench-submit list"
+                f"{quota.refused} of {quota.max_refused} letters refused: {remedy}; see lambench-submit list"
             )
 
     def send(self, letter: Letter, image_id: str) -> SentLetter:
@@ -223,12 +223,12 @@ def _written(letter: Letter) -> bytes:
     if len(data) <= MAX_LETTER:
         return data
     config = letter.image.config if isinstance(letter.image, UploadedImage) else ""
-    mend = "shorten the model card"
+    remedy = "shorten the model card"
     if 2 * len(config) > MAX_LETTER:
-        mend = "give the image fewer labels, variables and steps, or push it and submit it by reference"
+        remedy = "give the image fewer labels, variables and steps, or push it and submit it by reference"
     raise InviteError(
         f"the letter would have {len(data)} bytes, {MAX_LETTER} at most; the image's configuration alone has "
-        f"{len(config)}, the model card {len(letter.card.model_dump_json())}: {mend}"
+        f"{len(config)}, the model card {len(letter.card.model_dump_json())}: {remedy}"
     )
 
 

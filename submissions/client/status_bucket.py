@@ -23,7 +23,7 @@ R = TypeVar("R", bound=Record)
 
 
 class InviteError(ValueError):
-    """An invitation that cannot be used, or something that cannot be sent through it; one line with the mend."""
+    """An invitation that cannot be used, or something that cannot be sent through it; one line with the remedy."""
 
 
 def read_invite(path: Path) -> InviteFile:

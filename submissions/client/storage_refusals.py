@@ -11,7 +11,7 @@ _CODE = re.compile(rb"<Code>\s*([A-Za-z0-9]{1,60})\s*</Code>")
 _MESSAGE = re.compile(rb"<Message>\s*([^<]{1,300})\s*</Message>")
 
 _OLD_FORM = "the form may have expired, or the invitation been revoked: run it again after the judge's next intake"
-_MENDS = {
+_REMEDIES = {
     "EntityTooLarge": "it is larger than its slot takes",
     "EntityTooSmall": "it is empty",
     "ExpiredToken": _OLD_FORM,
@@ -33,8 +33,8 @@ def refusal(status: int, body: bytes) -> str:
     """
     found = _CODE.search(body)
     code = found[1].decode() if found else ""
-    if mend := _MENDS.get(code):
-        return f"{mend} ({code})"
+    if remedy := _REMEDIES.get(code):
+        return f"{remedy} ({code})"
     said = _MESSAGE.search(body)
     words = plain(said[1].decode("utf-8", "replace").strip()) if said else ""
     shown = ": ".join(word for word in (code or f"status {status}", words) if word)

@@ -80,7 +80,7 @@ def understand(
         try:
             return _image(text, settings)
         except (SubmissionFault, JudgeFault) as fault:
-            why = fault.sentence if isinstance(fault, SubmissionFault) else f"Nor can images be seen: {fault.mend}."
+            why = fault.sentence if isinstance(fault, SubmissionFault) else f"Nor can images be seen: {fault.remedy}."
             raise invalid(f"{words} {why}") from fault
     if not as_module and _is_image(text, settings):
         raise CardError(f"{text} is a module here and an image too: say --module or --image")

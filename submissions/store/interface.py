@@ -16,10 +16,10 @@ MAX_KEY = 1024
 
 
 class StoreError(JudgeFault):
-    """The store cannot do what it is asked; one line that names the key or the folder, and the mend."""
+    """The store cannot do what it is asked; one line that names the key or the folder, and the remedy."""
 
-    def __init__(self, mend: str) -> None:
-        super().__init__(FaultCause.STORE, mend)
+    def __init__(self, remedy: str) -> None:
+        super().__init__(FaultCause.STORE, remedy)
 
 
 class Store(Protocol):

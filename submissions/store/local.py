@@ -33,7 +33,7 @@ def _disk_errors(what: object) -> Iterator[None]:
 
 
 def _store_error(what: object, error: OSError) -> StoreError:
-    mends = {
+    remedies = {
         errno.ENOSPC: "free some space",
         errno.EDQUOT: "free some space",
         errno.EROFS: "mount it writable",
@@ -41,8 +41,8 @@ def _store_error(what: object, error: OSError) -> StoreError:
         errno.EPERM: "keep the store on a file system with hard links, writable by this user",
         errno.ENAMETOOLONG: "give it a shorter name",
     }
-    mend = mends.get(error.errno or 0, "check the disk")
-    return StoreError(f"store: {what}: {error.strerror or error}: {mend}")
+    remedy = remedies.get(error.errno or 0, "check the disk")
+    return StoreError(f"store: {what}: {error.strerror or error}: {remedy}")
 
 
 class LocalStore:
@@ -142,8 +142,8 @@ class LocalStore:
         if known is None:
             self._known = known = found
         if found != known:
-            mend = "bring back the one of before, and run it again"
-            raise StoreError(f"store: {self.root} is another folder or disk than at first: {mend}")
+            remedy = "bring back the one of before, and run it again"
+            raise StoreError(f"store: {self.root} is another folder or disk than at first: {remedy}")
         return True
 
     @contextmanager

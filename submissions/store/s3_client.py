@@ -28,12 +28,12 @@ _ATTEMPTS = 6
 _CONNECT_S = 5.0
 _READ_S = 60.0
 
-_MENDS = {
+_REMEDIES = {
     "AccessDenied": "these credentials may not do it: allow them to read, write, list and delete in the bucket",
     "ExpiredToken": "these credentials have expired: fetch new ones",
     "InvalidAccessKeyId": "no such access key is known there: check AWS_ACCESS_KEY_ID (or AWS_PROFILE)",
     "InternalError": "the service has trouble of its own: run it again later",
-    "NoSuchBucket": "there is no such bucket: make it, or mend its name",
+    "NoSuchBucket": "there is no such bucket: make it, or correct its name",
     "QuotaExceeded": "the bucket is full: raise its quota, or free some space",
     "RegionMismatch": "the bucket is in another region: set AWS_DEFAULT_REGION",
     "SignatureDoesNotMatch": "the secret key does not fit the access key: check AWS_SECRET_ACCESS_KEY (or AWS_PROFILE)",
@@ -116,7 +116,7 @@ def connect(endpoint_url: str = "") -> S3Client:
         region = session.region_name or ("us-east-1" if endpoint_url else None)
         return session.client("s3", endpoint_url=endpoint_url or None, region_name=region, config=config)
     except (exceptions.BotoCoreError, ValueError) as error:
-        raise StoreError(f"S3: {_one_line(error)}: mend the AWS settings (~/.aws, AWS_…)") from error
+        raise StoreError(f"S3: {_one_line(error)}: correct the AWS settings (~/.aws, AWS_…)") from error
 
 
 @contextmanager
@@ -127,15 +127,17 @@ def s3_errors(what: str) -> Iterator[None]:
     except exceptions.ClientError as error:
         raise StoreError(f"{what}: {_of_service(error)}") from error
     except (exceptions.NoCredentialsError, exceptions.PartialCredentialsError) as error:
-        mend = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-        raise StoreError(f"{what}: no AWS credentials here: {mend}") from error
+        remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+        raise StoreError(f"{what}: no AWS credentials here: {remedy}") from error
     except exceptions.SSLError as error:
-        mend = "check endpoint_url; AWS_CA_BUNDLE names the certificates that are trusted"
-        raise StoreError(f"{what}: no trusted connection: {_one_line(error)}: {mend}") from error
+        remedy = "check endpoint_url; AWS_CA_BUNDLE names the certificates that are trusted"
+        raise StoreError(f"{what}: no trusted connection: {_one_line(error)}: {remedy}") from error
     except exceptions.EndpointConnectionError as error:
         asked = urlsplit(str(error.kwargs.get("endpoint_url", "")))
-        mend = "check endpoint_url, and whether the service runs"
-        raise StoreError(f"{what}: nobody answers at {plain(asked.scheme)}://{plain(asked.netloc)}: {mend}") from error
+        remedy = "check endpoint_url, and whether the service runs"
+        raise StoreError(
+            f"{what}: nobody answers at {plain(asked.scheme)}://{plain(asked.netloc)}: {remedy}"
+        ) from error
     except _UNREACHED as error:
         raise StoreError(f"{what}: {_one_line(error)}: check endpoint_url and the network, and run it again") from error
     except exceptions.BotoCoreError as error:
@@ -151,11 +153,11 @@ def _of_service(error: exceptions.ClientError) -> str:
     code = error_code(error)
     if code == "RequestTimeTooSkewed":
         return f"this machine's clock is off{_by_how_much(error)}: set it"
-    mend = _MENDS.get(_SAME_AS.get(code, code))
-    if mend is None:
+    remedy = _REMEDIES.get(_SAME_AS.get(code, code))
+    if remedy is None:
         message = plain(str(error.response.get("Error", {}).get("Message", "")))
         return f"the service answers {plain(code)} {message}".rstrip() + ": check the bucket and its rights"
-    return mend
+    return remedy
 
 
 def _by_how_much(error: exceptions.ClientError) -> str:

@@ -71,7 +71,7 @@ def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path, state_in:
         state_in: how the format states 2S+1; empty where it cannot.
 
     Raises:
-        DatasetError: one line that names the file and the first such frame, with the mend.
+        DatasetError: one line that names the file and the first such frame, with the remedy.
     """
     molecules = ~frames.pbc.any(axis=1)
     silent = np.flatnonzero(molecules & (frames.multiplicity == 0))

@@ -118,7 +118,7 @@ def check_balance(difference: Difference, frames: Frames, where: str) -> None:
     found = imbalance(difference, frames)
     if found is not None:
         raise DatasetError(
-            f'{where}: terms: the sum has {found}, not 0: mend the coefficients, or state "unbalanced": true'
+            f'{where}: terms: the sum has {found}, not 0: correct the coefficients, or state "unbalanced": true'
         )
 
 

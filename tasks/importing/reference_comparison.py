@@ -83,8 +83,8 @@ _TURNED = {
     "energy": "a sign in the file",
     "forces": "gradients taken for forces, or a sign in the file",
     "stress": "import again with the other sign of stress in --units",
-    "scans": "mend the references",
-    "scans per area": "mend the references",
+    "scans": "correct the references",
+    "scans per area": "correct the references",
 }
 _CONFUSED: Mapping[str, str] = dict.fromkeys(ALL_PROPERTIES, "another order of atoms")
 _ITEMS = "references of other items"

@@ -160,7 +160,7 @@ def test_judgements(case: str) -> None:
 def test_faults_of_the_host_name_the_mend(host: HostFault, clue: str) -> None:
     fault = fault_of(host, Limits())
     assert fault.cause is FaultCause.DOCKER
-    assert clue in fault.mend
+    assert clue in fault.remedy
 
 
 EXITS = st.builds(

@@ -66,7 +66,7 @@ def intake_before_judging(settings: JudgeSettings, request: Request, reporter: R
         with reporter:
             summary = intake(settings, reporter, request.gpus)
     except (JudgeFault, ConfigError, UsageError) as error:
-        fault = f"{error.cause}: {error.mend}" if isinstance(error, JudgeFault) else str(error)
+        fault = f"{error.cause}: {error.remedy}" if isinstance(error, JudgeFault) else str(error)
         reporter.say(f"! The inbox was not looked at: {plain(fault, MAX_LINE)}")
         reporter.say("  Judging goes on with what is here.")
         return IntakeSummary(fault=plain(fault, MAX_LINE), mail_written=False)

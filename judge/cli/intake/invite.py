@@ -111,7 +111,7 @@ def revoke_command(name: Name, reason: Annotated[str, typer.Option(help="why, fo
         last = read_forms(settings, invited, client)
         _write_mail(settings, store, invited, client)
     except StoreError as error:
-        raise StoreError(f"{name} is revoked, but its author is not told: {error.mend}; then judge intake") from error
+        raise StoreError(f"{name} is revoked, but its author is not told: {error.remedy}; then judge intake") from error
     if last and last.expires > utc_now() and (last.letters or last.parts):
         until = f"{last.expires:%Y-%m-%d %H:%M} UTC"
         print(f"Forms that its author fetched before can fill the inbox until {until}; nothing of it is looked at.")

@@ -10,7 +10,7 @@ from judge.cli.options import checked_reason
 from judge.config import UsageError, load_settings
 from judge.intake.invitations import StoredFate, fate_key, read_invitation
 from judge.intake.retry_queue import forget_delayed, read_delayed
-from sandbox.events import Event, plain, tell
+from sandbox.events import Event, emit, plain
 from sandbox.verdict import Verdict
 from submissions.store.open_store import open_store
 
@@ -39,6 +39,6 @@ def refuse_command(
     if not store.put_if_absent(key, StoredFate(fate=fate).model_dump_json(indent=1).encode()):
         raise UsageError(f"{fate.slot[:8]} of {name} was decided meanwhile: see judge intake")
     forget_delayed(store, name, fate.slot)
-    tell(Event.LETTER_REFUSED, key=f"{name}/{fate.slot}", verdict=str(fate.verdict))
+    emit(Event.LETTER_REFUSED, key=f"{name}/{fate.slot}", verdict=str(fate.verdict))
     print(f"{name}: {fate.slot[:8]} is refused: {words}")
     print("Next: judge intake, which tells its author and clears the inbox")

@@ -14,7 +14,7 @@ FAULTS = 1
 
 
 def doctor_command(as_json: Json = False) -> None:
-    """Tries everything that judging needs on this machine, and names what is to be mended."""
+    """Tries everything that judging needs on this machine, and names what is to be corrected."""
     findings = []
     for finding in examine(load_settings()):
         findings.append(finding)

@@ -16,7 +16,7 @@ from judge.records.hardware import hardware_class
 from judge.records.results import read_submissions
 from judge.upkeep.gc import Attempts, Garbage, dead_writers_files, items_without_result, unreferred_observations
 from judge.upkeep.gc_machine import checkpoints, dead_sessions, selftest_images, unreferred_images
-from sandbox.events import Event, tell
+from sandbox.events import Event, emit
 from sandbox.verdict import JudgeFault
 from submissions.store.interface import Store
 from submissions.store.open_store import open_store
@@ -83,7 +83,7 @@ def find_garbage(
         if images:
             found += unreferred_images(lambda: _only_here(store))
     except JudgeFault as fault:
-        lines.append(f"Images are not looked at: {fault.mend}")
+        lines.append(f"Images are not looked at: {fault.remedy}")
     return found, lines
 
 
@@ -101,7 +101,7 @@ def _hardware(settings: JudgeSettings, attempts: Attempts) -> set[str]:
 def _collect(garbage: Garbage) -> bool:
     removed = garbage.remove()
     if removed:
-        tell(Event.COLLECTED, key=garbage.name, sentence=str(garbage.kind), count=garbage.size_bytes)
+        emit(Event.COLLECTED, key=garbage.name, sentence=str(garbage.kind), count=garbage.size_bytes)
     return removed
 
 

@@ -1,4 +1,4 @@
-"""Verifying: whatever is tampered with, exactly that is named first, with the mend."""
+"""Verifying: whatever is tampered with, exactly that is named first, with the remedy."""
 
 from __future__ import annotations
 

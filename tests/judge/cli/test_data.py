@@ -144,7 +144,7 @@ def test_impossible_numbers_are_shown_and_refused_unless_trusted(place: World) -
     assert "IMPOSSIBLE  EMT: stress: frame " in out
     assert "mine.extxyz: EMT: forces: frame " in err
     assert "meV/Å or kcal/mol/Å taken for eV/Å" in err
-    assert "(and 1 more, above) Mend it, or say --trust-ranges if it is meant" in err
+    assert "(and 1 more, above) Correct it, or say --trust-ranges if it is meant" in err
     status, _, err = run("import", "extxyz", "mine.extxyz", *NAMED, "--units", "ase", "--trust-ranges")
     assert status == 0, err
     assert mine(place).labels().stress is not None
@@ -313,7 +313,7 @@ def test_differences_scans_and_crystals_are_compared_or_said_not_to_be(place: Wo
     assert wrong[:2] == [
         "double@1 [EMT] differences per area: labels are 2 times the model's: "
         "the area of one surface taken for that of both (2)",
-        "scans@1 [EMT] scans: negative correlation: their sign is the opposite of the model's: mend the references",
+        "scans@1 [EMT] scans: negative correlation: their sign is the opposite of the model's: correct the references",
     ]
     assert wrong[2].startswith("scans@1 [EMT] scans: labels are 0.03675 times the model's: hartree taken for eV (1/27")
     assert len(wrong) == 3

@@ -15,7 +15,7 @@ import docker
 import pytest
 
 from judge.disclosure.redaction import public_sets
-from judge.evaluation.observe import Bench, Place, observe_unit
+from judge.evaluation.observe import ExecutionTarget, Place, observe_unit
 from judge.evaluation.plan import Unit
 from judge.evaluation.provenance import origin
 from judge.pages.site import render
@@ -241,8 +241,8 @@ def observe(world: World, unit: Unit) -> End:
     attempt = claim(world.store, unit.prefix, [], 1.0)
     assert attempt is not None
     with attempt:
-        bench = Bench(driver, image, origin(driver, "this machine", None, ""), None)
-        return observe_unit(unit, bench, Place(world.store, world.settings.data), attempt, lambda *_: None)
+        target = ExecutionTarget(driver, image, origin(driver, "this machine", None, ""), None)
+        return observe_unit(unit, target, Place(world.store, world.settings.data), attempt, lambda *_: None)
 
 
 @pytest.mark.parametrize("kind", ["labelled_frames", "nve"])

@@ -197,8 +197,8 @@ def test_a_judges_fault_is_tried_three_times_then_held_then_tried_once_more(worl
     assert tries() == 4
     assert not world.results()
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    mended, _ = world.evaluate(tasks=("copper",), retry_held=True)
-    assert [unit.did for unit in mended.units] == [Did.OBSERVED]
+    corrected, _ = world.evaluate(tasks=("copper",), retry_held=True)
+    assert [unit.did for unit in corrected.units] == [Did.OBSERVED]
     assert [result.verdict for result in world.results()] == [Verdict.OK]
 
 

@@ -55,7 +55,7 @@ AFTER_MORE = {
     Event.CONTAINER_CREATED,
     Event.FAULT,
     Event.HELD,
-    Event.SET_ASIDE,
+    Event.QUARANTINED,
     Event.ENGINE_GONE,
     Event.ENGINE_BACK,
 }
@@ -366,7 +366,7 @@ def test_killed_as_a_data_set_is_set_aside(make: Make, settled: Settled) -> None
     """A data set that goes after the run has begun spoils two submissions' attempts, and is set aside."""
     world = make()
     data = world.root / "data" / "drift@1"
-    judge = world.launch(At(Event.RUN_BEGUN, 1, STOP), At(Event.SET_ASIDE, 1, KILL))
+    judge = world.launch(At(Event.RUN_BEGUN, 1, STOP), At(Event.QUARANTINED, 1, KILL))
     world.wait_for_stop(judge)
     data.rename(data.with_name("away"))
     judge.send_signal(signal.SIGCONT)
@@ -375,7 +375,7 @@ def test_killed_as_a_data_set_is_set_aside(make: Make, settled: Settled) -> None
     world.kills += 1
     data.with_name("away").rename(data)
     assert finish(world.launch()).status == 1
-    settled(f"step {Event.SET_ASIDE}", world, retry_held=True)
+    settled(f"step {Event.QUARANTINED}", world, retry_held=True)
 
 
 @pytest.mark.soak

@@ -203,7 +203,7 @@ def test_the_drivers_own_disks_are_looked_at(world: World) -> None:
     driver.disks = (world.root / "data",)
     machine = Machine(lambda: driver, lambda gpu: "this machine", (), lambda line: None, min_free_bytes=1 << 60)
     with pytest.raises(JudgeFault, match=f"free at {world.root}/data") as caught:
-        machine.bench(world.submit("emt"), (), "")
+        machine.target(world.submit("emt"), (), "")
     assert caught.value.cause is FaultCause.DISK
 
 

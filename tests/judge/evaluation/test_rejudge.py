@@ -144,7 +144,7 @@ def test_applied_the_new_results_count_and_the_old_ones_stay(world: World, moody
     assert rejudged(world, moody.id, "--task", "copper")[0] == 0
     kept = snapshot(world)
     (world.root / "mood").write_text("7")  # nobody asks the model again
-    status, out, _ = world.run_here("rejudge", moody.id, "--task", "copper", "--apply", "--reason", "a mended GPU")
+    status, out, _ = world.run_here("rejudge", moody.id, "--task", "copper", "--apply", "--reason", "a corrected GPU")
     assert status == 0
     assert "The new results count from now on" in out
     assert force_rmse(world.results(), "copper") == pytest.approx(0.25, rel=1e-6)
@@ -152,7 +152,7 @@ def test_applied_the_new_results_count_and_the_old_ones_stay(world: World, moody
     after = snapshot(world)
     assert {key: after[key] for key in kept} == kept
     (event,) = (json.loads(after[key]) for key in after.keys() - kept.keys())
-    assert (event["kind"], event["reason"]) == ("applied", "a mended GPU")
+    assert (event["kind"], event["reason"]) == ("applied", "a corrected GPU")
     assert event["rounds"] == [{"task": "copper", "dataset": "copper@1", "round": 1}]
     summary, _ = world.evaluate()
     assert {unit.did for unit in summary.units} == {"nothing"}

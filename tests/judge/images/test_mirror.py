@@ -154,7 +154,7 @@ def test_whatever_keeps_an_image_from_being_pulled_is_the_judges_fault(
         with pytest.raises(JudgeFault, match=clue) as caught:
             pull_image(driver, mirror, one.image_id, 1)
         assert caught.value.cause is FaultCause.REGISTRY
-        assert "\n" not in caught.value.mend
+        assert "\n" not in caught.value.remedy
     with pytest.raises(JudgeFault, match=one.image_id) as caught:
         pull_image(driver, other.mirror, one.image_id, 1)
     forget(other.image_id)

@@ -204,7 +204,7 @@ def test_the_judges_own_fault_counts_nowhere(world: IntakeWorld, failing: Pushed
     broken = world.with_settings(mirror=f"{NOWHERE}/judge")
     summary, _ = broken.intake()
     assert (summary.counts["delayed"], summary.exit_status) == (1, 1)
-    assert NOWHERE in summary.letters[0].sentence  # the maintainer is told what to mend
+    assert NOWHERE in summary.letters[0].sentence  # the maintainer is told what to correct
     status = world.status(invited)
     assert [(fate.slot, fate.came) for fate in status.fates] == [(slot, "delayed")]
     assert "127.0.0.1" not in status.model_dump_json()  # the author is not told about the judge's machines

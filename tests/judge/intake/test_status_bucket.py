@@ -195,7 +195,7 @@ def test_what_goes_wrong_is_said_without_the_secret(world: MailWorld, caplog: py
         for act in (lambda: put_forms(world, invited), lambda: put_status(world, invited, **{EMT: "said"})):
             with pytest.raises(StoreError, match="mail: there is no such bucket") as raised:
                 act()
-            assert invited.invitation.secret not in raised.value.mend
+            assert invited.invitation.secret not in raised.value.remedy
         del world.more["mail"]
         put_forms(world, invited)
     events = [str(vars(record)) for record in caplog.records]

@@ -209,7 +209,7 @@ def test_a_revoked_invitation_gets_no_forms(world: MailWorld) -> None:
 
 
 def test_a_policy_of_the_bucket_ends_the_forms_of_one_author_at_once(world: MailWorld) -> None:
-    """The mend that docs/operating.md has for whoever floods the inbox and cannot be waited for."""
+    """The remedy that docs/operating.md has for whoever floods the inbox and cannot be waited for."""
     curie, joliot = (forms_of(world, world.invited(name)).letters[0] for name in ("curie", "joliot"))
     denied = {"Effect": "Deny", "Principal": "*", "Action": "s3:PutObject"}
     statement = {**denied, "Resource": f"arn:aws:s3:::{world.inbox}/{world.prefix}/curie/*"}

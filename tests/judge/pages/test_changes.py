@@ -341,11 +341,11 @@ def test_publishing_again_lists_what_moved_and_nothing_else() -> None:
         assert (old.urn, old.updated) == (first.urn, first.updated)
         assert (new.title, new.updated) == ("1 new", instant(world, 3))
         assert re.match(r"rough: new, rank 2\.", new.text)
-        assert world.run_here("withdraw", rough.id, "--reason", "mended")[0] == 0
+        assert world.run_here("withdraw", rough.id, "--reason", "corrected")[0] == 0
         (gone, before, oldest), page = published(world)
         assert [before.urn, oldest.urn] == [new.urn, first.urn]
         assert gone.title == "1 gone"
-        assert "rough: gone, rank 2. Withdrawn: mended." in gone.text
+        assert "rough: gone, rank 2. Withdrawn: corrected." in gone.text
         assert world.run_here("site", "build")[0] == 0
         assert "Not yet published" not in (world.root / "site" / "changes.html").read_text()
         assert [each.urn for each in entries((world.root / "site" / "changes.atom").read_bytes())] == [

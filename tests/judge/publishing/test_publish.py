@@ -142,8 +142,8 @@ def test_what_ran_without_isolation_is_refused_unless_that_is_allowed(world: Wor
 def test_a_result_that_is_not_signed_is_refused_with_the_mend(world: World) -> None:
     change_result(world, lambda result: result.model_copy(update={"signature": None}))
     (submission,) = {result.submission for result in world.results()}
-    mend = f"judge it anew: judge rejudge {submission}"
-    assert refused(world) == [f"NOT  {submission}: copper: it is not signed; {mend}"]
+    remedy = f"judge it anew: judge rejudge {submission}"
+    assert refused(world) == [f"NOT  {submission}: copper: it is not signed; {remedy}"]
 
 
 def test_a_result_that_was_changed_is_refused(world: World) -> None:

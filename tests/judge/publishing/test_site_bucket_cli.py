@@ -136,7 +136,7 @@ def test_two_judges_of_one_store_publish_at_once(world: World, bucket: Bucket) -
 
 
 @pytest.mark.parametrize(
-    ("command", "variables", "mend"),
+    ("command", "variables", "correct"),
     [
         (DRY, {"AWS_SECRET_ACCESS_KEY": "wrong"}, "AWS_SECRET_ACCESS_KEY"),
         (DRY, {"AWS_ACCESS_KEY_ID": "nobody"}, "AWS_ACCESS_KEY_ID"),
@@ -147,10 +147,10 @@ def test_two_judges_of_one_store_publish_at_once(world: World, bucket: Bucket) -
     ids=["secret", "key", "address", "bucket", "publish"],
 )
 def test_what_is_missing_is_said_in_one_line(
-    world: World, bucket: Bucket, command: tuple[str, ...], variables: dict[str, str], mend: str
+    world: World, bucket: Bucket, command: tuple[str, ...], variables: dict[str, str], remedy: str
 ) -> None:
     status, out, err = world.run_here(*command, **{**environment(bucket), **variables})
-    assert (status, out, err.count("\n"), mend in err) == (3, "", 1, True), err
+    assert (status, out, err.count("\n"), remedy in err) == (3, "", 1, True), err
     assert list(world.store.list("manifests/")) == []
 
 
@@ -170,13 +170,13 @@ def test_the_doctor_tells_whether_the_bucket_answers(world: World, bucket: Bucke
     assert found(site_url=address) == ("site", True, f"{bucket.url}: read at site_url; {nobody}")
     assert bucket.names() == names
     bucket.s3.put_object(Bucket=bucket.name, Key="other/manifest.json", Body=b"of another")
-    for settings, mend in (
+    for settings, remedy in (
         ({"publish_to": "s3://nowhere-to-be-found"}, "make it"),
         ({"inbox": bucket.url}, "one lies within the other"),
         ({"site_url": f"{bucket.rgw.endpoint}/{bucket.name}/other"}, "manifest.json is another there"),
     ):
         finding = found(**settings)
-        assert (finding.ok, mend in finding.text) == (False, True), finding
+        assert (finding.ok, remedy in finding.text) == (False, True), finding
     bucket.policy({"Effect": "Allow", "Principal": "*", "Action": "s3:PutObject", "Resource": bucket.arn("*")})
     finding = found()
     assert (finding.ok, "publish_to: anybody may write into it" in finding.text) == (False, True), finding

@@ -141,8 +141,8 @@ def test_an_event_that_was_changed_is_named_in_one_line(
     for trusted in ({KEY.public}, None):
         with pytest.raises(StoreError, match=said) as raised:
             read_standing(store, MODEL, trusted)
-        assert key in raised.value.mend
-        assert "\n" not in raised.value.mend
+        assert key in raised.value.remedy
+        assert "\n" not in raised.value.remedy
 
 
 def test_an_event_counts_only_from_a_trusted_key_and_only_for_its_own_submission(store: LocalStore) -> None:
@@ -251,7 +251,7 @@ def test_who_was_taken_out_is_not_judged_any_more_until_reinstated(world: World)
     with pytest.raises(UsageError, match=rf"{model.id} was withdrawn on .*: a mistake in it \(judge reinstate"):
         world.evaluate(ids=(model.id,))
     assert read_histories(world.store, [model.id]) == {}
-    assert world.run_here("reinstate", model.id, "--reason", "mended")[0] == 0
+    assert world.run_here("reinstate", model.id, "--reason", "corrected")[0] == 0
     summary, _ = world.evaluate()
     assert [unit.did for unit in summary.units] == [Did.OBSERVED] * 2
 

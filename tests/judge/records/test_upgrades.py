@@ -151,8 +151,8 @@ def test_a_version_that_is_not_known_is_refused_in_one_line_that_names_the_key(
     store.put(key, json.dumps({**fields, "schema_version": version}).encode())
     with pytest.raises(StoreError) as raised:
         read_record(store, key, STORED[name])
-    assert raised.value.mend.startswith(f"store: {key}: schema_version: ")
-    assert "\n" not in raised.value.mend
+    assert raised.value.remedy.startswith(f"store: {key}: schema_version: ")
+    assert "\n" not in raised.value.remedy
 
 
 @pytest.mark.parametrize(("name", "version"), OLD)

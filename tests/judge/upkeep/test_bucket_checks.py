@@ -106,7 +106,7 @@ def test_an_inbox_without_versions_is_refused_with_the_mend(world: MailWorld) ->
     with pytest.raises(StoreError) as raised:
         check_inbox(world.settings, world.client)
     command = f"s3api put-bucket-versioning --bucket {world.mail} --versioning-configuration Status=Enabled"
-    assert raised.value.mend.endswith(f"enable versioning: aws --endpoint-url {world.rgw.endpoint} {command}")
+    assert raised.value.remedy.endswith(f"enable versioning: aws --endpoint-url {world.rgw.endpoint} {command}")
     assert left_in(world, world.mail) == []
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.upkeep.event_log import events_to
-from sandbox.events import Event, plain, tell
+from sandbox.events import Event, emit, plain
 from tests.judge.small_world import World
 
 
@@ -20,8 +20,8 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 def test_an_event_is_a_line_with_time_name_and_facts(tmp_path: Path) -> None:
     with events_to(tmp_path / "log" / "judge.jsonl"):
-        tell(Event.ENDED, unit="attempts/a/b/", attempt=2, seconds=1.23456)
-    tell(Event.ENDED, unit="nobody listens")
+        emit(Event.ENDED, unit="attempts/a/b/", attempt=2, seconds=1.23456)
+    emit(Event.ENDED, unit="nobody listens")
     (line,) = lines(tmp_path / "log" / "judge.jsonl")
     assert str(line.pop("time")).endswith("Z")
     assert line == {"event": "ended", "unit": "attempts/a/b/", "attempt": 2, "seconds": 1.235}
@@ -29,7 +29,7 @@ def test_an_event_is_a_line_with_time_name_and_facts(tmp_path: Path) -> None:
 
 def test_facts_that_are_not_of_the_list_are_not_written(tmp_path: Path) -> None:
     with events_to(tmp_path / "log"):
-        tell(Event.FAULT, positions="1.234567", sentence="x")  # type: ignore[call-arg]
+        emit(Event.FAULT, positions="1.234567", sentence="x")  # type: ignore[call-arg]
     assert "1.234567" not in (tmp_path / "log").read_text()
 
 
@@ -40,7 +40,7 @@ def test_no_text_breaks_a_line_or_moves_a_cursor(text: str) -> None:
 
 def test_control_characters_are_escaped_in_the_file(tmp_path: Path) -> None:
     with events_to(tmp_path / "log"):
-        tell(Event.FAULT, sentence="one\ntwo\x1b[2J\u202e")
+        emit(Event.FAULT, sentence="one\ntwo\x1b[2J\u202e")
     raw = (tmp_path / "log").read_bytes()
     assert raw.count(b"\n") == 1
     assert b"\x1b" not in raw
@@ -50,8 +50,8 @@ def test_control_characters_are_escaped_in_the_file(tmp_path: Path) -> None:
 def test_a_log_that_cannot_be_written_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     with events_to(tmp_path / "file" / "log"):
-        tell(Event.REAPED)
-        tell(Event.REAPED)
+        emit(Event.REAPED)
+        emit(Event.REAPED)
     assert capsys.readouterr().err.count("cannot be written") == 1
 
 

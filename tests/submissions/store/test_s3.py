@@ -63,9 +63,9 @@ def refusals(store: S3Store) -> set[str]:
     for name, call in CALLS.items():
         with pytest.raises(StoreError) as complaint:
             call(store)
-        assert "\n" not in complaint.value.mend, name
-        assert store.place.bucket in complaint.value.mend, name
-        said.add(complaint.value.mend.split(": ", 2)[2])
+        assert "\n" not in complaint.value.remedy, name
+        assert store.place.bucket in complaint.value.remedy, name
+        said.add(complaint.value.remedy.split(": ", 2)[2])
     return said
 
 
@@ -126,7 +126,7 @@ def test_damage_is_found_when_it_is_read(rgw: RgwServer, store: S3Store) -> None
 
 def test_a_missing_bucket(rgw: RgwServer) -> None:
     said = refusals(S3Store.at("s3://nobody-made-this/a", rgw.endpoint))
-    assert said == {"there is no such bucket: make it, or mend its name"}
+    assert said == {"there is no such bucket: make it, or correct its name"}
 
 
 def test_credentials_that_nobody_knows(rgw: RgwServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_by_how_much_a_clock_is_off_is_read_off_the_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "mend"),
+    ("code", "correct"),
     [
         ("ExpiredToken", "fetch new ones"),
         ("PermanentRedirect", "AWS_DEFAULT_REGION"),
@@ -187,10 +187,10 @@ def test_by_how_much_a_clock_is_off_is_read_off_the_answer() -> None:
         ("Something\nElse\x1b[2J", "Something.*Else.*check the bucket"),
     ],
 )
-def test_other_refusals(code: str, mend: str) -> None:
-    with pytest.raises(StoreError, match=mend) as complaint:
+def test_other_refusals(code: str, remedy: str) -> None:
+    with pytest.raises(StoreError, match=remedy) as complaint:
         raise_as_ours(ClientError({"Error": {"Code": code, "Message": "no\n\x1b"}}, "GetObject"))
-    assert complaint.value.mend.isprintable()
+    assert complaint.value.remedy.isprintable()
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again(rgw: RgwServer, line: CutLine) -> None:

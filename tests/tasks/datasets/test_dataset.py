@@ -119,7 +119,7 @@ def rewrite(folder: Path, name: str, data: bytes) -> None:
 
 
 def change_array(name: str, key: str, change: Callable[[Any], Any]) -> Callable[[Path], None]:
-    def mend(folder: Path) -> None:
+    def remedy(folder: Path) -> None:
         arrays = load_file(folder / name)
         arrays[key] = np.ascontiguousarray(change(arrays[key]))
         save_file(arrays, folder / "new")
@@ -127,17 +127,17 @@ def change_array(name: str, key: str, change: Callable[[Any], Any]) -> Callable[
         (folder / "new").unlink()
         rewrite(folder, name, data)
 
-    return mend
+    return remedy
 
 
 def change_text(name: str, old: str, new: str) -> Callable[[Path], None]:
-    def mend(folder: Path) -> None:
+    def remedy(folder: Path) -> None:
         text = (folder / name).read_text()
         assert old in text
         changed = text.replace(old, new, 1).encode()
         rewrite(folder, name, changed)
 
-    return mend
+    return remedy
 
 
 def with_nan(array: Any) -> Any:

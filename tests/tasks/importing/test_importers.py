@@ -485,18 +485,18 @@ def test_fields_that_were_read_are_not_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("format", "mend"),
+    ("format", "correct"),
     [
         ("extxyz", "write multiplicity= in its comment line, or give --multiplicity 1"),
         ("traj", "set info['multiplicity'] before writing, or give --multiplicity 1"),
         ("db", "write multiplicity= as a key-value pair of its row, or give --multiplicity 1"),
     ],
 )
-def test_the_mend_of_a_missing_multiplicity_is_one_of_the_format(format: str, mend: str, tmp_path: Path) -> None:
+def test_the_mend_of_a_missing_multiplicity_is_one_of_the_format(format: str, remedy: str, tmp_path: Path) -> None:
     path, atoms = tmp_path / f"mine.{format}", molecule("CO")
     atoms.calc = EMT()
     atoms.get_forces()
     write(path, [atoms] * 20, format=format)
     with pytest.raises(DatasetError) as refused:
         labelled_dataset(CARD, path, read_structures(path, ASE_UNITS, format))
-    assert f"{mend} for all molecules that state none" in str(refused.value)
+    assert f"{remedy} for all molecules that state none" in str(refused.value)

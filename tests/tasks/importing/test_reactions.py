@@ -126,7 +126,7 @@ GOOD = {"reference": 4.75}
         (
             "eV",
             {"terms": [{"coefficient": -1.0, "structure": "H2"}, {"coefficient": 1.0, "structure": "H"}]},
-            r"\(split\): terms: the sum has -1 H atoms, not 0: mend the coefficients",
+            r"\(split\): terms: the sum has -1 H atoms, not 0: correct the coefficients",
         ),
     ],
 )

@@ -115,7 +115,7 @@ def test_a_known_ratio_is_named_first(name: Property, factor: float, said: str, 
 
 
 @pytest.mark.parametrize(
-    ("name", "mend"),
+    ("name", "correct"),
     [
         ("energy", "a sign in the file"),
         ("forces", "gradients taken for forces, or a sign in the file"),
@@ -123,10 +123,10 @@ def test_a_known_ratio_is_named_first(name: Property, factor: float, said: str, 
         ("stress", "import again with the other sign of stress in --units"),
     ],
 )
-def test_a_turned_sign_is_named(name: Property, mend: str) -> None:
+def test_a_turned_sign_is_named(name: Property, remedy: str) -> None:
     found = named(times(**{name: -1.0}), noisy())
     (finding,) = found[name].findings
-    assert finding == f"negative correlation: their sign is the opposite of the model's: {mend}"
+    assert finding == f"negative correlation: their sign is the opposite of the model's: {remedy}"
     assert found[name].slope < 0
     assert all(not c.findings for other, c in found.items() if other != name)
 
