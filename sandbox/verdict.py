@@ -60,7 +60,7 @@ class JudgeFault(Exception):
     Args:
         cause: which part.
         remedy: one line that names the thing and what to do.
-        faulty_resource: `gpu UUID` or `dataset NAME`, where others than this attempt would come to grief over it; else empty.
+        faulty_resource: `gpu UUID` or `dataset NAME`, if it would spoil other attempts too; or empty.
     """
 
     def __init__(self, cause: FaultCause, remedy: str, faulty_resource: str = "") -> None:

@@ -19,7 +19,7 @@ from judge.evaluation.budget import Budget
 from judge.evaluation.estimate import total_of
 from judge.evaluation.host_selftest import last_selftest
 from judge.evaluation.machine import Machine
-from judge.evaluation.measure import Place
+from judge.evaluation.observe import Place
 from judge.evaluation.plan import Step
 from judge.evaluation.request import Request as Request
 from judge.evaluation.request import Scope, scope_of
