@@ -14,15 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from judge.config import JudgeSettings
-from judge.config import UsageError as UsageError
 from judge.evaluation.budget import Budget
 from judge.evaluation.estimate import total_of
 from judge.evaluation.host_selftest import last_selftest
 from judge.evaluation.machine import Machine
 from judge.evaluation.observe import Place
 from judge.evaluation.plan import Step
-from judge.evaluation.request import Request as Request
-from judge.evaluation.request import Scope, scope_of
+from judge.evaluation.request import Request, Scope, scope_of
 from judge.evaluation.runner import Runner
 from judge.evaluation.unit_report import Did, UnitReport
 from judge.evaluation.work_plan import Survey, survey_of

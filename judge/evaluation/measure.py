@@ -10,14 +10,13 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from judge.evaluation.observe import Place, Progress, fault_end, kind_at_fault, observe_unit
+from judge.evaluation.observe import Place, kind_at_fault
 from judge.evaluation.plan import Unit
 from judge.evaluation.provenance import provenance
 from judge.evaluation.verdict import Assessment, assess
 from judge.records.items_file import ItemsTable, items_path, pack_items, result_path
 from judge.records.observation_file import read_observation
 from judge.records.records import End, MetricRecord, PartRecord, Result
-from judge.version import judge_version
 from sandbox.events import Event, emit
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
@@ -25,17 +24,6 @@ from submissions.store.interface import Store
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.metrics.measurement import Measurement, Metric, Part
 from tasks.structures.predictions import Cause
-
-__all__ = [
-    "ExecutionTarget",
-    "Place",
-    "Progress",
-    "fault_end",
-    "judge_version",
-    "measure_unit",
-    "observe_unit",
-    "remeasure",
-]
 
 MAX_PARTS = 2000  # of a result: all elements and a good many groups; what is beyond is in the items table
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from judge.evaluation.budget import Budget
 from judge.evaluation.machine import Machine
-from judge.evaluation.measure import ExecutionTarget, Place, fault_end, measure_unit, observe_unit
+from judge.evaluation.measure import measure_unit
+from judge.evaluation.observe import ExecutionTarget, Place, fault_end, observe_unit
 from judge.evaluation.plan import Planned, Step, Unit, next_step
 from judge.evaluation.quarantine import MIN_SUBMISSIONS, Standstill, bad_datasets, bad_gpus
 from judge.evaluation.unit_report import Did, UnitReport, line_of

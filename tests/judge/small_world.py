@@ -24,10 +24,11 @@ from rich.console import Console
 from judge.cli.main import main
 from judge.config import JudgeSettings
 from judge.data.testset import read_testset
-from judge.evaluation.evaluate import Request, Summary, evaluate
+from judge.evaluation.evaluate import Summary, evaluate
 from judge.evaluation.machine import Machine
-from judge.evaluation.measure import Place
+from judge.evaluation.observe import Place
 from judge.evaluation.plan import Circumstances, Unit, make_plan, make_unit
+from judge.evaluation.request import Request
 from judge.evaluation.runner import Runner
 from judge.evaluation.unit_report import UnitReport
 from judge.evaluation.work_plan import make_units, plan_from_store

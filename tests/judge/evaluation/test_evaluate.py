@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from judge.config import UsageError
 from judge.evaluation.current_results import current_results
-from judge.evaluation.evaluate import UsageError
 from judge.evaluation.observe import kind_at_fault
 from judge.evaluation.unit_report import Did
 from judge.records.attempts import MAX_DEATHS, claim, read_histories, read_history

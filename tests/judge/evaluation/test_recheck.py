@@ -14,7 +14,8 @@ from dftd3.ase import DFTD3
 
 from judge.evaluation import runner
 from judge.evaluation.dispersion_policy import correction_of
-from judge.evaluation.measure import MAX_PARTS, ExecutionTarget, Place, observe_unit
+from judge.evaluation.measure import MAX_PARTS
+from judge.evaluation.observe import ExecutionTarget, Place, observe_unit
 from judge.evaluation.unit_report import Did
 from judge.records.attempts import claim, read_history
 from judge.records.records import Result
