@@ -3,10 +3,11 @@
 `put_if_absent` is one PUT with `If-None-Match: *`: the service decides who was first. A retry after a lost answer may
 find its own bytes there: they are read back, and equal ones count as done.
 
-A large value whose key holds its own sha256 goes in parts instead, resumed where a crash left it. That ends in a
-request whose `If-None-Match` not every service heeds (Ceph's RGW does not); there two writers may both be told that
-they have written, which is true: they wrote the same bytes. Any other value goes in one request, however large (5 GiB
-at most), since of two writers of different bytes one must lose.
+A large value whose key holds its own sha256 goes in parts instead, if nothing is stored under the key. Two writers may
+then both write; they write the same bytes. An upload that fails is aborted, and the next call sends all parts again.
+A process that is killed leaves its parts in the bucket until a lifecycle rule removes them
+(AbortIncompleteMultipartUpload). Any other value goes in one request, however large (5 GiB at most), since of two
+writers of different bytes one must lose.
 
 Each object carries the sha256 of its bytes as metadata, and is checked against it whenever it is read.
 """
@@ -18,15 +19,16 @@ import hashlib
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
 from typing import Any, Self
 
 from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
 
 from sandbox.events import plain
 from submissions.store.interface import StoreError, check_key
-from submissions.store.s3_client import Place, S3Client, connect, error_code, place_of, s3_errors
-from submissions.store.s3_parts import PART_BYTES, PartsUpload, Progress, UploadGone
+from submissions.store.s3_client import Place, S3Client, connect, error_code, in_parts, place_of, s3_errors
 
+PART_BYTES = 16 * 1024**2
 _TRIES = 6
 _ABSENT = ("NoSuchKey", "404")
 _TAKEN = ("PreconditionFailed", "412")
@@ -44,22 +46,14 @@ class S3Store:
 
     Args:
         part_bytes: of a value that goes in parts, and the size up to which none does; at least 5 MiB.
-        on_progress: told of each part of a large value that has arrived: bytes so far, of how many.
     """
 
     page_keys = 1000
 
-    def __init__(
-        self,
-        client: S3Client,
-        place: Place,
-        part_bytes: int = PART_BYTES,
-        on_progress: Progress = lambda done, of: None,
-    ) -> None:
+    def __init__(self, client: S3Client, place: Place, part_bytes: int = PART_BYTES) -> None:
         self.place = place
         self._client = client
         self._part_bytes = part_bytes
-        self._on_progress = on_progress
         self._bucket_seen = False
 
     @classmethod
@@ -161,14 +155,12 @@ class S3Store:
         return True
 
     def _put_parts(self, where: Mapping[str, str], data: bytes, sha256: str) -> bool:
-        """The same."""
-        if (found := self._found(where)) is not None:
-            return found == data
-        upload = PartsUpload(self._client, self.place, where["Key"], data, sha256, self._part_bytes)
+        """Whether `data` is there now: beside `data`, memory for one part is used."""
+        if (stored := self._found(where)) is not None:
+            return stored == data
+        extra, config = {"Metadata": {"sha256": sha256}}, in_parts(self._part_bytes)
         try:
-            upload.send(self._on_progress)
-        except UploadGone:
-            raise _OthersWrite from None
+            self._client.upload_fileobj(BytesIO(data), where["Bucket"], where["Key"], ExtraArgs=extra, Config=config)
         except ClientError as error:
             return self._settle(error, where, data)
         return True

@@ -119,6 +119,13 @@ def connect(endpoint_url: str = "") -> S3Client:
         raise StoreError(f"S3: {_one_line(error)}: correct the AWS settings (~/.aws, AWS_…)") from error
 
 
+def in_parts(part_bytes: int) -> Any:
+    """The settings of an upload that sends one part of this size after the other."""
+    from boto3.s3.transfer import TransferConfig
+
+    return TransferConfig(multipart_threshold=part_bytes, multipart_chunksize=part_bytes, use_threads=False)
+
+
 @contextmanager
 def s3_errors(what: str) -> Iterator[None]:
     """Turns what boto3 raises into a `StoreError` that names `what` was at hand and what to do."""

@@ -15,7 +15,6 @@ from moto.server import ThreadedMotoServer
 
 from submissions.store.s3 import S3Store
 from submissions.store.s3_client import connect, place_of
-from submissions.store.s3_parts import Progress
 from tests.servers.rgw import RgwServer
 
 MIB = 1024**2
@@ -51,14 +50,14 @@ def moto_store(endpoint: str) -> S3Store:
     return S3Store(connect(endpoint), place_of(f"s3://{bucket}/a prefix/of two", "store"), PART_BYTES)
 
 
-def rgw_store(rgw: RgwServer, endpoint: str = "", on_progress: Progress = lambda done, of: None) -> S3Store:
+def rgw_store(rgw: RgwServer, endpoint: str = "") -> S3Store:
     """A store in the real server, below a prefix of its own; the environment holds the credentials.
 
     Args:
         endpoint: another address of the same server.
     """
     place = place_of(f"s3://{_bucket(rgw)}/{secrets.token_hex(6)}/a prefix/of two", "store")
-    return S3Store(connect(endpoint or rgw.endpoint), place, PART_BYTES, on_progress)
+    return S3Store(connect(endpoint or rgw.endpoint), place, PART_BYTES)
 
 
 @cache
