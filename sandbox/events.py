@@ -1,6 +1,6 @@
 """What happens, as events: one structured line each, for whoever looks after the judge.
 
-An event is a name of the closed list `Event` and facts of the closed list `Facts`: there is no field into which a
+An event is a name of the closed list `Event` and facts of the closed list `EventFacts`: there is no field into which a
 structure, a label, a credential or a submission's own words would fit. The names are also the steps at which a test
 kills the judge: a handler of the logger is called before the judge goes on.
 """
@@ -54,7 +54,7 @@ class Event(StrEnum):
     MAIL_WRITTEN = "mail written"
 
 
-class Facts(TypedDict, total=False):
+class EventFacts(TypedDict, total=False):
     """What an event may be accompanied by.
 
     Args:
@@ -80,11 +80,11 @@ class Facts(TypedDict, total=False):
     count: int
 
 
-_FACTS = frozenset(Facts.__annotations__)
+_FACTS = frozenset(EventFacts.__annotations__)
 _log = logging.getLogger(LOGGER)
 
 
-def emit(event: Event, **facts: Unpack[Facts]) -> None:
+def emit(event: Event, **facts: Unpack[EventFacts]) -> None:
     """Tells whoever listens that `event` happened."""
     if _log.isEnabledFor(logging.INFO):
         _log.info("%s", event.value, extra={"lambench_event": event, "lambench_facts": facts})

@@ -26,7 +26,7 @@ from sandbox.events import Event, emit
 from sandbox.evidence import Phase
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome, run_session
+from sandbox.wire.session import SessionOutcome, run_session
 from submissions.records import utc_now
 from submissions.store.interface import Store
 from tasks.datasets.dataset import Structures, load_structures
@@ -123,7 +123,7 @@ class _Asking:
     checkpoint: CheckpointFile
     secret: bytes = field(default=b"", repr=False)
 
-    def outcome(self) -> Outcome[Observation]:
+    def outcome(self) -> SessionOutcome[Observation]:
         """What the first start came to; of a kind that rechecks, what it and a second, fresh start came to."""
         first = self._session(self._observe)
         kind = self.unit.kind
@@ -145,7 +145,7 @@ class _Asking:
             memory_bytes=max(memory, default=None),
         )
 
-    def _session(self, body: Callable[[RemoteCalculator], Observation]) -> Outcome[Observation]:
+    def _session(self, body: Callable[[RemoteCalculator], Observation]) -> SessionOutcome[Observation]:
         """`body` with a fresh start of the model, which is given the whole time of the task."""
 
         def guarded(remote: RemoteCalculator) -> Observation:

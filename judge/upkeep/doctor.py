@@ -38,7 +38,7 @@ _COPPER_EV = -0.005681511358581  # energy of fcc copper, a = 3.61 Å, per atom, 
 _PROBE_KEY = "doctor/probe"
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """One line of the table. `ok` is None where a thing is absent that need not be there."""
 
     name: str
@@ -46,7 +46,7 @@ class Finding(NamedTuple):
     text: str
 
 
-def examine(settings: JudgeSettings) -> Iterator[Finding]:
+def examine(settings: JudgeSettings) -> Iterator[CheckResult]:
     """What is found, check by check, in the time that each takes."""
     checks: list[tuple[str, Callable[[], tuple[bool | None, str]]]] = [
         ("processor", lambda: (True, f"{settings.limits.cpus} × {cpu_name()} for a container")),
@@ -70,14 +70,14 @@ def examine(settings: JudgeSettings) -> Iterator[Finding]:
         yield _found("guest, in a container", lambda: _guest("docker", settings))
 
 
-def _found(name: str, check: Callable[[], tuple[bool | None, str]]) -> Finding:
+def _found(name: str, check: Callable[[], tuple[bool | None, str]]) -> CheckResult:
     try:
         ok, text = check()
     except JudgeFault as fault:
-        return Finding(name, False, fault.remedy)
+        return CheckResult(name, False, fault.remedy)
     except (OSError, DatasetError, ConfigError) as error:
-        return Finding(name, False, str(error))
-    return Finding(name, ok, text)
+        return CheckResult(name, False, str(error))
+    return CheckResult(name, ok, text)
 
 
 def _engine(settings: JudgeSettings) -> tuple[bool | None, str]:

@@ -23,8 +23,8 @@ from sandbox.image.tar_entries import (
     FOLDER,
     LINK,
     ByteStream,
-    Entry,
     TarBudget,
+    TarEntry,
     tar_entries,
 )
 from sandbox.limits import GIB
@@ -163,7 +163,7 @@ def _counted(pieces: Iterable[bytes], packed: _Side, tar: _Side, budget: ImageBu
         yield piece
 
 
-def _check_entry(entry: Entry) -> None:
+def _check_entry(entry: TarEntry) -> None:
     _check_path(entry.name)
     parts = [part for part in entry.name.split(b"/") if part not in (b"", b".")]
     # Engines clear what is in an entry's way, and what a whiteout names: neither may be the root or a folder above.
@@ -177,7 +177,7 @@ def _check_entry(entry: Entry) -> None:
         raise _refused(f"The image holds the device {_shown(entry.name)}: leave it out.")
 
 
-def _is_plain_device(entry: Entry) -> bool:
+def _is_plain_device(entry: TarEntry) -> bool:
     below_dev = entry.name.removeprefix(b"./").startswith(b"dev/")
     return entry.kind == CHARACTER and below_dev and (entry.major, entry.minor) in _PLAIN_DEVICES
 

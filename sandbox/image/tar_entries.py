@@ -38,7 +38,7 @@ _WITH_DATA, _WITHOUT_DATA = b"0\0", b"123456"
 LINK, CHARACTER, BLOCK_DEVICE, FOLDER = b"1", b"3", b"4", b"5"
 
 
-class Entry(NamedTuple):
+class TarEntry(NamedTuple):
     """A file of the tar: names as they stand there, `kind` the letter of its type."""
 
     name: bytes
@@ -109,7 +109,7 @@ class ByteStream:
             n_bytes -= len(some)
 
 
-def tar_entries(stream: ByteStream, budget: TarBudget) -> Iterator[Entry]:
+def tar_entries(stream: ByteStream, budget: TarBudget) -> Iterator[TarEntry]:
     """What the tar holds, one after the other; the stream is read to its end.
 
     Raises:
@@ -129,7 +129,7 @@ def tar_entries(stream: ByteStream, budget: TarBudget) -> Iterator[Entry]:
         if kind not in _WITH_DATA + _WITHOUT_DATA or any(key.startswith(b"GNU.sparse") for key in pax):
             raise invalid("A layer of the image holds a sparse file, or one of an unknown kind: copy it plainly.")
         size = int(pax.get(b"size", b"%d" % size))
-        entry = Entry(
+        entry = TarEntry(
             said.get(b"L") or pax.get(b"path") or _name(header),
             kind,
             said.get(b"K") or pax.get(b"linkpath") or header[157:257].partition(b"\0")[0],

@@ -9,17 +9,17 @@ import numpy as np
 from ase import Atoms
 
 from sandbox.selftest.attack import Finding, Trial
-from sandbox.selftest.watch import Watched
+from sandbox.selftest.watch import WatchedContainer
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome
+from sandbox.wire.session import SessionOutcome
 from tasks.structures.frames import Frames
 
 N_NUMBERS = 24
 # As `Trial.run` takes limits: an attempt may walk through the whole image, on a machine that does other things as well.
 PATIENCE: Mapping[str, float] = {"startup_s": 60.0, "message_s": 30.0, "task_s": 60.0}
 
-Look = Callable[[RemoteCalculator, Watched], Finding]
+Look = Callable[[RemoteCalculator, WatchedContainer], Finding]
 
 
 def report(remote: RemoteCalculator, *given: float) -> tuple[float, ...]:
@@ -49,11 +49,11 @@ def watched(look: Look, **limits: Any) -> Callable[[Trial], Finding]:
     """
 
     def examine(trial: Trial) -> Finding:
-        return found(trial.run(lambda remote: look(remote, Watched.of(trial)), **{**PATIENCE, **limits}))
+        return found(trial.run(lambda remote: look(remote, WatchedContainer.of(trial)), **{**PATIENCE, **limits}))
 
     return examine
 
 
-def found(outcome: Outcome[Finding]) -> Finding:
+def found(outcome: SessionOutcome[Finding]) -> Finding:
     """What the body found; not held where the attack could not even be tried."""
     return outcome.value or Finding(False, f"it could not be tried: {outcome.verdict}: {outcome.sentence}")

@@ -10,7 +10,7 @@ from sandbox.driver import Driver, Image, Question
 from sandbox.limits import MIB, Limits
 from sandbox.verdict import SubmissionFault
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome, run_session
+from sandbox.wire.session import SessionOutcome, run_session
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class Trial:
     image: Image | SubmissionFault
     limits: Limits = LIMITS
 
-    def run(self, body: Callable[[RemoteCalculator], T], **limits: Any) -> Outcome[T]:
+    def run(self, body: Callable[[RemoteCalculator], T], **limits: Any) -> SessionOutcome[T]:
         """What one session of the image came to; of a refused image, its refusal.
 
         Args:
@@ -63,7 +63,7 @@ class Trial:
         """
         if isinstance(self.image, SubmissionFault):
             fault = self.image
-            return Outcome(fault.verdict, fault.sentence, None, fault.private, None, 0.0, None, None)
+            return SessionOutcome(fault.verdict, fault.sentence, None, fault.private, None, 0.0, None, None)
         changed = Limits.model_validate({**self.limits.model_dump(), **limits})
         return run_session(self.driver, self.image, changed, Question(), body)
 

@@ -10,7 +10,7 @@ from sandbox.drivers.docker_driver import connect_engine, engine_faults
 from sandbox.limits import MIB
 from sandbox.selftest.asking import PATIENCE, Look, report, watched
 from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
-from sandbox.selftest.watch import Watched
+from sandbox.selftest.watch import WatchedContainer
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
 
@@ -22,7 +22,7 @@ TINY_MEMORY_BYTES = 112 * MIB
 def _fills(folder: str, limit_bytes: int) -> Look:
     """Held if what was written ends at `limit_bytes`, and the file system is no larger."""
 
-    def look(remote: RemoteCalculator, seen: Watched) -> Finding:
+    def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         written_mib, error = report(remote)
         room = seen.room_bytes(folder)
         held = error == errno.ENOSPC and limit_bytes / 2 < written_mib * MIB <= limit_bytes
@@ -55,28 +55,28 @@ def _children(trial: Trial) -> Finding:
     return Finding(held, f"the kernel ended {killed:.0f} of its 4 children")
 
 
-def _processes(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _processes(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     children, error = report(remote)
     counted = len(seen.processes())
     held = error == errno.EAGAIN and 8 < children < LIMITS.pids and 8 < counted <= LIMITS.pids
     return Finding(held, f"no more than {counted} processes" if held else f"{counted} processes, and no end")
 
 
-def _open_files(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _open_files(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     opened, error = report(remote)
     limit = seen.limit("Max open files")
     held = error == errno.EMFILE and 32 < opened < LIMITS.open_files and limit in (None, LIMITS.open_files)
     return Finding(held, f"no more than {opened:.0f} open files" if held else f"{opened:.0f} files, the limit {limit}")
 
 
-def _log(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _log(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     (written_mib,) = report(remote, LOG_S)
     kept = log_bytes(seen)
     held = written_mib >= 16 and 0 < kept <= (LOG_FILES + 1) * LIMITS.log_bytes
     return Finding(held, f"of {written_mib:.0f} MiB the engine keeps {kept / 1024:.0f} KiB")
 
 
-def log_bytes(seen: Watched) -> int:
+def log_bytes(seen: WatchedContainer) -> int:
     """Bytes of the container's log: on the engine's disk; where the judge may not look, as the engine tells it."""
     with engine_faults():
         root = Path(connect_engine().info()["DockerRootDir"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sandbox.selftest.asking import report, watched
 from sandbox.selftest.attack import Attack, Finding, Trial
-from sandbox.selftest.watch import Watched
+from sandbox.selftest.watch import WatchedContainer
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
 
@@ -21,7 +21,7 @@ def _refused(trial: Trial) -> Finding:
             return Finding(False, "the image is taken as it is")
 
 
-def _honest(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _honest(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     loaded, run, _ = report(remote, COMPILED)
     held = loaded == COMPILED * 2 and run == 0
     return Finding(held, "its function is loaded and called" if held else f"f(42) = {loaded}, program's status {run}")

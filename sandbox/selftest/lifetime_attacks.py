@@ -10,10 +10,10 @@ from sandbox.driver import Image
 from sandbox.rundir import GUEST_NAME
 from sandbox.selftest.asking import PATIENCE, report, watched
 from sandbox.selftest.attack import Attack, Finding, Trial
-from sandbox.selftest.watch import Watched, containers, host_processes
+from sandbox.selftest.watch import WatchedContainer, containers, host_processes
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome
+from sandbox.wire.session import SessionOutcome
 
 HEALTH_S = 3.0
 MOMENT_S = 5.0
@@ -49,7 +49,7 @@ def _stays(answers: bool, **limits: float) -> Callable[[Trial], Finding]:
         asked: list[float] = []
 
         def look(remote: RemoteCalculator) -> bool:
-            seen = Watched.of(trial)
+            seen = WatchedContainer.of(trial)
             try:
                 report(remote, number)
             finally:
@@ -64,7 +64,7 @@ def _stays(answers: bool, **limits: float) -> Callable[[Trial], Finding]:
     return examine
 
 
-def _judge_end(outcome: Outcome[bool], answers: bool, present: bool, took_s: float, gone: bool) -> Finding:
+def _judge_end(outcome: SessionOutcome[bool], answers: bool, present: bool, took_s: float, gone: bool) -> Finding:
     expected = Verdict.OK if answers else Verdict.TIME_LIMIT
     if outcome.verdict is not expected:
         return Finding(False, f"it could not be tried: {outcome.verdict}: {outcome.sentence}")
@@ -75,7 +75,7 @@ def _judge_end(outcome: Outcome[bool], answers: bool, present: bool, took_s: flo
     return Finding(gone, "nothing of it is left" if gone else "something of it lives on")
 
 
-def _health(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _health(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     ran, by_hand = report(remote, HEALTH_S)
     if by_hand != 1:
         return Finding(False, "its health check cannot run at all: this proves nothing")
@@ -84,7 +84,7 @@ def _health(remote: RemoteCalculator, seen: Watched) -> Finding:
     return Finding(held, "its health check was never run" if held else "its health check was run")
 
 
-def _entrypoint(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _entrypoint(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     ran, by_hand = report(remote)
     if by_hand != 1:
         return Finding(False, "its entrypoint cannot run at all: this proves nothing")

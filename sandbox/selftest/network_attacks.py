@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from sandbox.drivers.docker_driver import connect_engine, engine_faults
 from sandbox.selftest.asking import Look, report, watched
 from sandbox.selftest.attack import Attack, Finding
-from sandbox.selftest.watch import Watched
+from sandbox.selftest.watch import WatchedContainer
 from sandbox.wire.remote import RemoteCalculator
 
 DEFAULT_GATEWAY = "172.17.0.1"
@@ -64,13 +64,13 @@ def numbers_of(address: str, server: socket.socket | None, port: int = 80) -> tu
     return (*map(float, address.split(".")), float(server.getsockname()[1] if server else port))
 
 
-def alone(seen: Watched) -> Finding:
+def alone(seen: WatchedContainer) -> Finding:
     """Held if the container has no network interface but loopback."""
     others = seen.interfaces() - {"lo"}
     return Finding(not others, f"it has the interfaces {sorted(others)}" if others else "no interface but loopback")
 
 
-def _judge_reach(tcp: float, route: float, loopback: float, seen: Watched, came: bool) -> Finding:
+def _judge_reach(tcp: float, route: float, loopback: float, seen: WatchedContainer, came: bool) -> Finding:
     if loopback != 0:
         return Finding(False, NO_PROOF)
     if tcp == 0 or route == 0 or came:
@@ -78,26 +78,26 @@ def _judge_reach(tcp: float, route: float, loopback: float, seen: Watched, came:
     return alone(seen)
 
 
-def _gateway(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _gateway(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     with listening(socket.SOCK_STREAM) as server:
         tcp, route, loopback = report(remote, *numbers_of(gateway(), server))
         return _judge_reach(tcp, route, loopback, seen, visited(server))
 
 
 def _address(address: str) -> Look:
-    def look(remote: RemoteCalculator, seen: Watched) -> Finding:
+    def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         tcp, route, loopback = report(remote, *numbers_of(address, None))
         return _judge_reach(tcp, route, loopback, seen, came=False)
 
     return look
 
 
-def _ipv6(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _ipv6(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     tcp, route, neighbours, loopback = report(remote)
     return _judge_reach(tcp, min(route, neighbours), loopback, seen, came=False)
 
 
-def _name(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _name(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     with listening(socket.SOCK_DGRAM) as server:
         resolved, answers, itself = report(remote, *numbers_of(gateway(), server, 53))
         if itself != 1:
@@ -107,7 +107,7 @@ def _name(remote: RemoteCalculator, seen: Watched) -> Finding:
         return alone(seen)
 
 
-def _abstract(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _abstract(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     number = secrets.randbelow(10**9)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"\0lambench-selftest-{number}")
@@ -119,7 +119,7 @@ def _abstract(remote: RemoteCalculator, seen: Watched) -> Finding:
         return Finding(not reached, "the host's abstract socket was " + ("reached" if reached else "not there"))
 
 
-def _engine(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _engine(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     reached, own = report(remote)
     if own != 1:
         return Finding(False, NO_PROOF)
@@ -128,7 +128,7 @@ def _engine(remote: RemoteCalculator, seen: Watched) -> Finding:
     return Finding(held, "no socket but its own" if held else f"{reached:.0f} sockets reached; mounted: {mounted}")
 
 
-def _again(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _again(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     again, guest = report(remote)
     if guest != 0:
         return Finding(False, "it does not even see the guest beside the socket: this proves nothing")

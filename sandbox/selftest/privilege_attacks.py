@@ -9,21 +9,21 @@ from collections.abc import Callable
 from sandbox.drivers.docker_driver import NOBODY
 from sandbox.selftest.asking import Look, report, watched
 from sandbox.selftest.attack import Attack, Finding
-from sandbox.selftest.watch import Watched
+from sandbox.selftest.watch import WatchedContainer
 from sandbox.wire.remote import RemoteCalculator
 
 UID = int(NOBODY.partition(":")[0])
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 
 
-def _nothing_more(seen: Watched) -> Finding:
+def _nothing_more(seen: WatchedContainer) -> Finding:
     return Finding(True, "every call was refused")
 
 
-def refused(outside: Callable[[Watched], Finding] = _nothing_more) -> Look:
+def refused(outside: Callable[[WatchedContainer], Finding] = _nothing_more) -> Look:
     """Held if every call failed but the last, which anyone may make, and `outside` finds nothing either."""
 
-    def look(remote: RemoteCalculator, seen: Watched) -> Finding:
+    def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         *calls, harmless = report(remote)
         if harmless != 0:
             return Finding(False, "even a call that anyone may make was refused: this proves nothing")
@@ -33,7 +33,7 @@ def refused(outside: Callable[[Watched], Finding] = _nothing_more) -> Look:
     return look
 
 
-def forbidden(remote: RemoteCalculator, seen: Watched) -> Finding:
+def forbidden(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     """Held if every call but the last was refused for what it is, not for how it was made."""
     *calls, harmless = report(remote)
     allowed = [
@@ -44,7 +44,7 @@ def forbidden(remote: RemoteCalculator, seen: Watched) -> Finding:
     return Finding(not allowed, f"calls {allowed} were let through" if allowed else "every call was refused")
 
 
-def _powerless(seen: Watched) -> Finding:
+def _powerless(seen: WatchedContainer) -> Finding:
     """Held if the kernel says that its first process has no capability, and cannot gain one."""
     status = seen.status()
     if not status:
@@ -57,7 +57,7 @@ def _powerless(seen: Watched) -> Finding:
     return Finding(held, "no capability, none to gain" if held else f"{owned}, users {users}: see /proc/PID/status")
 
 
-def _setuid(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _setuid(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     said, is_setuid = report(remote)
     users = {process.uid for process in seen.await_command("setuid-sleep")}
     if is_setuid != 1 or not users:
@@ -66,7 +66,7 @@ def _setuid(remote: RemoteCalculator, seen: Watched) -> Finding:
     return Finding(held, f"root's program runs as user {sorted(users)}, and says {said:.0f}")
 
 
-def _mounts(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _mounts(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     before = seen.mounts()
     finding = refused()(remote, seen)
     if finding.held and seen.mounts() != before:
@@ -74,12 +74,12 @@ def _mounts(remote: RemoteCalculator, seen: Watched) -> Finding:
     return finding
 
 
-def _devices(seen: Watched) -> Finding:
+def _devices(seen: WatchedContainer) -> Finding:
     given = seen.seen["HostConfig"]["Devices"] or seen.seen["HostConfig"]["Privileged"]
     return Finding(not given, "the engine gave it devices" if given else "no device but the harmless ones")
 
 
-def _core(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _core(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     raised, ended_by, dumped = report(remote)
     if ended_by != signal.SIGABRT:
         return Finding(False, "it did not abort: this proves nothing")
@@ -87,7 +87,7 @@ def _core(remote: RemoteCalculator, seen: Watched) -> Finding:
     return Finding(held, "it aborted without a core dump" if held else "a core dump was written on the host")
 
 
-def _root(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _root(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     report(remote)
     users = {process.uid for process in seen.processes()}
     return Finding(users == {UID}, f"its processes run as user {sorted(users)}")

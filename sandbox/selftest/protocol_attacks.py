@@ -17,7 +17,7 @@ from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.own_memory import watched_memory
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome
+from sandbox.wire.session import SessionOutcome
 from tasks.structures.frames import Frames
 
 # What an answer to a few atoms may cost the judge: it is three copies of a header, and what the engine's client takes.
@@ -54,7 +54,7 @@ def ask_twice(remote: RemoteCalculator) -> list[float]:
 class Watched(NamedTuple):
     """A session, the peak of the judge's own memory, and the seconds that the judge talked after the hello."""
 
-    outcome: Outcome[Any]
+    outcome: SessionOutcome[Any]
     memory_bytes: int
     seconds: float
 

@@ -13,7 +13,7 @@ from sandbox.guest_archive import guest_archive
 from sandbox.rundir import GUEST_NAME, SOCKET_NAME
 from sandbox.selftest.asking import found, report, watched
 from sandbox.selftest.attack import Attack, Finding, Trial
-from sandbox.selftest.watch import Watched
+from sandbox.selftest.watch import WatchedContainer
 from sandbox.wire.remote import RemoteCalculator
 
 SECRET = "lambench-selftest-secret-of-the-judge"
@@ -34,7 +34,7 @@ def stranger(command: str) -> Iterator[None]:
         process.communicate()
 
 
-def _write(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _write(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     before = seen.changed_files()
     written, in_tmp, open_file = report(remote)
     if in_tmp != 1 or open_file != 1:
@@ -44,7 +44,7 @@ def _write(remote: RemoteCalculator, seen: Watched) -> Finding:
     return Finding(held, "nothing was written" if held else f"{written:.0f} written; {len(changed)} files changed")
 
 
-def _settings(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _settings(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     opened, tried, own = report(remote)
     if own != 1 or tried < 100:
         return Finding(False, "it found nothing to try: this proves nothing")
@@ -56,7 +56,7 @@ def _settings(remote: RemoteCalculator, seen: Watched) -> Finding:
     )
 
 
-def _replace(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _replace(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     folder = seen.session_dir()
     before = sorted(os.listdir(folder)), os.stat(folder / SOCKET_NAME).st_ino
     done, own = report(remote)
@@ -68,7 +68,7 @@ def _replace(remote: RemoteCalculator, seen: Watched) -> Finding:
 
 
 def _environment(trial: Trial) -> Finding:
-    def look(remote: RemoteCalculator, seen: Watched) -> Finding:
+    def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         judges, own = report(remote)
         if own < 1:
             return Finding(False, "it does not even find a secret of its own image: this proves nothing")
@@ -84,7 +84,7 @@ def _environment(trial: Trial) -> Finding:
         del os.environ[VARIABLE]
 
 
-def _processes(remote: RemoteCalculator, seen: Watched) -> Finding:
+def _processes(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     number = secrets.randbelow(10**9)
     with stranger(f"lambench-selftest-{number}"):
         visible, strangers, itself = report(remote, number)
@@ -96,7 +96,7 @@ def _processes(remote: RemoteCalculator, seen: Watched) -> Finding:
 
 
 def _files(trial: Trial) -> Finding:
-    def look(remote: RemoteCalculator, seen: Watched) -> Finding:
+    def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         elsewhere, own, _ = report(remote)
         if own < 1:
             return Finding(False, "it does not even find a file of its own: this proves nothing")

@@ -20,7 +20,7 @@ from sandbox.evidence import exit_words
 from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome
+from sandbox.wire.session import SessionOutcome
 from tasks.datasets.card import Card
 from tasks.kind import Observation, Watch
 from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
@@ -50,7 +50,7 @@ def in_words(atoms: Atoms) -> tuple[str, ...]:
     return tuple(f"{x:.9f}" for x in atoms.positions[:3].ravel())
 
 
-def told(outcome: Outcome[Any]) -> str:
+def told(outcome: SessionOutcome[Any]) -> str:
     """All of an outcome that is written down, and may be published."""
     return f"{outcome.verdict} {outcome.sentence} {outcome.phase} {outcome.hello}"
 

@@ -21,7 +21,7 @@ from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.secrecy_attacks import ask_energy, secret_atoms, unlabelled_card
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome
+from sandbox.wire.session import SessionOutcome
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation, Watch
 from tasks.metrics.measurement import Measurement
@@ -62,7 +62,7 @@ def timed(trial: Trial, way: int = 1, again: bool = True) -> Measurement:
     return KIND.measure(seen, data, TIMING, None)
 
 
-def answered(outcome: Outcome[Observation]) -> Observation:
+def answered(outcome: SessionOutcome[Observation]) -> Observation:
     """The value of `outcome`.
 
     Raises:

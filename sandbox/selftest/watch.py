@@ -29,7 +29,7 @@ class Process(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedContainer:
     """A running container, seen from outside.
 
     Args:
@@ -42,7 +42,7 @@ class Watched:
     pid: int
 
     @classmethod
-    def of(cls, trial: Trial) -> Watched:
+    def of(cls, trial: Trial) -> WatchedContainer:
         """The container of the session that runs `trial` now; the newest, if there are several.
 
         Raises:
@@ -55,7 +55,7 @@ class Watched:
                 return cls(container, seen, pid if _belongs(pid, container.id) else 0)
         raise JudgeFault(FaultCause.DOCKER, "the engine does not list the container that it runs: see its log")
 
-    def again(self) -> Watched:
+    def again(self) -> WatchedContainer:
         """The same container, as it is now."""
         with engine_faults():
             return replace(self, seen=self.container.client.api.inspect_container(self.container.id))

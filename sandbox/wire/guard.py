@@ -28,7 +28,7 @@ _F8, _I8 = np.dtype("<f8"), np.dtype("<i8")
 _SHAPES = {"energy": "(n,)", "forces": "(N, 3)", "stress": "(n, 6)", "status": "(n,)", "id": "(1,)"}
 
 
-class WrongShape(WireError):
+class AnswerShapeError(WireError):
     """An array of the right name and type has another shape than the structures ask for."""
 
 
@@ -72,7 +72,7 @@ class Guard:
         """The next message, if it is an `op` with exactly the `expected` arrays.
 
         Raises:
-            WireError: anything else, `TooLarge`, `Closed`, `TimedOut` and `WrongShape` among it.
+            WireError: anything else, `TooLarge`, `Closed`, `TimedOut` and `AnswerShapeError` among it.
         """
         try:
             message = self._channel.receive(MAX_HEADER_BYTES, expected.nbytes, deadline)
@@ -108,7 +108,7 @@ def check(message: Message, expected: Expected, ops: tuple[str, ...]) -> Header:
         if entry.dtype != dtype:
             raise WireError(f"{name} has another dtype than asked for")
         if entry.shape != shape:
-            raise WrongShape(f"{name} should have shape {_SHAPES.get(name, 'as asked for')}")
+            raise AnswerShapeError(f"{name} should have shape {_SHAPES.get(name, 'as asked for')}")
     return header
 
 

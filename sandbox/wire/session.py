@@ -28,7 +28,7 @@ from sandbox.evidence import (
 from sandbox.guest.wire import Channel, Closed, Message, TimedOut, TooLarge, WireError
 from sandbox.limits import Limits
 from sandbox.verdict import SubmissionFault, Verdict
-from sandbox.wire.guard import WrongShape
+from sandbox.wire.guard import AnswerShapeError
 from sandbox.wire.remote import Hello, RemoteCalculator, StartupError
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ POLL_S = 0.05
 SOCKET_BUFFER_BYTES = 1 << 20
 
 
-class Outcome(NamedTuple, Generic[T]):
+class SessionOutcome(NamedTuple, Generic[T]):
     """What one attempt came to.
 
     Args:
@@ -68,7 +68,7 @@ class _Progress:
     startup_s: float | None = None
 
 
-class _Line(Channel):
+class _SubmissionChannel(Channel):
     """A channel that knows whether the message it waited for had begun to come."""
 
     begun = False
@@ -89,7 +89,7 @@ def run_session(
     limits: Limits,
     question: Question,
     body: Callable[[RemoteCalculator], T],
-) -> Outcome[T]:
+) -> SessionOutcome[T]:
     """Starts `image`, waits for its hello, calls `body` with its calculator, ends it.
 
     Whatever the submission does is its verdict. Anything else that `body` raises is passed on, with the container gone.
@@ -128,7 +128,7 @@ def run_session(
     if fault is not None:
         return _refused(fault, wall, progress, ended)
     private = "\n".join(t for t in (evidence.startup_error, evidence.startup_text, ended.log) if t)
-    return Outcome(
+    return SessionOutcome(
         verdict,
         sentence_of(evidence, limits),
         value,
@@ -143,12 +143,12 @@ def run_session(
 
 def _refused(
     fault: SubmissionFault, wall: float, progress: _Progress | None = None, ended: Exit | None = None
-) -> Outcome[T]:
+) -> SessionOutcome[T]:
     hello = progress.hello if progress else None
     startup = progress.startup_s if progress else None
     memory = ended.memory_bytes if ended else None
     phase = progress.phase if progress else Phase.START
-    return Outcome(fault.verdict, fault.sentence, None, fault.private, hello, wall, startup, memory, phase)
+    return SessionOutcome(fault.verdict, fault.sentence, None, fault.private, hello, wall, startup, memory, phase)
 
 
 def _converse(
@@ -160,7 +160,7 @@ def _converse(
 ) -> T:
     begin = time.monotonic()
     ready_by = begin + limits.startup_s
-    channel = _Line(_accept(listener, running, ready_by))
+    channel = _SubmissionChannel(_accept(listener, running, ready_by))
     progress.talk = Talk.HELLO
     try:
         remote = RemoteCalculator(channel, limits.message_s, ready_by + limits.task_s, limits.max_atoms_per_batch)
@@ -211,7 +211,7 @@ def _evidence(error: Exception, progress: _Progress, begin: float, limits: Limit
             return Evidence(phase)
         case TooLarge():
             return Evidence(phase, breach=Breach.TOO_LARGE, detail=str(error))
-        case WrongShape():
+        case AnswerShapeError():
             return Evidence(phase, breach=Breach.WRONG_SHAPE, detail=str(error))
         case _:
             return Evidence(phase, breach=Breach.MALFORMED, detail=str(error))

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from sandbox.drivers.gpu import hold_gpu, require_gpus
 from sandbox.events import plain
-from sandbox.wire.session import Outcome
+from sandbox.wire.session import SessionOutcome
 from submissions.card.file import CardError, card_from_reference, read_card
 from submissions.card.form import CARD_FILE
 from submissions.preflight.acceptance import questions
@@ -85,7 +85,7 @@ def _card(given: Path | None, subject: str) -> ModelCard:
 
 def _preflight(
     console: Console, settings: Settings, subject: Subject, card: ModelCard, gpu: str | None
-) -> Outcome[PreflightReport]:
+) -> SessionOutcome[PreflightReport]:
     if gpu:
         require_gpus([gpu])
     with Reporter(console) as reporter, reporter.unit(f"preflight of {subject.text}") as progress, ExitStack() as held:
@@ -94,7 +94,7 @@ def _preflight(
         return run_preflight(subject.driver, subject.image, settings.limits, questions(card, gpu), progress).outcome
 
 
-def _as_json(receipt: Receipt, outcome: Outcome[PreflightReport]) -> str:
+def _as_json(receipt: Receipt, outcome: SessionOutcome[PreflightReport]) -> str:
     report = outcome.value.model_dump(mode="json") if outcome.value else None
     said = {
         "receipt": receipt.model_dump(mode="json"),
@@ -105,7 +105,7 @@ def _as_json(receipt: Receipt, outcome: Outcome[PreflightReport]) -> str:
     return json.dumps(said, indent=2)
 
 
-def _show_refusal(console: Console, subject: Subject, outcome: Outcome[PreflightReport]) -> None:
+def _show_refusal(console: Console, subject: Subject, outcome: SessionOutcome[PreflightReport]) -> None:
     console.print(f"[bold red]✗ {outcome.verdict}[/]  {escape(plain(subject.text, MAX_SHOWN))} would not be judged.")
     console.print(f"  {escape(outcome.sentence)}", soft_wrap=True)
     missing = _NO_MODULE.search(outcome.private)
@@ -116,7 +116,11 @@ def _show_refusal(console: Console, subject: Subject, outcome: Outcome[Preflight
 
 
 def _show_report(
-    console: Console, subject: Subject, card: ModelCard, outcome: Outcome[PreflightReport], report: PreflightReport
+    console: Console,
+    subject: Subject,
+    card: ModelCard,
+    outcome: SessionOutcome[PreflightReport],
+    report: PreflightReport,
 ) -> None:
     console.print(preflight_table(card.name, report))
     if (report.startup_s or 0.0) > SLOW_START_S:

@@ -17,7 +17,7 @@ from sandbox.evidence import memory_words
 from sandbox.limits import Limits
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import Hello, RemoteCalculator
-from sandbox.wire.session import Outcome, run_session
+from sandbox.wire.session import SessionOutcome, run_session
 from submissions.preflight.measured_properties import Elements, elements_of
 from submissions.preflight.probes import (
     batch_difference,
@@ -67,7 +67,7 @@ def _silent(done: int, total: int, unit: str) -> None:
 class Preflight(NamedTuple):
     """What the preflight came to: `report` is there if the verdict is OK."""
 
-    outcome: Outcome[PreflightReport]
+    outcome: SessionOutcome[PreflightReport]
 
     @property
     def passed(self) -> bool:

@@ -6,7 +6,7 @@ from importlib import metadata
 from pathlib import Path
 
 from sandbox.guest_archive import guest_version
-from sandbox.wire.session import Outcome
+from sandbox.wire.session import SessionOutcome
 from submissions.card.file import CardError
 from submissions.preflight.subject import Subject
 from submissions.records import PreflightReport, Submission, utc_now
@@ -16,7 +16,7 @@ RECEIPT_FILE = Path("lambench-receipt.json")
 PACKAGE = "lambench-judge"
 
 
-def make_receipt(subject: Subject, outcome: Outcome[PreflightReport]) -> Receipt:
+def make_receipt(subject: Subject, outcome: SessionOutcome[PreflightReport]) -> Receipt:
     """What was checked, by what, and what came of it."""
     return Receipt(
         subject=subject.text,

@@ -21,7 +21,7 @@ from sandbox.limits import MIB, Limits
 from sandbox.rundir import RunDir
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome, run_session
+from sandbox.wire.session import SessionOutcome, run_session
 from tasks.structures.frames import Frames
 from tests.sandbox.engine_line import EngineLine
 
@@ -39,7 +39,7 @@ def ask(remote: RemoteCalculator) -> bool:
 
 def judged(
     driver: DockerDriver, image: Image, body: Callable = ask, limits: Limits = LIMITS, device: str = "cpu"
-) -> Outcome:
+) -> SessionOutcome:
     return run_session(driver, image, limits, Question(device=device), body)
 
 

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from judge.intake.invitations import StoredFate, fate_key, read_invitation
-from judge.upkeep.doctor import Finding, examine
+from judge.upkeep.doctor import CheckResult, examine
 from submissions.records import utc_now
 from submissions.requests import Fate, Forms, InviteFile, Progress, Status
 from tests.judge.intake.status_world import Buckets, MailWorld, new_buckets, post
@@ -59,7 +59,7 @@ def settle(world: MailWorld, n: int, came: Any) -> None:
         assert world.store.put_if_absent(fate_key(of.invitation, slot), stored.model_dump_json().encode())
 
 
-def doctors_findings(world: MailWorld) -> dict[str, Finding]:
+def doctors_findings(world: MailWorld) -> dict[str, CheckResult]:
     """What `judge doctor` finds, before it looks at data and starts guests."""
     found = {}
     for finding in examine(world.settings):

@@ -11,7 +11,7 @@ import pytest
 from judge.publishing.publish import propose, publish_site
 from judge.records.manifest import manifest_path, read_chain
 from judge.records.signing import trusted_keys
-from judge.upkeep.doctor import Finding, examine
+from judge.upkeep.doctor import CheckResult, examine
 from submissions.store.interface import StoreError
 from tasks.suites.suite import load_suite
 from tests.judge.judged_world import copy_of, judged_world, own_key_of, submission_of
@@ -157,7 +157,7 @@ def test_what_is_missing_is_said_in_one_line(
 def test_the_doctor_tells_whether_the_bucket_answers(world: World, bucket: Bucket) -> None:
     there = {"publish_to": bucket.url, "endpoint_url": bucket.rgw.endpoint}
 
-    def found(**settings: str) -> Finding:
+    def found(**settings: str) -> CheckResult:
         findings = examine(world.settings.model_copy(update={**there, **settings}))
         return next(finding for finding in findings if finding.name == "site")
 

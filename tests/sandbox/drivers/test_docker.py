@@ -21,7 +21,7 @@ from sandbox.limits import MIB, Limits
 from sandbox.rundir import RunDir
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome, run_session
+from sandbox.wire.session import SessionOutcome, run_session
 from tasks.structures.frames import Frames
 
 pytestmark = pytest.mark.docker
@@ -36,7 +36,7 @@ def ask(remote: RemoteCalculator) -> str:
     return "ok" if answer.ok.all() else f"failed: {answer.failure}"
 
 
-def judged(driver: DockerDriver, image: Image, limits: Limits = LIMITS, body: Callable = ask) -> Outcome:
+def judged(driver: DockerDriver, image: Image, limits: Limits = LIMITS, body: Callable = ask) -> SessionOutcome:
     return run_session(driver, image, limits, Question(), body)
 
 

@@ -18,7 +18,7 @@ from sandbox.limits import Limits
 from sandbox.rundir import RunDir
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome, run_session
+from sandbox.wire.session import SessionOutcome, run_session
 from tasks.model.calculator import AseCalculator, InProcessCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions
@@ -31,7 +31,7 @@ def ask(remote: RemoteCalculator) -> Predictions:
     return remote.compute(Frames.from_atoms([bulk("Cu"), molecule("H2O")]), remote.properties)
 
 
-def judged(driver: ProcessDriver, factory: str, limits: Limits = LIMITS, body=ask) -> Outcome:
+def judged(driver: ProcessDriver, factory: str, limits: Limits = LIMITS, body=ask) -> SessionOutcome:
     image = driver.resolve(f"{HOSTILE}?calculator=hostile:{factory}")
     return run_session(driver, image, limits, Question(), body)
 

@@ -32,11 +32,11 @@ from sandbox.selftest.cheating_attacks import CHEATING_ATTACKS, better, labelled
 from sandbox.selftest.hostile import cheating, protocol
 from sandbox.selftest.images import HostileImages
 from sandbox.selftest.own_memory import watched_memory
-from sandbox.selftest.protocol_attacks import PROTOCOL_ATTACKS, Watched, atoms, complaint, marker_of
+from sandbox.selftest.protocol_attacks import PROTOCOL_ATTACKS, WatchedContainer, atoms, complaint, marker_of
 from sandbox.selftest.secrecy_attacks import ask_energy, holds, secret_atoms, without_status
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
-from sandbox.wire.session import Outcome
+from sandbox.wire.session import SessionOutcome
 from submissions.preflight.preflight import run_preflight
 from tasks.datasets.dataset import load_structures
 from tasks.kind import Watch
@@ -73,16 +73,16 @@ def test_an_honest_model_is_not_taken_for_an_attack_that_was_held(driver: Proces
 class Came(Trial):
     """A trial whose sessions came to what is said here, one after the other."""
 
-    def coming_to(self, *outcomes: Outcome[Any]) -> Came:
+    def coming_to(self, *outcomes: SessionOutcome[Any]) -> Came:
         object.__setattr__(self, "outcomes", iter(outcomes))
         return self
 
-    def run(self, body: Callable[[RemoteCalculator], Any], **limits: Any) -> Outcome[Any]:
+    def run(self, body: Callable[[RemoteCalculator], Any], **limits: Any) -> SessionOutcome[Any]:
         return next(self.outcomes)  # type: ignore[attr-defined,no-any-return]
 
 
-def came(verdict: Verdict, value: Any = None, private: str = "", phase: Phase = Phase.START) -> Outcome[Any]:
-    return Outcome(verdict, "", value, private, None, 1.0, 0.5, None, phase)
+def came(verdict: Verdict, value: Any = None, private: str = "", phase: Phase = Phase.START) -> SessionOutcome[Any]:
+    return SessionOutcome(verdict, "", value, private, None, 1.0, 0.5, None, phase)
 
 
 OK, CRASHED, LATE, BREACH = Verdict.OK, Verdict.CRASHED, Verdict.STARTUP_TIMEOUT, Verdict.PROTOCOL_ERROR
@@ -101,7 +101,7 @@ OK, CRASHED, LATE, BREACH = Verdict.OK, Verdict.CRASHED, Verdict.STARTUP_TIMEOUT
     ],
 )
 def test_what_was_not_held_is_not_said_in_the_words_of_what_was(
-    driver: ProcessDriver, name: str, held: list[Outcome[Any]], not_held: list[Outcome[Any]]
+    driver: ProcessDriver, name: str, held: list[SessionOutcome[Any]], not_held: list[SessionOutcome[Any]]
 ) -> None:
     """A record is signed and kept: it must not say that a child ended where it lived on."""
     image = driver.resolve(f"{HOSTILE}?calculator=cheating:Emt")
@@ -208,8 +208,8 @@ def test_the_honest_errors_are_better_than_the_jokers() -> None:
 # What costs memory or time is noticed.
 
 
-def ended(verdict: Verdict) -> Outcome[None]:
-    return Outcome(verdict, "", None, "", None, 1.0, 0.5, None)
+def ended(verdict: Verdict) -> SessionOutcome[None]:
+    return SessionOutcome(verdict, "", None, "", None, 1.0, 0.5, None)
 
 
 def test_what_costs_memory_or_time_is_a_complaint() -> None:
@@ -221,11 +221,11 @@ def test_what_costs_memory_or_time_is_a_complaint() -> None:
         pass
     assert little.peak_bytes < MIB
     late, refused = Verdict.TIME_LIMIT, Verdict.PROTOCOL_ERROR
-    assert complaint(Watched(ended(late), 0, 0.5), late) == ""
-    assert complaint(Watched(ended(late), memory.peak_bytes, 0.5), late) == "cost the judge 32 MiB"
-    assert complaint(Watched(ended(late), 0, 9.0), late) == "was ended only after 9.0 s"
-    assert complaint(Watched(ended(late), 0, np.nan), late) != ""
-    assert complaint(Watched(ended(late), 0, 0.5), refused) == "came to TIME_LIMIT, not PROTOCOL_ERROR"
+    assert complaint(WatchedContainer(ended(late), 0, 0.5), late) == ""
+    assert complaint(WatchedContainer(ended(late), memory.peak_bytes, 0.5), late) == "cost the judge 32 MiB"
+    assert complaint(WatchedContainer(ended(late), 0, 9.0), late) == "was ended only after 9.0 s"
+    assert complaint(WatchedContainer(ended(late), 0, np.nan), late) != ""
+    assert complaint(WatchedContainer(ended(late), 0, 0.5), refused) == "came to TIME_LIMIT, not PROTOCOL_ERROR"
 
 
 # Secrets.

@@ -13,7 +13,7 @@ from sandbox.guest_archive import guest_archive
 from sandbox.selftest.attack import LIMITS, Trial
 from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.images import HostileImages
-from sandbox.selftest.watch import Process, Watched, containers
+from sandbox.selftest.watch import Process, WatchedContainer, containers
 from sandbox.verdict import JudgeFault
 
 pytestmark = pytest.mark.docker
@@ -31,7 +31,7 @@ class Views(NamedTuple):
     mounts: dict[str, str]
 
 
-def look(watched: Watched) -> Views:
+def look(watched: WatchedContainer) -> Views:
     blind = replace(watched, pid=0)
     return Views(
         processes=(watched.processes(), blind.processes()),
@@ -51,7 +51,7 @@ def trial(docker_driver: DockerDriver, images: docker.DockerClient) -> Trial:
 
 
 def test_host_and_engine_see_the_same(trial: Trial) -> None:
-    views = trial.run(lambda remote: look(Watched.of(trial))).value
+    views = trial.run(lambda remote: look(WatchedContainer.of(trial))).value
     assert views is not None
     by_proc, by_engine = views.processes
     assert {(p.pid, p.uid) for p in by_proc} == {(p.pid, p.uid) for p in by_engine}
@@ -70,8 +70,8 @@ def test_the_container_of_this_very_session_is_found(trial: Trial) -> None:
         return {str(container.id) for container in containers(trial.driver)}
 
     def outer(remote: object) -> tuple[str, str]:
-        mine = str(Watched.of(trial).container.id)
-        theirs = trial.run(lambda other: str(Watched.of(trial).container.id)).value
+        mine = str(WatchedContainer.of(trial).container.id)
+        theirs = trial.run(lambda other: str(WatchedContainer.of(trial).container.id)).value
         return mine, str(theirs)
 
     before = ids()
@@ -81,4 +81,4 @@ def test_the_container_of_this_very_session_is_found(trial: Trial) -> None:
     assert not before & set(found)
     assert ids() == before
     with pytest.raises(JudgeFault, match="does not list"):
-        Watched.of(trial)
+        WatchedContainer.of(trial)

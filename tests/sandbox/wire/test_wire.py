@@ -28,7 +28,7 @@ from sandbox.guest.wire import (
     parse_header,
     read_arrays,
 )
-from sandbox.wire.guard import Guard, WrongShape, expected_result, read_failures
+from sandbox.wire.guard import AnswerShapeError, Guard, expected_result, read_failures
 from sandbox.wire.remote import RemoteCalculator, read_hello
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions
@@ -94,7 +94,7 @@ def test_guard_accepts_what_was_asked_for_and_remembers_it() -> None:
         (lambda a: a[1:], WireError),
         (lambda a: [*a, ("more", np.zeros(0))], WireError),
         (lambda a: [a[0], ("energy", np.zeros(3)), *a[2:]], TooLarge),
-        (lambda a: [a[0], ("energy", np.zeros((2, 1))), *a[2:]], WrongShape),
+        (lambda a: [a[0], ("energy", np.zeros((2, 1))), *a[2:]], AnswerShapeError),
         (lambda a: [a[0], ("energy", np.zeros(2, np.int64)), *a[2:]], WireError),
     ],
 )
