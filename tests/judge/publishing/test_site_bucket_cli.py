@@ -136,7 +136,7 @@ def test_two_judges_of_one_store_publish_at_once(world: World, bucket: Bucket) -
 
 
 @pytest.mark.parametrize(
-    ("command", "variables", "correct"),
+    ("command", "variables", "remedy"),
     [
         (DRY, {"AWS_SECRET_ACCESS_KEY": "wrong"}, "AWS_SECRET_ACCESS_KEY"),
         (DRY, {"AWS_ACCESS_KEY_ID": "nobody"}, "AWS_ACCESS_KEY_ID"),

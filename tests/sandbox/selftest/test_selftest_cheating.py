@@ -32,7 +32,7 @@ from sandbox.selftest.cheating_attacks import CHEATING_ATTACKS, better, labelled
 from sandbox.selftest.hostile import cheating, protocol
 from sandbox.selftest.images import HostileImages
 from sandbox.selftest.own_memory import watched_memory
-from sandbox.selftest.protocol_attacks import PROTOCOL_ATTACKS, WatchedContainer, atoms, complaint, marker_of
+from sandbox.selftest.protocol_attacks import PROTOCOL_ATTACKS, Watched, atoms, complaint, marker_of
 from sandbox.selftest.secrecy_attacks import ask_energy, holds, secret_atoms, without_status
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
@@ -221,11 +221,11 @@ def test_what_costs_memory_or_time_is_a_complaint() -> None:
         pass
     assert little.peak_bytes < MIB
     late, refused = Verdict.TIME_LIMIT, Verdict.PROTOCOL_ERROR
-    assert complaint(WatchedContainer(ended(late), 0, 0.5), late) == ""
-    assert complaint(WatchedContainer(ended(late), memory.peak_bytes, 0.5), late) == "cost the judge 32 MiB"
-    assert complaint(WatchedContainer(ended(late), 0, 9.0), late) == "was ended only after 9.0 s"
-    assert complaint(WatchedContainer(ended(late), 0, np.nan), late) != ""
-    assert complaint(WatchedContainer(ended(late), 0, 0.5), refused) == "came to TIME_LIMIT, not PROTOCOL_ERROR"
+    assert complaint(Watched(ended(late), 0, 0.5), late) == ""
+    assert complaint(Watched(ended(late), memory.peak_bytes, 0.5), late) == "cost the judge 32 MiB"
+    assert complaint(Watched(ended(late), 0, 9.0), late) == "was ended only after 9.0 s"
+    assert complaint(Watched(ended(late), 0, np.nan), late) != ""
+    assert complaint(Watched(ended(late), 0, 0.5), refused) == "came to TIME_LIMIT, not PROTOCOL_ERROR"
 
 
 # Secrets.

@@ -178,7 +178,7 @@ def test_by_how_much_a_clock_is_off_is_read_off_the_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "correct"),
+    ("code", "remedy"),
     [
         ("ExpiredToken", "fetch new ones"),
         ("PermanentRedirect", "AWS_DEFAULT_REGION"),

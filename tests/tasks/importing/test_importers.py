@@ -485,7 +485,7 @@ def test_fields_that_were_read_are_not_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("format", "correct"),
+    ("format", "remedy"),
     [
         ("extxyz", "write multiplicity= in its comment line, or give --multiplicity 1"),
         ("traj", "set info['multiplicity'] before writing, or give --multiplicity 1"),

@@ -115,7 +115,7 @@ def test_a_known_ratio_is_named_first(name: Property, factor: float, said: str, 
 
 
 @pytest.mark.parametrize(
-    ("name", "correct"),
+    ("name", "remedy"),
     [
         ("energy", "a sign in the file"),
         ("forces", "gradients taken for forces, or a sign in the file"),
