@@ -248,7 +248,7 @@ BOMB = """
 import resource, sys
 from sandbox.image.layer_check import ImageBudget, check_layer
 from sandbox.verdict import SubmissionFault
-from tests.sandbox.test_layer_check import zeros
+from tests.sandbox.image.test_layer_check import zeros
 
 made = 0
 def bomb():
