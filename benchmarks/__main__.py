@@ -1,15 +1,18 @@
-"""`python -m benchmarks`: everything, in one run. Exit status 1 where a bound is missed."""
+"""`python -m benchmarks [NAME …]`: all benchmarks, or those named. Exit status 1 if a bound is missed."""
 
 from __future__ import annotations
 
+import argparse
 import sys
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks.concurrency import measure_concurrency
 from benchmarks.judging import measure_judging
 from benchmarks.metrics import measure_metrics
 from benchmarks.publishing import measure_publishing
-from benchmarks.report import report
+from benchmarks.report import Figure, report
 from benchmarks.scoring import measure_scoring
 from benchmarks.site_build import measure_site_build
 from benchmarks.store_index import N_RESULTS, measure_store_index
@@ -17,21 +20,41 @@ from benchmarks.wire import measure_wire
 from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.rundir import RunDir, default_run_dir
 
+BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
+    "wire": lambda: measure_wire(docker_driver()),
+    "judging": lambda: measure_judging(docker_driver()),
+    "metrics": measure_metrics,
+    "scoring": measure_scoring,
+    "concurrency": measure_concurrency,
+    "store-index": lambda: measure_store_index(N_RESULTS // 10),
+    "publishing": measure_publishing,
+    "site-build": measure_site_build,
+}
+
+
+def docker_driver() -> DockerDriver:
+    """The driver of this machine's engine."""
+    return DockerDriver(RunDir(default_run_dir()))
+
 
 def main() -> int:
-    """Measures, reports, and says whether every bound holds."""
-    driver = DockerDriver(RunDir(default_run_dir()))
-    figures = [
-        *measure_wire(driver),
-        *measure_judging(driver),
-        *measure_metrics(),
-        *measure_scoring(),
-        *measure_concurrency(),
-        *measure_store_index(N_RESULTS // 10),
-        *measure_publishing(),
-        *measure_site_build(),
-    ]
-    return 0 if report(figures, Path("var/bench.json")) else 1
+    """Measures, prints each figure at once, and merges all into `var/bench.json`."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures; a table, and var/bench.json.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a benchmark of --list; none: all")
+    parser.add_argument("--list", action="store_true", help="the names, one a line")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(BENCHMARKS):
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    if arguments.list:
+        print("\n".join(BENCHMARKS))
+        return 0
+    hold = True
+    for name in arguments.names or BENCHMARKS:
+        print(f"{name}: medians", flush=True)
+        begin = time.monotonic()
+        hold = report(name, BENCHMARKS[name](), Path("var/bench.json")) and hold
+        print(f"  ({time.monotonic() - begin:.0f} s)", flush=True)
+    return 0 if hold else 1
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -70,20 +71,18 @@ def bare_s(driver: DockerDriver, reference: str, structures: list[Atoms]) -> flo
     return float(output)
 
 
-def measure_judging(driver: DockerDriver, rounds: int = 5) -> list[Figure]:
+def measure_judging(driver: DockerDriver, rounds: int = 5) -> Iterator[Figure]:
     """Wall time of judging over that of a bare loop: EMT on 864 atoms, CHGNet on 64."""
     chgnet_atoms = copper(32).repeat((2, 1, 1))
     cases = {
         "EMT on 864 atoms": ("lambench/emt:latest", rattled(copper(864), 8)),
         "CHGNet on 64 atoms": ("lambench/chgnet:latest", rattled(chgnet_atoms, 24)),
     }
-    figures = []
     for name, (reference, structures) in cases.items():
         pairs = [
             (judged_s(driver, reference, structures), bare_s(driver, reference, structures)) for _ in range(rounds)
         ]
         ratio = float(np.median([judged / bare for judged, bare in pairs]))
         per_frame = float(np.median([bare for _, bare in pairs])) / (len(structures) - 1) * 1e3
-        figures.append(Figure(f"{name}, bare loop", per_frame, "ms/frame"))
-        figures.append(Figure(f"{name}, judged over bare", ratio, "times", 1.05))
-    return figures
+        yield Figure(f"{name}, bare loop", per_frame, "ms/frame")
+        yield Figure(f"{name}, judged over bare", ratio, "times", 1.05)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
-from rich.console import Console
-from rich.table import Table
 
 
 @dataclass(frozen=True)
@@ -28,18 +25,25 @@ class Figure:
         return self.value >= self.bound if self.at_least else self.value <= self.bound
 
 
-def report(figures: Sequence[Figure], path: Path) -> bool:
-    """Shows a table, writes `path`, and says whether every bound holds."""
-    table = Table(title="Benchmarks, medians", title_justify="left")
-    for column in ("figure", "measured", "bound", ""):
-        table.add_column(column, justify="right" if column in ("measured", "bound") else "left")
+def report(benchmark: str, figures: Iterable[Figure], path: Path) -> bool:
+    """Whether every bound holds. Each figure is printed once it is measured, and all are written to `path`.
+
+    What `path` holds of other benchmarks stays there.
+    """
+    measured = []
     for figure in figures:
-        sign = "≥" if figure.at_least else "≤"
-        bound = "" if figure.bound is None else f"{sign} {figure.bound:g}"
-        mark = {True: "[green]holds[/]", False: "[red]missed[/]", None: ""}[figure.holds]
-        table.add_row(figure.name, f"{figure.value:,.4g} {figure.unit}", bound, mark)
-    Console().print(table)
+        measured.append(figure)
+        print(line(figure), flush=True)
+    rows = [row for row in json.loads(path.read_text()) if row["benchmark"] != benchmark] if path.exists() else []
+    rows += [{"benchmark": benchmark, **asdict(figure), "holds": figure.holds} for figure in measured]
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [{**asdict(figure), "holds": figure.holds} for figure in figures]
     path.write_text(json.dumps(rows, indent=1) + "\n")
-    return all(figure.holds is not False for figure in figures)
+    return all(figure.holds is not False for figure in measured)
+
+
+def line(figure: Figure) -> str:
+    """A row of the printed table."""
+    value, sign = f"{figure.value:,.4g} {figure.unit}", "≥" if figure.at_least else "≤"
+    if figure.bound is None:
+        return f"  {figure.name:<70} {value:>16}"
+    return f"  {figure.name:<70} {value:>16}  {sign} {figure.bound:<8g} {'holds' if figure.holds else 'missed'}"

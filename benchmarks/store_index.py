@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.large_store import make_large_store
@@ -43,7 +43,7 @@ def command_s(root: Path, arguments: Sequence[str]) -> float:
     return seconds
 
 
-def measure_store_index(n_results: int = N_RESULTS, root: Path | None = None, rounds: int = 5) -> list[Figure]:
+def measure_store_index(n_results: int = N_RESULTS, root: Path | None = None, rounds: int = 5) -> Iterator[Figure]:
     """Seconds of both commands: the first time, when there is no index, and the median of `rounds` later times.
 
     Args:
@@ -54,15 +54,13 @@ def measure_store_index(n_results: int = N_RESULTS, root: Path | None = None, ro
             root = Path(folder)
             make_large_store(root, n_results // N_TASKS, N_TASKS)
             time.sleep(GRANULARITY_NS / 1e9)  # what was only just written is read once more
-        figures = []
         for name, (arguments, bound) in COMMANDS.items():
             for file in (root / "index").glob("*"):
                 file.unlink()
             first = command_s(root, arguments)
             later = statistics.median(command_s(root, arguments) for _ in range(rounds))
-            figures.append(Figure(f"{name}, {n_results:,} results, first", first, "s"))
-            figures.append(Figure(f"{name}, {n_results:,} results", later, "s", bound))
-    return figures
+            yield Figure(f"{name}, {n_results:,} results, first", first, "s")
+            yield Figure(f"{name}, {n_results:,} results", later, "s", bound)
 
 
 def main() -> int:
@@ -74,7 +72,9 @@ def main() -> int:
     if asked.root and not (asked.root / "judge.toml").exists():
         make_large_store(asked.root.absolute(), asked.results // N_TASKS, N_TASKS)
         time.sleep(GRANULARITY_NS / 1e9)
-    return 0 if report(measure_store_index(asked.results, asked.root), Path("var/bench-store.json")) else 1
+    return (
+        0 if report("store-index", measure_store_index(asked.results, asked.root), Path("var/bench-store.json")) else 1
+    )
 
 
 if __name__ == "__main__":
