@@ -14,6 +14,7 @@ from judge.publishing.bucket_objects import BucketObjects
 from judge.records.manifest import FILE
 from submissions.store.s3_client import Place, S3Client
 from tests.servers.rgw import RgwServer
+from tests.session_guard import begin_session
 
 N_OBJECTS, N_CHANGED = 2_000, 10
 MAX_REQUESTS = 15
@@ -40,7 +41,8 @@ def publish(client: S3Client, bucket: str, files: dict[str, bytes]) -> float:
 
 def measure_publishing() -> list[Figure]:
     """Time of the first publication and of one with ten changes, and what the second asks of the server."""
-    with tempfile.TemporaryDirectory(prefix="lambench-bench-") as folder:
+    begin_session()  # the server ends with this process
+    with tempfile.TemporaryDirectory() as folder:
         rgw = RgwServer(Path(folder))
         try:
             rgw.start()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ from tests.chromium import launch
 from tests.selftested import Selftested, run
 from tests.servers.registry import PASSWORD, USER, RegistryServer
 from tests.servers.rgw import RgwServer
+from tests.session_guard import begin_session
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserType
@@ -26,6 +29,13 @@ settings.register_profile("unhurried", deadline=None, suppress_health_check=[Hea
 settings.load_profile("unhurried")
 
 BESIDE_THE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_configure() -> None:
+    """Ctrl-C interrupts the tests and what they start, also where a shell has it ignored (`nohup`, `&`)."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # `tmp_path` outlives the session
+    begin_session()
 
 
 @pytest.fixture(scope="session")
@@ -62,9 +72,9 @@ def selftested(images: docker.DockerClient, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="session")
-def rgw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RgwServer]:
+def rgw() -> Iterator[RgwServer]:
     """An S3 server; where its programs are missing, the test is skipped by name."""
-    server = RgwServer(tmp_path_factory.mktemp("rgw"))
+    server = RgwServer(Path(tempfile.mkdtemp(prefix="rgw")))
     try:
         server.start()
         yield server
@@ -86,9 +96,9 @@ def aws_environment(rgw: RgwServer, monkeypatch: pytest.MonkeyPatch) -> RgwServe
 
 
 @pytest.fixture(scope="session")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryServer]:
+def registry() -> Iterator[RegistryServer]:
     """A container registry that anybody may write to; where it is not installed, the test is skipped by name."""
-    server = RegistryServer(tmp_path_factory.mktemp("registry"))
+    server = RegistryServer(Path(tempfile.mkdtemp(prefix="registry")))
     try:
         server.start()
         yield server
@@ -97,9 +107,9 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryServe
 
 
 @pytest.fixture(scope="session")
-def private_registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryServer]:
+def private_registry() -> Iterator[RegistryServer]:
     """The same, for one user with a password."""
-    server = RegistryServer(tmp_path_factory.mktemp("private-registry"), USER, PASSWORD)
+    server = RegistryServer(Path(tempfile.mkdtemp(prefix="registry")), USER, PASSWORD)
     try:
         server.start()
         yield server

@@ -45,7 +45,7 @@ class Selftested:
 def run(folder: Path) -> Selftested:
     """Every attack, through the real sandbox; what it makes beside images lies in `folder`."""
     key_file, store = folder / "signing.key", LocalStore(folder / "store")
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as short:  # a socket's path has at most 107 bytes
+    with TemporaryDirectory(prefix="lj") as short:
         run_selftest(store, DockerDriver(RunDir(Path(short))), own_key(key_file))
     (path,) = store.list("selftests/")
     return Selftested(path, store.get(path), key_file)

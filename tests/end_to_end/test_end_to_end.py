@@ -143,7 +143,7 @@ def judge(
     rgw = aws_environment
     root = tmp_path / "judge"
     root.mkdir()
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as short:
+    with TemporaryDirectory(prefix="lj") as short:
         world = Judge(root, rgw, registry.host, private_registry.host, Path(short))
         world.private, world.inbox = rgw.new_bucket(), rgw.new_bucket(versioned=True)
         world.public, world.site = rgw.new_bucket(public=True), rgw.new_bucket(public=True)

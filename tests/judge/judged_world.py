@@ -23,7 +23,7 @@ from tests.judge.small_world import SUITE, World, save_frames
 @contextmanager
 def judged_world() -> Iterator[World]:
     """A world with a result of EMT for each task, signed."""
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:  # short: a socket's path has at most 107 bytes
+    with TemporaryDirectory(prefix="lj") as folder:
         world = World(Path(folder))
         save_frames(world.root / "data", "Cu", "copper", shift=0.01)
         save_frames(world.root / "data", "Ni", "nickel", shift=0.02)
@@ -38,7 +38,7 @@ def judged_world() -> Iterator[World]:
 @contextmanager
 def copy_of(world: World) -> Iterator[World]:
     """The same world in a folder of its own."""
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         shutil.copytree(world.root, folder, dirs_exist_ok=True)
         yield World(Path(folder))
 

@@ -19,7 +19,7 @@ HOSTILE = Path(__file__).parents[1] / "hostile"
 
 @pytest.fixture(scope="session")
 def run_dir() -> Iterator[RunDir]:
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:  # short: a socket's path has at most 107 bytes
+    with TemporaryDirectory(prefix="lj") as folder:
         yield RunDir(Path(folder))
 
 

@@ -190,7 +190,7 @@ def test_a_container_that_an_operator_paused_is_not_called_slow(docker_driver, h
 
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:  # short: a socket's path has at most 107 bytes
+    with TemporaryDirectory(prefix="lj") as folder:
         yield Path(folder)
 
 

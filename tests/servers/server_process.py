@@ -21,7 +21,7 @@ class ServerFailed(RuntimeError):
 
 def skip_unless_here(*programs: str) -> None:
     """Skips the test that asks, by the name of the first of `programs` that is not installed."""
-    for program in (*programs, "setpriv"):
+    for program in programs:
         if shutil.which(program) is None:
             pytest.skip(f"no {program}: setup/servers.sh installs it (Debian, as root)")
 
@@ -62,16 +62,13 @@ def answers(port: int) -> bool:
 
 
 class ServerProcess:
-    """A server in the foreground, whose words go to a file.
-
-    The kernel kills it when the thread that started it ends, so nothing outlives a test run, however that ends.
-    """
+    """A server in the foreground, whose words go to a file."""
 
     def __init__(self, command: Sequence[str], log: Path) -> None:
         self.log = log
         with log.open("ab") as words:
             self._process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", *command],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=words,
                 stderr=words,

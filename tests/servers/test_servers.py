@@ -1,22 +1,13 @@
-"""The servers of the tests answer, refuse strangers, and end with whoever started them."""
+"""The servers of the tests answer and refuse strangers."""
 
 from __future__ import annotations
-
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import botocore.exceptions
 import pytest
 import requests
 
-from tests.judge.evaluation.kills import wait_until
 from tests.servers.registry import RegistryServer
 from tests.servers.rgw import RgwServer
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_a_public_bucket_is_read_but_not_listed(rgw: RgwServer) -> None:
@@ -61,33 +52,3 @@ def test_the_private_registry_asks_for_its_password(registry: RegistryServer, pr
     assert requests.get(address, timeout=10).status_code == 401
     assert requests.get(address, auth=(user, "a guess"), timeout=10).status_code == 401
     assert requests.get(address, auth=(user, private_registry.password), timeout=10).status_code == 200
-
-
-KILLED = """
-import sys, time
-from pathlib import Path
-from tests.servers.server_process import ServerProcess
-servers = [ServerProcess(["sleep", "60"], Path(sys.argv[1]) / "log") for _ in range(3)]
-print(*(server.pid for server in servers), flush=True)
-time.sleep(60)
-"""
-
-
-def test_nothing_outlives_a_test_run_that_is_killed(tmp_path: Path) -> None:
-    run = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    assert run.stdout is not None
-    pids = [int(pid) for pid in run.stdout.readline().split()]
-    assert len(pids) == 3
-    assert all(_runs(pid) for pid in pids)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    run.stdout.close()
-    wait_until(lambda: not any(_runs(pid) for pid in pids), "the servers end with the run", 10)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z" and os.path.exists(f"/proc/{pid}")

@@ -35,7 +35,7 @@ def suite_text(head: str = "") -> str:
 @pytest.fixture(scope="module")
 def judged() -> Iterator[World]:
     """Two models by records: A whole, B without its barriers and with a run less."""
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         world = World(Path(folder))
         world.write_settings()
         (world.root / "small.toml").write_text(suite_text(PUBLISHED))

@@ -33,7 +33,7 @@ def write_suite(path: Path) -> None:
 @pytest.fixture(scope="module")
 def judged() -> Iterator[World]:
     """Two models that are ranked, and a third that has crashed in its dynamics."""
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         world = World(Path(folder))
         world.write_settings()
         write_suite(world.root / "small.toml")

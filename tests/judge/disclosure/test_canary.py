@@ -64,7 +64,7 @@ def hidden_world(root: Path, driver: str = "process") -> World:
 @pytest.fixture(scope="module")
 def judged() -> Iterator[tuple[World, bytes]]:
     """A world in which every hostile submission and an honest one was judged, and what was said meanwhile."""
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         world = hidden_world(Path(folder))
         honest = world.submit("honest")
         store_log(world.store, honest.id, PREFLIGHT_LOG)
@@ -250,7 +250,7 @@ def test_the_same_is_observed_where_there_are_no_labels(kind: str) -> None:
     """Whoever talks to a container needs neither labels nor table: they are not even there."""
     ends = []
     for labels in (True, False):
-        with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+        with TemporaryDirectory(prefix="lj") as folder:
             world = hidden_world(Path(folder))
             world.store.put(KEY, bytes(32))  # else each store would draw guises of its own
             parameters = {"parameters": KINDS[kind].parameters(steps=3, sample_every=1)} if kind == "nve" else {}
@@ -268,7 +268,7 @@ def test_the_same_is_observed_where_there_are_no_labels(kind: str) -> None:
 def test_nothing_gets_out_of_a_container(engine: docker.DockerClient, images: docker.DockerClient) -> None:
     built = []
     try:
-        with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+        with TemporaryDirectory(prefix="lj") as folder:
             world = hidden_world(Path(folder), "docker")
             for name in ("prints", "raises", "ends-with-a-number"):
                 built.append(build(engine, world, name))

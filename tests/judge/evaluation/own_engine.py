@@ -130,13 +130,11 @@ class OwnEngine:
                     client.images.get(wanted)
 
     def _spawn(self, name: str, *arguments: str) -> None:
-        # It ends with the test, however that ends.
-        guarded = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         # A network of its own: a dockerd without a bridge removes that of the system's engine when it starts.
-        guarded += ["unshare", "--net"]
+        alone = ["unshare", "--net"]
         with (self.place / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
-                [*guarded, name, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                [*alone, name, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
         self._processes.append(process)
 

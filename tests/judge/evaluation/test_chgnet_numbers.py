@@ -66,7 +66,7 @@ class Answers(NamedTuple):
 
 @pytest.fixture(scope="module")
 def driver(images) -> Iterator[DockerDriver]:
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         yield DockerDriver(RunDir(Path(folder)))
 
 
@@ -85,7 +85,7 @@ def card(name: str, domain: Domain) -> Card:
 
 def alone(image: Image, dataset: Dataset) -> Answers:
     """What the weights answer in a plain loop over ASE's interface, in the same image."""
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         given, taken = Path(folder) / "given", Path(folder) / "taken"
         given.mkdir(mode=0o755)
         taken.mkdir()

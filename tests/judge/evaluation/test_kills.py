@@ -74,9 +74,7 @@ def make() -> Iterator[Make]:
     with ExitStack() as stack:
 
         def made(names: Sequence[str] = NAMES, **settings: object) -> KillWorld:
-            folder = stack.enter_context(
-                TemporaryDirectory(prefix="lj", dir="/tmp")
-            )  # short: see tests/judge/conftest.py
+            folder = stack.enter_context(TemporaryDirectory(prefix="lj"))
             world = KillWorld(Path(folder), **settings)  # type: ignore[arg-type]
             stack.callback(world.end)
             world.prepare()
@@ -268,7 +266,7 @@ def test_six_kills_were_made(tally: list[Line]) -> None:
 
 @pytest.fixture
 def engine_of_ours(images: docker.DockerClient) -> Iterator[OwnEngine]:
-    with TemporaryDirectory(prefix="le", dir="/tmp") as folder, own_engine(Path(folder), TAGS, images) as engine:
+    with TemporaryDirectory(prefix="le") as folder, own_engine(Path(folder), TAGS, images) as engine:
         yield engine
 
 

@@ -40,7 +40,7 @@ LIMITS = Limits(startup_s=60)
 
 @pytest.fixture(scope="module")
 def driver(images) -> Iterator[DockerDriver]:
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         yield DockerDriver(RunDir(Path(folder)))
 
 
@@ -89,7 +89,7 @@ def test_each_s22_energy_of_the_xtb_image_is_that_of_tblite_alone(driver: Docker
     dataset = load_dataset(quickstart / "s22@1")
     items = measured("energy_differences", observed(driver, image, "energy_differences", dataset), dataset).items
     structures = [(a.numbers.tolist(), a.positions.tolist()) for name in s22.s22 for a in _parts(name)]
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         place = Path(folder)
         place.chmod(0o755)
         (place / "structures.json").write_text(json.dumps(structures))

@@ -44,7 +44,7 @@ def make_calculator():
 @pytest.fixture(scope="module")
 def judged() -> Iterator[tuple[World, Submission, Path]]:
     """A world in which a model that answers as a file says was judged once, at its best, and a copy of its folder."""
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder, TemporaryDirectory() as copies:
+    with TemporaryDirectory(prefix="lj") as folder, TemporaryDirectory() as copies:
         world = World(Path(folder) / "w")
         save_frames(world.root / "data", "Cu", "copper")
         save_frames(world.root / "data", "Ni", "nickel")

@@ -34,7 +34,7 @@ def buckets(rgw: RgwServer) -> Buckets:
 def world(aws_environment: RgwServer, buckets: Buckets, monkeypatch: pytest.MonkeyPatch) -> Iterator[IntakeWorld]:
     """No registry answers: what is decided here is decided without one."""
     monkeypatch.setattr("judge.intake.intake.connect", connect_once)
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,), "min_free_bytes": 0}
         yield IntakeWorld(Path(folder), aws_environment, buckets, more=more)
 

@@ -29,7 +29,7 @@ LIMITS = Limits(memory_bytes=512 * MIB, tmp_bytes=64 * MIB, cpus=1)
 
 @pytest.fixture
 def engine_of_ones_own(images: docker.DockerClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnEngine]:
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as place, own_engine(Path(place), TAGS, images) as engine:
+    with TemporaryDirectory(prefix="lj") as place, own_engine(Path(place), TAGS, images) as engine:
         monkeypatch.setenv("DOCKER_HOST", engine.url)
         yield engine
 

@@ -54,7 +54,7 @@ class _Engine(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerDriver]:
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         root = Path(folder)
         handler = type("Engine", (_Engine,), {"run_dir": str(root / "run")})
         with socketserver.ThreadingUnixStreamServer(str(root / "engine.sock"), handler) as server:

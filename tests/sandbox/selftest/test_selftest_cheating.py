@@ -50,7 +50,7 @@ ALL = {attack.name: attack for attack in (*PROTOCOL_ATTACKS, *CHEATING_ATTACKS)}
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[ProcessDriver]:
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         yield ProcessDriver(RunDir(Path(folder)))
 
 
@@ -246,7 +246,7 @@ def test_of_an_exit_status_nothing_but_its_number_may_differ() -> None:
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with TemporaryDirectory(prefix="lj", dir="/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         root = Path(folder)
         save_frames(root / "data", "Cu", "copper")
         save_frames(root / "data", "Ni", "nickel")
