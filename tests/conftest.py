@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
+SOAK_LIMIT_S = 1800
 BESIDE_THE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -36,6 +37,13 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # `tmp_path` outlives the session
     begin_session()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test of `make soak` may take longer than the limit in pyproject.toml."""
+    for item in items:
+        if item.get_closest_marker("soak") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SOAK_LIMIT_S))
 
 
 @pytest.fixture(scope="session")
