@@ -1,0 +1,219 @@
+"""A store of every kind that was judged at commit 7025b35 is read, planned, measured and scored as it was then.
+
+`tests/fixtures/store-7025b35/README.md` says how it was made. It is never changed: what differs here is a change of
+what users have stored or published.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from judge.audit.rebuild_unit import unit_again
+from judge.audit.tolerance import compare
+from judge.config import JudgeSettings, load_settings
+from judge.data.testset import read_testset
+from judge.evaluation.current_results import current_results
+from judge.evaluation.measure import remeasure
+from judge.evaluation.plan import Step, Unit
+from judge.evaluation.request import Request, scope_of
+from judge.evaluation.work_plan import Survey, survey_of
+from judge.records.attempts import read_histories, unit_prefix
+from judge.records.items_file import result_path
+from judge.records.records import End, Result
+from judge.records.results import read_submissions
+from sandbox.verdict import Verdict
+from submissions.progress import Reporter
+from submissions.store.local import LocalStore
+from tasks.datasets.dataset import load_dataset
+from tasks.kinds.registry import KINDS
+from tasks.suites.suite import load_suite
+from tests.judge.small_world import World
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "store-7025b35"
+KINDS_THEN = {
+    "labelled_frames",
+    "energy_differences",
+    "energy_profiles",
+    "equation_of_state",
+    "elasticity",
+    "phonons",
+    "compression",
+    "nve",
+    "efficiency",
+    "physicality",
+}
+N_SUBMISSIONS = 4  # beside the one that was withdrawn
+# Results that do not count: of a round that another took the place of, and of one that was not applied.
+NOT_COUNTED = [("EMT", "alloys", 0), ("EMT", "timing", 0), ("Lennard-Jones", "alloys", 1)]
+# Of leaderboard.json: names of keys that only say which judge built it, and names that were changed since, old to new.
+STAMPS: frozenset[str] = frozenset()
+RENAMED: dict[str, str] = {}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A copy of the fixture, which is also the working directory."""
+    root = tmp_path_factory.mktemp("fixture") / "copy"
+    shutil.copytree(FIXTURE, root)
+    (root / "signing.key").chmod(0o600)
+    with chdir(root):
+        yield World(root)
+
+
+@pytest.fixture(scope="module")
+def settings(world: World) -> JudgeSettings:
+    return load_settings()
+
+
+@pytest.fixture(scope="module")
+def ends(world: World) -> dict[str, End]:
+    """The end of each unit that was judged, by its prefix."""
+    histories = read_histories(world.store, [each.id for each in read_submissions(world.store)])
+    return {prefix: history.end for prefix, history in histories.items() if history.end}
+
+
+def stored_results(world: World) -> dict[str, Result]:
+    """Every result in the store, by its key there."""
+    keys = [key for key in world.store.list("results/") if key.endswith(".json")]
+    return {key: Result.read(world.store.get(key)) for key in keys}
+
+
+def units_again(world: World, settings: JudgeSettings, ends: dict[str, End]) -> Iterator[tuple[Result, Unit, End]]:
+    """Each stored result with its unit and its end; the unit is made again from submission, suite and data set."""
+    submissions = {each.id: each for each in read_submissions(world.store)}
+    tasks = {task.name: task for task in load_suite(settings.suite).tasks}
+    for result in stored_results(world).values():
+        end = ends[unit_prefix(result.submission, result.task, result.observation_key)]
+        testset = read_testset(settings.data, tasks[result.task].dataset)
+        yield result, unit_again(result, end, submissions[result.submission], tasks[result.task], testset), end
+
+
+def surveyed(world: World, settings: JudgeSettings, **changed: Any) -> Survey:
+    """What `judge evaluate --all` would do on the machine that the fixture was judged on, or in other circumstances."""
+    reporter = Reporter(Console(file=StringIO()))
+    scope = scope_of(settings, Request(), reporter)
+    (hardware,) = {result.provenance.origin.hardware for result in stored_results(world).values()}
+    common = replace(scope.common, **{"hardware": hardware, **changed})
+    return survey_of(settings, Request(), replace(scope, common=common))
+
+
+def test_every_kind_and_every_way_to_end_is_in_the_fixture(world: World, settings: JudgeSettings) -> None:
+    suite = load_suite(settings.suite)
+    assert {task.kind for task in suite.tasks} == KINDS_THEN <= set(KINDS)
+    results = stored_results(world).values()
+    assert {result.kind for result in results} == KINDS_THEN
+    assert {result.verdict for result in results} == {
+        Verdict.OK,
+        Verdict.TOO_MANY_FAILURES,
+        Verdict.TIME_LIMIT,
+        Verdict.CRASHED,
+    }
+    assert any(result.provenance.dispersion for result in results)
+    assert {result.provenance.origin.judge_commit[:7] for result in results} == {"7025b35"}
+
+
+def test_nothing_is_stale(world: World, settings: JudgeSettings) -> None:
+    survey = surveyed(world, settings)
+    n_tasks = len(survey.suite.tasks)
+    assert Counter(planned.step for planned in survey.plan) == {Step.DONE: N_SUBMISSIONS * n_tasks - 1, Step.HELD: 1}
+    (held,) = (planned.unit for planned in survey.plan if planned.step is Step.HELD)
+    assert (held.submission.card.name, held.task.name) == ("Moody", "slabs")
+    assert [line.partition(" on ")[0].partition("-")[0] for line in survey.skipped] == ["early"]
+
+
+@pytest.mark.parametrize("changed", [{"guest": "another"}, {"hardware": "another"}])
+def test_the_plan_sees_what_makes_results_stale(world: World, settings: JudgeSettings, changed: dict[str, str]) -> None:
+    """Else the test before could not fail."""
+    plan = surveyed(world, settings, **changed).plan
+    stale = {planned.unit.task.kind for planned in plan if planned.step is Step.OBSERVE}
+    assert stale == (KINDS_THEN if "guest" in changed else {"efficiency"})
+
+
+def test_the_same_results_count(world: World, settings: JudgeSettings) -> None:
+    current = current_results(settings, load_suite(settings.suite))
+    results = stored_results(world)
+    assert current <= results.keys()
+    names = {each.id: each.card.name for each in read_submissions(world.store)}
+    others = [results[key] for key in results.keys() - current]
+    assert sorted((names[r.submission], r.task, r.round) for r in others) == NOT_COUNTED
+
+
+def test_all_keys_come_out_as_they_are_stored(world: World, settings: JudgeSettings, ends: dict[str, End]) -> None:
+    n = 0
+    for result, unit, end in units_again(world, settings, ends):
+        assert unit.observation_key == result.observation_key
+        assert unit.prefix in ends
+        path = result_path(result.submission, result.task, unit.result_key(end))
+        assert Result.read(world.store.get(path)) == result
+        n += 1
+    assert n == len(stored_results(world)) > 60
+
+
+def test_every_number_comes_out_as_it_is_stored(world: World, settings: JudgeSettings, ends: dict[str, End]) -> None:
+    for result, unit, end in units_again(world, settings, ends):
+        folder = settings.data / unit.task.dataset
+        measured = remeasure(unit, end, world.store, lambda folder=folder: load_dataset(folder))
+        assert compare(result, measured.result).otherwise == "", (result.submission, result.task, result.round)
+
+
+def test_signatures_and_manifests_hold(world: World) -> None:
+    status, said = world.run_json_here("verify", "--all")
+    assert isinstance(said, dict)
+    assert (status, said["broken"]) == (0, [])
+    assert said["manifests"] == 2
+    assert sum(each["n_results"] for each in said["submissions"]) == len(stored_results(world)) - len(NOT_COUNTED)
+
+
+def test_the_leaderboard_is_the_same(world: World) -> None:
+    status, _, err = world.run_here("site", "build")
+    assert (status, err) == (0, "")
+    then, now = (json.loads((folder / "leaderboard.json").read_bytes()) for folder in (FIXTURE, world.root / "site"))
+    assert list(differences(then, now)) == []
+    assert [model["name"] for model in then["models"] if model["rank"] is not None] == ["EMT", "Stiff EMT"]
+    scores = [score["models"].values() for scheme in then["schemes"] for score in scheme["scores"]]
+    assert all(any(values["score"] is not None for values in models) for models in scores)
+
+
+def differences(then: Any, now: Any, path: str = "") -> Iterator[str]:
+    """Where two values differ; numbers may by rounding, as another processor adds up in another order."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        renamed = {RENAMED.get(name, name): value for name, value in then.items()}
+        for name in sorted({*renamed, *now} - STAMPS):
+            yield from differences(renamed.get(name, "no such key"), now.get(name, "no such key"), f"{path}.{name}")
+    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        for index, (one, other) in enumerate(zip(then, now, strict=True)):
+            yield from differences(one, other, f"{path}.{index}")
+    elif isinstance(then, float) and isinstance(now, float):
+        if not math.isclose(then, now, rel_tol=1e-12):
+            yield f"{path}: {then!r} then, {now!r} now"
+    elif type(then) is not type(now) or then != now:
+        yield f"{path}: {then!r:.80} then, {now!r:.80} now"
+
+
+def test_differences_are_seen() -> None:
+    then = {"a": [1.0, {"b": "x"}], "c": None}
+    assert list(differences(then, {"a": [1.0 + 1e-15, {"b": "x"}], "c": None})) == []
+    for now in ({"a": [1.001, {"b": "x"}], "c": None}, {"a": [1.0, {}], "c": None}, {"a": [1.0], "c": 0}):
+        assert list(differences(then, now))
+
+
+def test_the_store_is_left_as_it_was(world: World) -> None:
+    """All of the above only read it."""
+
+    def content(root: Path) -> dict[str, bytes]:
+        store = LocalStore(root / "store")
+        return {key: store.get(key) for key in store.list("")}
+
+    assert content(world.root) == content(FIXTURE)
