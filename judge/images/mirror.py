@@ -16,7 +16,6 @@ from typing import BinaryIO, Literal
 
 import dxf.exceptions
 import requests
-import urllib3.exceptions
 from pydantic import AwareDatetime, Field
 
 from judge.config import ConfigError, JudgeSettings
@@ -142,7 +141,7 @@ class Mirror:
                 f"the mirror {repository} does not do as it is told (status {status_of(error)}): see its log, "
                 "and that the judge may write to it",
             ) from None
-        except (requests.RequestException, urllib3.exceptions.HTTPError, dxf.exceptions.DXFError) as error:
+        except (requests.RequestException, dxf.exceptions.DXFError) as error:
             raise does_not_answer(repository, error) from error
 
 

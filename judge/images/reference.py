@@ -1,12 +1,10 @@
-"""Names of images in registries, and which machines they lead to."""
+"""Names of images in registries."""
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Collection
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from sandbox.events import plain
 from sandbox.image.image_check import invalid
@@ -77,18 +75,3 @@ def read_repository(text: str) -> Repository | None:
         return None
     host, name = found.groups()
     return Repository(host, f"library/{name}" if host == DOCKER_HUB and "/" not in name else name)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether `host`, with or without a port, is this machine: with it alone one speaks without TLS."""
-    name = urlsplit(f"//{host}").hostname or ""
-    return name == "localhost" or (is_address(name) and ipaddress.ip_address(name).is_loopback)
-
-
-def is_address(host: str) -> bool:
-    """Whether `host` is an IP address."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

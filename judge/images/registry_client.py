@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -18,18 +17,17 @@ from urllib.parse import urlsplit
 import dxf
 import dxf.exceptions
 import requests
-import urllib3.exceptions
 import www_authenticate  # type: ignore[import-untyped]
 
 from judge.config import JudgeSettings
-from judge.images.bounded_http import Session
 from judge.images.credentials import login_for
 from judge.images.manifest import MAX_CONFIG, MAX_MANIFEST, Blob, ImageManifest, Index, read_manifest
-from judge.images.reference import DOCKER_HUB_HOST, Reference, Repository, is_loopback, read_reference
+from judge.images.reference import DOCKER_HUB_HOST, Reference, Repository, read_reference
 from sandbox.driver import Login
 from sandbox.events import plain
 from sandbox.image.image_check import invalid
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
+from submissions.bounded_http import AnswerTooLarge, BoundedSession, is_loopback, pieces, read_body
 
 CHUNK = 1024**2
 TIMEOUT_S = 60.0
@@ -118,7 +116,7 @@ class RegistryClient(dxf.DXF):
         )
         self.repository = repository
         self.login = login
-        self._session = Session()
+        self._session = BoundedSession(same_host=False)
         self._sessions = [self._session]
 
     def read(self, path: str, digest: str, max_bytes: int) -> bytes:
@@ -127,33 +125,31 @@ class RegistryClient(dxf.DXF):
         Raises:
             SubmissionFault: they are too many, or others.
         """
-        data = bytearray()
-        with self._within(max_bytes) as until:
-            for chunk in self._chunks(path, until):
-                data += chunk
-                if len(data) > max_bytes:
-                    raise invalid(
-                        f"{digest} in {self.repository} has more than {max_bytes} bytes: push the image again."
-                    )
+        with self._within(max_bytes), self._answer(path) as answer:
+            try:
+                data = read_body(answer, max_bytes)
+            except AnswerTooLarge:
+                too_many = f"{digest} in {self.repository} has more than {max_bytes} bytes: push the image again."
+                raise invalid(too_many) from None
         if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
             raise self._other_bytes(digest)
-        return bytes(data)
+        return data
 
     def blob(self, blob: Blob) -> Iterator[bytes]:
         """The bytes of `blob`, piece by piece, a lost connection taken up again; see `read`."""
         sha256, n_bytes = hashlib.sha256(), 0
-        with self._within(blob.size) as until:
+        with self._within(blob.size):
             for tries_left in reversed(range(TRIES)):
                 try:
-                    for chunk in self._chunks(f"blobs/{blob.digest}", until, n_bytes):
+                    for chunk in self._chunks(f"blobs/{blob.digest}", n_bytes):
                         sha256.update(chunk)
                         n_bytes += len(chunk)
                         if n_bytes > blob.size:
                             raise self._other_bytes(blob.digest)
                         yield chunk
                     break
-                except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError):
-                    if not tries_left or time.monotonic() >= until:
+                except (requests.ConnectionError, requests.Timeout):
+                    if not tries_left:
                         raise
         if n_bytes != blob.size or f"sha256:{sha256.hexdigest()}" != blob.digest:
             raise self._other_bytes(blob.digest)
@@ -161,26 +157,24 @@ class RegistryClient(dxf.DXF):
     def _other_bytes(self, digest: str) -> SubmissionFault:
         return invalid(f"{self.repository} has other bytes than {digest} under this digest: push the image again.")
 
-    def _within(self, n_bytes: int) -> AbstractContextManager[float]:
-        """As long as so many bytes may take, till that time of the monotonic clock [s]."""
+    def _within(self, n_bytes: int) -> AbstractContextManager[None]:
+        """As long as so many bytes may take."""
         return self._session.cut_after(PATIENCE_S + n_bytes / SLOWEST_BYTES_PER_S)
 
-    def _chunks(self, path: str, until: float, start: int = 0) -> Iterator[bytes]:
-        """What lies at `path`, from its byte `start` on."""
-        # As they are: whatever a server says of their encoding, nothing is unpacked on the way.
-        headers = {"Accept": _ACCEPT, "Accept-Encoding": "identity"}
-        if start:
-            headers["Range"] = f"bytes={start}-"
-        with self._request("get", path, stream=True, headers=headers) as answer:  # type: ignore[no-untyped-call]
+    def _answer(self, path: str, start: int = 0) -> requests.Response:
+        """What lies at `path`, from its byte `start` on, as it comes."""
+        headers = {"Accept": _ACCEPT, **({"Range": f"bytes={start}-"} if start else {})}
+        answer: requests.Response = self._request("get", path, stream=True, headers=headers)  # type: ignore[no-untyped-call]
+        return answer
+
+    def _chunks(self, path: str, start: int) -> Iterator[bytes]:
+        """The bytes at `path` from `start` on, also where the server begins again."""
+        with self._answer(path, start) as answer:
             unwanted = 0 if answer.status_code == _PARTIAL else start
-            for chunk in answer.raw.stream(CHUNK, decode_content=False):
-                if time.monotonic() >= until:
-                    break
+            for chunk in pieces(answer, CHUNK):
                 wanted, unwanted = chunk[unwanted:], max(0, unwanted - len(chunk))
                 if wanted:
                     yield wanted
-        if time.monotonic() >= until:  # one that was cut off may look like one that has ended
-            raise requests.Timeout
 
     def authorize(self, login: Login) -> None:
         """Sends the credential itself from now on, as a registry without a token service wants it."""
@@ -210,7 +204,7 @@ def registry_faults(client: RegistryClient) -> Iterator[None]:
         raise JudgeFault(
             FaultCause.REGISTRY, f"{repository} cannot be read now (status {status}): wait, and take it in again"
         ) from None
-    except (requests.RequestException, urllib3.exceptions.HTTPError, dxf.exceptions.DXFError) as error:
+    except (requests.RequestException, dxf.exceptions.DXFError) as error:
         raise does_not_answer(repository, error) from error
 
 

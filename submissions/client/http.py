@@ -1,32 +1,34 @@
-"""Files over HTTP, fetched and posted, for whoever has nothing but an address.
+"""Files over HTTP, fetched and posted, by an author who has nothing but an address.
 
 Behind it is an object store, no server of the judge's. It may be slow, cut a connection, or answer with anything at
-all: every answer has a bound in bytes and in time, and what it says is escaped before a person reads it. Nothing is
-followed to another host.
+all: every exchange has a bound in bytes and in time (`submissions.bounded_http`), what may pass is tried again, and
+what a server says is escaped before a person reads it.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
-from urllib.parse import urljoin, urlsplit
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 import requests
+from requests_toolbelt import MultipartEncoder, MultipartEncoderMonitor
 
 from sandbox.events import plain
-from submissions.client.form_body import FormBody
+from submissions.bounded_http import AnswerTooLarge, BoundedSession, RedirectRefused, pieces, read_body
 from submissions.client.storage_refusals import refusal
 from submissions.requests import Form
 
 _WAITS_S = (1.0, 2.0, 4.0, 8.0)
 _CONNECT_S, _READ_S = 10.0, 60.0
 _WHOLE_S = 300.0  # for all of an answer: a byte a minute would else never be too slow
-_REDIRECTS = 3
-_LOST = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
+_SLOWEST_BYTES_PER_S = 10_000.0
+_REFUSAL_PIECES = 4  # of an answer that refuses a file
+_LOST = (requests.ConnectionError, requests.Timeout)
 
 T = TypeVar("T")
 
@@ -54,7 +56,7 @@ class Patience(NamedTuple):
         waits_s: before each further try, seconds.
         connect_s: until it is connected.
         read_s: between two pieces of an answer.
-        whole_s: for all of an answer, and for all of a request that sends no file.
+        whole_s: for a whole exchange, beside the time that a file takes which is sent.
     """
 
     waits_s: tuple[float, ...] = _WAITS_S
@@ -72,8 +74,8 @@ class Web:
 
     def __init__(self, patience: Patience | None = None) -> None:
         self._patience = patience or Patience()
-        self._session = requests.Session()
-        self._session.auth = _no_password  # else that of ~/.netrc would go along
+        self._session = BoundedSession(same_host=True)
+        self._session.headers["User-Agent"] = "lambench-submit"
 
     def fetch(self, url: str, max_bytes: int) -> bytes:
         """What is at `url`.
@@ -81,10 +83,13 @@ class Web:
         Raises:
             UnknownError: nothing is, or nobody may read it.
         """
-        return self._patiently(
-            f"{_host(url)} does not answer",
-            lambda: _within(self._patience.whole_s, lambda: self._fetch(url, max_bytes)),
-        )
+
+        def attempt() -> bytes:
+            with self._exchange("GET", url, self._patience.whole_s) as answer:
+                _require_content(answer)
+                return read_body(answer, max_bytes, unpack=True)
+
+        return self._patiently(f"{_host(url)} does not answer", attempt)
 
     def post(self, form: Form, path: Path, report: Callable[[int], None] = lambda n: None) -> None:
         """Posts the file at `path` through `form`. Where a connection is lost it is tried again: it may have arrived
@@ -99,9 +104,19 @@ class Web:
         n_bytes = path.stat().st_size
         if n_bytes > form.max_bytes:
             raise RefusedError(f"{path.name} has {n_bytes} bytes, and its slot takes {form.max_bytes} at most")
-        self._patiently(f"{_host(form.url)} does not take the file", lambda: self._post(form, path, report))
 
-    def _patiently(self, what: str, attempt: Callable[[], bytes]) -> bytes:
+        def attempt() -> None:
+            with path.open("rb") as file:
+                encoder = MultipartEncoder({**form.fields, "file": ("file", file)})  # servers ignore what follows it
+                body = MultipartEncoderMonitor(encoder, lambda monitor: report(min(monitor.bytes_read, n_bytes)))
+                seconds = self._patience.whole_s + n_bytes / _SLOWEST_BYTES_PER_S
+                headers = {"Content-Type": body.content_type}
+                with self._exchange("POST", form.url, seconds, data=body, headers=headers) as answer:
+                    _require_taken(answer, _host(form.url))
+
+        self._patiently(f"{_host(form.url)} does not take the file", attempt)
+
+    def _patiently(self, what: str, attempt: Callable[[], T]) -> T:
         lost = False
         for wait in (*self._patience.waits_s, None):
             try:
@@ -117,38 +132,29 @@ class Web:
                 time.sleep(wait)
         raise AssertionError("the last try either returns or raises")
 
-    def _fetch(self, url: str, max_bytes: int) -> bytes:
-        for _ in range(_REDIRECTS):
-            with self._request("GET", url) as answer:
-                if not answer.is_redirect:
-                    return _checked(answer, max_bytes)
-                url = _same_host(url, answer.headers.get("location", ""))
-        raise MailError(f"{_host(url)} sends from one address to the next: tell whoever sent the invitation")
-
-    def _post(self, form: Form, path: Path, report: Callable[[int], None]) -> bytes:
-        with FormBody(form.fields, path, report) as body:
-            headers = {"Content-Type": body.content_type}
-            answer = self._request("POST", form.url, body, headers)
-            return _within(self._patience.whole_s, lambda: _taken(answer, _host(form.url)))
-
-    def _request(
-        self, method: str, url: str, body: FormBody | None = None, headers: dict[str, str] | None = None
-    ) -> requests.Response:
+    @contextmanager
+    def _exchange(self, method: str, url: str, seconds: float, **content: Any) -> Iterator[requests.Response]:
+        """The answer to a request, both within so many seconds; what the libraries raise becomes ours."""
+        timeout = (self._patience.connect_s, self._patience.read_s)
+        options: dict[str, Any] = {"timeout": timeout, "allow_redirects": method == "GET", "stream": True}
         try:
-            return self._session.request(
-                method,
-                url,
-                data=body,
-                headers={"User-Agent": "lambench-submit", **(headers or {})},
-                timeout=(self._patience.connect_s, self._patience.read_s),
-                allow_redirects=False,
-                stream=True,
-            )
+            with (
+                self._session.cut_after(seconds),
+                self._session.request(method, url, **options, **content) as answer,
+            ):
+                yield answer
+        except RedirectRefused as error:
+            raise MailError(f"{_host(url)}: {_reason(error)}: it is not followed; check the address") from error
+        except requests.TooManyRedirects as error:
+            remedy = "tell whoever sent the invitation"
+            raise MailError(f"{_host(url)} sends from one address to the next: {remedy}") from error
+        except AnswerTooLarge as error:
+            raise MailError(f"{_host(url)} sends {_reason(error)}: tell whoever runs the judge") from error
         except _LOST as error:
             _require_way(url, error)
             raise _Later(_reason(error)) from error
         except requests.RequestException as error:
-            raise MailError(f"{plain(url)}: {_reason(error)}: check the address") from error
+            raise MailError(f"{_host(url)}: {_reason(error)}: check the address") from error
 
 
 def _require_way(url: str, error: Exception) -> None:
@@ -161,91 +167,29 @@ def _require_way(url: str, error: Exception) -> None:
         raise MailError(f"no trusted connection to {_host(url)} ({_reason(error)}): {remedy}") from error
 
 
-def _within(whole_s: float, call: Callable[[], T]) -> T:
-    """What `call()` returns or raises.
-
-    It has a thread of its own: no time-out of a socket ends an answer that comes a byte a minute. One that is too late
-    is left alone with its connection, which ends with the program, or with its bound in bytes.
-
-    Raises:
-        _Later: it is not done in time.
-    """
-    done: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - it is raised again below
-            done.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        return done.result(whole_s)
-    except TimeoutError:
-        raise _Later(f"not done after {whole_s:.0f} s") from None
-
-
 class _Later(Exception):
     """Something that may pass."""
 
 
-def _is_passing(status: int) -> bool:
-    return status >= 500 or status in (408, 425, 429)
-
-
-def _checked(answer: requests.Response, max_bytes: int) -> bytes:
-    """The body of an answer of status 200."""
-    if _is_passing(answer.status_code):
+def _require_no_trouble(answer: requests.Response) -> None:
+    """Returns unless the server says that it is in trouble that may pass."""
+    if answer.status_code >= 500 or answer.status_code in (408, 425, 429):
         raise _Later(f"status {answer.status_code}")
+
+
+def _require_content(answer: requests.Response) -> None:
+    _require_no_trouble(answer)
     if answer.status_code in (401, 403, 404, 410):
         raise UnknownError(f"there is nothing to read at {_host(answer.url)} under this address: check it")
     if answer.status_code != 200:
         raise MailError(f"{_host(answer.url)} answers with status {answer.status_code}: check the address")
-    data = _body(answer, max_bytes)
-    if len(data) > max_bytes:
-        raise MailError(f"{_host(answer.url)} sends more than {max_bytes} bytes: tell whoever runs the judge")
-    return data
 
 
-def _taken(answer: requests.Response, host: str) -> bytes:
-    """What a server says when it has taken a file."""
-    with answer:
-        said = _body(answer, 64 * 1024)
-    if answer.status_code in (201, 204):
-        return said
-    if _is_passing(answer.status_code):
-        raise _Later(f"status {answer.status_code}")
-    raise RefusedError(f"{host} refuses the file: {refusal(answer.status_code, said)}")
-
-
-def _body(answer: requests.Response, max_bytes: int) -> bytes:
-    """The first bytes of an answer, `max_bytes` and a little more at most."""
-    found = bytearray()
-    for piece in _pieces(answer):
-        found += piece
-        if len(found) > max_bytes:
-            break
-    return bytes(found)
-
-
-def _pieces(answer: requests.Response) -> Iterator[bytes]:
-    try:
-        yield from answer.iter_content(64 * 1024)
-    except _LOST as error:
-        raise _Later(_reason(error)) from error
-    except requests.RequestException as error:
-        raise MailError(f"{_host(answer.url)}: {_reason(error)}: tell whoever runs the judge") from error
-
-
-def _same_host(url: str, location: str) -> str:
-    target = urljoin(url, location)
-    if urlsplit(target)[:2] != urlsplit(url)[:2]:
-        raise MailError(f"{_host(url)} sends to another host, {_host(target)}: it is not followed; check the address")
-    return target
-
-
-def _no_password(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    return request
+def _require_taken(answer: requests.Response, host: str) -> None:
+    beginning = b"".join(islice(pieces(answer), _REFUSAL_PIECES))
+    if answer.status_code not in (201, 204):
+        _require_no_trouble(answer)
+        raise RefusedError(f"{host} refuses the file: {refusal(answer.status_code, beginning)}")
 
 
 def _host(url: str) -> str:

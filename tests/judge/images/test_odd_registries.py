@@ -1,78 +1,25 @@
-"""Registries that take their time, send too much, send their readers elsewhere, or lose the connection."""
+"""Registries that take their time, lose the connection, or send their readers elsewhere for a token."""
 
 from __future__ import annotations
 
-import gzip
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Event
 
 import pytest
-import requests
 
 from judge.config import JudgeSettings
-from judge.images import bounded_http, registry_client
-from judge.images.bounded_http import Session
+from judge.images import registry_client
 from judge.images.manifest import Blob
 from judge.images.reference import Repository
 from judge.images.registry_client import RegistryClient, registry_faults
 from sandbox.verdict import FaultCause, JudgeFault
 from tests.judge.intake.small_images import sha256
+from tests.servers.raw_server import drop_by_drop, raw_server
 
 DATA = os.urandom(200_000)
 BLOB = Blob(digest=sha256(DATA), size=len(DATA))
-Speak = Callable[[socket.socket, str, Event], None]
-
-
-@contextmanager
-def server(speak: Speak) -> Iterator[tuple[str, list[str]]]:
-    """One on loopback that answers each request by `speak`, on a connection of its own; and what it was asked."""
-    over, asked, threads = Event(), [], []
-
-    def answer(connection: socket.socket) -> None:
-        with connection:
-            request = b""
-            while b"\r\n\r\n" not in request and (more := connection.recv(65536)):
-                request += more
-            asked.append(request.decode())
-            try:
-                speak(connection, request.decode(), over)
-            except OSError:
-                return
-
-    def listen(listening: socket.socket) -> None:
-        while not over.is_set():
-            try:
-                connection, _ = listening.accept()
-            except OSError:
-                return
-            threads.append(Thread(target=answer, args=(connection,), daemon=True))
-            threads[-1].start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listener = Thread(target=listen, args=(listening,), daemon=True)
-        listener.start()
-        try:
-            yield f"127.0.0.1:{listening.getsockname()[1]}", asked
-        finally:
-            over.set()
-            listening.shutdown(socket.SHUT_RDWR)
-            for thread in (listener, *threads):
-                thread.join()
-
-
-def drop_by_drop(before: bytes, drops: bytes) -> Speak:
-    def speak(connection: socket.socket, _: str, over: Event) -> None:
-        connection.sendall(before)
-        for drop in drops:
-            if over.wait(0.02):
-                return
-            connection.sendall(bytes([drop]))
-
-    return speak
 
 
 @pytest.mark.parametrize(
@@ -88,7 +35,7 @@ def drop_by_drop(before: bytes, drops: bytes) -> Speak:
 )
 def test_a_byte_at_a_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, before: bytes, drops: bytes) -> None:
     monkeypatch.setattr(registry_client, "PATIENCE_S", 0.3)
-    with server(drop_by_drop(before, drops)) as (host, _):
+    with raw_server(drop_by_drop(before, drops)) as (host, _):
         client, begun = RegistryClient(Repository(host, "a/b"), None), time.monotonic()
         with pytest.raises(JudgeFault, match="Timeout") as caught, registry_faults(client):
             list(client.blob(BLOB))
@@ -108,7 +55,7 @@ def test_a_blob_is_taken_up_where_its_connection_was_lost() -> None:
             end = start + 90_000 if knows_ranges or not said else len(DATA)
             connection.sendall(DATA[start:end])
 
-        with server(speak) as (host, asked):
+        with raw_server(speak) as (host, asked):
             client = RegistryClient(Repository(host, "a/b"), None)
             assert b"".join(client.blob(BLOB)) == DATA
         assert len(asked) == (3 if knows_ranges else 2)
@@ -118,45 +65,11 @@ def test_a_connection_that_is_lost_each_time_is_given_up() -> None:
     def speak(connection: socket.socket, _: str, over: Event) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\nxyz")
 
-    with server(speak) as (host, asked):
+    with raw_server(speak) as (host, asked):
         client = RegistryClient(Repository(host, "a/b"), None)
         with pytest.raises(JudgeFault), registry_faults(client):
             list(client.blob(BLOB))
         assert len(asked) == registry_client.TRIES
-
-
-def test_nothing_of_a_redirect_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its body may be a bomb, or without end."""
-    sent: list[int] = []
-
-    def speak(connection: socket.socket, request: str, over: Event) -> None:
-        if request.startswith("GET /there "):
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
-            return
-        connection.sendall(
-            b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Encoding: gzip\r\nContent-Length: 99999999999\r\n\r\n"
-        )
-        bomb = gzip.compress(bytes(1 << 20)) * 1000
-        while not over.is_set():
-            connection.sendall(bomb)
-            sent.append(len(bomb))
-
-    with server(speak) as (host, _), Session() as session, session.cut_after(20):
-        assert session.get(f"http://{host}/here").content == b"hello"
-        assert sum(sent) < 20_000_000
-
-
-def test_a_token_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_http, "MAX_TOKEN", 10_000)
-
-    def speak(connection: socket.socket, _: str, over: Event) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n{")
-        while not over.is_set():
-            connection.sendall(b" " * 1000)
-
-    too_much = pytest.raises(requests.RequestException, match="more than 10000 bytes")
-    with server(speak) as (host, _), Session() as session, too_much:
-        session.get(f"http://{host}/token")
 
 
 # As these registries answered whoever asked without a credential.

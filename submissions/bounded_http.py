@@ -1,0 +1,223 @@
+"""HTTP with servers of strangers: no answer may cost more time or memory than it is worth.
+
+The time-out of a socket begins anew with each byte, even in the middle of a header. So a clock bounds each exchange as
+a whole: when it strikes, the connections are shut. The bodies of redirects are not read at all.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Timer
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+
+MAX_UNSTREAMED = 1024**2
+MAX_REDIRECTS = 5
+
+
+class RedirectRefused(requests.exceptions.InvalidURL):
+    """A redirect leads where it is not followed."""
+
+
+class AnswerTooLarge(requests.RequestException):
+    """An answer has more bytes than are read of it."""
+
+
+class BoundedSession(requests.Session):
+    """A session that sends no credentials but those that it is given.
+
+    Args:
+        same_host: a redirect is followed only on the same host, by the same scheme. Else it may lead to another host,
+            but neither away from TLS nor to this machine, and the credential is left out.
+
+    Raises (all methods):
+        requests.RequestException: `RedirectRefused` and `AnswerTooLarge` among them.
+    """
+
+    def __init__(self, *, same_host: bool) -> None:
+        super().__init__()
+        self.auth = lambda request: request  # else the user's netrc file would be used
+        self.max_redirects = MAX_REDIRECTS
+        self.headers["Accept-Encoding"] = "identity"
+        self._same_host = same_host
+        self._until: float | None = None
+        self._handles: list[socket.socket] = []
+        for scheme in ("https://", "http://"):
+            self.mount(scheme, _Adapter(self._keep_handle))
+
+    @contextmanager
+    def cut_after(self, seconds: float) -> Iterator[None]:
+        """Shuts every connection after so long.
+
+        Raises:
+            requests.Timeout: the time was over, whatever became of the connection: one that was shut may look like one
+                that has ended.
+        """
+        until = time.monotonic() + seconds
+        self._renew_connections(until)
+        clock = Timer(seconds, self._cut)
+        clock.daemon = True
+        clock.start()
+        too_late = requests.Timeout(f"not done after {seconds:.0f} s")
+        try:
+            yield
+        except requests.RequestException:
+            if time.monotonic() >= until:
+                raise too_late from None
+            raise
+        else:
+            if time.monotonic() >= until:
+                raise too_late
+        finally:
+            clock.cancel()
+            clock.join()
+            self._renew_connections(None)
+
+    def _renew_connections(self, until: float | None) -> None:
+        """Closes all connections; new ones are kept in hand where there is a clock."""
+        self.close()
+        while self._handles:
+            self._handles.pop().close()
+        self._until = until
+
+    def _keep_handle(self, connection: socket.socket) -> None:
+        """Keeps a second handle: the first is closed while an answer is still read, and under TLS it is another."""
+        if self._until is None:
+            return
+        self._handles.append(connection.dup())
+        if time.monotonic() >= self._until:  # the clock has struck while it was made
+            self._cut()
+
+    def _cut(self) -> None:
+        for handle in list(self._handles):
+            with suppress(OSError):  # it ended a moment ago
+                handle.shutdown(socket.SHUT_RDWR)
+
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
+        """The answer; unless it is streamed, its body has at most `MAX_UNSTREAMED` bytes."""
+        if self._until is not None and time.monotonic() >= self._until:
+            raise requests.Timeout("the time is over")
+        streamed = options.pop("stream", False)
+        answer = super().send(request, stream=True, **options)
+        if not streamed:
+            with answer:
+                body = read_body(answer, MAX_UNSTREAMED)
+            answer._content, answer._content_consumed = body, True
+        return answer
+
+    def resolve_redirects(self, *arguments: Any, **options: Any) -> Iterator[requests.Response]:  # type: ignore[override]
+        """The answers along a redirect; none where the caller does not follow it."""
+        return iter(()) if options.pop("yield_requests", False) else super().resolve_redirects(*arguments, **options)
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        """Where an answer leads; of a redirect nothing more is read, since it may unpack to gigabytes."""
+        target = super().get_redirect_target(resp)
+        if target is not None:
+            resp.close()
+            resp._content, resp._content_consumed = b"", True
+        return target
+
+    def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
+        """Leaves the credential out of a redirect to another place.
+
+        Raises:
+            RedirectRefused: it is not followed.
+        """
+        before, url = str(response.request.url), str(prepared_request.url)
+        if "Authorization" in prepared_request.headers and self.should_strip_auth(before, url):
+            del prepared_request.headers["Authorization"]
+        if self._same_host:
+            if urlsplit(url)[:2] != urlsplit(before)[:2]:
+                raise RedirectRefused(f"a redirect to another host, {urlsplit(url).netloc}")
+            return
+        here = is_loopback(urlsplit(before).netloc)
+        if is_loopback(urlsplit(url).netloc) != here or (not here and urlsplit(url).scheme != "https"):
+            raise RedirectRefused("a redirect to this machine, or away from TLS")
+
+
+def read_body(answer: requests.Response, max_bytes: int, *, unpack: bool = False) -> bytes:
+    """The whole body of a streamed answer.
+
+    Args:
+        unpack: as `pieces`; then `max_bytes` bounds what was unpacked.
+
+    Raises:
+        AnswerTooLarge: it has more than `max_bytes`.
+    """
+    body = bytearray()
+    for piece in pieces(answer, unpack=unpack):
+        body += piece
+        if len(body) > max_bytes:
+            raise AnswerTooLarge(f"more than {max_bytes} bytes")
+    return bytes(body)
+
+
+def pieces(answer: requests.Response, piece_bytes: int = 64 * 1024, *, unpack: bool = False) -> Iterator[bytes]:
+    """The body of a streamed answer, piece by piece.
+
+    Args:
+        unpack: as the server says that it is packed.
+    """
+    try:
+        yield from answer.raw.stream(piece_bytes, decode_content=unpack)
+    except urllib3.exceptions.DecodeError as error:
+        raise requests.exceptions.ContentDecodingError(error) from error
+    except urllib3.exceptions.HTTPError as error:
+        raise requests.ConnectionError(error) from error
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host`, with or without a port, is this machine: with it alone one speaks without TLS."""
+    name = urlsplit(f"//{host}").hostname or ""
+    return name == "localhost" or (is_address(name) and ipaddress.ip_address(name).is_loopback)
+
+
+def is_address(host: str) -> bool:
+    """Whether `host` is an IP address."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class _Adapter(HTTPAdapter):
+    """Tells `on_connect` of each connection that it makes, those to proxies too."""
+
+    def __init__(self, on_connect: Callable[[socket.socket], None]) -> None:
+        pools = {"http": urllib3.HTTPConnectionPool, "https": urllib3.HTTPSConnectionPool}
+        self._pools = {name: _reporting(pool, on_connect) for name, pool in pools.items()}
+        super().__init__()
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        """As every adapter, with pools of such connections."""
+        super().init_poolmanager(*arguments, **options)
+        self.poolmanager.pool_classes_by_scheme = self._pools
+
+    def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
+        """As every adapter, with pools of such connections; a SOCKS proxy has pools of its own."""
+        manager = super().proxy_manager_for(*arguments, **options)
+        if type(manager) is urllib3.ProxyManager:
+            manager.pool_classes_by_scheme = self._pools
+        return manager
+
+
+def _reporting(pool: Any, on_connect: Callable[[socket.socket], None]) -> Any:
+    class Connection(pool.ConnectionCls):  # type: ignore[misc]
+        def _new_conn(self) -> socket.socket:
+            connection: socket.socket = super()._new_conn()
+            on_connect(connection)
+            return connection
+
+    class Pool(pool):  # type: ignore[misc]
+        ConnectionCls = Connection
+
+    return Pool

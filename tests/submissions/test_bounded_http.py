@@ -1,0 +1,124 @@
+"""What a session of bounded requests costs at most, and where it does not go."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import time
+from threading import Event
+
+import pytest
+import requests
+
+from submissions import bounded_http
+from submissions.bounded_http import AnswerTooLarge, BoundedSession, RedirectRefused, is_loopback, pieces, read_body
+from tests.servers.raw_server import drop_by_drop, raw_server
+
+
+@pytest.mark.parametrize("same_host", [True, False])
+def test_nothing_of_a_redirect_is_read(same_host: bool) -> None:
+    """Its body may be a bomb, or without end."""
+    sent: list[int] = []
+
+    def speak(connection: socket.socket, request: str, over: Event) -> None:
+        if request.startswith("GET /there "):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+            return
+        connection.sendall(
+            b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Encoding: gzip\r\nContent-Length: 99999999999\r\n\r\n"
+        )
+        bomb = gzip.compress(bytes(1 << 20)) * 1000
+        while not over.is_set():
+            connection.sendall(bomb)
+            sent.append(len(bomb))
+
+    with raw_server(speak) as (host, _), BoundedSession(same_host=same_host) as session, session.cut_after(20):
+        assert session.get(f"http://{host}/here").content == b"hello"
+        assert sum(sent) < 20_000_000
+
+
+def test_a_token_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_http, "MAX_UNSTREAMED", 10_000)
+
+    def speak(connection: socket.socket, _: str, over: Event) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n{")
+        while not over.is_set():
+            connection.sendall(b" " * 1000)
+
+    too_much = pytest.raises(AnswerTooLarge, match="more than 10000 bytes")
+    with raw_server(speak) as (host, _), BoundedSession(same_host=False) as session, too_much:
+        session.get(f"http://{host}/token")
+
+
+def test_a_proxy_that_sends_a_byte_at_a_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x" * 5000)) as (host, asked):
+        monkeypatch.setenv("http_proxy", f"http://{host}")
+        monkeypatch.setenv("no_proxy", "")
+        begun, session = time.monotonic(), BoundedSession(same_host=True)
+        with pytest.raises(requests.Timeout, match="not done after"), session.cut_after(0.3):
+            session.get("http://example.org/there")
+        assert time.monotonic() - begun < 5
+    assert asked[0].startswith("GET http://example.org/there ")
+
+
+def test_nothing_is_asked_when_the_time_is_over() -> None:
+    with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\n\r\n", b"")) as (host, asked):
+        session = BoundedSession(same_host=True)
+        too_late = pytest.raises(requests.Timeout)
+        with too_late, session.cut_after(0.01):
+            time.sleep(0.1)
+            session.get(f"http://{host}/")
+    assert asked == []
+
+
+def test_an_answer_without_a_length_that_was_cut_off_is_no_answer() -> None:
+    """Its end looks like that of a whole one."""
+    with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 5000)) as (host, _):
+        session = BoundedSession(same_host=True)
+        with pytest.raises(requests.Timeout), session.cut_after(0.2), session.get(f"http://{host}/", stream=True) as it:
+            read_body(it, 10_000)
+
+
+def test_a_redirect_that_is_not_followed_is_an_answer() -> None:
+    answer = drop_by_drop(b"HTTP/1.1 307 Elsewhere\r\nLocation: http://elsewhere/\r\nContent-Length: 3\r\n\r\n", b"abc")
+    with raw_server(answer) as (host, _), BoundedSession(same_host=True) as session:
+        assert session.post(f"http://{host}/", allow_redirects=False).status_code == 307
+
+
+@pytest.mark.parametrize("same_host", [True, False])
+@pytest.mark.parametrize("target", ["http://example.org/", "http://169.254.169.254/latest", "https://example.org/"])
+def test_a_redirect_to_another_host_is_not_followed_from_this_machine(target: str, same_host: bool) -> None:
+    answer = drop_by_drop(f"HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n".encode(), b"")
+    refused = pytest.raises(RedirectRefused)
+    with raw_server(answer) as (host, _), BoundedSession(same_host=same_host) as session, refused:
+        session.get(f"http://{host}/")
+
+
+def test_redirects_have_an_end() -> None:
+    answer = drop_by_drop(b"HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n", b"")
+    too_many = pytest.raises(requests.TooManyRedirects)
+    with raw_server(answer) as (host, asked), BoundedSession(same_host=True) as session, too_many:
+        session.get(f"http://{host}/")
+    assert len(asked) == 1 + bounded_http.MAX_REDIRECTS
+
+
+def test_what_is_packed_is_unpacked_only_on_demand_and_within_the_bound() -> None:
+    packed = gzip.compress(bytes(2_000_000))
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n".encode()
+
+    def speak(connection: socket.socket, _: str, over: Event) -> None:
+        connection.sendall(head + packed)
+
+    with raw_server(speak) as (host, asked), BoundedSession(same_host=True) as session:
+        with session.get(f"http://{host}/", stream=True) as answer:
+            assert b"".join(pieces(answer)) == packed
+        with session.get(f"http://{host}/", stream=True) as answer:
+            assert read_body(answer, 2_000_000, unpack=True) == bytes(2_000_000)
+        with session.get(f"http://{host}/", stream=True) as answer, pytest.raises(AnswerTooLarge):
+            read_body(answer, 1_999_999, unpack=True)
+    assert "Accept-Encoding: identity" in asked[0]
+
+
+def test_only_this_machine_is_spoken_to_without_tls() -> None:
+    assert all(map(is_loopback, ["localhost", "localhost:5000", "127.0.0.1:5000", "127.1.2.3", "[::1]:5000"]))
+    assert not any(map(is_loopback, ["ghcr.io", "localhost.example", "127.0.0.1.example:80", "10.0.0.1", ""]))
