@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from judge.config import JudgeSettings
 from judge.data.datasets import is_there
 from judge.data.testset import read_testset
 from judge.evaluation.plan import Circumstances, Step, make_plan
@@ -13,16 +12,12 @@ from judge.records.decisions import Rounds, read_standings, rounds_that_count
 from judge.records.hardware import hardware_class
 from judge.records.items_file import result_path
 from judge.records.results import read_submissions
-from judge.records.signing import trusted_keys
+from judge.workspace import Workspace
 from sandbox.guest_archive import guest_version
-from submissions.store.interface import Store
-from submissions.store.open_store import open_store
 from tasks.suites.suite import Suite
 
 
-def current_results(
-    settings: JudgeSettings, suite: Suite, rounds: Rounds | None = None, store: Store | None = None
-) -> frozenset[str]:
+def current_results(workspace: Workspace, suite: Suite, rounds: Rounds | None = None) -> frozenset[str]:
     """Keys of the results in the store that fit the present data sets, versions and limits.
 
     For `load_results`: without it the newest counts, which after a label was changed and changed back is not the one.
@@ -31,24 +26,23 @@ def current_results(
 
     Args:
         rounds: in place of those that count.
-        store: in place of that of the settings.
 
     Raises:
         DatasetError: one line that names file and field.
         StoreError: a record cannot be read, or nobody trusted signed an event; one line that names it.
     """
-    store = store or open_store(settings.store, settings.endpoint_url)
-    tasks = [task for task in suite.tasks if is_there(settings.data, task.dataset)]
-    testsets = {task.dataset: read_testset(settings.data, task.dataset) for task in tasks}
+    store, data, limits = workspace.store, workspace.data, workspace.settings.limits
+    tasks = [task for task in suite.tasks if is_there(data, task.dataset)]
+    testsets = {task.dataset: read_testset(data, task.dataset) for task in tasks}
     submissions = read_submissions(store)
     histories = read_histories(store, [submission.id for submission in submissions])
-    guest, this = guest_version(), hardware_class(settings.limits.cpus, None)
+    guest, this = guest_version(), hardware_class(limits.cpus, None)
     if rounds is None:
-        rounds = rounds_that_count(read_standings(store, [s.id for s in submissions], trusted_keys(settings)))
-    units = make_units(submissions, tasks, testsets, Circumstances(guest, settings.limits, this), rounds)
+        rounds = rounds_that_count(read_standings(store, [s.id for s in submissions], workspace.trusted))
+    units = make_units(submissions, tasks, testsets, Circumstances(guest, limits, this), rounds)
     timings = [task for task in tasks if task.kind in TIMING_KINDS]
     for machine in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {this}):
-        units += make_units(submissions, timings, testsets, Circumstances(guest, settings.limits, machine), rounds)
+        units += make_units(submissions, timings, testsets, Circumstances(guest, limits, machine), rounds)
     plan = make_plan(units, histories, frozenset(store.list("results/")).__contains__)
     return frozenset(
         result_path(unit.submission.id, unit.task.name, unit.result_key(history.end))

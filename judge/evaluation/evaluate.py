@@ -26,7 +26,7 @@ from judge.evaluation.unit_report import Did, UnitReport
 from judge.evaluation.work_plan import Survey, survey_of
 from judge.records.attempts import DeathWatch
 from judge.records.hardware import hardware_class
-from judge.records.signing import own_key, safe_key_file
+from judge.workspace import Workspace
 from sandbox.driver import Driver, DriverName
 from sandbox.drivers.gpu import Gpu
 from sandbox.drivers.open_driver import open_driver
@@ -66,7 +66,7 @@ class Summary(Record):
         return 1 if self.counts[Did.FAULT] or self.counts[Did.HELD] else 0
 
 
-def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> Summary:
+def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summary:
     """Observes and measures what is missing.
 
     Raises:
@@ -74,14 +74,15 @@ def evaluate(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         later on,
             where whatever was finished before is kept.
     """
-    scope = scope_of(settings, request, reporter)
+    settings = workspace.settings
+    scope = scope_of(workspace, request, reporter)
     if request.rounds is None and scope.is_settled():
         return _nothing_to_do(scope, request)
-    found = survey_of(settings, request, scope)
+    found = survey_of(workspace.data, request, scope)
     # A machine that only observes signs nothing: it needs no key, and makes none.
-    key = None if request.observe_only else own_key(safe_key_file(settings), reporter.say)
+    key = None if request.observe_only else workspace.signing_key(reporter.say)
     runner = Runner(
-        place=Place(found.store, settings.data, key),
+        place=Place(found.store, workspace.data, key),
         machine=_machine(settings, found, reporter),
         reporter=reporter,
         beat_s=settings.beat_s,

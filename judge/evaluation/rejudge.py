@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from judge.config import JudgeSettings, UsageError
+from judge.config import UsageError
 from judge.evaluation.current_results import current_results
 from judge.evaluation.evaluate import evaluate
 from judge.evaluation.plan import Circumstances, Unit, make_unit
@@ -21,12 +21,11 @@ from judge.records.decisions import EventKind, RoundRecord, Rounds, TaskOf, read
 from judge.records.items_file import result_path
 from judge.records.records import Result
 from judge.records.results import load_results, read_record
-from judge.records.signing import own_key, safe_key_file, trusted_keys
+from judge.workspace import Workspace
 from sandbox.verdict import Verdict
 from submissions.progress import Reporter
 from submissions.records import Record
 from submissions.store.interface import Store
-from submissions.store.open_store import open_store
 
 
 class MetricChange(Record):
@@ -80,7 +79,7 @@ class Rejudged(Record):
         return 1 if self.not_applied or any(change.after is None for change in self.changes) else 0
 
 
-def rejudge(settings: JudgeSettings, request: Request, reporter: Reporter, again: bool = False) -> Rejudged:
+def rejudge(workspace: Workspace, request: Request, reporter: Reporter, again: bool = False) -> Rejudged:
     """The results that count beside those of the next round, which is judged as far as it is not yet.
 
     Args:
@@ -89,19 +88,19 @@ def rejudge(settings: JudgeSettings, request: Request, reporter: Reporter, again
     Raises:
         UsageError: nothing of what was asked for was judged yet; and as `judge.evaluation.evaluate.evaluate`.
     """
-    found = survey(settings, request, reporter)
-    before = _counting(settings, found)
+    found = survey(workspace, request, reporter)
+    before = _counting(workspace, found)
     units = {task_of(planned.unit): planned.unit for planned in found.plan}
     not_judged = tuple(f"{t.submission} {t.task} was not judged yet: judge evaluate" for t in units if t not in before)
     judged = [unit for task, unit in units.items() if task in before]
     if not judged:
         raise UsageError("nothing of it was judged yet, so there is nothing to judge anew: judge evaluate --all")
-    begun = begun_rounds(found.store, judged, circumstances(settings, found.gpus))
+    begun = begun_rounds(found.store, judged, circumstances(workspace.settings, found.gpus))
     rounds = {task: next_round(units[task].round, number, again) for task, number in begun.items()}
     ids = tuple(dict.fromkeys(task.submission for task in rounds))
-    summary = evaluate(settings, replace(request, ids=ids, rounds=rounds), reporter)
+    summary = evaluate(workspace, replace(request, ids=ids, rounds=rounds), reporter)
     reports = {(report.submission, report.task): report for report in summary.units}
-    after = _of_rounds(settings, found, rounds)
+    after = _of_rounds(workspace, found, rounds)
     changes = tuple(
         change_of(before[task], after.get(task), number, reports.get((task.submission, task.task)))
         for task, number in rounds.items()
@@ -109,18 +108,18 @@ def rejudge(settings: JudgeSettings, request: Request, reporter: Reporter, again
     return Rejudged(suite=found.suite.name, changes=changes, not_judged=not_judged)
 
 
-def judged_anew(settings: JudgeSettings, request: Request, reporter: Reporter) -> Rejudged:
+def judged_anew(workspace: Workspace, request: Request, reporter: Reporter) -> Rejudged:
     """The results that count beside those of the rounds that were judged and do not count yet. Judges nothing.
 
     Raises:
         UsageError: there is no such round that came to a verdict; and as `judge.evaluation.work_plan.survey`.
     """
-    found = survey(settings, request, reporter)
-    before = _counting(settings, found)
+    found = survey(workspace, request, reporter)
+    before = _counting(workspace, found)
     units = {task_of(planned.unit): planned.unit for planned in found.plan if task_of(planned.unit) in before}
-    begun = begun_rounds(found.store, list(units.values()), circumstances(settings, found.gpus))
+    begun = begun_rounds(found.store, list(units.values()), circumstances(workspace.settings, found.gpus))
     rounds = {task: number for task, number in begun.items() if number > units[task].round}
-    after = _of_rounds(settings, found, rounds)
+    after = _of_rounds(workspace, found, rounds)
     if not any(task in after for task in rounds):
         of = " ".join(request.ids) or "--all"
         raise UsageError(f"nothing of it was judged anew that could be applied: judge rejudge {of}, and look at it")
@@ -165,16 +164,16 @@ def _all_results(store: Store, submissions: Mapping[str, object]) -> list[Result
     return [read_record(store, key, Result) for key in keys]
 
 
-def _counting(settings: JudgeSettings, found: Survey) -> dict[TaskOf, Result]:
+def _counting(workspace: Workspace, found: Survey) -> dict[TaskOf, Result]:
     """The results that count, of what was asked for."""
-    current = current_results(settings, found.suite)
-    results = load_results(found.store, _ids(found), current, of_all_suites=True, trusted=trusted_keys(settings))
+    current = current_results(workspace, found.suite)
+    results = load_results(found.store, _ids(found), current, of_all_suites=True, trusted=workspace.trusted)
     return {TaskOf(r.submission, r.task, r.provenance.dataset): r for r in results}
 
 
-def _of_rounds(settings: JudgeSettings, found: Survey, rounds: Rounds) -> dict[TaskOf, Result]:
+def _of_rounds(workspace: Workspace, found: Survey, rounds: Rounds) -> dict[TaskOf, Result]:
     """The results of `rounds` that fit the present data sets, versions and limits."""
-    current = current_results(settings, found.suite, rounds)
+    current = current_results(workspace, found.suite, rounds)
     results = load_results(found.store, _ids(found), current, of_all_suites=True, rounds=rounds)
     fitting = [r for r in results if result_path(r.submission, r.task, r.result_key) in current]
     return {TaskOf(r.submission, r.task, r.provenance.dataset): r for r in fitting}
@@ -216,16 +215,16 @@ def _metric(name: str, before: Result, after: Result) -> MetricChange:
     return MetricChange(name=name, unit=unit, before=values[0], after=values[1], difference=difference)
 
 
-def apply(settings: JudgeSettings, rejudged: Rejudged, reason: str, reporter: Reporter) -> Rejudged:
+def apply(workspace: Workspace, rejudged: Rejudged, reason: str, reporter: Reporter) -> Rejudged:
     """`rejudged`, with the results that came to a verdict counting from now on: an event for each submission.
 
     Raises:
         StoreError: an event cannot be read or written.
     """
-    store, key = open_store(settings.store, settings.endpoint_url), own_key(safe_key_file(settings), reporter.say)
+    store, key = workspace.store, workspace.signing_key(reporter.say)
     lines, applied = [], False
     for submission in dict.fromkeys(change.submission for change in rejudged.changes):
-        standing = read_standing(store, submission, trusted_keys(settings))
+        standing = read_standing(store, submission, workspace.trusted)
         taken = []
         for change in (change for change in rejudged.changes if change.submission == submission):
             counting = standing.rounds.get(TaskOf(submission, change.task, change.dataset), 0)

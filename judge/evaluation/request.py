@@ -13,14 +13,13 @@ from judge.records.decisions import Rounds, read_standings, rounds_that_count, t
 from judge.records.hardware import hardware_class
 from judge.records.record_index import RecordIndex, open_index
 from judge.records.results import read_submissions
-from judge.records.signing import trusted_keys
+from judge.workspace import Workspace
 from sandbox.driver import DriverName
 from sandbox.drivers.gpu import Gpu, require_gpus
 from sandbox.guest_archive import guest_version
 from submissions.progress import Reporter
 from submissions.records import Submission
 from submissions.store.interface import Store
-from submissions.store.open_store import open_store
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Suite, Task, load_suite
 
@@ -87,7 +86,7 @@ class Scope:
         return self.index.is_settled([submission.id for submission in self.submissions], self.key)
 
 
-def scope_of(settings: JudgeSettings, request: Request, reporter: Reporter) -> Scope:
+def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scope:
     """What was asked for. Builds the data sets that are ours, and changes nothing else.
 
     Raises:
@@ -96,12 +95,12 @@ def scope_of(settings: JudgeSettings, request: Request, reporter: Reporter) -> S
         SuiteError, DatasetError: one line that names file and field.
         JudgeFault: a GPU is not there, or the store fails.
     """
-    store = open_store(settings.store, settings.endpoint_url)
+    settings, store = workspace.settings, workspace.store
     driver: DriverName = request.driver or settings.driver
     suite = load_suite(request.suite or settings.suite)
     tasks = choose_tasks(suite, request.tasks)
     chosen = choose_submissions(read_submissions(store), request.ids)
-    standings = read_standings(store, [submission.id for submission in chosen], trusted_keys(settings))
+    standings = read_standings(store, [submission.id for submission in chosen], workspace.trusted)
     judged = [submission for submission in chosen if not standings[submission.id].out]
     submissions, skipped = split_by_driver(judged, driver, settings.allow_process or request.driver == "process")
     skipped = [*taken_out(chosen, standings), *skipped]

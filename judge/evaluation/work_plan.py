@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
-from judge.config import JudgeSettings, UsageError
+from judge.config import UsageError
 from judge.data.datasets import check_kind
 from judge.data.testset import TestSet
 from judge.evaluation.estimate import Cost, cost_of, speed_of
@@ -17,6 +18,7 @@ from judge.records.attempts import read_histories
 from judge.records.decisions import FIRST_ROUNDS, Rounds, TaskOf
 from judge.records.index_file import Row
 from judge.records.record_index import Facts
+from judge.workspace import Workspace
 from sandbox.driver import DriverName
 from sandbox.drivers.gpu import Gpu
 from submissions.progress import Reporter
@@ -62,12 +64,12 @@ class Survey:
         return cost_of(self.work(planned), speed_of(unit.submission.preflight), unit.task.time_limit_s)
 
 
-def survey(settings: JudgeSettings, request: Request, reporter: Reporter) -> Survey:
+def survey(workspace: Workspace, request: Request, reporter: Reporter) -> Survey:
     """What there is to do: see `scope_of`, and `survey_of`."""
-    return survey_of(settings, request, scope_of(settings, request, reporter))
+    return survey_of(workspace.data, request, scope_of(workspace, request, reporter))
 
 
-def survey_of(settings: JudgeSettings, request: Request, scope: Scope) -> Survey:
+def survey_of(data: Path, request: Request, scope: Scope) -> Survey:
     """What there is to do of what was asked for.
 
     Raises:
@@ -84,14 +86,12 @@ def survey_of(settings: JudgeSettings, request: Request, scope: Scope) -> Survey
         plan = _plan_from_index(rows, units, request.retry_held)
     if request.rounds is None and all(planned.step is Step.DONE for planned in plan):
         scope.index.settle(rows, scope.key)
-    works = read_works(settings, scope.suite, plan, labels_here=not request.observe_only)
+    works = read_works(data, scope.suite, plan, labels_here=not request.observe_only)
     skipped = prepared.skipped
     return Survey(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)
 
 
-def read_works(
-    settings: JudgeSettings, suite: Suite, plan: Sequence[Planned], *, labels_here: bool = True
-) -> dict[str, Work]:
+def read_works(data: Path, suite: Suite, plan: Sequence[Planned], *, labels_here: bool = True) -> dict[str, Work]:
     """By task with anything to observe: how much it asks. Broken structures are told here, not by a burnt attempt.
 
     Args:
@@ -100,13 +100,13 @@ def read_works(
 
     @cache
     def structures(name: str) -> Structures:
-        return load_structures(settings.data / name)
+        return load_structures(data / name)
 
     works = {}
     for task in {p.unit.task.name: p.unit.task for p in plan if p.step in (Step.OBSERVE, Step.OPEN)}.values():
         asked = structures(task.dataset)
         if labels_here:
-            check_kind(settings.data, suite, task)
+            check_kind(data, suite, task)
         try:
             works[task.name] = KINDS[task.kind].work(asked, task.parameters)
         except ValueError as error:

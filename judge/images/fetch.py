@@ -25,6 +25,7 @@ from judge.images.disk_space import require_room
 from judge.images.manifest import ImageConfig, read_config
 from judge.images.mirror import Mirror, MirroredLayer, open_mirror
 from judge.images.registry_client import find_image
+from judge.workspace import Workspace
 from sandbox.image.image_check import image_from_inspection, invalid
 from sandbox.image.layer_check import ImageBudget, check_layer, too_large
 from sandbox.verdict import FaultCause, JudgeFault
@@ -92,7 +93,7 @@ def resolve_id(settings: JudgeSettings, image: ReferredImage | UploadedImage) ->
 
 
 def arrive(
-    settings: JudgeSettings,
+    workspace: Workspace,
     image: ReferredImage | UploadedImage,
     held: Collection[str],
     part: ReadPart,
@@ -112,7 +113,7 @@ def arrive(
         JudgeFault: REGISTRY, DISK or STORE.
         ConfigError: no mirror is set.
     """
-    mirror = open_mirror(settings)
+    settings, mirror = workspace.settings, open_mirror(workspace)
     coming = _referred(settings, image) if isinstance(image, ReferredImage) else _uploaded(image, part)
     config = read_config(coming.config)
     image_from_inspection(coming.reference, config.inspection(coming.id))
@@ -125,13 +126,14 @@ def arrive(
     return Arrived(coming.id, str(stored), coming.reference, config.diff_ids, budget.unpacked_bytes)
 
 
-def arrive_layers(settings: JudgeSettings, image: ReferredImage, say: Callable[[str], None]) -> tuple[str, ...]:
+def arrive_layers(workspace: Workspace, image: ReferredImage, say: Callable[[str], None]) -> tuple[str, ...]:
     """Diff IDs of the layers of an image that need not be one of a calculator; the mirror keeps them from now on.
 
     Raises:
         SubmissionFault, JudgeFault, ConfigError: see `arrive`.
     """
-    mirror, coming = open_mirror(settings), _referred(settings, image)
+    settings, mirror = workspace.settings, open_mirror(workspace)
+    coming = _referred(settings, image)
     config = read_config(coming.config)
     layers = _bounded(settings, coming.layers(config))
     _keep_layers(settings, mirror, layers, (), ImageBudget(settings.max_image_bytes), say)

@@ -18,18 +18,18 @@ import dxf.exceptions
 import requests
 from pydantic import AwareDatetime, Field
 
-from judge.config import ConfigError, JudgeSettings
+from judge.config import ConfigError
 from judge.images.credentials import login_for
 from judge.images.reference import Reference, Repository, read_repository
 from judge.images.registry_client import RegistryClient, does_not_answer, login_refused, status_of
 from judge.records.results import read_record
+from judge.workspace import Workspace
 from sandbox.events import Event, emit
 from sandbox.image.layer_check import CheckedLayer
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 from submissions.records import Record, utc_now
 from submissions.requests import Digest
 from submissions.store.interface import Store
-from submissions.store.open_store import open_store
 
 FOLDER = "layers/"
 TIMEOUT_S = 600.0  # a registry may copy a large layer to its place before it answers
@@ -145,20 +145,21 @@ class Mirror:
             raise does_not_answer(repository, error) from error
 
 
-def open_mirror(settings: JudgeSettings) -> Mirror:
+def open_mirror(workspace: Workspace) -> Mirror:
     """The mirror of the settings.
 
     Raises:
         ConfigError: there is none, or its name is none, or the credential for it cannot be read.
         StoreError: the store cannot be opened.
     """
+    settings = workspace.settings
     repository: Repository | None = read_repository(settings.mirror)
     if not settings.mirror or not repository:
         what = f"{settings.mirror!r} is no name in a registry" if settings.mirror else "is not set"
         raise ConfigError(f"mirror: {what}: give HOST[:PORT]/NAME of the registry that is to keep the images")
     login = login_for(settings.registry_config, repository.host)
     client = RegistryClient(repository, login, TIMEOUT_S)
-    return Mirror(client, open_store(settings.store, settings.endpoint_url))
+    return Mirror(client, workspace.store)
 
 
 def _key(diff_id: str) -> str:

@@ -160,7 +160,7 @@ def _fetch(desk: Desk, case: Case, letter: Letter) -> Arrived:
         return desk.inbox.chunks(case.objects[wanted.slot])
 
     held = may_be_left_out(case.invited, desk.public)
-    return arrive(desk.settings, letter.image, held, part, desk.reporter.say, desk.driver.disks)
+    return arrive(desk.workspace, letter.image, held, part, desk.reporter.say, desk.driver.disks)
 
 
 def _examine(desk: Desk, driver: Driver, letter: Letter, arrived: Arrived, arrival: Arrival) -> Submission:

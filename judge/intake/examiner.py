@@ -12,6 +12,7 @@ from judge.config import JudgeSettings
 from judge.intake.invitations import Invited
 from judge.intake.reusable_layers import PublicLayer
 from judge.intake.upload_bucket import Inbox, Sent
+from judge.workspace import Workspace
 from sandbox.driver import Driver
 from sandbox.drivers.gpu import Gpu, hold_gpu, list_gpus, require_gpus
 from sandbox.drivers.open_driver import open_driver
@@ -54,13 +55,20 @@ class Desk:
             intake [s].
     """
 
-    settings: JudgeSettings
-    store: Store
+    workspace: Workspace
     inbox: Inbox
     reporter: Reporter
     gpus: Sequence[str]
     public: Sequence[PublicLayer]
     gpu_wait_s: float = GPU_WAIT_S
+
+    @property
+    def settings(self) -> JudgeSettings:
+        return self.workspace.settings
+
+    @property
+    def store(self) -> Store:
+        return self.workspace.store
 
     @cached_property
     def gpu(self) -> Gpu | None:

@@ -6,16 +6,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from judge.config import JudgeSettings
 from judge.intake.inbox_listing import FLOODED
 from judge.intake.invitations import Invited, read_again
 from judge.intake.reusable_layers import PublicLayer, may_be_left_out
 from judge.intake.status_bucket import write_forms
 from judge.intake.upload_bucket import Flood, Inbox
+from judge.workspace import Workspace
 from submissions.records import utc_now
 from submissions.requests import Forms
-from submissions.store.interface import Store
-from submissions.store.s3_client import S3Client
 
 
 class Renewed(NamedTuple):
@@ -25,20 +23,13 @@ class Renewed(NamedTuple):
     forms: Forms
 
 
-def renew_forms(
-    settings: JudgeSettings,
-    store: Store,
-    inbox: Inbox,
-    invited: Invited,
-    public: Sequence[PublicLayer],
-    client: S3Client,
-) -> Renewed:
+def renew_forms(workspace: Workspace, inbox: Inbox, invited: Invited, public: Sequence[PublicLayer]) -> Renewed:
     """Writes fresh forms. Slots that hold an object are not offered again: another one would not count.
 
     Raises:
         StoreError: store, inbox or mail do not answer.
     """
-    invited = read_again(store, invited)
+    invited = read_again(workspace.store, invited)
     filled: Collection[str] = ()
     if invited.is_open:
         objects = inbox.objects(invited.invitation.name)
@@ -47,4 +38,4 @@ def renew_forms(
         else:
             filled = objects.keys()
     layers = may_be_left_out(invited, public)
-    return Renewed(invited, write_forms(settings, invited, layers, utc_now(), filled=filled, client=client))
+    return Renewed(invited, write_forms(workspace, invited, layers, utc_now(), filled=filled))

@@ -7,13 +7,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 
-from judge.config import JudgeSettings
 from judge.intake.expired_slots import spend_part
 from judge.intake.invitations import Invited, letter_slot, part_slot
 from judge.intake.upload_bucket import MAX_VERSIONS, Flood, Inbox, Sent
+from judge.workspace import Workspace
 from sandbox.events import plain
 from submissions.records import utc_now
-from submissions.store.interface import Store
 
 MAX_NAMED = 20
 FLOODED = (
@@ -100,9 +99,7 @@ def clear_decided(inbox: Inbox, invited: Invited, objects: dict[str, Sent]) -> N
     inbox.remove(objects.pop(slot) for slot in decided)
 
 
-def clear_forgotten(
-    settings: JudgeSettings, store: Store, inbox: Inbox, invited: Invited, objects: dict[str, Sent]
-) -> Invited:
+def clear_forgotten(workspace: Workspace, inbox: Inbox, invited: Invited, objects: dict[str, Sent]) -> Invited:
     """The invitation, without what lay there longer than two lives of its form and will never be looked at.
 
     That is a part that no letter named, whose slot is spent from now on; of an invitation that takes nothing more, all.
@@ -110,13 +107,13 @@ def clear_forgotten(
     Raises:
         StoreError: inbox or store do not answer.
     """
-    oldest = utc_now() - 2 * timedelta(days=settings.form_days)
+    oldest = utc_now() - 2 * timedelta(days=workspace.settings.form_days)
     old = [slot for slot, sent in objects.items() if sent.received < oldest]
     if invited.is_open:
         if letter_slots(invited) & objects.keys():  # one that is delayed may yet name them
             return invited
         for slot in old:
-            spend_part(store, invited.invitation.name, slot)
+            spend_part(workspace.store, invited.invitation.name, slot)
         invited = replace(invited, spent=invited.spent.union(old))
     inbox.remove(objects.pop(slot) for slot in old)
     return invited

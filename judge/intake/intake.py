@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from judge.config import JudgeSettings, UsageError
+from judge.config import UsageError
 from judge.images.mirror import open_mirror
 from judge.intake.decision import delayed_fate, fate_of
 from judge.intake.examiner import Case, Desk
@@ -39,18 +39,17 @@ from judge.intake.status import write_mail
 from judge.intake.summary import Came, IntakeSummary
 from judge.intake.upload_bucket import open_inbox
 from judge.records.results import read_record
+from judge.workspace import Workspace
 from sandbox.events import Event, emit, plain
 from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
 from submissions.requests import Fate
 from submissions.settings import SETTINGS_FILE
-from submissions.store.open_store import open_store
-from submissions.store.s3_client import S3Client, connect
 
 LOCK = "intake.lock"
 
 
-def intake(settings: JudgeSettings, reporter: Reporter, gpus: Sequence[str] = ()) -> IntakeSummary:
+def intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str] = ()) -> IntakeSummary:
     """What became of the letters in the inbox; then every author is told, and given fresh forms.
 
     Args:
@@ -61,33 +60,32 @@ def intake(settings: JudgeSettings, reporter: Reporter, gpus: Sequence[str] = ()
         ConfigError: no mirror is set, or the credentials for registries cannot be read.
         JudgeFault: the inbox or the store does not answer. What was decided before is kept.
     """
+    settings = workspace.settings
     if not settings.inbox:
         raise UsageError(f'there is no inbox: set inbox = "s3://BUCKET/PREFIX" in {SETTINGS_FILE}')
-    open_mirror(settings)  # before the first letter: without one each would be in vain
+    open_mirror(workspace)  # before the first letter: without one each would be in vain
     with _alone(settings.run_dir) as alone:
         if not alone:
             return IntakeSummary(elsewhere=True)
-        return _intake(settings, reporter, gpus)
+        return _intake(workspace, reporter, gpus)
 
 
-def _intake(settings: JudgeSettings, reporter: Reporter, gpus: Sequence[str]) -> IntakeSummary:
-    store = open_store(settings.store, settings.endpoint_url)
-    client = connect(settings.endpoint_url)
-    inbox = open_inbox(settings, client)
-    desk = Desk(settings, store, inbox, reporter, gpus, public_layers(store))
+def _intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str]) -> IntakeSummary:
+    store, inbox = workspace.store, open_inbox(workspace)
+    desk = Desk(workspace, inbox, reporter, gpus, public_layers(store))
     everybody = {invited.invitation.name: invited for invited in read_invitations(store)}
     found, flooded, notes = read_contents(inbox, everybody)
     for name in flooded:
         everybody[name] = replace(everybody[name], halted=FLOODED)
     order = letters_in_order(everybody, found)
     if order:  # until they are decided hours may pass
-        _tell_authors(desk, client, everybody)
+        _tell_authors(desk, everybody)
     came = _decide_all(desk, everybody, found, order)
     for name, objects in found.items():
         clear_decided(inbox, everybody[name], objects)
-        everybody[name] = clear_forgotten(settings, store, inbox, everybody[name], objects)
+        everybody[name] = clear_forgotten(workspace, inbox, everybody[name], objects)
     _forget_delayed(desk, everybody, found)
-    written = _tell_authors(desk, client, everybody)
+    written = _tell_authors(desk, everybody)
     return IntakeSummary(
         invitations=len(everybody), letters=tuple(came), notes=notes, flooded=flooded, mail_written=written
     )
@@ -177,22 +175,20 @@ def _forget_delayed(desk: Desk, everybody: Mapping[str, Invited], found: Found) 
             forget_delayed(desk.store, name, slot)
 
 
-def _tell_authors(desk: Desk, client: S3Client, everybody: dict[str, Invited]) -> bool:
+def _tell_authors(desk: Desk, everybody: dict[str, Invited]) -> bool:
     """Whether every author has fresh forms and the present status; if not, why is said in a line."""
-    written = _write_forms(desk, client, everybody)
+    written = _write_forms(desk, everybody)
     invitations = list(everybody.values())
-    return (
-        write_mail(desk.settings, desk.store, say=desk.reporter.say, client=client, everybody=invitations) and written
-    )
+    return write_mail(desk.workspace, say=desk.reporter.say, everybody=invitations) and written
 
 
-def _write_forms(desk: Desk, client: S3Client, everybody: dict[str, Invited]) -> bool:
+def _write_forms(desk: Desk, everybody: dict[str, Invited]) -> bool:
     """Whether every author has fresh forms; if not, why is said in a line. The invitations are as they are then."""
     if not desk.settings.mail:
         return True
     try:
         for name, invited in everybody.items():
-            renewed = renew_forms(desk.settings, desk.store, desk.inbox, invited, desk.public, client)
+            renewed = renew_forms(desk.workspace, desk.inbox, invited, desk.public)
             everybody[name] = renewed.invited
     except JudgeFault as fault:
         desk.reporter.say(f"! Forms were not written anew: {plain(fault.remedy, 500)}")

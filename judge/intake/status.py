@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from judge.config import ConfigError, JudgeSettings
+from judge.config import ConfigError
 from judge.data.datasets import is_there
 from judge.disclosure.author_view import AuthorTask, author_view
 from judge.disclosure.redaction import public_sets
@@ -25,14 +25,13 @@ from judge.records.manifest import Manifest, newest_manifest
 from judge.records.record_index import open_index
 from judge.records.records import Result
 from judge.records.results import read_record, submission_ids
-from judge.records.signing import trusted_keys
+from judge.workspace import Workspace
 from sandbox.events import plain
 from sandbox.verdict import JudgeFault
 from submissions.preflight.log import read_log
 from submissions.records import Submission, utc_now
 from submissions.requests import Fate, Progress, Status, TaskState, log_name
 from submissions.store.interface import Store
-from submissions.store.s3_client import S3Client, connect
 from tasks.suites.suite import Suite, SuiteError, load_suite
 
 _OUT = {EventKind.WITHDRAWN: "withdrawn", EventKind.DISQUALIFIED: "disqualified"}
@@ -66,7 +65,7 @@ def invitation_status(
     )
 
 
-def read_progress(settings: JudgeSettings, store: Store, suite: Suite, ids: Collection[str]) -> dict[str, Progress]:
+def read_progress(workspace: Workspace, suite: Suite, ids: Collection[str]) -> dict[str, Progress]:
     """How far each of the submissions `ids` is, by its ID.
 
     Raises:
@@ -74,7 +73,7 @@ def read_progress(settings: JudgeSettings, store: Store, suite: Suite, ids: Coll
     """
     if not ids:
         return {}
-    trusted = trusted_keys(settings)
+    settings, store, trusted = workspace.settings, workspace.store, workspace.trusted
     facts = open_index(settings, store).facts(submission_ids(store))
     everybody = sorted((own.submission for own in facts.values()), key=lambda s: (s.created, s.id))
     standings = read_standings(store, facts, trusted)
@@ -161,43 +160,38 @@ def say_to_stderr(line: str) -> None:
 
 
 def write_mail(
-    settings: JudgeSettings,
-    store: Store,
+    workspace: Workspace,
     suite: Suite | None = None,
     say: Callable[[str], None] = say_to_stderr,
-    client: S3Client | None = None,
     everybody: Sequence[Invited] | None = None,
 ) -> bool:
     """Whether the status of every invitation was written anew. What hindered it is said in a line, and nothing fails.
 
     Args:
         suite: at which the progress of submissions is told; None for that of the settings.
-        client: None: one is made, which takes longer than what it is made for.
         everybody: whose mail it is, as read already; None: all are read.
     """
-    if not settings.mail:
+    if not workspace.settings.mail:
         return True
     try:
-        everybody = read_invitations(store) if everybody is None else everybody
-        _write_all(settings, store, suite or load_suite(settings.suite), client, everybody)
+        everybody = read_invitations(workspace.store) if everybody is None else everybody
+        _write_all(workspace, suite or load_suite(workspace.settings.suite), everybody)
     except (JudgeFault, SuiteError, ConfigError) as error:
         say(f"! What authors are told was not written anew: {plain(str(error), 500)}")
         return False
     return True
 
 
-def _write_all(
-    settings: JudgeSettings, store: Store, suite: Suite, client: S3Client | None, everybody: Sequence[Invited]
-) -> None:
+def _write_all(workspace: Workspace, suite: Suite, everybody: Sequence[Invited]) -> None:
     if not everybody:
         return
-    client = client or connect(settings.endpoint_url)
+    store = workspace.store
     submitted = {f.fate.submission for each in everybody for f in each.fates.values() if f.fate.came == "submitted"}
-    progress = read_progress(settings, store, suite, submitted)
-    delayed, mail = read_all_delayed(store), mail_names(settings, client)
+    progress = read_progress(workspace, suite, submitted)
+    delayed, mail = read_all_delayed(store), mail_names(workspace)
     for invited in everybody:
         name, secret = invited.invitation.name, invited.invitation.secret
         status = invitation_status(invited, progress, delayed.get(name, ()), utc_now())
         there = mail.get(secret, ())  # what a container said is written once: it need not be read again
         ids = [each.submission for each in status.submissions if log_name(each.submission) not in there]
-        write_status(settings, invited, status, {id: read_log(store, id) for id in ids}, client=client)
+        write_status(workspace, invited, status, {id: read_log(store, id) for id in ids})

@@ -16,10 +16,11 @@ from pydantic import ValidationError
 from judge.config import JudgeSettings
 from judge.intake.invitations import Invitation, Invited
 from judge.intake.upload_forms import make_forms
+from judge.workspace import Workspace
 from sandbox.events import Event, emit
 from submissions.records import SUBMISSION_ID, Record
 from submissions.requests import FORMS, STATUS, Forms, InviteFile, Status, log_name
-from submissions.store.s3_client import Place, S3Client, connect, error_code, place_of, s3_errors
+from submissions.store.s3_client import Place, error_code, place_of, s3_errors
 
 R = TypeVar("R", bound=Record)
 NEVER_KEPT = "no-store"
@@ -37,40 +38,24 @@ def invite_file(settings: JudgeSettings, invitation: Invitation) -> InviteFile:
 
 
 def write_forms(
-    settings: JudgeSettings,
-    invited: Invited,
-    layers: Collection[str],
-    now: datetime,
-    *,
-    filled: Collection[str] = (),
-    client: S3Client | None = None,
+    workspace: Workspace, invited: Invited, layers: Collection[str], now: datetime, *, filled: Collection[str] = ()
 ) -> Forms:
     """Fresh forms, as they were written for the author; of a revoked invitation it is none, and why.
 
     Args:
         layers: diff IDs of layers that need not be sent.
         filled: slots that hold an object already, and are not offered again.
-        client: to be used for several invitations; None: one is made.
 
     Raises:
         StoreError: the mail bucket cannot be written, or there are no credentials to sign with.
     """
-    client = client or connect(settings.endpoint_url)
-    forms = make_forms(settings, client, invited, layers, now, filled)
-    place = _mail_place(settings, invited)
-    _put(client, place, FORMS, forms.model_dump_json().encode(), _JSON)
+    forms = make_forms(workspace, invited, layers, now, filled)
+    _put(workspace, invited, FORMS, forms.model_dump_json().encode(), _JSON)
     emit(Event.MAIL_WRITTEN, key=f"{invited.invitation.name}/{FORMS}", count=len(forms.letters) + len(forms.parts))
     return forms
 
 
-def write_status(
-    settings: JudgeSettings,
-    invited: Invited,
-    status: Status,
-    logs: Mapping[str, str],
-    *,
-    client: S3Client | None = None,
-) -> None:
+def write_status(workspace: Workspace, invited: Invited, status: Status, logs: Mapping[str, str]) -> None:
     """Writes what became of the author's letters, after these logs.
 
     Args:
@@ -80,32 +65,30 @@ def write_status(
         StoreError: the mail bucket cannot be written.
         ValueError: a log is of no submission.
     """
-    client = client or connect(settings.endpoint_url)
-    place = _mail_place(settings, invited)
     for submission, said in logs.items():
         if not SUBMISSION_ID.match(submission):
             raise ValueError(f"{submission!r} is no submission")
-        _put(client, place, log_name(submission), said.encode("utf-8", "backslashreplace"), _TEXT)
-    _put(client, place, STATUS, status.model_dump_json().encode(), _JSON)
+        _put(workspace, invited, log_name(submission), said.encode("utf-8", "backslashreplace"), _TEXT)
+    _put(workspace, invited, STATUS, status.model_dump_json().encode(), _JSON)
     emit(Event.MAIL_WRITTEN, key=f"{invited.invitation.name}/{STATUS}", count=len(logs))
 
 
-def read_forms(settings: JudgeSettings, invited: Invited, client: S3Client) -> Forms | None:
+def read_forms(workspace: Workspace, invited: Invited) -> Forms | None:
     """The forms that the author has now; None where there are none, or not ours.
 
     Raises:
         StoreError: the mail bucket cannot be read.
     """
-    return _read(client, _mail_place(settings, invited), FORMS, Forms)
+    return _read(workspace, invited, FORMS, Forms)
 
 
-def read_status(settings: JudgeSettings, invited: Invited, client: S3Client) -> Status | None:
+def read_status(workspace: Workspace, invited: Invited) -> Status | None:
     """The status that the author has now; None where there is none, or not ours.
 
     Raises:
         StoreError: the mail bucket cannot be read.
     """
-    return _read(client, _mail_place(settings, invited), STATUS, Status)
+    return _read(workspace, invited, STATUS, Status)
 
 
 def _mail_place(settings: JudgeSettings, invited: Invited) -> Place:
@@ -113,9 +96,10 @@ def _mail_place(settings: JudgeSettings, invited: Invited) -> Place:
     return Place(mail.bucket, f"{mail.prefix}{invited.invitation.secret}/")
 
 
-def _put(client: S3Client, place: Place, name: str, data: bytes, content_type: str) -> None:
+def _put(workspace: Workspace, invited: Invited, name: str, data: bytes, content_type: str) -> None:
+    place = _mail_place(workspace.settings, invited)
     with s3_errors("mail"):  # and not the key, which has the secret in it
-        client.put_object(
+        workspace.s3.put_object(
             Bucket=place.bucket,
             Key=place.prefix + name,
             Body=data,
@@ -124,10 +108,11 @@ def _put(client: S3Client, place: Place, name: str, data: bytes, content_type: s
         )
 
 
-def _read(client: S3Client, place: Place, name: str, record: type[R]) -> R | None:
+def _read(workspace: Workspace, invited: Invited, name: str, record: type[R]) -> R | None:
+    place = _mail_place(workspace.settings, invited)
     with s3_errors("mail"):
         try:
-            data: bytes = client.get_object(Bucket=place.bucket, Key=place.prefix + name)["Body"].read()
+            data: bytes = workspace.s3.get_object(Bucket=place.bucket, Key=place.prefix + name)["Body"].read()
         except ClientError as error:
             if error_code(error) in ("NoSuchKey", "404"):
                 return None
@@ -138,16 +123,16 @@ def _read(client: S3Client, place: Place, name: str, record: type[R]) -> R | Non
         return None
 
 
-def mail_names(settings: JudgeSettings, client: S3Client) -> dict[str, set[str]]:
+def mail_names(workspace: Workspace) -> dict[str, set[str]]:
     """The names of the files of every invitation, by its secret: with one request for each thousand files.
 
     Raises:
         StoreError: the mail bucket cannot be listed.
     """
-    mail = place_of(settings.mail, "mail")
+    mail = place_of(workspace.settings.mail, "mail")
     names: dict[str, set[str]] = {}
     with s3_errors("mail"):
-        for page in client.get_paginator("list_objects_v2").paginate(Bucket=mail.bucket, Prefix=mail.prefix):
+        for page in workspace.s3.get_paginator("list_objects_v2").paginate(Bucket=mail.bucket, Prefix=mail.prefix):
             for thing in page.get("Contents", ()):
                 secret, _, name = thing["Key"].removeprefix(mail.prefix).partition("/")
                 names.setdefault(secret, set()).add(name)

@@ -14,11 +14,11 @@ from datetime import datetime
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from judge.config import JudgeSettings
+from judge.workspace import Workspace
 from sandbox.events import plain
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.store.interface import StoreError
-from submissions.store.s3_client import Place, S3Client, connect, place_of, s3_errors
+from submissions.store.s3_client import Place, S3Client, place_of, s3_errors
 
 CHUNK = 1024**2
 MAX_BULK = 1000  # versions in one request to delete
@@ -158,30 +158,28 @@ class Inbox:
         return f"inbox: s3://{self._place.bucket}/{key or self._place.prefix}"
 
 
-def open_inbox(settings: JudgeSettings, client: S3Client | None = None) -> Inbox:
+def open_inbox(workspace: Workspace) -> Inbox:
     """The inbox of the settings.
-
-    Args:
-        client: None: one is made.
 
     Raises:
         StoreError: `inbox` names no place in S3, or one that does not keep every version.
     """
-    client, place = client or connect(settings.endpoint_url), place_of(settings.inbox, "inbox")
-    require_versions(settings, client, place)
-    return Inbox(client, place)
+    place = place_of(workspace.settings.inbox, "inbox")
+    require_versions(workspace, place)
+    return Inbox(workspace.s3, place)
 
 
-def require_versions(settings: JudgeSettings, client: S3Client, place: Place) -> None:
+def require_versions(workspace: Workspace, place: Place) -> None:
     """Returns where the bucket of the inbox keeps every version.
 
     Raises:
         StoreError: it does not: then an upload could be exchanged for another after it was examined.
     """
     with s3_errors("inbox"):
-        state = client.get_bucket_versioning(Bucket=place.bucket).get("Status", "")
+        state = workspace.s3.get_bucket_versioning(Bucket=place.bucket).get("Status", "")
     if state != "Enabled":
-        at = f" --endpoint-url {settings.endpoint_url}" if settings.endpoint_url else ""
+        endpoint = workspace.settings.endpoint_url
+        at = f" --endpoint-url {endpoint}" if endpoint else ""
         remedy = (
             f"aws{at} s3api put-bucket-versioning --bucket {place.bucket} --versioning-configuration Status=Enabled"
         )

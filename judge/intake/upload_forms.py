@@ -12,8 +12,8 @@ from typing import Any
 
 from botocore.exceptions import NoCredentialsError
 
-from judge.config import JudgeSettings
 from judge.intake.invitations import Invited, inbox_key
+from judge.workspace import Workspace
 from submissions.requests import MAX_LETTER, MAX_PART, Form, Forms
 from submissions.store.s3_client import Place, S3Client, place_of, s3_errors
 
@@ -22,8 +22,7 @@ MAX_LIFE = timedelta(days=7)
 
 
 def make_forms(
-    settings: JudgeSettings,
-    client: S3Client,
+    workspace: Workspace,
     invited: Invited,
     layers: Collection[str],
     now: datetime,
@@ -38,10 +37,10 @@ def make_forms(
     Raises:
         StoreError: `inbox` is no place in S3, or there are no credentials to sign with.
     """
-    inbox = place_of(settings.inbox, "inbox")
+    client, inbox = workspace.s3, place_of(workspace.settings.inbox, "inbox")
     revocation = invited.revocation
     with s3_errors("inbox"):
-        life = _life(settings, client, now)
+        life = _life(workspace, now)
 
         def form(slot: str, max_bytes: int) -> Form:
             return _form(client, inbox, inbox_key(invited.invitation, slot), slot, max_bytes, life)
@@ -66,10 +65,10 @@ def _form(client: S3Client, inbox: Place, key: str, slot: str, max_bytes: int, l
     return Form(slot=slot, url=made["url"], fields=made["fields"], max_bytes=max_bytes)
 
 
-def _life(settings: JudgeSettings, client: S3Client, now: datetime) -> timedelta:
+def _life(workspace: Workspace, now: datetime) -> timedelta:
     """How long a form lives that is made now: in whole seconds, and at least one."""
-    life = min(timedelta(days=settings.form_days), MAX_LIFE)
-    if end := credentials_end(client):
+    life = min(timedelta(days=workspace.settings.form_days), MAX_LIFE)
+    if end := credentials_end(workspace.s3):
         life = min(life, end - now)
     return timedelta(seconds=max(1, int(life.total_seconds())))
 

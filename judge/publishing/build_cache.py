@@ -8,7 +8,7 @@ a page that is no longer as it was written is written again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 from judge.config import JudgeSettings
 from judge.publishing.folder import MANIFEST, is_whole
+from judge.workspace import Workspace
 from submissions.records import Record, utc_now
-from submissions.store.interface import Store
 from tasks.suites.suite import Suite
 
 RECORDS = ("submissions/", "attempts/", "results/", "manifests/")
@@ -40,18 +40,19 @@ class Built(Record):
     problems: tuple[str, ...]
 
 
-def build_key(settings: JudgeSettings, suite: Suite, store: Store, trusted: Collection[str]) -> str:
+def build_key(workspace: Workspace, suite: Suite) -> str:
     """sha256 of all that a build of the site is made from, content by its stamp.
 
     Raises:
         StoreError: the store does not answer.
     """
+    settings, trusted = workspace.settings, sorted(workspace.trusted)
     digest = hashlib.sha256()
     # Since when a data set is public is a date, and so today is a part.
-    for said in (settings.model_dump_json(), repr(suite), sorted(trusted), utc_now().date(), *map(version, PACKAGES)):
+    for said in (settings.model_dump_json(), repr(suite), trusted, utc_now().date(), *map(version, PACKAGES)):
         digest.update(f"{said}\n".encode())
     for place in RECORDS:
-        for key, stamp in store.stamped(place):
+        for key, stamp in workspace.store.stamped(place):
             digest.update(f"{key} {stamp}\n".encode())
     for file in _read_files(settings, suite):
         found = file.stat()

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from judge.config import JudgeSettings
 from judge.evaluation.current_results import current_results
 from judge.records.decisions import read_standing
 from judge.records.published_submissions import FOLDER, RECORD
 from judge.records.results import load_results, read_record
+from judge.workspace import Workspace
 from submissions.records import Submission
 from submissions.store.interface import Store, StoreError
 from tasks.suites.suite import Suite
 
 
-def readable_results(settings: JudgeSettings, suite: Suite, store: Store, trusted: Collection[str]) -> frozenset[str]:
+def readable_results(workspace: Workspace, suite: Suite) -> frozenset[str]:
     """As `current_results`, of the submissions whose records can be read.
-
-    Args:
-        trusted: public keys.
 
     Raises:
         DatasetError: one line that names file and field.
         StoreError: the store does not answer.
     """
     try:
-        return current_results(settings, suite, store=store)
+        return current_results(workspace, suite)
     except StoreError:  # which it is, is asked only now: nearly always there is none
-        return current_results(settings, suite, store=Without(store, broken_submissions(store, trusted)))
+        readable = Without(workspace.store, broken_submissions(workspace.store, workspace.trusted))
+        return current_results(workspace.with_store(readable), suite)
 
 
 def broken_submissions(store: Store, trusted: Collection[str]) -> frozenset[str]:

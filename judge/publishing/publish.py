@@ -16,7 +16,6 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from judge.config import JudgeSettings
 from judge.disclosure.published_scores import published_scores as published_scores
 from judge.disclosure.published_scores import shown_results
 from judge.disclosure.redaction import LEAST_ITEMS, tells_of_single_labels
@@ -34,10 +33,10 @@ from judge.records.records import Result
 from judge.records.signing import BadSignature, SigningKey, check_signature
 from judge.records.store_snapshot import Snapshot
 from judge.version import judge_commit, judge_version
+from judge.workspace import Workspace
 from sandbox.events import Event, emit
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.store.interface import Store, StoreError
-from submissions.store.open_store import open_store
 from tasks.datasets.card import Card
 from tasks.suites.suite import Suite
 
@@ -66,22 +65,21 @@ class Proposal:
     published: frozenset[str]
 
 
-def propose(settings: JudgeSettings, suite: Suite, trusted: Collection[str], now: datetime) -> Proposal:
+def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
     """What is to be published of the store, and what stands against it. Writes nothing.
 
     Args:
-        trusted: public keys.
         now: that the age of a selftest is counted to.
 
     Raises:
         DatasetError: one line that names file and field.
         StoreError: the store does not answer, or was changed meanwhile.
     """
-    store = Snapshot(open_store(settings.store, settings.endpoint_url))
+    store, settings, trusted = Snapshot(workspace.store), workspace.settings, workspace.trusted
     said: list[str] = []
     chain = read_chain(store, trusted)
     stated = submission_files(store)
-    current = current_results(settings, suite, store=store)
+    current = current_results(workspace.with_store(store), suite)
     board = read_board(store, suite, said.append, current, trusted, settings.references)
     shown = shown_results(board)
     stored = {result_path(r.submission, r.task, r.result_key): r for r in shown}

@@ -16,6 +16,7 @@ from judge.config import ConfigError, JudgeSettings
 from judge.intake.upload_bucket import require_versions
 from judge.intake.upload_forms import are_temporary
 from judge.publishing.overlap_check import require_apart
+from judge.workspace import Workspace
 from sandbox.events import plain
 from submissions.settings import SETTINGS_FILE
 from submissions.store.interface import StoreError
@@ -41,14 +42,15 @@ def require_mail_settings(settings: JudgeSettings) -> None:
     require_apart(settings)
 
 
-def check_inbox(settings: JudgeSettings, client: S3Client) -> str:
+def check_inbox(workspace: Workspace) -> str:
     """What was found, in words, of an inbox that keeps every version and lets nobody but the judge read, list or write.
 
     Raises:
         StoreError: it is not so; one line with the remedy.
     """
+    settings, client = workspace.settings, workspace.s3
     place = place_of(settings.inbox, "inbox")
-    require_versions(settings, client, place)
+    require_versions(workspace, place)
     name = f"doctor-{secrets.token_hex(16)}"
     with _probe(client, place, name, "inbox") as address:
         if _ask(address, "inbox").status_code not in _REFUSED:
@@ -57,12 +59,13 @@ def check_inbox(settings: JudgeSettings, client: S3Client) -> str:
     return f"{settings.inbox}: versioned; nobody else reads, lists or writes it"
 
 
-def check_mail(settings: JudgeSettings, client: S3Client) -> str:
+def check_mail(workspace: Workspace) -> str:
     """What was found, in words, of a mail bucket of which anybody reads what he can name, and nobody lists or writes.
 
     Raises:
         StoreError: it is not so; one line with the remedy.
     """
+    settings, client = workspace.settings, workspace.s3
     place = place_of(settings.mail, "mail")
     name = secrets.token_hex(32)
     with _probe(client, place, name, "mail") as address:
@@ -80,7 +83,7 @@ def check_mail(settings: JudgeSettings, client: S3Client) -> str:
     return f"{settings.mail}: read at mail_url, and by nobody listed or written"
 
 
-def check_site(settings: JudgeSettings, client: S3Client, name: str, published: bytes | None) -> str:
+def check_site(workspace: Workspace, name: str, published: bytes | None) -> str:
     """What was found, in words, of a site's bucket that nobody else lists or writes, and of what is read at `site_url`.
 
     Args:
@@ -89,6 +92,7 @@ def check_site(settings: JudgeSettings, client: S3Client, name: str, published: 
     Raises:
         StoreError: it is not so; one line with the remedy.
     """
+    settings, client = workspace.settings, workspace.s3
     place = place_of(settings.publish_to, "publish_to")
     with _probe(client, place, f"doctor-{secrets.token_hex(16)}", "publish_to") as address:
         _refuse_strangers(client, place, address, "publish_to")
@@ -105,13 +109,13 @@ def check_site(settings: JudgeSettings, client: S3Client, name: str, published: 
     return "read at site_url; nobody else lists or writes it"
 
 
-def weak_points(settings: JudgeSettings, client: S3Client) -> list[str]:
+def weak_points(workspace: Workspace) -> list[str]:
     """What works, and is not as good as it should be; a sentence each."""
-    found = []
+    found, settings = [], workspace.settings
     host = urlsplit(settings.mail_url).hostname or ""
     if settings.mail_url.startswith("http://") and host not in ("localhost", "127.0.0.1", "::1"):
         found.append("mail_url is http, so that whoever is on the way reads the forms: use https")
-    if are_temporary(client):
+    if are_temporary(workspace.s3):
         found.append("forms end with the temporary credentials that they are signed with: use lasting ones")
     return found
 

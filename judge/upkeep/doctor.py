@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from judge.publishing.destination import open_site
 from judge.records.hardware import cpu_name
 from judge.records.manifest import FILE
 from judge.upkeep.bucket_checks import check_inbox, check_mail, check_site, require_mail_settings, weak_points
+from judge.workspace import Workspace
 from sandbox.driver import DriverName, Question
 from sandbox.drivers.gpu import list_gpus
 from sandbox.drivers.open_driver import open_driver
@@ -26,8 +26,6 @@ from sandbox.limits import GIB, Limits
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import run_session
-from submissions.store.open_store import open_store
-from submissions.store.s3_client import S3Client, connect
 from tasks.datasets.dataset import DatasetError, load_dataset
 from tasks.structures.frames import Frames
 
@@ -46,20 +44,20 @@ class CheckResult(NamedTuple):
     text: str
 
 
-def examine(settings: JudgeSettings) -> Iterator[CheckResult]:
+def examine(workspace: Workspace) -> Iterator[CheckResult]:
     """What is found, check by check, in the time that each takes."""
+    settings = workspace.settings
     checks: list[tuple[str, Callable[[], tuple[bool | None, str]]]] = [
         ("processor", lambda: (True, f"{settings.limits.cpus} × {cpu_name()} for a container")),
         ("GPU", _gpus),
         ("disk", lambda: _disk(settings)),
-        ("store", lambda: _store(settings)),
+        ("store", lambda: _store(workspace)),
     ]
     if settings.inbox or settings.mail or settings.mail_url:
-        client = cache(partial(connect, settings.endpoint_url))
-        checks += [("inbox", lambda: _inbox(settings, client())), ("mail", lambda: _mail(settings, client()))]
-        checks += [("mirror", lambda: _mirror(settings))]
+        checks += [("inbox", lambda: _inbox(workspace)), ("mail", lambda: _mail(workspace))]
+        checks += [("mirror", lambda: _mirror(workspace))]
     if "://" in settings.publish_to:
-        checks += [("site", lambda: _site(settings))]
+        checks += [("site", lambda: _site(workspace))]
     checks += [("data", lambda: _data(settings))]
     for name, check in checks:
         yield _found(name, check)
@@ -108,8 +106,8 @@ def _existing(path: Path) -> Path:
     return path if path.exists() else _existing(path.parent)
 
 
-def _store(settings: JudgeSettings) -> tuple[bool, str]:
-    store = open_store(settings.store, settings.endpoint_url)
+def _store(workspace: Workspace) -> tuple[bool, str]:
+    settings, store = workspace.settings, workspace.store
     store.delete(_PROBE_KEY)
     if not store.put_if_absent(_PROBE_KEY, b"1") or store.put_if_absent(_PROBE_KEY, b"2"):
         raise JudgeFault(FaultCause.STORE, f"{settings.store} lets two writers of one name win: use another disk")
@@ -118,27 +116,28 @@ def _store(settings: JudgeSettings) -> tuple[bool, str]:
     return True, f"{settings.store}: written and read; {n} submissions"
 
 
-def _inbox(settings: JudgeSettings, client: S3Client) -> tuple[bool, str]:
-    require_mail_settings(settings)
-    return True, check_inbox(settings, client)
+def _inbox(workspace: Workspace) -> tuple[bool, str]:
+    require_mail_settings(workspace.settings)
+    return True, check_inbox(workspace)
 
 
-def _mail(settings: JudgeSettings, client: S3Client) -> tuple[bool, str]:
-    require_mail_settings(settings)
-    return True, "; but ".join([check_mail(settings, client), *weak_points(settings, client)])
+def _mail(workspace: Workspace) -> tuple[bool, str]:
+    require_mail_settings(workspace.settings)
+    return True, "; but ".join([check_mail(workspace), *weak_points(workspace)])
 
 
-def _mirror(settings: JudgeSettings) -> tuple[bool, str]:
-    open_mirror(settings).probe()
+def _mirror(workspace: Workspace) -> tuple[bool, str]:
+    open_mirror(workspace).probe()
+    settings = workspace.settings
     known = [host for host in settings.registries if login_for(settings.registry_config, host)]
     return True, f"{settings.mirror}: written and read; credentials for {', '.join(known) or 'no other registry'}"
 
 
-def _site(settings: JudgeSettings) -> tuple[bool, str]:
-    place = open_site(settings)
+def _site(workspace: Workspace) -> tuple[bool, str]:
+    place = open_site(workspace.settings)
     place.difference({})  # reads and lists; the probe writes
     published = dict(place.read([FILE]))[FILE]
-    found = check_site(settings, connect(settings.endpoint_url), FILE, published)
+    found = check_site(workspace, FILE, published)
     return True, f"{place.path()}: {found}{'' if published else '; nothing is published there yet'}"
 
 

@@ -35,6 +35,7 @@ from judge.evaluation.work_plan import make_units, plan_from_store
 from judge.records.attempts import DeathWatch, read_history
 from judge.records.records import Result
 from judge.records.results import load_results
+from judge.workspace import Workspace
 from sandbox.driver import Image
 from sandbox.drivers.process_driver import ProcessDriver
 from sandbox.guest_archive import guest_version
@@ -164,6 +165,10 @@ class World:
             publish_to=str(self.root / "public"),
         )
 
+    @property
+    def workspace(self) -> Workspace:
+        return Workspace(self.settings)
+
     def write_settings(self, driver: str = "process") -> None:
         """The same settings as a file, for commands."""
         (self.root / "judge.toml").write_text(
@@ -206,7 +211,7 @@ class World:
         """What `judge evaluate` does, in this process, and what it says."""
         said = StringIO()
         reporter = Reporter(Console(file=said, width=200))
-        return evaluate(self.settings, Request(**request), reporter), said.getvalue()  # type: ignore[arg-type]
+        return evaluate(self.workspace, Request(**request), reporter), said.getvalue()  # type: ignore[arg-type]
 
     def unit(self, submission: Submission, kind: Kind, limits: Limits | None = None, **task: Any) -> Unit:
         """`submission` at a task of `kind`, any kind, on the copper."""

@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from judge.cli.options import Gpus, Json, asked_gpus
-from judge.config import ConfigError, JudgeSettings, UsageError, load_settings
+from judge.config import ConfigError, UsageError
 from judge.evaluation.request import Request, choose_tasks
 from judge.intake.intake import intake
 from judge.intake.status import write_mail
 from judge.intake.summary import Came, IntakeSummary
+from judge.workspace import Workspace, open_workspace
 from sandbox.drivers.gpu import require_gpus
 from sandbox.events import plain
 from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
-from submissions.store.open_store import open_store
 from submissions.tables import plain_table, table_console
 from tasks.suites.suite import load_suite
 
@@ -37,9 +37,8 @@ def intake_command(gpus: Gpus = "", as_json: Json = False) -> None:
 
     Exit status 1 where this machine kept a letter from being looked at, or an author from being told.
     """
-    settings = load_settings()
     with Reporter(Console(stderr=as_json), "intake") as reporter:
-        summary = intake(settings, reporter, asked_gpus(gpus))
+        summary = intake(open_workspace(), reporter, asked_gpus(gpus))
     if as_json:
         print(json.dumps({**summary.model_dump(mode="json"), "exit_status": summary.exit_status}, indent=1))
     else:
@@ -47,7 +46,7 @@ def intake_command(gpus: Gpus = "", as_json: Json = False) -> None:
     raise typer.Exit(summary.exit_status)
 
 
-def intake_before_judging(settings: JudgeSettings, request: Request, reporter: Reporter) -> IntakeSummary | None:
+def intake_before_judging(workspace: Workspace, request: Request, reporter: Reporter) -> IntakeSummary | None:
     """Takes what came; None where there is no inbox. Whatever hinders it is said in a line: judging goes on without.
 
     Args:
@@ -58,13 +57,14 @@ def intake_before_judging(settings: JudgeSettings, request: Request, reporter: R
         SuiteError: it names no suite.
         JudgeFault: it names a GPU that is not in this machine.
     """
+    settings = workspace.settings
     if not settings.inbox:
         return None
     choose_tasks(load_suite(request.suite or settings.suite), request.tasks)
     require_gpus(list(request.gpus))
     try:
         with reporter:
-            summary = intake(settings, reporter, request.gpus)
+            summary = intake(workspace, reporter, request.gpus)
     except (JudgeFault, ConfigError, UsageError) as error:
         fault = f"{error.cause}: {error.remedy}" if isinstance(error, JudgeFault) else str(error)
         reporter.say(f"! The inbox was not looked at: {plain(fault, MAX_LINE)}")
@@ -75,15 +75,14 @@ def intake_before_judging(settings: JudgeSettings, request: Request, reporter: R
     return summary
 
 
-def tell_authors(settings: JudgeSettings, suite: str | None, say: Callable[[str], None]) -> None:
+def tell_authors(workspace: Workspace, suite: str | None, say: Callable[[str], None]) -> None:
     """Writes anew what invited authors are told, where there is mail. What hinders it is said in a line.
 
     Args:
         suite: name or path; None for that of the settings.
     """
-    if settings.mail:
-        store = open_store(settings.store, settings.endpoint_url)
-        write_mail(settings, store, load_suite(suite or settings.suite), say)
+    if workspace.settings.mail:
+        write_mail(workspace, load_suite(suite or workspace.settings.suite), say)
 
 
 def in_words(summary: IntakeSummary) -> list[str]:

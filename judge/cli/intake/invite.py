@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from judge.cli.options import Json, checked_reason
-from judge.config import JudgeSettings, UsageError, load_settings
+from judge.config import JudgeSettings, UsageError
 from judge.intake.form_renewal import renew_forms
 from judge.intake.invitations import (
     MAX_PARTS,
@@ -31,11 +31,10 @@ from judge.intake.status import invitation_status
 from judge.intake.status_bucket import invite_file, read_forms, read_status, write_status
 from judge.intake.upload_bucket import open_inbox
 from judge.upkeep.bucket_checks import check_inbox, check_mail, require_mail_settings, weak_points
+from judge.workspace import Workspace, open_workspace
 from submissions.records import utc_now
 from submissions.requests import Forms
-from submissions.store.interface import Store, StoreError
-from submissions.store.open_store import open_store
-from submissions.store.s3_client import S3Client, connect
+from submissions.store.interface import StoreError
 from submissions.tables import plain_table, table_console
 
 MAX_JUDGED, MAX_REFUSED, N_PARTS = 20, 20, 64
@@ -82,34 +81,33 @@ def invite_command(
     path = out or own_path
     if again and (max_judged, max_refused, parts) != (None, None, None):
         raise UsageError("--again: the bounds of an invitation stay: leave --max, --max-refused and --parts out")
-    settings = load_settings()
+    workspace = open_workspace()
+    settings, store = workspace.settings, workspace.store
     require_mail_settings(settings)
     _require_free(path, again)
-    store = open_store(settings.store, settings.endpoint_url)
     earlier = _still_open(read_invitation(store, name)) if again else None
-    client = connect(settings.endpoint_url)
-    check_inbox(settings, client)
-    check_mail(settings, client)
+    check_inbox(workspace)
+    check_mail(workspace)
     bounds = (max_judged or MAX_JUDGED, max_refused or MAX_REFUSED, N_PARTS if parts is None else parts)
     invited = earlier or Invited(create_invitation(store, name, *bounds))
-    forms = _write_mail(settings, store, invited, client)
+    forms = _write_mail(workspace, invited)
     _write_file(path, settings, invited.invitation)
-    _say_invited(path, invited, forms, weak_points(settings, client))
+    _say_invited(path, invited, forms, weak_points(workspace))
 
 
 def revoke_command(name: Name, reason: Annotated[str, typer.Option(help="why, for its author to read")] = "") -> None:
     """Takes an invitation back: from now on nothing that comes with it is taken."""
-    words, settings = checked_reason(reason), load_settings()
-    store = open_store(settings.store, settings.endpoint_url)
+    words, workspace = checked_reason(reason), open_workspace()
+    settings, store = workspace.settings, workspace.store
     revocation = revoke_invitation(store, name, words)
     print(f"{name}: revoked on {revocation.time:%Y-%m-%d}: {words}")
     print("What comes with it is refused from now on; submissions that were taken stay.")
     if not (settings.inbox and settings.mail):
         return
-    client, invited = connect(settings.endpoint_url), read_invitation(store, name)
+    invited = read_invitation(store, name)
     try:
-        last = read_forms(settings, invited, client)
-        _write_mail(settings, store, invited, client)
+        last = read_forms(workspace, invited)
+        _write_mail(workspace, invited)
     except StoreError as error:
         raise StoreError(f"{name} is revoked, but its author is not told: {error.remedy}; then judge intake") from error
     if last and last.expires > utc_now() and (last.letters or last.parts):
@@ -119,10 +117,8 @@ def revoke_command(name: Name, reason: Annotated[str, typer.Option(help="why, fo
 
 def invitations_command(as_json: Json = False) -> None:
     """The invitations: how much of each is used, and until when its forms can be used."""
-    settings = load_settings()
-    invitations = read_invitations(open_store(settings.store, settings.endpoint_url))
-    client = connect(settings.endpoint_url) if settings.mail and invitations else None
-    rows = [_row(settings, invited, client) for invited in invitations]
+    workspace = open_workspace()
+    rows = [_row(workspace, invited) for invited in read_invitations(workspace.store)]
     if as_json:
         print(json.dumps([row._asdict() for row in rows], indent=1, default=datetime.isoformat))
         return
@@ -137,9 +133,9 @@ def invitations_command(as_json: Json = False) -> None:
     table_console().print(table)
 
 
-def _row(settings: JudgeSettings, invited: Invited, client: S3Client | None) -> Row:
+def _row(workspace: Workspace, invited: Invited) -> Row:
     invitation, quota = invited.invitation, invited.quota
-    forms = read_forms(settings, invited, client) if client else None
+    forms = read_forms(workspace, invited) if workspace.settings.mail else None
     return Row(
         name=invitation.name,
         created=invitation.created,
@@ -159,14 +155,14 @@ def _still_open(invited: Invited) -> Invited:
     return invited
 
 
-def _write_mail(settings: JudgeSettings, store: Store, invited: Invited, client: S3Client) -> Forms:
+def _write_mail(workspace: Workspace, invited: Invited) -> Forms:
     """Forms and status of an invitation; how far its submissions are, as it was written last."""
-    now = utc_now()
-    invited, forms = renew_forms(settings, store, open_inbox(settings, client), invited, public_layers(store), client)
-    last = read_status(settings, invited, client)
+    now, store = utc_now(), workspace.store
+    invited, forms = renew_forms(workspace, open_inbox(workspace), invited, public_layers(store))
+    last = read_status(workspace, invited)
     progress = {each.submission: each for each in (last.submissions if last else ())}
     delayed = read_delayed(store, invited.invitation.name)
-    write_status(settings, invited, invitation_status(invited, progress, delayed, now), {}, client=client)
+    write_status(workspace, invited, invitation_status(invited, progress, delayed, now), {})
     return forms
 
 

@@ -15,11 +15,12 @@ from rich.filesize import decimal
 from rich.markup import escape
 
 from judge.cli.options import Json
-from judge.config import JudgeSettings, UsageError, load_settings
+from judge.config import UsageError
 from judge.images.disk_space import require_room
 from judge.images.fetch import arrive_layers
 from judge.images.mirror import open_mirror
 from judge.intake.reusable_layers import declare_public, public_layers
+from judge.workspace import Workspace, open_workspace
 from sandbox.drivers.docker_driver import connect_engine
 from sandbox.drivers.docker_running import engine_faults
 from sandbox.image.layer_check import ImageBudget, check_layer
@@ -28,7 +29,6 @@ from submissions.client.image_archive import read_layout, save_image
 from submissions.client.image_export import Part, layer_parts
 from submissions.progress import Reporter
 from submissions.requests import ReferredImage
-from submissions.store.open_store import open_store
 from submissions.tables import plain_table, table_console
 
 app = typer.Typer(no_args_is_help=True)
@@ -42,22 +42,20 @@ def add(
 
     Name only what anybody may have: whoever is invited can take these layers into an image and read them.
     """
-    settings = load_settings()
+    workspace = open_workspace()
     with Reporter(Console(stderr=True)) as reporter:
         try:
-            diff_ids = _mirrored(settings, image, reporter.say)
+            diff_ids = _mirrored(workspace, image, reporter.say)
         except SubmissionFault as fault:
             raise UsageError(f"{image}: {fault.sentence}") from None
-    store = open_store(settings.store, settings.endpoint_url)
-    added = declare_public(store, image, diff_ids)
+    added = declare_public(workspace.store, image, diff_ids)
     print(f"{image}: {len(diff_ids)} layers, of which {added} were not public before. Next: judge intake")
 
 
 @app.command("list")
 def list_layers(as_json: Json = False) -> None:
     """The layers that no author needs to send."""
-    settings = load_settings()
-    layers = public_layers(open_store(settings.store, settings.endpoint_url))
+    layers = public_layers(open_workspace().store)
     if as_json:
         print(json.dumps([layer.model_dump(mode="json", exclude={"schema_version"}) for layer in layers], indent=1))
         return
@@ -70,7 +68,7 @@ def list_layers(as_json: Json = False) -> None:
     table_console().print(table)
 
 
-def _mirrored(settings: JudgeSettings, image: str, say: Callable[[str], None]) -> tuple[str, ...]:
+def _mirrored(workspace: Workspace, image: str, say: Callable[[str], None]) -> tuple[str, ...]:
     """Diff IDs of the layers of `image`, which the judge's registry has from now on.
 
     Raises:
@@ -78,8 +76,8 @@ def _mirrored(settings: JudgeSettings, image: str, say: Callable[[str], None]) -
         JudgeFault: the engine or a registry does not answer, or a disk is full.
     """
     if "@sha256:" in image:
-        return arrive_layers(settings, ReferredImage(reference=image), say)
-    return _mirrored_from_engine(settings, _id_here(image), say)
+        return arrive_layers(workspace, ReferredImage(reference=image), say)
+    return _mirrored_from_engine(workspace, _id_here(image), say)
 
 
 def _id_here(image: str) -> str:
@@ -95,8 +93,9 @@ def _id_here(image: str) -> str:
         client.close()
 
 
-def _mirrored_from_engine(settings: JudgeSettings, image_id: str, say: Callable[[str], None]) -> tuple[str, ...]:
-    mirror, budget = open_mirror(settings), ImageBudget(settings.max_image_bytes)
+def _mirrored_from_engine(workspace: Workspace, image_id: str, say: Callable[[str], None]) -> tuple[str, ...]:
+    mirror, settings = open_mirror(workspace), workspace.settings
+    budget = ImageBudget(settings.max_image_bytes)
     layout = read_layout(save_image(image_id))
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:  # /tmp may be in memory
         require_room(Path(folder), settings.min_free_bytes, max(file.n_bytes for file in layout.files))

@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from judge.cli.options import checked_reason
-from judge.config import UsageError, load_settings
+from judge.config import UsageError
 from judge.intake.invitations import StoredFate, fate_key, read_invitation
 from judge.intake.retry_queue import forget_delayed, read_delayed
+from judge.workspace import open_workspace
 from sandbox.events import Event, emit, plain
 from sandbox.verdict import Verdict
-from submissions.store.open_store import open_store
 
 
 def refuse_command(
@@ -21,8 +21,7 @@ def refuse_command(
     reason: Annotated[str, typer.Option(help="why, for its author to read")] = "",
 ) -> None:
     """Refuses a letter that waits: one that no intake can decide, though nothing is wrong with this machine."""
-    words, settings = checked_reason(reason), load_settings()
-    store = open_store(settings.store, settings.endpoint_url)
+    words, store = checked_reason(reason), open_workspace().store
     invitation = read_invitation(store, name).invitation
     waiting = [fate for fate in read_delayed(store, name) if fate.slot.startswith(letter)]
     if len(waiting) != 1:

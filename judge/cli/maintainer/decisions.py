@@ -8,14 +8,13 @@ import typer
 from rich.console import Console
 
 from judge.cli.options import Reason, checked_reason
-from judge.config import UsageError, load_settings
+from judge.config import UsageError
 from judge.evaluation.request import choose_submissions
 from judge.intake.status import write_mail
 from judge.records.decisions import EventKind, Standing, read_standing, record_event
 from judge.records.results import read_submissions
-from judge.records.signing import own_key, safe_key_file, trusted_keys
+from judge.workspace import open_workspace
 from submissions.progress import Reporter
-from submissions.store.open_store import open_store
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="submission")]
 
@@ -42,16 +41,16 @@ def reinstate_command(id: Id, reason: Reason = "") -> None:
 
 
 def _decide(id: str, kind: EventKind, reason: str) -> None:
-    words, settings = checked_reason(reason), load_settings()
-    store = open_store(settings.store, settings.endpoint_url)
+    words, workspace = checked_reason(reason), open_workspace()
+    store = workspace.store
     submission = choose_submissions(read_submissions(store), [id])[0].id
-    standing = read_standing(store, submission, trusted_keys(settings))
+    standing = read_standing(store, submission, workspace.trusted)
     _check_change(submission, standing, kind)
-    key = own_key(safe_key_file(settings), Reporter(Console(stderr=True)).say)
+    key = workspace.signing_key(Reporter(Console(stderr=True)).say)
     event = record_event(store, key, kind, submission, words, after=standing.last)
     print(f"{submission}: {kind} on {event.time:%Y-%m-%d}: {words}")
     print(f"{_SAID[kind]}. Next: judge site build")
-    write_mail(settings, store)
+    write_mail(workspace)
 
 
 def _check_change(submission: str, standing: Standing, kind: EventKind) -> None:

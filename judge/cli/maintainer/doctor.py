@@ -7,8 +7,8 @@ import json
 import typer
 
 from judge.cli.options import Json
-from judge.config import load_settings
 from judge.upkeep.doctor import examine
+from judge.workspace import open_workspace
 
 FAULTS = 1
 
@@ -16,7 +16,7 @@ FAULTS = 1
 def doctor_command(as_json: Json = False) -> None:
     """Tries everything that judging needs on this machine, and names what is to be corrected."""
     findings = []
-    for finding in examine(load_settings()):
+    for finding in examine(open_workspace()):
         findings.append(finding)
         if not as_json:
             mark = {True: "ok ", None: "–  ", False: "NOT"}[finding.ok]

@@ -12,11 +12,12 @@ from rich.markup import escape
 
 from judge.cli.intake.intake import intake_before_judging, tell_authors
 from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus
-from judge.config import JudgeSettings, UsageError, load_settings
+from judge.config import UsageError, load_settings
 from judge.evaluation.estimate import HOUR_S
 from judge.evaluation.evaluate import Summary, evaluate, in_words
 from judge.evaluation.request import Request
 from judge.intake.summary import IntakeSummary
+from judge.workspace import open_workspace
 from sandbox.drivers.open_driver import open_driver
 from submissions.progress import Reporter
 
@@ -57,11 +58,11 @@ def evaluate_command(
         budget_s=None if budget is None else budget * HOUR_S,
     )
     console = Console(stderr=as_json)
-    settings = load_settings()
+    workspace = open_workspace()
     try:
-        taken = intake_before_judging(settings, request, Reporter(console, "intake")) if everything else None
-        summary = evaluate(settings, request, Reporter(console, "judging"))
-        tell_authors(settings, request.suite, Reporter(console).say)
+        taken = intake_before_judging(workspace, request, Reporter(console, "intake")) if everything else None
+        summary = evaluate(workspace, request, Reporter(console, "judging"))
+        tell_authors(workspace, request.suite, Reporter(console).say)
     except KeyboardInterrupt:
         again = " ".join(argument for argument in sys.argv[1:])
         print(f"\nStopped. What was finished is kept. To go on: judge {again}", file=sys.stderr)
@@ -86,6 +87,6 @@ def reap_command(
     driver: Annotated[Literal["docker", "process"] | None, typer.Option(help="docker or process")] = None,
 ) -> None:
     """Removes the containers that dead judges left behind. `judge evaluate` does so by itself."""
-    settings: JudgeSettings = load_settings()
+    settings = load_settings()
     removed = open_driver(driver or settings.driver, settings.run_dir, settings.runtime).reap()
     print(f"Removed {removed}." if removed else "Nothing was left behind.")

@@ -11,15 +11,15 @@ from rich.filesize import decimal
 from rich.markup import escape
 
 from judge.cli.options import Json
-from judge.config import JudgeSettings, UsageError, load_settings
+from judge.config import JudgeSettings, UsageError
 from judge.records.hardware import hardware_class
 from judge.records.results import read_submissions
 from judge.upkeep.gc import Attempts, Garbage, dead_writers_files, items_without_result, unreferred_observations
 from judge.upkeep.gc_machine import checkpoints, dead_sessions, selftest_images, unreferred_images
+from judge.workspace import Workspace, open_workspace
 from sandbox.events import Event, emit
 from sandbox.verdict import JudgeFault
 from submissions.store.interface import Store
-from submissions.store.open_store import open_store
 from submissions.tables import plain_table, table_console
 
 DAY_S = 86400.0
@@ -38,14 +38,13 @@ def gc_command(
     """Removes what nothing refers to: observations, items tables, what dead judges left, old images of the selftest."""
     if not days >= 0:
         raise UsageError(f"--days must be 0 or more, not {days:g}")
-    settings = load_settings()
-    store = open_store(settings.store, settings.endpoint_url)
-    if images and not any(True for _ in store.list("submissions/")):
+    workspace = open_workspace()
+    if images and not any(True for _ in workspace.store.list("submissions/")):
         raise UsageError(
-            f"--images: there are no submissions in {settings.store}, and so every image would seem to be of none: "
-            "set store to that of this host"
+            f"--images: there are no submissions in {workspace.settings.store}, and so every image would seem to be of "
+            "none: set store to that of this host"
         )
-    found, lines = find_garbage(settings, store, time.time() - days * DAY_S, images)
+    found, lines = find_garbage(workspace, time.time() - days * DAY_S, images)
     kept = [] if dry_run else [each for each in found if not _collect(each)]
     lines += [f"{each.kind} {each.name} is in use after all: kept" for each in kept]
     gone = [each for each in found if each not in kept]
@@ -56,9 +55,7 @@ def gc_command(
         _show(gone, lines, dry_run)
 
 
-def find_garbage(
-    settings: JudgeSettings, store: Store, oldest: float, images: bool = False
-) -> tuple[list[Garbage], list[str]]:
+def find_garbage(workspace: Workspace, oldest: float, images: bool = False) -> tuple[list[Garbage], list[str]]:
     """All that can be removed, and a line for each place that was not looked at.
 
     Args:
@@ -68,6 +65,7 @@ def find_garbage(
     Raises:
         StoreError: a record cannot be read; one line that names it.
     """
+    store, settings = workspace.store, workspace.settings
     observations, attempts = unreferred_observations(store)
     lines = [
         f"No observation is removed while {prefix} is claimed on {host}: judge evaluate ends or takes it over"

@@ -11,22 +11,20 @@ from typing import Annotated
 import typer
 from rich.cells import cell_len, set_cell_size
 
-from judge.config import load_settings
 from judge.records.decisions import read_standings
 from judge.records.record_index import open_index
 from judge.records.results import submission_ids
-from judge.records.signing import trusted_keys
+from judge.workspace import open_workspace
 from sandbox.events import plain
-from submissions.store.open_store import open_store
 
 
 def list_command(
     as_json: Annotated[bool, typer.Option("--json", help="print the answer as JSON")] = False,
 ) -> None:
     """The submissions, and how far each is judged."""
-    settings = load_settings()
-    store = open_store(settings.store, settings.endpoint_url)
-    standings = read_standings(store, submission_ids(store), trusted_keys(settings))
+    workspace = open_workspace()
+    settings, store = workspace.settings, workspace.store
+    standings = read_standings(store, submission_ids(store), workspace.trusted)
     found = open_index(settings, store).summaries({id: standing.rounds for id, standing in standings.items()})
     rows: list[dict[str, str | int]] = [
         {

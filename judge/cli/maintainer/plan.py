@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus
-from judge.config import load_settings
 from judge.evaluation.estimate import Cost, speed_of, total_of
 from judge.evaluation.plan import Planned, Step
 from judge.evaluation.request import Request
 from judge.evaluation.work_plan import Survey, survey
+from judge.workspace import open_workspace
 from submissions.progress import Reporter, duration
 from submissions.records import Record, Submission
 from submissions.tables import plain_table, table_console
@@ -89,7 +89,7 @@ def plan_command(
         skip_missing=skip_missing,
     )
     console = table_console(stderr=as_json)
-    forecast = forecast_of(survey(load_settings(), request, Reporter(console)))
+    forecast = forecast_of(survey(open_workspace(), request, Reporter(console)))
     if as_json:
         print(forecast.model_dump_json())
     else:

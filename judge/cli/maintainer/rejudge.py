@@ -13,9 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus, checked_reason
-from judge.config import UsageError, load_settings
+from judge.config import UsageError
 from judge.evaluation.rejudge import Change, Rejudged, apply, judged_anew, rejudge
 from judge.evaluation.request import Request
+from judge.workspace import open_workspace
 from submissions.progress import Reporter
 from submissions.tables import plain_table, table_console
 
@@ -58,12 +59,12 @@ def rejudge_command(
         retry_held=retry_held,
         skip_missing=skip_missing,
     )
-    settings, reporter = load_settings(), Reporter(Console(stderr=as_json), "judging anew")
+    workspace, reporter = open_workspace(), Reporter(Console(stderr=as_json), "judging anew")
     try:
         if applied:
-            done = apply(settings, judged_anew(settings, request, reporter), words, reporter)
+            done = apply(workspace, judged_anew(workspace, request, reporter), words, reporter)
         else:
-            done = rejudge(settings, request, reporter, again)
+            done = rejudge(workspace, request, reporter, again)
     except KeyboardInterrupt:
         print(f"\nStopped. What was finished is kept. To go on: {_command(RETRY_HELD)}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

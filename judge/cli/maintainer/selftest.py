@@ -11,15 +11,15 @@ from typing import Annotated
 import typer
 
 from judge.cli.options import Json
-from judge.config import JudgeSettings, UsageError, load_settings
+from judge.config import UsageError
 from judge.evaluation.host_selftest import run_selftest
-from judge.records.signing import own_key, safe_key_file
+from judge.records.signing import safe_key_file
+from judge.workspace import Workspace, open_workspace
 from sandbox.drivers.open_driver import open_driver
 from sandbox.selftest.attack import Attack
 from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.images import CALCULATOR_IMAGE, remove_images
 from sandbox.selftest.run import AttackResult, hostile_images, selftest
-from submissions.store.open_store import open_store
 
 NOT_HELD = 1
 
@@ -40,7 +40,7 @@ def selftest_command(
         _print_list(attacks, as_json)
         return
     begin = time.monotonic()
-    results = _run(load_settings(), attacks if only else None, base, as_json)
+    results = _run(open_workspace(), attacks if only else None, base, as_json)
     failed = [result.name for result in results if not result.held]
     if as_json:
         said = {"passed": not failed, "recorded": not only, "seconds": time.monotonic() - begin}
@@ -63,7 +63,7 @@ def choose(names: Sequence[str]) -> tuple[Attack, ...]:
     return tuple(known[name] for name in dict.fromkeys(names)) if names else ATTACKS
 
 
-def _run(settings: JudgeSettings, attacks: Sequence[Attack] | None, base: str, quiet: bool) -> tuple[AttackResult, ...]:
+def _run(workspace: Workspace, attacks: Sequence[Attack] | None, base: str, quiet: bool) -> tuple[AttackResult, ...]:
     """What came of `attacks`; None: of all of them, which is recorded."""
 
     def told(result: AttackResult) -> None:
@@ -72,11 +72,12 @@ def _run(settings: JudgeSettings, attacks: Sequence[Attack] | None, base: str, q
             print(line_of(result), flush=True)
 
     results: list[AttackResult] = []
-    path = safe_key_file(settings)
+    settings = workspace.settings
+    safe_key_file(settings)  # before a container starts
     driver = open_driver("docker", settings.run_dir, settings.runtime)
     if attacks is None:
-        key = own_key(path, lambda line: print(line, file=sys.stderr))
-        run_selftest(open_store(settings.store, settings.endpoint_url), driver, key, told, base)
+        key = workspace.signing_key(lambda line: print(line, file=sys.stderr))
+        run_selftest(workspace.store, driver, key, told, base)
     else:
         selftest(driver, told, attacks, hostile_images(driver, base))
     return tuple(results)

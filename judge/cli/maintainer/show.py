@@ -13,14 +13,13 @@ from rich.table import Table
 
 from judge.cli.maintainer.show_author import show_to_author
 from judge.cli.options import Json
-from judge.config import UsageError, load_settings
+from judge.config import UsageError
 from judge.evaluation.request import choose_submissions
 from judge.records.decisions import read_standing
 from judge.records.records import Result
 from judge.records.results import load_held, load_results, read_submissions
-from judge.records.signing import trusted_keys
+from judge.workspace import open_workspace
 from sandbox.events import plain
-from submissions.store.open_store import open_store
 from submissions.tables import plain_table, table_console
 
 
@@ -33,13 +32,13 @@ def show_command(
     as_json: Json = False,
 ) -> None:
     """One submission: what it is, its verdicts, its metrics, and what is held."""
-    settings = load_settings()
-    store = open_store(settings.store, settings.endpoint_url)
+    workspace = open_workspace()
+    store = workspace.store
     submission = choose_submissions(read_submissions(store), [id])[0]
     if author:
-        show_to_author(settings, store, submission, task, as_json)
+        show_to_author(workspace, submission, task, as_json)
         return
-    trusted = trusted_keys(settings)
+    trusted = workspace.trusted
     standing = read_standing(store, submission.id, trusted)
     counting = load_results(store, [submission.id], of_all_suites=True, trusted=trusted)
     results = [result for result in counting if task in (None, result.task)]

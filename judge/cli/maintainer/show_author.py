@@ -7,25 +7,23 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.markup import escape
 
-from judge.config import JudgeSettings
 from judge.disclosure.author_view import AuthorView, author_view
 from judge.disclosure.redaction import public_sets
 from judge.records.results import load_results
 from judge.view import formatting
+from judge.workspace import Workspace
 from sandbox.events import plain
 from submissions.preflight.log import read_log
 from submissions.records import Submission
-from submissions.store.interface import Store
 from submissions.tables import plain_table, table_console
 
 
-def show_to_author(
-    settings: JudgeSettings, store: Store, submission: Submission, task: str | None, as_json: bool
-) -> None:
+def show_to_author(workspace: Workspace, submission: Submission, task: str | None, as_json: bool) -> None:
     """Prints what the author of `submission` may see, of one task where `task` names it."""
+    store = workspace.store
     results = [r for r in load_results(store, [submission.id], of_all_suites=True) if task in (None, r.task)]
     today = datetime.now(UTC).date()
-    public = public_sets(settings.data, [result.provenance.dataset for result in results], today)
+    public = public_sets(workspace.data, [result.provenance.dataset for result in results], today)
     view = author_view(submission, results, read_log(store, submission.id), public)
     if as_json:
         print(view.model_dump_json(indent=1))

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from judge.cli.options import SuiteName
-from judge.config import ConfigError, JudgeSettings, load_settings
+from judge.config import ConfigError, load_settings
 from judge.intake.status import write_mail
 from judge.publishing.build_cache import build_key, forget, problems_of_same, remember
 from judge.publishing.destination import SitePlace, open_site, published_to
@@ -23,11 +23,9 @@ from judge.publishing.site_files import build_site
 from judge.publishing.site_sources import known_sources
 from judge.ranking.references import unknown_references
 from judge.records.manifest import read_chain
-from judge.records.signing import own_key, safe_key_file, trusted_keys
+from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
 from submissions.records import utc_now
-from submissions.store.interface import Store
-from submissions.store.open_store import open_store
 from tasks.suites.suite import Suite, load_suite
 
 app = typer.Typer(no_args_is_help=True)
@@ -47,37 +45,38 @@ def build(
     anew: Annotated[bool, typer.Option("--anew", help="draw every page, also where nothing changed")] = False,
 ) -> None:
     """Writes the pages from what is in the store. Exit status 1 where a broken record had to be left out."""
-    settings = load_settings()
+    workspace = open_workspace()
+    settings = workspace.settings
     folder = out.absolute() if out else settings.site_dir
     chosen = load_suite(suite or settings.suite)
-    store, trusted = open_store(settings.store, settings.endpoint_url), trusted_keys(settings)
-    key = build_key(settings, chosen, store, trusted)
+    key = build_key(workspace, chosen)
     problems = None if anew else problems_of_same(settings, folder, key)
     if problems is None:
         forget(settings, folder)
-        problems = tuple(_build(settings, chosen, store, trusted, folder))
-        if build_key(settings, chosen, store, trusted) == key:
+        problems = tuple(_build(workspace, chosen, folder))
+        if build_key(workspace, chosen) == key:
             remember(settings, folder, key, problems)
     for problem in problems:
         print(f"left out: {plain(problem, MAX_LINE)}", file=sys.stderr)
-    _warn_of_references(store, settings)
+    _warn_of_references(workspace)
     print(f"The leaderboard is {folder / 'index.html'}")
     raise typer.Exit(LEFT_OUT if problems and not keep_going else 0)
 
 
-def _build(settings: JudgeSettings, suite: Suite, store: Store, trusted: Collection[str], folder: Path) -> list[str]:
+def _build(workspace: Workspace, suite: Suite, folder: Path) -> list[str]:
     """Draws all pages into `folder`; a line for each record that was left out."""
+    settings, store, trusted = workspace.settings, workspace.store, workspace.trusted
     chain = read_chain(store, trusted)
     problems = [str(broken) for broken in chain.broken]
     sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), chain)
-    current = readable_results(settings, suite, store, trusted)
+    current = readable_results(workspace, suite)
     build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted)
     return problems
 
 
-def _warn_of_references(store: Store, settings: JudgeSettings) -> None:
+def _warn_of_references(workspace: Workspace) -> None:
     """Says which of the settings' references name nobody: a slip of the pen would rank what is there for comparison."""
-    for name in unknown_references(store, settings.references):
+    for name in unknown_references(workspace.store, workspace.settings.references):
         print(f"warning: references: no submission is called {plain(name)!r}: see judge list", file=sys.stderr)
 
 
@@ -95,15 +94,15 @@ def publish(
     Exit status 1, and nothing is written, if any is not.
     """
     settings = published_to(load_settings(), to)
+    workspace = Workspace(settings)
     place = open_site(settings)
     chosen, now = load_suite(suite or settings.suite), utc_now()
-    store = open_store(settings.store, settings.endpoint_url)
-    proposal = propose(settings, chosen, trusted_keys(settings), now)
+    proposal = propose(workspace, chosen, now)
     for problem in proposal.problems:
         print(f"left out: {problem}", file=sys.stderr)
     for line in proposal.refusals:
         print(f"NOT  {plain(line, MAX_LINE)}", file=sys.stderr)
-    _warn_of_references(store, settings)
+    _warn_of_references(workspace)
     own = proposal.published if anew else frozenset[str]()
     if dry_run:
         for line in _proposed(proposal, place, own):
@@ -112,10 +111,10 @@ def publish(
         print(f"Nothing was published. Reasons against it, above: {len(proposal.refusals)}", file=sys.stderr)
         raise typer.Exit(REFUSED)
     if not dry_run:
-        key = own_key(safe_key_file(settings), print)
-        stored = publish_site(store, proposal, place, key, now, own)
+        key = workspace.signing_key(print)
+        stored = publish_site(workspace.store, proposal, place, key, now, own)
         print(f"Published, manifest {stored.manifest.n}: {place.path(INDEX)}")
-        write_mail(settings, store, chosen)
+        write_mail(workspace, chosen)
 
 
 def _proposed(proposal: Proposal, place: SitePlace, own: Collection[str]) -> list[str]:

@@ -9,8 +9,7 @@ import typer
 
 from judge.audit.store_digest import digest_lines, digest_of
 from judge.cli.options import Json
-from judge.config import load_settings
-from submissions.store.open_store import open_store
+from judge.workspace import open_workspace
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -26,8 +25,7 @@ def digest(
     as_json: Json = False,
 ) -> None:
     """One number for all results that count. Stores judged alike have the same, whatever was killed meanwhile."""
-    settings = load_settings()
-    made_of = digest_lines(open_store(settings.store, settings.endpoint_url))
+    made_of = digest_lines(open_workspace().store)
     if as_json:
         said = {"digest": digest_of(made_of), "results": len(made_of)}
         print(json.dumps({**said, "lines": made_of} if lines else said, indent=1))

@@ -11,14 +11,14 @@ import typer
 from judge.audit.verify_published import Published, check_published
 from judge.audit.verify_results import Checked, Ground, check_submission
 from judge.cli.options import Json, SkipMissing, SuiteName
-from judge.config import JudgeSettings, UsageError, load_settings
+from judge.config import UsageError
 from judge.evaluation.current_results import current_results
 from judge.publishing.destination import open_site
 from judge.records.manifest import Broken
-from judge.records.signing import public_key, trusted_keys
+from judge.records.signing import public_key
+from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
 from submissions.store.interface import Store, StoreError
-from submissions.store.open_store import open_store
 from tasks.datasets.dataset import DatasetError
 from tasks.suites.suite import Suite, load_suite
 
@@ -42,10 +42,11 @@ def verify_command(
     """
     if everything == bool(ids):
         raise UsageError("say which submissions: judge verify --all, or judge verify ID…")
-    settings = load_settings()
-    store, chosen = open_store(settings.store, settings.endpoint_url), load_suite(suite or settings.suite)
-    trusted = trusted_keys(settings) | {public_key(key, "--trust") for key in trust or ()}
-    ground = Ground(store, settings.data, chosen, trusted, _current(settings, chosen))
+    workspace = open_workspace()
+    settings, store = workspace.settings, workspace.store
+    chosen = load_suite(suite or settings.suite)
+    trusted = workspace.trusted | {public_key(key, "--trust") for key in trust or ()}
+    ground = Ground(store, workspace.data, chosen, trusted, _current(workspace, chosen))
     checked = []
     for id in _chosen(store, ids or ()):
         checked.append(check_submission(ground, id))
@@ -63,10 +64,10 @@ def verify_command(
     raise typer.Exit(status)
 
 
-def _current(settings: JudgeSettings, suite: Suite) -> frozenset[str] | None:
+def _current(workspace: Workspace, suite: Suite) -> frozenset[str] | None:
     """Keys of the results that fit the present; None where something is broken, which its rows will say."""
     try:
-        return current_results(settings, suite)
+        return current_results(workspace, suite)
     except (DatasetError, StoreError):
         return None
 

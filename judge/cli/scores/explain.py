@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.markup import escape
 
 from judge.cli.options import Json, SuiteName
-from judge.config import JudgeSettings, UsageError, load_settings
+from judge.config import UsageError
 from judge.evaluation.current_results import current_results
 from judge.evaluation.request import choose_submissions
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.ranking.load import read_board
 from judge.records.results import read_submissions
+from judge.workspace import Workspace, open_workspace
 from scoring import Evidence, Term, as_data
-from submissions.store.open_store import open_store
 from submissions.tables import plain_table, table_console
 from tasks.suites.suite import load_suite
 
@@ -39,9 +39,9 @@ def explain_command(
     as_json: Json = False,
 ) -> None:
     """Why a submission scores what it scores: weights, baselines, failures, formulas and their sources."""
-    settings = load_settings()
-    submission = choose_submissions(read_submissions(open_store(settings.store, settings.endpoint_url)), [id])[0]
-    board = board_for_command(settings, suite)
+    workspace = open_workspace()
+    submission = choose_submissions(read_submissions(workspace.store), [id])[0]
+    board = board_for_command(workspace, suite)
     row = next((row for row in board.rows if row.submission.id == submission.id), None)
     if row is None and any(one.submission.id == submission.id for one in board.taken_out):
         raise UsageError(f"{submission.id} has no scores, since it was taken out: judge show {submission.id}")
@@ -57,18 +57,19 @@ def explain_command(
         _print_text(board, row, shown, as_published, depth)
 
 
-def board_for_command(settings: JudgeSettings, suite: str | None) -> Leaderboard:
+def board_for_command(workspace: Workspace, suite: str | None) -> Leaderboard:
     """The leaderboard of a suite, that of the settings where None, from all that is stored.
 
     What is left out of it is said on standard error.
     """
+    settings = workspace.settings
     chosen = load_suite(suite or settings.suite)
 
     def complain(problem: str) -> None:
         print(f"left out: {problem}", file=sys.stderr)
 
-    store, current = open_store(settings.store, settings.endpoint_url), current_results(settings, chosen)
-    return read_board(store, chosen, complain, current, references=settings.references)
+    current = current_results(workspace, chosen)
+    return read_board(workspace.store, chosen, complain, current, references=settings.references)
 
 
 def scores_of(row: Row, as_published: bool) -> dict[str, Term]:

@@ -20,9 +20,9 @@ from judge.cli.scores.explain import (
     scores_of,
     value_text,
 )
-from judge.config import load_settings
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.ranking.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT
+from judge.workspace import open_workspace
 from scoring import Term
 from scoring.intervals import Interval, Uncertainty
 from submissions.tables import plain_table, table_console
@@ -47,8 +47,8 @@ def suite_command(
     as_json: Json = False,
 ) -> None:
     """What was judged, by every scheme: scores with 95 % intervals, ranks, and how far ranks would move."""
-    settings = load_settings()
-    board = board_for_command(settings, suite)
+    workspace = open_workspace()
+    board = board_for_command(workspace, suite)
     if as_json:
         release = board.published if as_published else board.release
         models = {row.submission.id: _as_data(board, row, as_published) for row in board.rows}
@@ -56,7 +56,7 @@ def suite_command(
         print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
         return
     if not board.rows:
-        print(f"No submission in {settings.store} yet: lambench-submit IMAGE")
+        print(f"No submission in {workspace.settings.store} yet: lambench-submit IMAGE")
         return
     _print_scores(board, as_published)
     for row in board.unranked:

@@ -62,7 +62,7 @@ def settle(world: MailWorld, n: int, came: Any) -> None:
 def doctors_findings(world: MailWorld) -> dict[str, CheckResult]:
     """What `judge doctor` finds, before it looks at data and starts guests."""
     found = {}
-    for finding in examine(world.settings):
+    for finding in examine(world.workspace):
         found[finding.name] = finding
         if finding.name == "data":
             return found

@@ -52,7 +52,7 @@ def timed(world: World, submission: Submission, hardware: str, hours: int, cpus:
 
 def counting(world: World, submission: Submission) -> str:
     """The hardware of the timing that counts."""
-    (counts,) = load_results(world.store, [submission.id], current_results(world.settings, SUITE))
+    (counts,) = load_results(world.store, [submission.id], current_results(world.workspace, SUITE))
     return counts.provenance.origin.hardware
 
 
@@ -61,7 +61,7 @@ def test_the_newest_timing_counts_whichever_machine_it_was_taken_on(world: World
     made = [timed(world, submission, this, 1), timed(world, submission, "GPU NVIDIA H200", 2)]
     keys = {result_path(submission.id, "speed", each.result_key) for each in made}
     assert len(keys) == 2
-    assert current_results(world.settings, SUITE) == keys
+    assert current_results(world.workspace, SUITE) == keys
     assert counting(world, submission) == "GPU NVIDIA H200"
     timed(world, submission, this, 3)
     assert counting(world, submission) == this

@@ -80,7 +80,7 @@ def test_a_budget_begins_what_will_end_within_it() -> None:
 
 def forecast(world: World, **request: object) -> Forecast:
     """What `judge plan` says, in this process."""
-    return forecast_of(survey(world.settings, Request(**request), Reporter(Console(quiet=True))))  # type: ignore[arg-type]
+    return forecast_of(survey(world.workspace, Request(**request), Reporter(Console(quiet=True))))  # type: ignore[arg-type]
 
 
 def test_plan_tells_the_time_by_hand_and_what_is_done_costs_nothing(world: World) -> None:

@@ -120,7 +120,7 @@ def test_a_label_changed_back_counts_again_where_the_present_is_known(world: Wor
     save_frames(world.root / "data", "Cu", "copper")
     summary, _ = world.evaluate()
     assert [unit.did for unit in summary.units] == [Did.NOTHING] * 2
-    current = current_results(world.settings, load_suite(world.settings.suite))
+    current = current_results(world.workspace, load_suite(world.settings.suite))
     copper = load_results(world.store, [submission.id], current)[0]
     assert copper.metrics["force_rmse"].value == pytest.approx(0, abs=1e-10)
 

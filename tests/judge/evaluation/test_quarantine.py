@@ -20,6 +20,7 @@ from judge.evaluation.request import Request
 from judge.evaluation.unit_report import Did
 from judge.records.attempts import Attempt, History, read_histories, unit_prefix
 from judge.records.records import End, Origin
+from judge.workspace import Workspace
 from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.drivers.gpu import Gpu
 from sandbox.drivers.process_driver import ProcessDriver
@@ -210,7 +211,7 @@ def test_the_drivers_own_disks_are_looked_at(world: World) -> None:
 def test_a_full_disk_is_told_before_anything_is_claimed(world: World) -> None:
     world.submit("emt")
     settings = world.settings.model_copy(update={"min_free_bytes": 1 << 60})
-    summary = evaluate(settings, Request(), Reporter(Console(file=StringIO())))
+    summary = evaluate(Workspace(settings), Request(), Reporter(Console(file=StringIO())))
     assert {(unit.did, unit.fault) for unit in summary.units} == {(Did.FAULT, FaultCause.DISK)}
     assert "free at least" in summary.units[0].sentence
     assert not list(world.store.list("attempts/"))

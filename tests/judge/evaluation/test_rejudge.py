@@ -222,7 +222,7 @@ def hold(world: World, model: Submission, task: str) -> None:
     """Three attempts at the next round of `task`, each spoilt by this machine."""
     rounds = {TaskOf(model.id, task, f"{task}@1"): 1}
     request = Request(ids=(model.id,), tasks=(task,), rounds=rounds)
-    (planned,) = survey(world.settings, request, Reporter(Console(file=StringIO()))).plan
+    (planned,) = survey(world.workspace, request, Reporter(Console(file=StringIO()))).plan
     claimed = Claim(owner="o", host="h", started=utc_now()).model_dump_json().encode()
     end = End(owner="o", ended=utc_now(), fault=FaultCause.DISK, sentence="the disk is full: free some space")
     for n in (1, 2, 3):
@@ -259,7 +259,7 @@ def test_only_what_was_judged_is_judged_anew(world: World, moody: Submission) ->
     assert world.run_here("withdraw", moody.id, "--reason", "it would be judged too")[0] == 0
     model, other = world.submit("emt"), world.submit("other")
     with pytest.raises(UsageError, match="nothing of it was judged yet"):
-        rejudge(world.settings, Request(ids=(model.id,)), Reporter(Console(file=StringIO())))
+        rejudge(world.workspace, Request(ids=(model.id,)), Reporter(Console(file=StringIO())))
     world.evaluate(ids=(model.id,), tasks=("copper",))
     world.evaluate(ids=(other.id,), tasks=("nickel",))
     status, out, _ = world.run_here("rejudge", "--all")
@@ -274,16 +274,16 @@ def test_only_what_was_judged_is_judged_anew(world: World, moody: Submission) ->
 def test_what_was_taken_out_meanwhile_is_not_applied(world: World, moody: Submission) -> None:
     quiet = Reporter(Console(file=StringIO()))
     asked = Request(ids=(moody.id,))
-    rejudge(world.settings, asked, quiet)
-    done = judged_anew(world.settings, asked, quiet)
+    rejudge(world.workspace, asked, quiet)
+    done = judged_anew(world.workspace, asked, quiet)
     world.run_here("withdraw", moody.id, "--reason", "a mistake")
-    applied = apply(world.settings, done, "why", quiet)
+    applied = apply(world.workspace, done, "why", quiet)
     assert not applied.applied
     assert applied.exit_status == 1
     assert all("a mistake" in line for line in applied.not_applied)
     world.run_here("reinstate", moody.id, "--reason", "none")
-    assert apply(world.settings, done, "why", quiet).exit_status == 0
-    assert "round 1 was applied meanwhile" in apply(world.settings, done, "why", quiet).not_applied[0]
+    assert apply(world.workspace, done, "why", quiet).exit_status == 0
+    assert "round 1 was applied meanwhile" in apply(world.workspace, done, "why", quiet).not_applied[0]
 
 
 def test_what_cannot_be_asked_is_one_line(world: World, moody: Submission) -> None:

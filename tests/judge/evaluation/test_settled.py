@@ -40,7 +40,7 @@ def done(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def is_settled(world: World, **request: object) -> bool:
     asked = Request(**request)  # type: ignore[arg-type]
-    return scope_of(world.settings, asked, Reporter(Console(file=StringIO()))).is_settled()
+    return scope_of(world.workspace, asked, Reporter(Console(file=StringIO()))).is_settled()
 
 
 def test_a_run_that_has_nothing_to_do_says_what_the_long_way_says(done: World) -> None:

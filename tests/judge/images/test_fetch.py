@@ -15,6 +15,7 @@ from judge.config import ConfigError, JudgeSettings
 from judge.images import fetch
 from judge.images.fetch import Arrived, arrive, arrive_layers, resolve_id
 from judge.images.mirror import open_mirror
+from judge.workspace import Workspace
 from sandbox.image.image_check import MACHINE
 from sandbox.image.tar_entries import TarBudget
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
@@ -60,7 +61,7 @@ def nothing(part: SentPart) -> None:
 
 def refer(settings: JudgeSettings, reference: str, held: tuple[str, ...] = ()) -> Arrived:
     said: list[str] = []
-    return arrive(settings, ReferredImage(reference=reference), held, nothing, said.append)  # type: ignore[arg-type]
+    return arrive(Workspace(settings), ReferredImage(reference=reference), held, nothing, said.append)  # type: ignore[arg-type]
 
 
 def upload(
@@ -69,7 +70,7 @@ def upload(
     held: tuple[str, ...] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> Arrived:
-    return arrive(settings, sent.letter, held, sent.part, say)
+    return arrive(Workspace(settings), sent.letter, held, sent.part, say)
 
 
 def refused(act: Callable[[], object]) -> SubmissionFault:
@@ -165,7 +166,7 @@ def test_the_configuration_is_checked_before_anything_travels(
     ):
         sent, reference = send(image), AuthorsRepository(registry).push(image)
         for act in (
-            lambda sent=sent: arrive(settings, sent.letter, (), untouched, print),
+            lambda sent=sent: arrive(Workspace(settings), sent.letter, (), untouched, print),
             lambda reference=reference: refer(settings, reference),
         ):
             fault = refused(act)
@@ -250,7 +251,7 @@ def test_an_image_is_too_large_before_it_travels(settings: JudgeSettings) -> Non
     image = MadeImage([some_tar()])
     layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,))
     letter = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
-    fault = refused(lambda: arrive(settings, letter, (), nothing, print))  # type: ignore[arg-type]
+    fault = refused(lambda: arrive(Workspace(settings), letter, (), nothing, print))  # type: ignore[arg-type]
     assert fault.verdict is Verdict.POLICY_VIOLATION
     assert "GiB" in fault.sentence
 
@@ -294,19 +295,19 @@ def test_an_engines_disk_without_room_is_found_before_anything_travels(
     letter = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
     for limit, fault in ((huge, JudgeFault), (settings, SubmissionFault)):  # what is too large is its author's
         with pytest.raises(fault):
-            arrive(limit, letter, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
+            arrive(Workspace(limit), letter, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
 
 
 def test_of_a_base_image_the_layers_alone_matter(settings: JudgeSettings, registry: RegistryServer) -> None:
     base = MadeImage([some_tar(), some_tar()], settings={"Labels": {}})
     reference = AuthorsRepository(registry).push(base)
     assert "org.lambench.calculator" in refused(lambda: refer(settings, reference)).sentence
-    kept = arrive_layers(settings, ReferredImage(reference=reference), lambda line: None)
+    kept = arrive_layers(Workspace(settings), ReferredImage(reference=reference), lambda line: None)
     assert kept == base.diff_ids
-    mirror = open_mirror(settings)
+    mirror = open_mirror(Workspace(settings))
     assert all(mirror.layer(diff_id) for diff_id in kept)
     escape = AuthorsRepository(registry).push(MadeImage([HOSTILE["path escape"][0]], settings={"Labels": {}}))
-    refused(lambda: arrive_layers(settings, ReferredImage(reference=escape), lambda line: None))
+    refused(lambda: arrive_layers(Workspace(settings), ReferredImage(reference=escape), lambda line: None))
 
 
 def test_another_authors_layer_is_not_to_be_had_by_its_name(
@@ -344,7 +345,7 @@ def test_a_held_layer_that_the_mirror_lost_is_the_judges_fault_until_it_is_sent_
     assert caught.value.cause is FaultCause.REGISTRY
     upload(settings, send(MadeImage([base])), held=held)
     assert upload(settings, send(image, left_out=held), held=held).image_id == image.id
-    again = open_mirror(settings).layer(held[0])
+    again = open_mirror(Workspace(settings)).layer(held[0])
     assert again is not None
     assert again.unpacked_bytes == len(base)
 
@@ -352,7 +353,7 @@ def test_a_held_layer_that_the_mirror_lost_is_the_judges_fault_until_it_is_sent_
 def test_without_room_on_the_disk_nothing_travels(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     full = settings.model_copy(update={"min_free_bytes": 1 << 60})
     with pytest.raises(JudgeFault, match="free at") as caught:
-        arrive(full, send(MadeImage([some_tar()])).letter, (), nothing, print)  # type: ignore[arg-type]
+        arrive(Workspace(full), send(MadeImage([some_tar()])).letter, (), nothing, print)  # type: ignore[arg-type]
     assert caught.value.cause is FaultCause.DISK
     monkeypatch.setenv("TMPDIR", "/nothing/there")
     with pytest.raises(JudgeFault, match="TMPDIR"):

@@ -16,6 +16,7 @@ from judge.images.fetch import Arrived, arrive
 from judge.images.mirror import open_mirror
 from judge.images.pull import pull_image, resolve_image
 from judge.upkeep import gc_machine
+from judge.workspace import Workspace
 from sandbox.driver import Image, Login
 from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.drivers.process_driver import ProcessDriver
@@ -61,7 +62,7 @@ def settings_of(registry: RegistryServer, tmp_path: Path, **fields: object) -> J
 
 def upload(settings: JudgeSettings, image: MadeImage) -> Arrived:
     sent = send(image)
-    return arrive(settings, sent.letter, (), sent.part, lambda line: None)
+    return arrive(Workspace(settings), sent.letter, (), sent.part, lambda line: None)
 
 
 def submission_of(arrived: Arrived) -> Submission:
@@ -90,7 +91,9 @@ def test_what_becomes_of_the_authors_image_changes_nothing(
     )
     image = MadeImage([some_tar(), some_tar()], settings={"Env": ["A=b"], "WorkingDir": "/opt"})
     reference = alice.push(image)
-    arrived = arrive(settings, ReferredImage(reference=reference), (), lambda part: iter(()), lambda line: None)
+    arrived = arrive(
+        Workspace(settings), ReferredImage(reference=reference), (), lambda part: iter(()), lambda line: None
+    )
     submission = submission_of(arrived)
     pulled = pull_image(driver, arrived.mirror, arrived.image_id, arrived.size_bytes)
     assert (pulled.id, pulled.calculator) == (image.id, "calculator:make_calculator")
@@ -223,7 +226,7 @@ def test_what_is_there_is_not_sent_again(registry: RegistryServer, tmp_path: Pat
 def test_a_layer_is_known_by_its_diff_id(registry: RegistryServer, tmp_path: Path) -> None:
     settings = settings_of(registry, tmp_path)
     image = MadeImage([some_tar()])
-    mirror = open_mirror(settings)
+    mirror = open_mirror(Workspace(settings))
     assert mirror.layer(image.diff_ids[0]) is None
     upload(settings, image)
     layer = mirror.layer(image.diff_ids[0])
@@ -231,6 +234,6 @@ def test_a_layer_is_known_by_its_diff_id(registry: RegistryServer, tmp_path: Pat
     assert (layer.digest, layer.n_bytes) == (sha256(image.blobs()[0]), len(image.blobs()[0]))
     assert (layer.unpacked_bytes, layer.gzipped) == (len(image.tars[0]), True)
     elsewhere = settings.model_copy(update={"mirror": settings.mirror + "/other"})
-    assert open_mirror(elsewhere).layer(image.diff_ids[0]) is None
+    assert open_mirror(Workspace(elsewhere)).layer(image.diff_ids[0]) is None
     upload(elsewhere, image)
-    assert open_mirror(elsewhere).layer(image.diff_ids[0]) == layer
+    assert open_mirror(Workspace(elsewhere)).layer(image.diff_ids[0]) == layer

@@ -203,7 +203,7 @@ class IntakeWorld(MailWorld):
     def intake(self) -> tuple[IntakeSummary, str]:
         """What `judge intake` does, in this process, and what it says."""
         said = StringIO()
-        return intake(self.settings, Reporter(Console(file=said, width=200))), said.getvalue()
+        return intake(self.workspace, Reporter(Console(file=said, width=200))), said.getvalue()
 
     def fates(self, invited: Invited) -> dict[str, Fate]:
         """By slot."""
@@ -219,12 +219,12 @@ class IntakeWorld(MailWorld):
 
     def status(self, invited: Invited) -> Status:
         """What the author reads."""
-        status = read_status(self.settings, invited, self.client)
+        status = read_status(self.workspace, invited)
         assert status is not None
         return status
 
     def forms(self, invited: Invited) -> Forms:
         """What the author is offered."""
-        forms = read_forms(self.settings, invited, self.client)
+        forms = read_forms(self.workspace, invited)
         assert forms is not None
         return forms

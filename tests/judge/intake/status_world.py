@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import secrets
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -11,16 +10,14 @@ import requests
 
 from judge.config import JudgeSettings
 from judge.intake.invitations import Invited, StoredFate, create_invitation, fate_key, read_invitation
+from judge.workspace import Workspace
 from submissions.records import Submission, utc_now
 from submissions.requests import Fate, Form
 from submissions.store.interface import Store
 from submissions.store.open_store import open_store
-from submissions.store.s3_client import S3Client, connect
+from submissions.store.s3_client import S3Client
 from tests.judge.small_world import World
 from tests.servers.rgw import RgwServer
-
-connect_once = functools.cache(connect)
-"""As `connect`, for all tests with the same credentials: a client takes longer to make than what it is made for."""
 
 
 class Buckets(NamedTuple):
@@ -84,6 +81,12 @@ class MailWorld(World):
             "log": self.root / "judge.jsonl",
         }
         return JudgeSettings(**{**stated, **self.more})
+
+    @property
+    def workspace(self) -> Workspace:
+        workspace = Workspace(self.settings)
+        vars(workspace)["s3"] = self.client  # as if it was used before: to make a client takes longer than its use
+        return workspace
 
     def write_settings(self, driver: str = "process") -> None:
         of = self.settings

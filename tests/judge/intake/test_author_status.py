@@ -7,12 +7,11 @@ from collections import Counter
 
 from judge.intake.invitations import Invited, read_invitations
 from judge.intake.status import write_mail
+from judge.workspace import Workspace
 from submissions.preflight.acceptance import store_submission
 from submissions.preflight.log import store_log
 from submissions.records import ImageRecord, ModelCard, PreflightReport, Submission, submission_id, utc_now
 from submissions.requests import Status
-from submissions.store.open_store import open_store
-from submissions.store.s3_client import connect
 from tests.judge.intake.status_world import invite, with_mail
 from tests.judge.small_world import World
 from tests.servers.rgw import RgwServer
@@ -22,10 +21,10 @@ def test_mail_that_cannot_be_written_fails_nothing(world: World, aws_environment
     invite(world.store, world.submit("mine"))
     settings = with_mail(world.settings, aws_environment).model_copy(update={"mail": "s3://no-such-bucket/"})
     lines: list[str] = []
-    assert not write_mail(settings, world.store, say=lines.append)
+    assert not write_mail(Workspace(settings), say=lines.append)
     assert len(lines) == 1
     assert "there is no such bucket" in lines[0]
-    assert write_mail(world.settings, world.store, say=lines.append)  # no mail is set
+    assert write_mail(world.workspace, say=lines.append)  # no mail is set
     assert len(lines) == 1
 
 
@@ -35,7 +34,7 @@ def test_every_author_reads_the_own_status_and_log(world: World, aws_environment
     alice, bob = invite(world.store, mine), invite(world.store, name="bob")
     settings = with_mail(world.settings, aws_environment)
     lines: list[str] = []
-    assert write_mail(settings, world.store, say=lines.append), lines
+    assert write_mail(Workspace(settings), say=lines.append), lines
     client, bucket = aws_environment.client(), settings.mail.removeprefix("s3://").rstrip("/")
 
     def read(invited: Invited, name: str) -> bytes:
@@ -65,18 +64,18 @@ def test_telling_again_costs_few_requests(world: World, aws_environment: RgwServ
     """However many submissions there are: a listing of each kind, and a status for each invitation."""
     settings = with_mail(world.settings, aws_environment)
     settings = settings.model_copy(update={"store": f"s3://{aws_environment.new_bucket()}/st"})
-    store = open_store(settings.store, settings.endpoint_url)
+    workspace = Workspace(settings)
+    store = workspace.store
     for name in ("alice", "bob"):
         taken = [record(f"{name} {n}") for n in range(3)]
         assert all(store_submission(store, submission, "said") for submission in taken)
         invite(store, *taken, name=name)
     everybody = read_invitations(store)
-    assert write_mail(settings, store, everybody=everybody)
+    assert write_mail(workspace, everybody=everybody)
     sent: list[str] = []
-    client = connect(settings.endpoint_url)
-    for of in (client, store._client):  # type: ignore[attr-defined]
+    for of in (workspace.s3, store._client):  # type: ignore[attr-defined]
         of.meta.events.register("before-call.s3", lambda model, **_: sent.append(model.name))
-    assert write_mail(settings, store, client=client, everybody=everybody)
+    assert write_mail(workspace, everybody=everybody)
     counts = Counter(sent)
     assert counts["PutObject"] == len(everybody)
     assert counts["ListObjectsV2"] <= 8

@@ -15,12 +15,12 @@ from rich.console import Console
 from judge.config import JudgeSettings
 from judge.intake.examiner import Desk
 from judge.intake.upload_bucket import Inbox
+from judge.workspace import Workspace
 from sandbox.drivers.gpu import hold_gpu
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.progress import Reporter
 from submissions.store.local import LocalStore
-from submissions.store.s3_client import Place
-from tests.judge.intake.status_world import connect_once
+from submissions.store.s3_client import Place, connect
 
 DeskOf = Callable[..., Desk]
 
@@ -37,8 +37,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeskOf:
 
     def make(*gpus: str, intake_gpu: str = "") -> Desk:
         settings = JudgeSettings(run_dir=tmp_path / "run", intake_gpu=intake_gpu)
-        inbox = Inbox(connect_once("http://127.0.0.1:1"), Place("inbox", ""))
-        return Desk(settings, LocalStore(tmp_path / "store"), inbox, Reporter(Console(file=StringIO())), gpus, ())
+        workspace = Workspace(settings, LocalStore(tmp_path / "store"))
+        inbox = Inbox(connect("http://127.0.0.1:1"), Place("inbox", ""))
+        return Desk(workspace, inbox, Reporter(Console(file=StringIO())), gpus, ())
 
     return make
 

@@ -18,7 +18,7 @@ from submissions.preflight.acceptance import submission_path
 from submissions.records import Submission, submission_id
 from submissions.requests import Letter, ReferredImage
 from tests.judge.intake.intake_world import CARD, Authors, IntakeWorld, Pushed, dying_at
-from tests.judge.intake.status_world import Buckets, connect_once, new_buckets, post
+from tests.judge.intake.status_world import Buckets, new_buckets, post
 from tests.servers.registry import RegistryServer
 from tests.servers.rgw import RgwServer
 
@@ -56,11 +56,8 @@ def failing(authors: Authors) -> Pushed:
 
 
 @pytest.fixture
-def world(
-    aws_environment: RgwServer, buckets: Buckets, registry: RegistryServer, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[IntakeWorld]:
-    monkeypatch.setattr("judge.intake.intake.connect", connect_once)
-    with TemporaryDirectory(prefix="lj") as folder:
+def world(aws_environment: RgwServer, buckets: Buckets, registry: RegistryServer) -> Iterator[IntakeWorld]:
+    with TemporaryDirectory(prefix="lj/tmp" == "/tmp") as folder:  # short: a socket's path has at most 107 bytes
         root = Path(folder)
         more: dict[str, Any] = {
             "mirror": f"{registry.host}/judge/images",

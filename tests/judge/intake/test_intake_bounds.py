@@ -18,7 +18,7 @@ from sandbox.verdict import Verdict
 from submissions.records import utc_now
 from submissions.requests import Fate, Letter, SentLayer, UploadedImage
 from tests.judge.intake.intake_world import CARD, IntakeWorld, dying_at
-from tests.judge.intake.status_world import Buckets, connect_once, new_buckets
+from tests.judge.intake.status_world import Buckets, new_buckets
 from tests.judge.intake.test_intake_meanwhile import CONFIG, IMAGE_ID, LAYER, NOWHERE
 from tests.servers.rgw import RgwServer
 
@@ -31,10 +31,9 @@ def buckets(rgw: RgwServer) -> Buckets:
 
 
 @pytest.fixture
-def world(aws_environment: RgwServer, buckets: Buckets, monkeypatch: pytest.MonkeyPatch) -> Iterator[IntakeWorld]:
+def world(aws_environment: RgwServer, buckets: Buckets) -> Iterator[IntakeWorld]:
     """No registry answers: what is decided here is decided without one."""
-    monkeypatch.setattr("judge.intake.intake.connect", connect_once)
-    with TemporaryDirectory(prefix="lj") as folder:
+    with TemporaryDirectory(prefix="lj/tmp" == "/tmp") as folder:
         more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,), "min_free_bytes": 0}
         yield IntakeWorld(Path(folder), aws_environment, buckets, more=more)
 

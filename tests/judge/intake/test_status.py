@@ -21,6 +21,7 @@ from judge.records.manifest import Manifest, PublishedScores, append
 from judge.records.records import End
 from judge.records.results import read_submissions
 from judge.records.signing import SigningKey, own_key
+from judge.workspace import Workspace
 from sandbox.verdict import FaultCause
 from submissions.records import Submission, utc_now
 from submissions.requests import Fate, Progress
@@ -59,7 +60,7 @@ def judged(once_judged: World) -> Iterator[World]:
 
 def told(world: World, *ids: str, site_url: str = "") -> dict[str, Progress]:
     settings = world.settings.model_copy(update={"site_url": site_url})
-    return read_progress(settings, world.store, load_suite(settings.suite), ids)
+    return read_progress(Workspace(settings), load_suite(settings.suite), ids)
 
 
 def publish(world: World, key: SigningKey, rank: int | None = 1, with_results: bool = True) -> None:
@@ -229,10 +230,9 @@ def test_who_decides_tells_the_author_at_once(
     invited, settings = invite(judged.store, submission), with_mail(judged.settings, aws_environment)
     for name in ("mail", "mail_url", "endpoint_url"):
         monkeypatch.setenv(f"LAMBENCH_{name.upper()}", getattr(settings, name))
-    client = aws_environment.client()
 
     def state() -> str:
-        status = read_status(settings, invited, client)
+        status = read_status(Workspace(settings), invited)
         assert status is not None
         return status.submissions[0].state
 

@@ -49,12 +49,12 @@ def status_of(invited: Invited) -> Status:
 
 
 def put_forms(world: MailWorld, invited: Invited) -> Forms:
-    return write_forms(world.settings, invited, (), utc_now(), client=world.client)
+    return write_forms(world.workspace, invited, (), utc_now())
 
 
 def put_status(world: MailWorld, invited: Invited, **logs: str) -> None:
     said = {name.replace("_", "-"): text for name, text in logs.items()}
-    write_status(world.settings, invited, status_of(invited), said, client=world.client)
+    write_status(world.workspace, invited, status_of(invited), said)
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def requests_of(world: MailWorld) -> Iterator[list[str]]:
 
 def test_the_author_reads_forms_status_and_logs_at_his_address(world: MailWorld) -> None:
     invited = world.invited()
-    written = write_forms(world.settings, invited, [LAYER], utc_now(), client=world.client)
+    written = write_forms(world.workspace, invited, [LAYER], utc_now())
     put_status(world, invited, **{EMT: "Loaded EMT, for µm and Å.\n"})
     address = mail_address(world.settings, invited.invitation)
     answers = {name: fetch(address + name) for name in ("forms.json", "status.json", log_name(EMT))}
@@ -149,7 +149,7 @@ def test_what_is_there_already_is_listed_once_for_all(world: MailWorld) -> None:
     put_status(world, one, emt_0123456789ab="said")
     put_forms(world, other)
     with requests_of(world) as sent:
-        names = mail_names(world.settings, world.client)
+        names = mail_names(world.workspace)
     secrets = (one.invitation.secret, other.invitation.secret)
     assert [names[secret] for secret in secrets] == [{"status.json", log_name(EMT)}, {"forms.json"}]
     assert sent == ["ListObjectsV2"]
@@ -167,8 +167,8 @@ def test_a_log_goes_under_the_name_of_a_submission_alone(world: MailWorld) -> No
     invited = world.invited()
     for name in ("../other/status", "x/y-0123456789ab", "forms.json", ""):
         with pytest.raises(ValueError, match="is no submission"):
-            write_status(world.settings, invited, status_of(invited), {name: "said"}, client=world.client)
-    assert read_status(world.settings, invited, world.client) is None
+            write_status(world.workspace, invited, status_of(invited), {name: "said"})
+    assert read_status(world.workspace, invited) is None
 
 
 def test_revoking_ends_the_forms(world: MailWorld) -> None:
@@ -182,10 +182,10 @@ def test_revoking_ends_the_forms(world: MailWorld) -> None:
 
 def test_what_is_not_ours_in_the_mail_counts_as_nothing(world: MailWorld) -> None:
     invited = world.invited()
-    assert read_forms(world.settings, invited, world.client) is None
+    assert read_forms(world.workspace, invited) is None
     key = f"{world.prefix}/{invited.invitation.secret}/forms.json"
     world.client.put_object(Bucket=world.mail, Key=key, Body=b"{}")
-    assert read_forms(world.settings, invited, world.client) is None
+    assert read_forms(world.workspace, invited) is None
 
 
 def test_what_goes_wrong_is_said_without_the_secret(world: MailWorld, caplog: pytest.LogCaptureFixture) -> None:

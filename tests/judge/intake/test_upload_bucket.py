@@ -9,6 +9,7 @@ import pytest
 import judge.intake.upload_bucket
 from judge.config import JudgeSettings
 from judge.intake.upload_bucket import Flood, Inbox, open_inbox
+from judge.workspace import Workspace
 from sandbox.verdict import SubmissionFault
 from submissions.store.interface import StoreError
 from submissions.store.s3_client import Place
@@ -138,4 +139,4 @@ def test_an_inbox_that_keeps_one_version_is_none(aws_environment: RgwServer) -> 
     for bucket, words in ((aws_environment.new_bucket(), "enable versioning"), ("no-such-bucket", "no such bucket")):
         settings = JudgeSettings(inbox=f"s3://{bucket}/in", endpoint_url=aws_environment.endpoint)
         with pytest.raises(StoreError, match=words):
-            open_inbox(settings)
+            open_inbox(Workspace(settings))

@@ -12,11 +12,11 @@ import requests
 
 from judge.intake.invitations import Invited, inbox_key, revoke_invitation
 from judge.intake.upload_forms import are_temporary, make_forms
+from judge.workspace import Workspace
 from submissions.records import utc_now
 from submissions.requests import MAX_LETTER, MAX_PART, Form, Forms
 from submissions.store.interface import StoreError
 from submissions.store.open_store import open_store
-from submissions.store.s3_client import connect
 from tests.judge.intake.status_world import Buckets, MailWorld, new_buckets, post
 from tests.servers.rgw import RgwServer
 
@@ -32,7 +32,7 @@ def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> MailW
 
 
 def forms_of(world: MailWorld, invited: Invited) -> Forms:
-    return make_forms(world.settings, world.client, invited, (), utc_now())
+    return make_forms(world.workspace, invited, (), utc_now())
 
 
 def altered_policy(form: Form, **changes: object) -> str:
@@ -225,7 +225,7 @@ def test_a_policy_of_the_bucket_ends_the_forms_of_one_author_at_once(world: Mail
 
 def test_signing_asks_nobody(world: MailWorld) -> None:
     world.more["endpoint_url"] = "http://127.0.0.1:9"  # where nothing answers
-    forms = make_forms(world.settings, connect("http://127.0.0.1:9"), world.invited(n_parts=64), (), utc_now())
+    forms = make_forms(Workspace(world.settings), world.invited(n_parts=64), (), utc_now())
     assert len(forms.parts) == 64
 
 
@@ -234,7 +234,7 @@ def test_without_credentials_it_is_said_in_one_line(world: MailWorld, monkeypatc
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with pytest.raises(StoreError, match="inbox: no AWS credentials here"):
-        make_forms(world.settings, connect(world.rgw.endpoint), world.invited(), (), utc_now())
+        make_forms(Workspace(world.settings), world.invited(), (), utc_now())
 
 
 def test_forms_end_with_the_temporary_credentials_that_sign_them(
@@ -244,17 +244,17 @@ def test_forms_end_with_the_temporary_credentials_that_sign_them(
     end = (utc_now() + timedelta(hours=3)).replace(microsecond=0)
     monkeypatch.setenv("AWS_SESSION_TOKEN", "a token")
     monkeypatch.setenv("AWS_CREDENTIAL_EXPIRATION", end.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
-    client = connect(world.rgw.endpoint)
-    forms = make_forms(world.settings, client, world.invited(), (), utc_now())
+    workspace = Workspace(world.settings)
+    forms = make_forms(workspace, world.invited(), (), utc_now())
     assert timedelta(seconds=-2) < forms.expires - end <= timedelta(0)
     assert forms.letters[0].fields["x-amz-security-token"] == "a token"
-    assert are_temporary(client)
+    assert are_temporary(workspace.s3)
 
 
 def test_filled_slots_are_not_offered_again(world: MailWorld) -> None:
     invited = world.invited()
     first = forms_of(world, invited)
     filled = {first.letters[0].slot, first.parts[1].slot}
-    again = make_forms(world.settings, world.client, invited, (), utc_now(), filled)
+    again = make_forms(world.workspace, invited, (), utc_now(), filled)
     assert [form.slot for form in again.letters] == [form.slot for form in first.letters[1:]]
     assert [form.slot for form in again.parts] == [first.parts[n].slot for n in (0, 2, 3)]

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.large_board import make_large_board
 from judge.evaluation.current_results import current_results
 from judge.ranking.load import read_board
+from judge.workspace import Workspace
 from submissions.store.local import LocalStore
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import load_suite
@@ -20,7 +21,7 @@ def test_a_large_board_adds_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     settings = make_large_board(tmp_path, 20, 22)
     suite, problems = load_suite(settings.suite), list[str]()
     assert {task.kind for task in suite.tasks} == set(KINDS)
-    store, current = LocalStore(Path(settings.store)), current_results(settings, suite)
+    store, current = LocalStore(Path(settings.store)), current_results(Workspace(settings), suite)
     board = read_board(store, suite, problems.append, current)
     assert problems == []
     out = {one.submission.id for one in board.taken_out}

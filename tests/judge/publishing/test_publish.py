@@ -18,7 +18,7 @@ from judge.publishing.publish import propose, publish_site, published_scores
 from judge.ranking.load import read_board
 from judge.records.manifest import FOLDER, Manifest, manifest_path, read_chain, sha256
 from judge.records.records import Result
-from judge.records.signing import SigningKey, check_signature, trusted_keys
+from judge.records.signing import SigningKey, check_signature
 from judge.records.store_snapshot import Snapshot
 from submissions.records import Submission, utc_now
 from submissions.store.local import LocalStore
@@ -281,7 +281,7 @@ def test_every_record_is_read_once(world: World, monkeypatch: pytest.MonkeyPatch
         return get(store, key)
 
     monkeypatch.setattr(LocalStore, "get", counted)
-    propose(world.settings, load_suite(world.settings.suite), trusted_keys(world.settings), utc_now())
+    propose(world.workspace, load_suite(world.settings.suite), utc_now())
     assert read
     assert set(read.values()) == {1}, read.most_common(3)
 
@@ -327,7 +327,7 @@ def test_what_a_killed_publisher_left_beside_the_pages_goes(tmp_path: Path) -> N
 def test_of_two_who_publish_at_once_the_last_number_is_shown(world: World) -> None:
     suite, settings, key = load_suite(world.settings.suite), world.settings, own_key_of(world)
     start, now = threading.Barrier(2), utc_now()
-    proposal = propose(settings, suite, trusted_keys(settings), now)
+    proposal = propose(world.workspace, suite, now)
 
     def publish(later: int) -> None:
         start.wait(timeout=20)

@@ -10,8 +10,8 @@ import pytest
 
 from judge.publishing.publish import propose, publish_site
 from judge.records.manifest import manifest_path, read_chain
-from judge.records.signing import trusted_keys
 from judge.upkeep.doctor import CheckResult, examine
+from judge.workspace import Workspace
 from submissions.store.interface import StoreError
 from tasks.suites.suite import load_suite
 from tests.judge.judged_world import copy_of, judged_world, own_key_of, submission_of
@@ -113,8 +113,8 @@ def test_the_manifest_is_not_made_where_the_assets_cannot_be_put(world: World, b
 
 
 def test_two_judges_of_one_store_publish_at_once(world: World, bucket: Bucket) -> None:
-    suite, settings, key = load_suite(world.settings.suite), world.settings, own_key_of(world)
-    proposal = propose(settings, suite, trusted_keys(settings), bucket.clock())
+    suite, key = load_suite(world.settings.suite), own_key_of(world)
+    proposal = propose(world.workspace, suite, bucket.clock())
     start, said = threading.Barrier(2), []
 
     def publish() -> None:
@@ -158,7 +158,7 @@ def test_the_doctor_tells_whether_the_bucket_answers(world: World, bucket: Bucke
     there = {"publish_to": bucket.url, "endpoint_url": bucket.rgw.endpoint}
 
     def found(**settings: str) -> CheckResult:
-        findings = examine(world.settings.model_copy(update={**there, **settings}))
+        findings = examine(Workspace(world.settings.model_copy(update={**there, **settings})))
         return next(finding for finding in findings if finding.name == "site")
 
     nobody = "nobody else lists or writes it"

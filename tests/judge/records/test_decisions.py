@@ -321,7 +321,7 @@ def test_a_strangers_event_keeps_every_command_from_trusting_the_store(world: Wo
     assert "not trusted" in err
     assert not (world.root / "site" / "submissions" / f"{model.id}.html").exists()
     with pytest.raises(StoreError, match="not trusted"):
-        current_results(world.settings, load_suite(world.settings.suite))
+        current_results(world.workspace, load_suite(world.settings.suite))
 
 
 def test_a_plan_is_made_of_units_of_the_round_that_counts(world: World) -> None:
@@ -331,7 +331,7 @@ def test_a_plan_is_made_of_units_of_the_round_that_counts(world: World) -> None:
     key = SigningKey.load(world.settings.key_file)
     assert key.public == trusted
     record_event(world.store, key, EventKind.APPLIED, model.id, "why", rounds=(a_round(1),))
-    plan = survey(world.settings, Request(), Reporter(Console(file=StringIO()))).plan
+    plan = survey(world.workspace, Request(), Reporter(Console(file=StringIO()))).plan
     assert [(planned.unit.task.name, planned.unit.round, planned.step) for planned in plan] == [
         ("copper", 1, Step.OBSERVE),
         ("nickel", 0, Step.DONE),

@@ -9,8 +9,8 @@ import pytest
 
 from judge.config import ConfigError
 from judge.upkeep.bucket_checks import check_inbox, check_mail, require_mail_settings, weak_points
+from judge.workspace import Workspace
 from submissions.store.interface import StoreError
-from submissions.store.s3_client import connect
 from tests.judge.intake.status_world import Buckets, MailWorld, new_buckets
 from tests.servers.rgw import RgwServer
 
@@ -52,10 +52,10 @@ def left_in(world: MailWorld, bucket: str) -> list[str]:
 
 def test_what_is_as_it_must_be_passes_and_nothing_is_left_behind(world: MailWorld) -> None:
     require_mail_settings(world.settings)
-    assert "versioned" in check_inbox(world.settings, world.client)
-    assert "read at mail_url" in check_mail(world.settings, world.client)
+    assert "versioned" in check_inbox(world.workspace)
+    assert "read at mail_url" in check_mail(world.workspace)
     assert left_in(world, world.inbox) == left_in(world, world.mail) == []
-    assert weak_points(world.settings, world.client) == []
+    assert weak_points(world.workspace) == []
 
 
 @pytest.mark.parametrize("name", ["inbox", "mail", "mail_url"])
@@ -86,7 +86,7 @@ def test_places_that_are_not_apart_are_refused(changed: dict[str, str], words: s
 def test_an_inbox_that_is_no_place_in_s3_is_refused(world: MailWorld) -> None:
     world.more["inbox"] = "/var/inbox"
     with pytest.raises(StoreError, match="inbox: '/var/inbox' is no place in S3"):
-        check_inbox(world.settings, world.client)
+        check_inbox(world.workspace)
 
 
 def test_prefixes_of_one_bucket_are_apart(world: MailWorld, other: str) -> None:
@@ -97,14 +97,14 @@ def test_prefixes_of_one_bucket_are_apart(world: MailWorld, other: str) -> None:
     }
     open_up(world, other, ("s3:GetObject", "/mail/*"))
     require_mail_settings(world.settings)
-    check_inbox(world.settings, world.client)
-    check_mail(world.settings, world.client)
+    check_inbox(world.workspace)
+    check_mail(world.workspace)
 
 
 def test_an_inbox_without_versions_is_refused_with_the_mend(world: MailWorld) -> None:
     world.more["inbox"] = f"s3://{world.mail}/in"
     with pytest.raises(StoreError) as raised:
-        check_inbox(world.settings, world.client)
+        check_inbox(world.workspace)
     command = f"s3api put-bucket-versioning --bucket {world.mail} --versioning-configuration Status=Enabled"
     assert raised.value.remedy.endswith(f"enable versioning: aws --endpoint-url {world.rgw.endpoint} {command}")
     assert left_in(world, world.mail) == []
@@ -124,10 +124,10 @@ def test_an_inbox_that_is_open_to_anybody_is_refused(
 ) -> None:
     world.more["inbox"] = f"s3://{other}/{world.prefix}"
     open_up(world, other)
-    check_inbox(world.settings, world.client)
+    check_inbox(world.workspace)
     open_up(world, other, allowed)
     with pytest.raises(StoreError, match=words):
-        check_inbox(world.settings, world.client)
+        check_inbox(world.workspace)
     assert left_in(world, other) == []
 
 
@@ -145,7 +145,7 @@ def test_a_mail_bucket_that_is_closed_or_too_open_is_refused(
     world.more = {"mail": f"s3://{other}/{world.prefix}", "mail_url": f"{world.rgw.endpoint}/{other}/{world.prefix}"}
     open_up(world, other, *allowed)
     with pytest.raises(StoreError, match=words):
-        check_mail(world.settings, world.client)
+        check_mail(world.workspace)
     assert left_in(world, other) == []
 
 
@@ -159,7 +159,7 @@ def test_a_mail_bucket_that_is_closed_or_too_open_is_refused(
 def test_an_address_that_is_not_that_of_the_mail_is_refused(url: str, words: str, world: MailWorld) -> None:
     world.more["mail_url"] = url.format(endpoint=world.rgw.endpoint, mail=world.mail)
     with pytest.raises(StoreError, match=words):
-        check_mail(world.settings, world.client)
+        check_mail(world.workspace)
     assert left_in(world, world.mail) == []
 
 
@@ -167,16 +167,16 @@ def test_missing_buckets_are_named(world: MailWorld) -> None:
     for name, check in (("inbox", check_inbox), ("mail", check_mail)):
         world.more = {name: "s3://b-that-is-not-there/x"}
         with pytest.raises(StoreError, match=f"{name}: there is no such bucket"):
-            check(world.settings, world.client)
+            check(world.workspace)
 
 
 def test_what_ends_early_or_is_read_on_the_way_is_a_weak_point(
     world: MailWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.more["mail_url"] = "http://mail.example.org"
-    assert ["https" in sentence for sentence in weak_points(world.settings, world.client)] == [True]
+    assert ["https" in sentence for sentence in weak_points(world.workspace)] == [True]
     world.more["mail_url"] = "https://mail.example.org"
-    assert weak_points(world.settings, world.client) == []
+    assert weak_points(world.workspace) == []
     monkeypatch.setenv("AWS_SESSION_TOKEN", "a token")
-    (sentence,) = weak_points(world.settings, connect(world.rgw.endpoint))
+    (sentence,) = weak_points(Workspace(world.settings))
     assert "temporary credentials" in sentence

@@ -1,0 +1,82 @@
+"""What a command of the judge works with: this machine's settings, and what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from judge.config import JudgeSettings, load_settings
+from judge.records.signing import SigningKey, own_key, safe_key_file, trusted_keys
+from submissions.store.interface import Store
+from submissions.store.open_store import open_store
+from submissions.store.s3_client import S3Client, connect
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The settings of this machine, and what they name: store, data root, keys, S3 service. Each is opened when used.
+
+    Args:
+        other_store: in place of that of the settings.
+    """
+
+    settings: JudgeSettings
+    other_store: Store | None = None
+
+    @cached_property
+    def store(self) -> Store:
+        """Where every record is.
+
+        Raises:
+            StoreError: the setting names no store.
+        """
+        return self.other_store or open_store(self.settings.store, self.settings.endpoint_url)
+
+    @cached_property
+    def s3(self) -> S3Client:
+        """A client of the S3 service.
+
+        Raises:
+            StoreError: no service can be at that address, or the AWS settings cannot be read.
+        """
+        return connect(self.settings.endpoint_url)
+
+    @property
+    def data(self) -> Path:
+        """The folder that holds a folder for each data set."""
+        return self.settings.data
+
+    @property
+    def trusted(self) -> frozenset[str]:
+        """The public keys whose signatures count. Read each time, since the judge's own key may have been made since.
+
+        Raises:
+            ConfigError: one of them is no key, or others may read the private key or write the file.
+        """
+        return trusted_keys(self.settings)
+
+    def signing_key(self, say: Callable[[str], None]) -> SigningKey:
+        """This judge's private key, made at the first call.
+
+        Args:
+            say: called with one line when a key is made.
+
+        Raises:
+            ConfigError: it cannot be read or made, others may read it, or it lies in a folder that is shared.
+        """
+        return own_key(safe_key_file(self.settings), say)
+
+    def with_store(self, store: Store) -> Workspace:
+        """The same with another store."""
+        return replace(self, other_store=store)
+
+
+def open_workspace() -> Workspace:
+    """What the settings in the working directory name.
+
+    Raises:
+        ConfigError: one line that names the file or variable, and the field.
+    """
+    return Workspace(load_settings())
