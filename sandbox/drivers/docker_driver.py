@@ -76,11 +76,11 @@ def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: s
 def _security_words(options: Sequence[str]) -> list[str]:
     """What else isolates containers of this engine: once it is changed, its last selftest says nothing more."""
     named = [dict(part.partition("=")[::2] for part in option.split(",")) for option in options]
-    found = {option.get("name", ""): option for option in named}
-    seccomp = found.get("seccomp")
+    by_name = {option.get("name", ""): option for option in named}
+    seccomp = by_name.get("seccomp")
     profile = PurePath(seccomp.get("profile", "")).name if seccomp else ""
     first = f"seccomp {profile}".strip() if seccomp else "no seccomp"
-    return [first, *(name for name in ("apparmor", "selinux", "rootless", "userns") if name in found)]
+    return [first, *(name for name in ("apparmor", "selinux", "rootless", "userns") if name in by_name)]
 
 
 class DockerDriver:
@@ -186,8 +186,8 @@ class DockerDriver:
         try:
             return remove_container(self._client.api, container)
         except docker.errors.APIError as error:
-            said = " ".join(str(error.explanation or error).split())
-            emit(Event.FAULT, fault=FaultCause.DOCKER, container=container, sentence=f"cannot be removed: {said}")
+            answer = " ".join(str(error.explanation or error).split())
+            emit(Event.FAULT, fault=FaultCause.DOCKER, container=container, sentence=f"cannot be removed: {answer}")
             return False
 
     def _is_orphan(self, labels: Mapping[str, str]) -> bool:

@@ -35,11 +35,12 @@ def engine_faults() -> Iterator[None]:
     try:
         yield
     except docker.errors.DockerException as error:  # first: what an engine answers is a RequestException, too
-        said = error.explanation if isinstance(error, docker.errors.APIError) and error.explanation else error
-        if is_full_disk(" ".join(str(said).split())):
-            raise full_disk(_one_line(said)) from error
+        answer = error.explanation if isinstance(error, docker.errors.APIError) and error.explanation else error
+        if is_full_disk(" ".join(str(answer).split())):
+            raise full_disk(_one_line(answer)) from error
         raise JudgeFault(
-            FaultCause.DOCKER, f"the Docker engine does not do as it is told ({_one_line(said)}): check `judge doctor`"
+            FaultCause.DOCKER,
+            f"the Docker engine does not do as it is told ({_one_line(answer)}): check `judge doctor`",
         ) from error
     except requests.RequestException as error:
         raise JudgeFault(
@@ -47,8 +48,8 @@ def engine_faults() -> Iterator[None]:
         ) from error
 
 
-def _one_line(said: object) -> str:
-    return " ".join(str(said).split())[:200]
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())[:200]
 
 
 def remove_container(api: docker.APIClient, container: str) -> bool:
@@ -108,8 +109,8 @@ class DockerRunning:
         self._since = _timestamp()
         self._api.start(self._id)
         with engine_faults():
-            found = Cgroup.of_process(int(self._state().get("Pid") or 0))
-        cgroup = found.of_container(self._id) if found else None
+            parent = Cgroup.of_process(int(self._state().get("Pid") or 0))
+        cgroup = parent.of_container(self._id) if parent else None
         self._watch = MemoryWatch(cgroup) if cgroup else None
 
     def _state(self) -> Mapping[str, Any]:
@@ -163,14 +164,14 @@ class DockerRunning:
     def _intervention(self, ended: bool) -> Intervention:
         until = time.monotonic() + RECORD_S
         while True:
-            found = intervention_of(self._actions(), ended=ended, forgets=self._forgets)
-            if found is not Intervention.ENGINE or time.monotonic() >= until:
-                return found
+            intervention = intervention_of(self._actions(), ended=ended, forgets=self._forgets)
+            if intervention is not Intervention.ENGINE or time.monotonic() >= until:
+                return intervention
             time.sleep(POLL_S)
 
     def _actions(self) -> set[str]:
-        told = self._api.events(since=self._since, until=_timestamp(), filters={"container": self._id}, decode=True)
-        return {str(event.get("Action") or event.get("status") or "") for event in told}
+        events = self._api.events(since=self._since, until=_timestamp(), filters={"container": self._id}, decode=True)
+        return {str(event.get("Action") or event.get("status") or "") for event in events}
 
     def remove(self) -> None:
         """Kills the container if it runs, and removes it with all it wrote."""

@@ -27,8 +27,8 @@ class Gpu(NamedTuple):
 
 def parse_gpus(listing: str) -> list[Gpu]:
     """The devices in the output of `nvidia-smi -L`."""
-    found = (_UUID.match(line) for line in listing.splitlines())
-    return [Gpu(match[2], match[1].lstrip("0123456789: ")) for match in found if match]
+    matches = (_UUID.match(line) for line in listing.splitlines())
+    return [Gpu(match[2], match[1].lstrip("0123456789: ")) for match in matches if match]
 
 
 def list_gpus() -> list[Gpu]:

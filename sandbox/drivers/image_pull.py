@@ -45,17 +45,17 @@ def pull_by_digest(api: docker.APIClient, reference: str, login: Login | None, s
     """
     with engine_faults():
         try:
-            said = next(_errors(api, reference, login, silence_s), "")
+            complaint = next(_errors(api, reference, login, silence_s), "")
         except docker.errors.APIError as error:
-            said = str(error.explanation or error)
+            complaint = str(error.explanation or error)
         except (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError):
-            said = _silence(silence_s)
+            complaint = _silence(silence_s)
         except requests.ConnectionError as error:
             if "timed out" not in str(error):
                 raise
-            said = _silence(silence_s)
-    if said:
-        raise pull_fault(reference, " ".join(said.split()))
+            complaint = _silence(silence_s)
+    if complaint:
+        raise pull_fault(reference, " ".join(complaint.split()))
 
 
 def _silence(silence_s: float) -> str:
@@ -86,14 +86,14 @@ def _errors(api: docker.APIClient, reference: str, login: Login | None, silence_
                 yield str(step["error"])
 
 
-def pull_fault(reference: str, said: str) -> SubmissionFault | JudgeFault:
+def pull_fault(reference: str, complaint: str) -> SubmissionFault | JudgeFault:
     """Whose fault it is that an image is not pulled, from what the engine says of it, in one line."""
-    if is_full_disk(said):
-        return full_disk(said)
-    if _OF_THE_IMAGE.search(said) and not _OF_THE_MACHINE.search(said):
+    if is_full_disk(complaint):
+        return full_disk(complaint)
+    if _OF_THE_IMAGE.search(complaint) and not _OF_THE_MACHINE.search(complaint):
         return invalid("The image's layers cannot be unpacked on each other: build it again from its Dockerfile.")
     return JudgeFault(
         FaultCause.REGISTRY,
-        f"the engine cannot pull {reference} ({plain(said)}): "
+        f"the engine cannot pull {reference} ({plain(complaint)}): "
         "check that its registry answers, has it and lets it be read",
     )

@@ -115,24 +115,24 @@ def tar_entries(stream: ByteStream, budget: TarBudget) -> Iterator[TarEntry]:
     Raises:
         SubmissionFault: it is no tar, or not one that an engine reads, or could be read in two ways.
     """
-    said: dict[bytes, bytes] = {}  # what the headers before an entry's own say of it
+    extensions: dict[bytes, bytes] = {}  # what the headers before an entry's own say of it
     while header := _next_header(stream):
         kind, size = header[156:157], _number(header[124:136])
         if kind in (b"L", b"K", b"x"):
             data = _extension(stream, size, budget)
-            if said and (kind == b"x" or kind in said or b"x" in said):
+            if extensions and (kind == b"x" or kind in extensions or b"x" in extensions):
                 raise _odd("says twice what an entry is called")
-            said[kind] = data if kind == b"x" else _c_string(data)
+            extensions[kind] = data if kind == b"x" else _c_string(data)
             continue
         budget.take()
-        pax = _pax_records(said.get(b"x", b""))
+        pax = _pax_records(extensions.get(b"x", b""))
         if kind not in _WITH_DATA + _WITHOUT_DATA or any(key.startswith(b"GNU.sparse") for key in pax):
             raise invalid("A layer of the image holds a sparse file, or one of an unknown kind: copy it plainly.")
         size = int(pax.get(b"size", b"%d" % size))
         entry = TarEntry(
-            said.get(b"L") or pax.get(b"path") or _name(header),
+            extensions.get(b"L") or pax.get(b"path") or _name(header),
             kind,
-            said.get(b"K") or pax.get(b"linkpath") or header[157:257].partition(b"\0")[0],
+            extensions.get(b"K") or pax.get(b"linkpath") or header[157:257].partition(b"\0")[0],
             _number(header[329:337]) if kind in (CHARACTER, BLOCK_DEVICE) else 0,
             _number(header[337:345]) if kind in (CHARACTER, BLOCK_DEVICE) else 0,
         )
@@ -142,8 +142,8 @@ def tar_entries(stream: ByteStream, budget: TarBudget) -> Iterator[TarEntry]:
             raise _odd("calls a file as folders are called")
         stream.skip(_padded(size))
         yield entry
-        said = {}
-    if said:
+        extensions = {}
+    if extensions:
         raise invalid(DAMAGED % "it is cut off")
 
 

@@ -74,10 +74,10 @@ def examine_joker(trial: Trial) -> Finding:
     return Finding(True, f"{JOKERS} jokers: each is a failed frame, and every charged metric is worse than without")
 
 
-def better(one: Measurement, other: Measurement) -> str:
-    """The metrics that are charged less in `one`, or not a number in it."""
-    charged = {name: metric.charged for name, metric in other.metrics.items() if metric.charged is not None}
-    return ", ".join(name for name, cost in charged.items() if not (one.metrics[name].charged or np.nan) >= cost)
+def better(first: Measurement, second: Measurement) -> str:
+    """The metrics that are charged less in `first`, or not a number in it."""
+    charged = {name: metric.charged for name, metric in second.metrics.items() if metric.charged is not None}
+    return ", ".join(name for name, cost in charged.items() if not (first.metrics[name].charged or np.nan) >= cost)
 
 
 def examine_absurd(trial: Trial) -> Finding:

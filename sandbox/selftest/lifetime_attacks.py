@@ -46,7 +46,7 @@ def _stays(answers: bool, **limits: float) -> Callable[[Trial], Finding]:
     def examine(trial: Trial) -> Finding:
         number = secrets.randbelow(10**9)
         present: list[bool] = []
-        asked: list[float] = []
+        asked_at: list[float] = []
 
         def look(remote: RemoteCalculator) -> bool:
             seen = WatchedContainer.of(trial)
@@ -54,11 +54,11 @@ def _stays(answers: bool, **limits: float) -> Callable[[Trial], Finding]:
                 report(remote, number)
             finally:
                 present.append(bool(seen.await_command(f"lambench-selftest-{number}")))
-                asked.append(time.monotonic())
+                asked_at.append(time.monotonic())
             return True
 
         outcome = trial.run(look, **limits)
-        took_s = time.monotonic() - max(asked, default=0.0)
+        took_s = time.monotonic() - max(asked_at, default=0.0)
         return _judge_end(outcome, answers, any(present), took_s, _gone(trial, number))
 
     return examine

@@ -41,9 +41,9 @@ def listening(kind: socket.SocketKind) -> Iterator[socket.socket | None]:
             return
         if kind == socket.SOCK_STREAM:
             server.listen(8)
-        with socket.socket(socket.AF_INET, kind) as own:  # it does listen: the judge reaches it
-            own.connect(server.getsockname())
-            own.send(b"own")
+        with socket.socket(socket.AF_INET, kind) as own_socket:  # it does listen: the judge reaches it
+            own_socket.connect(server.getsockname())
+            own_socket.send(b"own")
             if not visited(server, wait_s=2.0):
                 yield None
                 return
@@ -70,11 +70,11 @@ def alone(seen: WatchedContainer) -> Finding:
     return Finding(not others, f"it has the interfaces {sorted(others)}" if others else "no interface but loopback")
 
 
-def _judge_reach(tcp: float, route: float, loopback: float, seen: WatchedContainer, came: bool) -> Finding:
+def _judge_reach(tcp: float, route: float, loopback: float, seen: WatchedContainer, visitor: bool) -> Finding:
     if loopback != 0:
         return Finding(False, NO_PROOF)
-    if tcp == 0 or route == 0 or came:
-        return Finding(False, "there is a way to the address" if not came else "the judge's listener was reached")
+    if tcp == 0 or route == 0 or visitor:
+        return Finding(False, "there is a way to the address" if not visitor else "the judge's listener was reached")
     return alone(seen)
 
 
@@ -87,14 +87,14 @@ def _gateway(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
 def _address(address: str) -> Look:
     def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         tcp, route, loopback = report(remote, *numbers_of(address, None))
-        return _judge_reach(tcp, route, loopback, seen, came=False)
+        return _judge_reach(tcp, route, loopback, seen, visitor=False)
 
     return look
 
 
 def _ipv6(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     tcp, route, neighbours, loopback = report(remote)
-    return _judge_reach(tcp, min(route, neighbours), loopback, seen, came=False)
+    return _judge_reach(tcp, min(route, neighbours), loopback, seen, visitor=False)
 
 
 def _name(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
@@ -112,16 +112,16 @@ def _abstract(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"\0lambench-selftest-{number}")
         server.listen(8)
-        host, own = report(remote, number)
-        if own != 0:
+        host, own_socket = report(remote, number)
+        if own_socket != 0:
             return Finding(False, NO_PROOF)
         reached = host == 0 or visited(server)
         return Finding(not reached, "the host's abstract socket was " + ("reached" if reached else "not there"))
 
 
 def _engine(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
-    reached, own = report(remote)
-    if own != 1:
+    reached, own_socket = report(remote)
+    if own_socket != 1:
         return Finding(False, NO_PROOF)
     mounted = [mount["Destination"] for mount in seen.seen["Mounts"] if mount["Type"] != "tmpfs"]
     held = reached == 0 and mounted == ["/lambench"]

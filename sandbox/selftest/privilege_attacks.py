@@ -58,12 +58,12 @@ def _powerless(seen: WatchedContainer) -> Finding:
 
 
 def _setuid(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
-    said, is_setuid = report(remote)
+    reported_user, is_setuid = report(remote)
     users = {process.uid for process in seen.await_command("setuid-sleep")}
     if is_setuid != 1 or not users:
         return Finding(False, "the program was no setuid program, or did not run: this proves nothing")
-    held = said == UID and users == {UID}
-    return Finding(held, f"root's program runs as user {sorted(users)}, and says {said:.0f}")
+    held = reported_user == UID and users == {UID}
+    return Finding(held, f"root's program runs as user {sorted(users)}, and says {reported_user:.0f}")
 
 
 def _mounts(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:

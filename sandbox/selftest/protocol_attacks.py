@@ -96,9 +96,9 @@ class Refused:
         peak = 0
         for number, expected in enumerate(self.verdicts, start=1):
             seen = watch(trial, ask_twice, max_atoms_per_batch=number)
-            said = complaint(seen, expected)
-            if said:
-                return Finding(False, f"way {number} of {len(self.verdicts)} {said}")
+            wrong = complaint(seen, expected)
+            if wrong:
+                return Finding(False, f"way {number} of {len(self.verdicts)} {wrong}")
             peak = max(peak, seen.memory_bytes)
         named = " or ".join(sorted(set(self.verdicts)))
         return Finding(True, f"{len(self.verdicts)} of {len(self.verdicts)} ended as {named}; {peak / MIB:.1f} MiB")
@@ -123,9 +123,9 @@ def examine_pickle(trial: Trial) -> Finding:
             os.unlink(marker_of(frames))
             return Finding(False, f"way {number}: the judge loaded the pickle")
         # As the text of a failure it is a text: the frame has failed, and nothing else has happened.
-        said = complaint(seen, expected) or ("was taken for an answer" if seen.outcome.value else "")
-        if said:
-            return Finding(False, f"way {number} of {len(verdicts)} {said}")
+        wrong = complaint(seen, expected) or ("was taken for an answer" if seen.outcome.value else "")
+        if wrong:
+            return Finding(False, f"way {number} of {len(verdicts)} {wrong}")
     return Finding(True, "in four places, and nothing loaded it: no file was made")
 
 
@@ -133,9 +133,9 @@ def examine_slowness(trial: Trial) -> Finding:
     """The deadline is that of the whole message, not of a byte; of the hello it is that of the start."""
     answer = watch(trial, ask_twice, max_atoms_per_batch=1, message_s=MESSAGE_S)
     hello = watch(trial, ask_twice, max_atoms_per_batch=2, startup_s=STARTUP_S)
-    said = complaint(answer, Verdict.TIME_LIMIT) or complaint(hello, Verdict.STARTUP_TIMEOUT)
-    if said:
-        return Finding(False, said)
+    wrong = complaint(answer, Verdict.TIME_LIMIT) or complaint(hello, Verdict.STARTUP_TIMEOUT)
+    if wrong:
+        return Finding(False, wrong)
     return Finding(
         True, f"given up after {answer.seconds:.1f} s, at a deadline of {MESSAGE_S:g} s for the whole message"
     )

@@ -45,8 +45,8 @@ def _write(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
 
 
 def _settings(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
-    opened, tried, own = report(remote)
-    if own != 1 or tried < 100:
+    opened, tried, own_readable = report(remote)
+    if own_readable != 1 or tried < 100:
         return Finding(False, "it found nothing to try: this proves nothing")
     mounts = seen.mounts()
     writable = [top for top in ("/sys", "/proc/sys") if top in mounts and "ro" not in mounts[top].split(",")]
@@ -59,8 +59,8 @@ def _settings(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
 def _replace(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     folder = seen.session_dir()
     before = sorted(os.listdir(folder)), os.stat(folder / SOCKET_NAME).st_ino
-    done, own = report(remote)
-    if own < 5:
+    done, own_readable = report(remote)
+    if own_readable < 5:
         return Finding(False, "not even files of its own could be replaced: this proves nothing")
     after = sorted(os.listdir(folder)), os.stat(folder / SOCKET_NAME).st_ino
     held = done == 0 and before == after and (folder / GUEST_NAME).read_bytes() == guest_archive()
@@ -69,8 +69,8 @@ def _replace(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
 
 def _environment(trial: Trial) -> Finding:
     def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
-        judges, own = report(remote)
-        if own < 1:
+        judges, own_readable = report(remote)
+        if own_readable < 1:
             return Finding(False, "it does not even find a secret of its own image: this proves nothing")
         handed_over = [entry for entry in seen.seen["Config"]["Env"] if SECRET in entry]
         held = judges == 0 and not handed_over
@@ -88,17 +88,19 @@ def _processes(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     number = secrets.randbelow(10**9)
     with stranger(f"lambench-selftest-{number}"):
         visible, strangers, itself = report(remote, number)
-        own = len(seen.processes())
+        its_own = len(seen.processes())
     if itself < 1:
         return Finding(False, "it does not even see itself: this proves nothing")
-    held = strangers == 0 and visible <= own
-    return Finding(held, f"it sees {visible:.0f} processes, its own" if held else f"it sees {visible:.0f} of {own}")
+    held = strangers == 0 and visible <= its_own
+    return Finding(
+        held, f"it sees {visible:.0f} processes, its own" if held else f"it sees {visible:.0f} of {own_readable}"
+    )
 
 
 def _files(trial: Trial) -> Finding:
     def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
-        elsewhere, own, _ = report(remote)
-        if own < 1:
+        elsewhere, own_readable, _ = report(remote)
+        if own_readable < 1:
             return Finding(False, "it does not even find a file of its own: this proves nothing")
         mounted = sorted(mount["Destination"] for mount in seen.seen["Mounts"] if mount["Type"] != "tmpfs")
         held = elsewhere == 0 and mounted == ["/lambench"]
@@ -122,9 +124,9 @@ def _neighbour(trial: Trial) -> Finding:
         return Finding(seen == 0, "nothing of its neighbour is to be seen" if not seen else f"{seen:.0f} things seen")
 
     def leave(remote: RemoteCalculator) -> Finding:
-        (own,) = report(remote, LEAVE, number)
-        if own != LEFT:
-            return Finding(False, f"it finds only {own:.0f} of its own {LEFT} things: this proves nothing")
+        (found_again,) = report(remote, LEAVE, number)
+        if own_readable != LEFT:
+            return Finding(False, f"it finds only {own_readable:.0f} of its own {LEFT} things: this proves nothing")
         return found(trial.run(look))
 
     return found(trial.run(leave))

@@ -78,9 +78,9 @@ def examine_errors(trial: Trial) -> Finding:
 
     def ask(remote: RemoteCalculator) -> tuple[bool, Observation]:
         error = remote.compute(data.frames, ("energy",)).errors.get(0)
-        came = error is not None and holds(error.text, atoms) and holds(error.kind, atoms)
+        arrived = error is not None and holds(error.text, atoms) and holds(error.kind, atoms)
         watch = Watch(time.monotonic)
-        return came, LabelledFrames().observe(data.structures, LabelledFramesParameters(), remote, watch)
+        return arrived, LabelledFrames().observe(data.structures, LabelledFramesParameters(), remote, watch)
 
     outcome = trial.run(ask)
     if outcome.value is None or not outcome.value[0]:

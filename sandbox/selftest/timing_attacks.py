@@ -95,10 +95,10 @@ class FoundOut:
             return Finding(False, f"came to {fault.verdict}")
         wrong = measured.items.failures().get(Cause.INCONSISTENT, 0)
         void = all(measured.metrics[name].value is None for name in ("time_mean", "time_median", "time_p95"))
-        asked = measured.metrics["n_rechecked"].value or 0.0
+        n_rechecked = measured.metrics["n_rechecked"].value or 0.0
         if not (void and wrong > 0):
-            return Finding(False, f"{wrong} of {asked:.0f} answers asked again were others, and its times count")
-        return Finding(True, f"{wrong} of {asked:.0f} answers asked again were others: no time counts")
+            return Finding(False, f"{wrong} of {n_rechecked:.0f} answers asked again were others, and its times count")
+        return Finding(True, f"{wrong} of {n_rechecked:.0f} answers asked again were others: no time counts")
 
 
 def examine_replays(trial: Trial) -> Finding:

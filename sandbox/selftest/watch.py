@@ -135,9 +135,11 @@ def containers(driver: Driver, image: Image | None = None) -> list[Container]:
     """The containers of this judge, of one image alone if it is given, whatever became of them; the newest first."""
     filters = {"label": f"{LOCK_LABEL}={driver.run_dir.token}"}
     with engine_faults():
-        found: list[Container] = connect_engine().containers.list(all=True, filters=filters, ignore_removed=True)
+        listed: list[Container] = connect_engine().containers.list(all=True, filters=filters, ignore_removed=True)
     # Podman knows no filter by an image's ID, and writes the ID without its algorithm.
-    return [one for one in found if image is None or _bare(str(one.attrs["Image"])) == _bare(image.id)]
+    return [
+        container for container in listed if image is None or _bare(str(container.attrs["Image"])) == _bare(image.id)
+    ]
 
 
 def _bare(image_id: str) -> str:

@@ -78,12 +78,12 @@ class RemoteCalculator:
         """
         message = self._channel.receive(MAX_HELLO_BYTES, 0, deadline)
         header = check(message, _NOTHING, ("hello", "failed"))
-        said = header.metadata
-        if said.get("protocol") != PROTOCOL:
+        fields = header.metadata
+        if fields.get("protocol") != PROTOCOL:
             raise WireError(f"the guest speaks another protocol than {PROTOCOL}")
-        if said["op"] == "failed":
-            raise StartupError(said.get("class", "")[:128], said.get("text", "")[:2048])
-        self.hello = read_hello(said)
+        if fields["op"] == "failed":
+            raise StartupError(fields.get("class", "")[:128], fields.get("text", "")[:2048])
+        self.hello = read_hello(fields)
         return self.hello
 
     @property
@@ -92,16 +92,16 @@ class RemoteCalculator:
 
     @property
     def max_atoms_per_batch(self) -> int:
-        own = self.hello.max_atoms_per_batch if self.hello else 0
-        return min(own, self._budget) if own else self._budget
+        stated = self.hello.max_atoms_per_batch if self.hello else 0
+        return min(stated, self._budget) if stated else self._budget
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
         """The container's answer for `frames`; the frames it could not do are failures of these frames."""
         key = (properties, len(frames.n_atoms), len(frames.numbers))
-        asked = self._asked.get(key)
-        if asked is None:
-            asked = self._asked[key] = self._prepare(frames, properties)
-        packed, expected = asked
+        prepared = self._asked.get(key)
+        if prepared is None:
+            prepared = self._asked[key] = self._prepare(frames, properties)
+        packed, expected = prepared
         self._id[0] = secrets.randbits(62)  # or an answer could be sent before its question
         deadline = self._next_deadline()
         self._channel.send(packed, [*[getattr(frames, name) for name in FRAME_FIELDS], self._id], deadline)
@@ -147,17 +147,17 @@ class RemoteCalculator:
             raise WireError("the answer belongs to another message")
 
 
-def read_hello(said: dict[str, str]) -> Hello:
+def read_hello(fields: dict[str, str]) -> Hello:
     """A guest's hello, checked and cut to size.
 
     Raises:
         WireError: a field is missing or malformed.
     """
     try:
-        versions = json.loads(said.get("versions", "{}"))
-        elements = tuple(int(z) for z in said.get("elements", "").split(",") if z)
-        budget = int(said.get("max_atoms_per_batch", "0"))
-        n_parameters = int(said["n_parameters"]) if "n_parameters" in said else None
+        versions = json.loads(fields.get("versions", "{}"))
+        elements = tuple(int(z) for z in fields.get("elements", "").split(",") if z)
+        budget = int(fields.get("max_atoms_per_batch", "0"))
+        n_parameters = int(fields["n_parameters"]) if "n_parameters" in fields else None
     except (ValueError, RecursionError):
         raise WireError("the hello is malformed") from None
     if not isinstance(versions, dict) or len(versions) > 64 or budget < 0:
@@ -169,17 +169,17 @@ def read_hello(said: dict[str, str]) -> Hello:
         raise WireError("the hello is malformed")
     if len(elements) > len(chemical_symbols) or not all(0 < z < len(chemical_symbols) for z in elements):
         raise WireError("the hello is malformed")
-    stated = said.get("properties", "").split(",")
+    stated = fields.get("properties", "").split(",")
     properties: Properties = tuple(p for p in ALL_PROPERTIES if p in stated)
     if "energy" not in properties:
         raise WireError("the calculator must offer energy")
     return Hello(
-        calculator=_clean(said.get("calculator", ""), 200),
+        calculator=_clean(fields.get("calculator", ""), 200),
         properties=properties,
-        batch=said.get("batch") == "true",
+        batch=fields.get("batch") == "true",
         max_atoms_per_batch=budget,
         elements=elements or None,
-        device=_clean(said.get("device", ""), 100),
+        device=_clean(fields.get("device", ""), 100),
         versions={_clean(name, 64): _clean(version, 64) for name, version in versions.items()},
         n_parameters=n_parameters,
     )
