@@ -92,9 +92,7 @@ def _processes(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     if itself < 1:
         return Finding(False, "it does not even see itself: this proves nothing")
     held = strangers == 0 and visible <= its_own
-    return Finding(
-        held, f"it sees {visible:.0f} processes, its own" if held else f"it sees {visible:.0f} of {own_readable}"
-    )
+    return Finding(held, f"it sees {visible:.0f} processes, its own" if held else f"it sees {visible:.0f} of {its_own}")
 
 
 def _files(trial: Trial) -> Finding:
@@ -125,8 +123,8 @@ def _neighbour(trial: Trial) -> Finding:
 
     def leave(remote: RemoteCalculator) -> Finding:
         (found_again,) = report(remote, LEAVE, number)
-        if own_readable != LEFT:
-            return Finding(False, f"it finds only {own_readable:.0f} of its own {LEFT} things: this proves nothing")
+        if found_again != LEFT:
+            return Finding(False, f"it finds only {found_again:.0f} of its own {LEFT} things: this proves nothing")
         return found(trial.run(look))
 
     return found(trial.run(leave))
