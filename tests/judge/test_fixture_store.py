@@ -33,6 +33,7 @@ from judge.records.attempts import read_histories, unit_prefix
 from judge.records.items_file import result_path
 from judge.records.records import End, Result
 from judge.records.results import read_submissions
+from judge.workspace import Workspace
 from sandbox.verdict import Verdict
 from submissions.progress import Reporter
 from submissions.store.local import LocalStore
@@ -103,10 +104,10 @@ def units_again(world: World, settings: JudgeSettings, ends: dict[str, End]) -> 
 def surveyed(world: World, settings: JudgeSettings, **changed: Any) -> Survey:
     """What `judge evaluate --all` would do on the machine that the fixture was judged on, or in other circumstances."""
     reporter = Reporter(Console(file=StringIO()))
-    scope = scope_of(settings, Request(), reporter)
+    scope = scope_of(Workspace(settings), Request(), reporter)
     (hardware,) = {result.provenance.origin.hardware for result in stored_results(world).values()}
     common = replace(scope.common, **{"hardware": hardware, **changed})
-    return survey_of(settings, Request(), replace(scope, common=common))
+    return survey_of(settings.data, Request(), replace(scope, common=common))
 
 
 def test_every_kind_and_every_way_to_end_is_in_the_fixture(world: World, settings: JudgeSettings) -> None:
@@ -142,7 +143,7 @@ def test_the_plan_sees_what_makes_results_stale(world: World, settings: JudgeSet
 
 
 def test_the_same_results_count(world: World, settings: JudgeSettings) -> None:
-    current = current_results(settings, load_suite(settings.suite))
+    current = current_results(Workspace(settings), load_suite(settings.suite))
     results = stored_results(world)
     assert current <= results.keys()
     names = {each.id: each.card.name for each in read_submissions(world.store)}
