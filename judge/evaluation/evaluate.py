@@ -23,7 +23,7 @@ from judge.evaluation.plan import Step
 from judge.evaluation.request import Request, Scope, scope_of
 from judge.evaluation.runner import Runner
 from judge.evaluation.unit_report import Did, UnitReport
-from judge.evaluation.work_plan import Survey, survey_of
+from judge.evaluation.work_plan import WorkPlan, work_plan_of
 from judge.records.attempts import DeathWatch
 from judge.records.hardware import hardware_class
 from judge.workspace import Workspace
@@ -70,41 +70,40 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
     """Observes and measures what is missing.
 
     Raises:
-        UsageError, SuiteError, DatasetError, JudgeFault: as `judge.evaluation.work_plan.survey`; and the store may fail
-        later on,
-            where whatever was finished before is kept.
+        UsageError, SuiteError, DatasetError, JudgeFault: as `plan_work`; if the store fails later, what was finished
+            is kept.
     """
     settings = workspace.settings
     scope = scope_of(workspace, request, reporter)
     if request.rounds is None and scope.is_settled():
         return _nothing_to_do(scope, request)
-    found = survey_of(workspace.data, request, scope)
+    work = work_plan_of(workspace.data, request, scope)
     # A machine that only observes signs nothing: it needs no key, and makes none.
     key = None if request.observe_only else workspace.signing_key(reporter.say)
     runner = Runner(
-        place=Place(found.store, workspace.data, key),
-        machine=_machine(settings, found, reporter),
+        place=Place(work.store, workspace.data, key),
+        machine=_machine(settings, work, reporter),
         reporter=reporter,
         beat_s=settings.beat_s,
-        watch=DeathWatch(found.store, settings.dead_after_s),
+        watch=DeathWatch(work.store, settings.dead_after_s),
         retry_held=request.retry_held,
         observe_only=request.observe_only,
-        budget=None if request.budget_s is None else _budget(request.budget_s, found),
+        budget=None if request.budget_s is None else _budget(request.budget_s, work),
         suite_option=suite_option(request),
         command="judge evaluate" if request.rounds is None else "judge rejudge",
     )
-    emit(Event.RUN_BEGUN, count=len(found.plan))
+    emit(Event.RUN_BEGUN, count=len(work.plan))
     with reporter:
-        reporter.expect(sum(planned.step is not Step.DONE for planned in found.plan))
-        reports = runner.run(found.plan)
+        reporter.expect(sum(planned.step is not Step.DONE for planned in work.plan))
+        reports = runner.run(work.plan)
     emit(Event.RUN_ENDED, count=len(reports))
     return Summary(
-        suite=found.suite.name,
-        driver=found.driver,
+        suite=work.suite.name,
+        driver=work.driver,
         units=tuple(reports),
-        skipped=found.skipped,
-        skipped_tasks=found.skipped_tasks,
-        left_s=_left_s(found, reports),
+        skipped=work.skipped,
+        skipped_tasks=work.skipped_tasks,
+        left_s=_left_s(work, reports),
         suite_option=suite_option(request),
     )
 
@@ -127,27 +126,27 @@ def _nothing_to_do(scope: Scope, request: Request) -> Summary:
     )
 
 
-def _budget(seconds: float, found: Survey) -> Budget:
-    return Budget(seconds, {planned.unit.prefix: found.cost(planned).seconds for planned in found.plan})
+def _budget(seconds: float, work: WorkPlan) -> Budget:
+    return Budget(seconds, {planned.unit.prefix: work.cost(planned).seconds for planned in work.plan})
 
 
-def _machine(settings: JudgeSettings, found: Survey, reporter: Reporter) -> Machine:
-    """This machine, as a run that `found` what there is to do may use it."""
+def _machine(settings: JudgeSettings, work: WorkPlan, reporter: Reporter) -> Machine:
+    """This machine, as a run that `work` what there is to do may use it."""
 
     def hardware(gpu: Gpu | None) -> str:
         return hardware_class(settings.limits.cpus, gpu.name if gpu else None)
 
     def open_sandbox() -> Driver:
-        return open_driver(found.driver, settings.run_dir, settings.runtime)
+        return open_driver(work.driver, settings.run_dir, settings.runtime)
 
     def last_selftest_of(driver: Driver) -> str:
-        last = last_selftest(found.store, platform.node(), driver.engine) if driver.engine else None
+        last = last_selftest(work.store, platform.node(), driver.engine) if driver.engine else None
         return last[0] if last else ""
 
     return Machine(
         open_sandbox=open_sandbox,
         hardware=hardware,
-        gpus=found.gpus,
+        gpus=work.gpus,
         say=reporter.say,
         selftest=last_selftest_of,
         run_dir=settings.run_dir,
@@ -169,10 +168,10 @@ def suite_option(request: Request) -> str:
     return f" --suite {shlex.quote(request.suite)}" if request.suite else ""
 
 
-def _left_s(found: Survey, reports: Sequence[UnitReport]) -> float | None:
+def _left_s(work: WorkPlan, reports: Sequence[UnitReport]) -> float | None:
     """What the units that were left are expected to take [s]; None for no units, or where that of any is not known."""
     left = {(report.submission, report.task) for report in reports if report.did is Did.LEFT}
-    total = total_of(found.cost(p) for p in found.plan if (p.unit.submission.id, p.unit.task.name) in left)
+    total = total_of(work.cost(p) for p in work.plan if (p.unit.submission.id, p.unit.task.name) in left)
     return None if not left or total.unknown else total.seconds
 
 

@@ -104,14 +104,14 @@ def run_selftest(
     results: list[AttackResult] = []
     record = begun
 
-    def came(result: AttackResult) -> None:
+    def record_result(result: AttackResult) -> None:
         nonlocal record
         results.append(result)
         record = _with(begun, results, time.monotonic() - begin)
         on_result(result)
 
     try:
-        selftest(driver, came, images=images)
+        selftest(driver, record_result, images=images)
         record = record.model_copy(update={"passed": bool(results) and all(result.held for result in results)})
     finally:
         at = store_selftest(store, key.sign(record))
@@ -135,15 +135,15 @@ def store_selftest(store: Store, record: SelftestRecord) -> str:
 
 def last_selftest(store: Store, host: str, engine: str) -> tuple[str, SelftestRecord] | None:
     """The newest selftest of that host and engine, with its key in `store`; None where there is none."""
-    found = []
+    records = []
     for key in store.list(_folder(host)):
         try:
             record = SelftestRecord.read(store.get(key))
         except (ValidationError, KeyError):  # what cannot be read proves nothing
             continue
         if (record.host, record.engine) == (host, engine):
-            found.append((key, record))
-    return max(found, key=lambda entry: entry[1].started, default=None)
+            records.append((key, record))
+    return max(records, key=lambda entry: entry[1].started, default=None)
 
 
 def unproven(

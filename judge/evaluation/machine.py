@@ -64,11 +64,11 @@ class Machine:
         """Where the next attempt of `submission` is run.
 
         Args:
-            avoid: UUIDs of GPUs that are set aside.
+            avoid: UUIDs of GPUs that are quarantined.
             spoilt_by: UUID of the GPU that spoilt its last attempt, given again only where there is no other; or empty.
 
         Raises:
-            JudgeFault: no container can be started, a disk is full, or every GPU is set aside.
+            JudgeFault: no container can be started, a disk is full, or every GPU is quarantined.
         """
         if self.stopped:
             raise self.stopped
@@ -142,7 +142,7 @@ class Machine:
         good = [gpu for gpu in self.gpus if gpu.uuid not in avoid]
         if not good:
             names = ", ".join(gpu.uuid for gpu in self.gpus)
-            raise JudgeFault(FaultCause.GPU, f"every GPU is set aside ({names}): correct it, then --retry-held")
+            raise JudgeFault(FaultCause.GPU, f"every GPU is quarantined ({names}): correct it, then --retry-held")
         others = [gpu for gpu in good if gpu.uuid != spoilt_by] or good
         self._turn += 1
         return others[(self._turn - 1) % len(others)]

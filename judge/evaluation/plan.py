@@ -130,11 +130,11 @@ class UnitsOf:
     def unit(self, submission: Submission, round: int = 0) -> Unit:
         """The unit of `submission`, with its observation key."""
         stated = submission.card.label_sets.get(self._task.model_domain)
-        said = (stated.name, stated.dispersion) if stated else ("", None)  # no label set is without a name
-        alike = self._known.get((*said, submission.contract, round))
+        declared_set = (stated.name, stated.dispersion) if stated else ("", None)  # no label set is without a name
+        alike = self._known.get((*declared_set, submission.contract, round))
         if alike is None:
             alike = self._alike(stated, submission.contract, round)
-            self._known[*said, submission.contract, round] = alike
+            self._known[*declared_set, submission.contract, round] = alike
         return Unit(
             submission=submission,
             task=self._task,

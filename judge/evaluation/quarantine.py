@@ -1,7 +1,7 @@
-"""What is set aside: a data set or a GPU over which one submission after another came to grief.
+"""Quarantine: data sets and GPUs that spoilt the attempts of several submissions.
 
-It follows from the attempts in the store, so a judge that is started again knows it, too, and no further submission's
-tries are burnt on it.
+It follows from the attempts in the store, so a judge that is started again knows it, and spends no further submission's
+tries on them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from sandbox.verdict import Verdict
 MIN_SUBMISSIONS = 2  # one alone may be what is odd
 
 
-class Standstill(NamedTuple):
-    """A thing that is set aside, and the last attempt that came to grief over it."""
+class Quarantine(NamedTuple):
+    """A data set or GPU in quarantine, the last attempt that it spoilt, and the submissions concerned."""
 
     resource: str
     end: End
     submissions: tuple[str, ...]
 
 
-def bad_datasets(units: Iterable[Unit], histories: Mapping[str, History]) -> dict[str, Standstill]:
+def bad_datasets(units: Iterable[Unit], histories: Mapping[str, History]) -> dict[str, Quarantine]:
     """By name: data sets whose last attempts of two submissions were spoilt in our own code, and that gave no verdict
     yet. One that some model was judged on is none: then it is the other models' answers that our code stumbles over.
 
@@ -44,13 +44,13 @@ def bad_datasets(units: Iterable[Unit], histories: Mapping[str, History]) -> dic
         elif last is not None and last.culprit == resource:
             spoilt.setdefault(resource, {})[unit.submission.id] = last
     return {
-        resource.partition(" ")[2]: Standstill(resource, max(ends.values(), key=lambda e: e.ended), tuple(sorted(ends)))
+        resource.partition(" ")[2]: Quarantine(resource, max(ends.values(), key=lambda e: e.ended), tuple(sorted(ends)))
         for resource, ends in spoilt.items()
         if len(ends) >= MIN_SUBMISSIONS and resource not in judged
     }
 
 
-def bad_gpus(histories: Mapping[str, History]) -> dict[str, Standstill]:
+def bad_gpus(histories: Mapping[str, History]) -> dict[str, Quarantine]:
     """By UUID: GPUs that spoilt attempts of two submissions since they last did their part in one that came out OK.
 
     Any other verdict on it may be what a failing GPU looks like.
@@ -66,10 +66,12 @@ def bad_gpus(histories: Mapping[str, History]) -> dict[str, Standstill]:
                 worked[end.origin.gpu] = max(end.ended, worked.get(end.origin.gpu, end.ended))
             elif end.culprit.startswith("gpu "):
                 faults.setdefault(end.culprit.removeprefix("gpu "), []).append((submission_of(prefix), end))
-    found = {}
+    quarantined = {}
     for uuid, spoilt in faults.items():
         since = [(who, end) for who, end in spoilt if uuid not in worked or end.ended > worked[uuid]]
         submissions = tuple(sorted({who for who, _ in since}))
         if len(submissions) >= MIN_SUBMISSIONS:
-            found[uuid] = Standstill(f"gpu {uuid}", max((end for _, end in since), key=lambda e: e.ended), submissions)
-    return found
+            quarantined[uuid] = Quarantine(
+                f"gpu {uuid}", max((end for _, end in since), key=lambda e: e.ended), submissions
+            )
+    return quarantined

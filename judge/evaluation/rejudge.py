@@ -15,7 +15,7 @@ from judge.evaluation.evaluate import evaluate
 from judge.evaluation.plan import Circumstances, Unit, make_unit
 from judge.evaluation.request import Request, circumstances
 from judge.evaluation.unit_report import UnitReport
-from judge.evaluation.work_plan import Survey, survey, task_of
+from judge.evaluation.work_plan import WorkPlan, plan_work, task_of
 from judge.records.attempts import read_histories
 from judge.records.decisions import EventKind, RoundRecord, Rounds, TaskOf, read_standing, record_event
 from judge.records.items_file import result_path
@@ -88,47 +88,49 @@ def rejudge(workspace: Workspace, request: Request, reporter: Reporter, again: b
     Raises:
         UsageError: nothing of what was asked for was judged yet; and as `judge.evaluation.evaluate.evaluate`.
     """
-    found = survey(workspace, request, reporter)
-    before = _counting(workspace, found)
-    units = {task_of(planned.unit): planned.unit for planned in found.plan}
+    work = plan_work(workspace, request, reporter)
+    before = _counting(workspace, work)
+    units = {task_of(planned.unit): planned.unit for planned in work.plan}
     not_judged = tuple(f"{t.submission} {t.task} was not judged yet: judge evaluate" for t in units if t not in before)
     judged = [unit for task, unit in units.items() if task in before]
     if not judged:
         raise UsageError("nothing of it was judged yet, so there is nothing to judge anew: judge evaluate --all")
-    begun = begun_rounds(found.store, judged, circumstances(workspace.settings, found.gpus))
+    begun = begun_rounds(work.store, judged, circumstances(workspace.settings, work.gpus))
     rounds = {task: next_round(units[task].round, number, again) for task, number in begun.items()}
     ids = tuple(dict.fromkeys(task.submission for task in rounds))
     summary = evaluate(workspace, replace(request, ids=ids, rounds=rounds), reporter)
     reports = {(report.submission, report.task): report for report in summary.units}
-    after = _of_rounds(workspace, found, rounds)
+    after = _of_rounds(workspace, work, rounds)
     changes = tuple(
         change_of(before[task], after.get(task), number, reports.get((task.submission, task.task)))
         for task, number in rounds.items()
     )
-    return Rejudged(suite=found.suite.name, changes=changes, not_judged=not_judged)
+    return Rejudged(suite=work.suite.name, changes=changes, not_judged=not_judged)
 
 
 def judged_anew(workspace: Workspace, request: Request, reporter: Reporter) -> Rejudged:
     """The results that count beside those of the rounds that were judged and do not count yet. Judges nothing.
 
     Raises:
-        UsageError: there is no such round that came to a verdict; and as `judge.evaluation.work_plan.survey`.
+        UsageError: there is no such round that came to a verdict; and as `judge.evaluation.work_plan.plan_work`.
     """
-    found = survey(workspace, request, reporter)
-    before = _counting(workspace, found)
-    units = {task_of(planned.unit): planned.unit for planned in found.plan if task_of(planned.unit) in before}
-    begun = begun_rounds(found.store, list(units.values()), circumstances(workspace.settings, found.gpus))
+    work = plan_work(workspace, request, reporter)
+    before = _counting(workspace, work)
+    units = {task_of(planned.unit): planned.unit for planned in work.plan if task_of(planned.unit) in before}
+    begun = begun_rounds(work.store, list(units.values()), circumstances(workspace.settings, work.gpus))
     rounds = {task: number for task, number in begun.items() if number > units[task].round}
-    after = _of_rounds(workspace, found, rounds)
+    after = _of_rounds(workspace, work, rounds)
     if not any(task in after for task in rounds):
-        of = " ".join(request.ids) or "--all"
-        raise UsageError(f"nothing of it was judged anew that could be applied: judge rejudge {of}, and look at it")
+        asked_for = " ".join(request.ids) or "--all"
+        raise UsageError(
+            f"no finished round can be applied: run judge rejudge {asked_for} first, and look at its changes"
+        )
     changes = [change_of(before[task], after.get(task), number, None) for task, number in rounds.items()]
-    told = [
+    changes = [
         each if each.after else each.model_copy(update={"why": f"round {each.round} is held, or was not finished"})
         for each in changes
     ]
-    return Rejudged(suite=found.suite.name, changes=tuple(told))
+    return Rejudged(suite=work.suite.name, changes=tuple(changes))
 
 
 def next_round(counting: int, begun: int, again: bool) -> int:
@@ -164,23 +166,23 @@ def _all_results(store: Store, submissions: Mapping[str, object]) -> list[Result
     return [read_record(store, key, Result) for key in keys]
 
 
-def _counting(workspace: Workspace, found: Survey) -> dict[TaskOf, Result]:
+def _counting(workspace: Workspace, work: WorkPlan) -> dict[TaskOf, Result]:
     """The results that count, of what was asked for."""
-    current = current_results(workspace, found.suite)
-    results = load_results(found.store, _ids(found), current, of_all_suites=True, trusted=workspace.trusted)
+    current = current_results(workspace, work.suite)
+    results = load_results(work.store, _ids(work), current, of_all_suites=True, trusted=workspace.trusted)
     return {TaskOf(r.submission, r.task, r.provenance.dataset): r for r in results}
 
 
-def _of_rounds(workspace: Workspace, found: Survey, rounds: Rounds) -> dict[TaskOf, Result]:
+def _of_rounds(workspace: Workspace, work: WorkPlan, rounds: Rounds) -> dict[TaskOf, Result]:
     """The results of `rounds` that fit the present data sets, versions and limits."""
-    current = current_results(workspace, found.suite, rounds)
-    results = load_results(found.store, _ids(found), current, of_all_suites=True, rounds=rounds)
+    current = current_results(workspace, work.suite, rounds)
+    results = load_results(work.store, _ids(work), current, of_all_suites=True, rounds=rounds)
     fitting = [r for r in results if result_path(r.submission, r.task, r.result_key) in current]
     return {TaskOf(r.submission, r.task, r.provenance.dataset): r for r in fitting}
 
 
-def _ids(found: Survey) -> list[str]:
-    return list(dict.fromkeys(planned.unit.submission.id for planned in found.plan))
+def _ids(work: WorkPlan) -> list[str]:
+    return list(dict.fromkeys(planned.unit.submission.id for planned in work.plan))
 
 
 def change_of(before: Result, after: Result | None, number: int, report: UnitReport | None) -> Change:

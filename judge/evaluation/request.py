@@ -143,14 +143,14 @@ def choose_submissions(known: Sequence[Submission], ids: Sequence[str]) -> list[
     """The submissions that `ids` name, by ID or by a beginning that only one has; all for none."""
     chosen = []
     for wanted in ids:
-        found = [s for s in known if s.id == wanted] or [s for s in known if s.id.startswith(wanted)]
-        if not found:
+        matches = [s for s in known if s.id == wanted] or [s for s in known if s.id.startswith(wanted)]
+        if not matches:
             raise UsageError(f"there is no submission {wanted!r}: see them with judge list")
-        if len(found) > 1:
+        if len(matches) > 1:
             raise UsageError(
-                f"{wanted!r} is the beginning of {len(found)} submissions: {', '.join(s.id for s in found)}"
+                f"{wanted!r} is the beginning of {len(matches)} submissions: {', '.join(s.id for s in matches)}"
             )
-        chosen += found
+        chosen += matches
     return list({s.id: s for s in chosen}.values()) if ids else list(known)
 
 
@@ -160,11 +160,11 @@ def split_by_driver(
     """The submissions that `driver` may run, and for each other one a line that says why not."""
     taken, refused = [], []
     for submission in submissions:
-        own = submission.image.driver
-        if own != driver:
-            why = "in a container" if own == "docker" else "as a process of this machine, with no isolation"
-            refused.append(f"{submission.id} was submitted to be run {why}: give --driver {own}")
-        elif own == "process" and not process_allowed:
+        needed_driver = submission.image.driver
+        if needed_driver != driver:
+            why = "in a container" if needed_driver == "docker" else "as a process of this machine, with no isolation"
+            refused.append(f"{submission.id} was submitted to be run {why}: give --driver {needed_driver}")
+        elif needed_driver == "process" and not process_allowed:
             refused.append(f"{submission.id} would run with no isolation: say so with --driver process")
         else:
             taken.append(submission)

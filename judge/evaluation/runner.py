@@ -15,7 +15,7 @@ from judge.evaluation.machine import Machine
 from judge.evaluation.measure import measure_unit
 from judge.evaluation.observe import ExecutionTarget, Place, fault_end, observe_unit
 from judge.evaluation.plan import Planned, Step, Unit, next_step
-from judge.evaluation.quarantine import MIN_SUBMISSIONS, Standstill, bad_datasets, bad_gpus
+from judge.evaluation.quarantine import MIN_SUBMISSIONS, Quarantine, bad_datasets, bad_gpus
 from judge.evaluation.unit_report import Did, UnitReport, line_of
 from judge.records.attempts import MAX_DEATHS, MAX_TRIES, Attempt, DeathWatch, History, Life, claim, read_history
 from judge.records.records import End, Origin, Result
@@ -33,7 +33,7 @@ class Runner:
     """Runs units one after another.
 
     Args:
-        retry_held: try once more what is held or set aside.
+        retry_held: try once more what is held or quarantined.
         observe_only: measure nothing that needs labels: they are on another machine.
         budget: beyond which no container is started; None: there is none.
         suite_option: what a command must add to be about the same suite.
@@ -52,9 +52,9 @@ class Runner:
     command: str = "judge evaluate"
     _units: dict[str, Unit] = field(default_factory=dict)
     _histories: dict[str, History] = field(default_factory=dict)
-    _datasets: Mapping[str, Standstill] = field(default_factory=dict)
-    _gpus: Mapping[str, Standstill] = field(default_factory=dict)
-    _stop_told: bool = False
+    _datasets: Mapping[str, Quarantine] = field(default_factory=dict)
+    _gpus: Mapping[str, Quarantine] = field(default_factory=dict)
+    _stop_announced: bool = False
     _spoilt: dict[FaultCause, set[str]] = field(default_factory=dict)  # submissions, since the last verdict
 
     def run(self, plan: Sequence[Planned]) -> list[UnitReport]:
@@ -63,14 +63,14 @@ class Runner:
         waiting: deque[Planned] = deque()
         self._units = {planned.unit.prefix: planned.unit for planned in plan}
         self._histories = {planned.unit.prefix: planned.history for planned in plan}
-        self._set_aside()
+        self._update_quarantine()
         self.machine.clear()
         for planned in plan:
             report = self._attend(planned)
             if report is None:
                 waiting.append(planned)
             else:
-                reports.append(self._told(report))
+                reports.append(self._announced(report))
         if waiting:
             self.reporter.say(f"{len(waiting)} units are claimed by another judge: looking whether it lives …")
         while waiting:
@@ -80,16 +80,16 @@ class Runner:
                 waiting.append(planned)
                 time.sleep(WAIT_S)
             else:
-                reports.append(self._told(report))
+                reports.append(self._announced(report))
         return reports
 
-    def _told(self, report: UnitReport) -> UnitReport:
+    def _announced(self, report: UnitReport) -> UnitReport:
         """Says what was done, if anything; why nothing more can be is said once."""
         stopped = self.machine.stopped
-        repeated = stopped is not None and self._stop_told and report.sentence == stopped.remedy
+        repeated = stopped is not None and self._stop_announced and report.sentence == stopped.remedy
         if report.did is not Did.NOTHING and not repeated:
             self.reporter.say(line_of(report))
-        self._stop_told = stopped is not None
+        self._stop_announced = stopped is not None
         return report
 
     def _attend(self, planned: Planned) -> UnitReport | None:
@@ -131,7 +131,7 @@ class Runner:
                     self._give_up(unit, history)
                     continue
             if unit.testset.name in self._datasets:
-                return self._standstill(unit, self._datasets[unit.testset.name])
+                return self._quarantined(unit, self._datasets[unit.testset.name])
             over = self.budget.refuses(unit.prefix) if self.budget else None
             if over:
                 return self._report(unit, Did.LEFT, sentence=over)
@@ -154,7 +154,7 @@ class Runner:
         return self._claimed_try(unit, history.attempts, target)
 
     def _target(self, unit: Unit, history: History) -> ExecutionTarget:
-        """Where `unit` is tried next: on no GPU that is set aside, and not on the last one where there is another."""
+        """Where `unit` is tried next: on no GPU that is quarantined, and not on the last one where there is another."""
         spoilt_by = history.faults[-1].culprit.removeprefix("gpu ") if history.faults else ""
         try:
             return self.machine.target(unit.submission, self._gpus, spoilt_by)
@@ -185,7 +185,7 @@ class Runner:
                 self._stop_if_it_goes_on(unit, fault)
         self.reporter.say(f"! {unit.submission.id} {unit.task.name}: this machine: {end.fault}: {end.sentence}")
         self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
-        self._set_aside()
+        self._update_quarantine()
         self.machine.look_at_engine()
         time.sleep(RETRY_S)
         return end
@@ -210,8 +210,8 @@ class Runner:
             remedy = f"nothing more is begun, since one submission's attempt after another's was spoilt: {fault.remedy}"
             self.machine.stopped = JudgeFault(fault.cause, remedy)
 
-    def _set_aside(self) -> None:
-        """Looks at all attempts for what one submission after another came to grief over, and says what is new."""
+    def _update_quarantine(self) -> None:
+        """Finds data sets and GPUs that spoilt attempts of several submissions, and reports the new ones."""
         if self.retry_held:
             return
         datasets = bad_datasets(self._units.values(), self._histories)
@@ -221,7 +221,7 @@ class Runner:
             *(gpus[g] for g in gpus.keys() - self._gpus),
         ]:
             emit(Event.QUARANTINED, culprit=new.resource, fault=str(new.end.fault))
-            self.reporter.say(f"! Set aside, since more than one attempt came to grief over it: {new.resource}")
+            self.reporter.say(f"! Quarantined, since it spoilt more than one attempt: {new.resource}")
         self._datasets, self._gpus = datasets, gpus
 
     def _measure(self, unit: Unit, end: End, did: Did) -> UnitReport:
@@ -236,12 +236,16 @@ class Runner:
         sentence = f"{end.sentence}; then: {again}"
         return self._report(unit, Did.HELD, fault=end.fault, sentence=sentence)
 
-    def _standstill(self, unit: Unit, aside: Standstill) -> UnitReport:
-        emit(Event.HELD, unit=unit.prefix, fault=str(aside.end.fault), culprit=aside.resource)
+    def _quarantined(self, unit: Unit, quarantine: Quarantine) -> UnitReport:
+        emit(Event.HELD, unit=unit.prefix, fault=str(quarantine.end.fault), culprit=quarantine.resource)
         again = f"{self.command} --all --task {unit.task.name}{self.suite_option} --retry-held"
-        sentence = f"{aside.resource} is set aside, since {' and '.join(aside.submissions)} came to grief over it"
+        failed = " and ".join(quarantine.submissions)
+        sentence = f"{quarantine.resource} is quarantined, since it spoilt attempts of {failed}"
         return self._report(
-            unit, Did.HELD, fault=aside.end.fault, sentence=f"{sentence} ({aside.end.sentence}); then: {again}"
+            unit,
+            Did.HELD,
+            fault=quarantine.end.fault,
+            sentence=f"{sentence} ({quarantine.end.sentence}); then: {again}",
         )
 
     def _report(

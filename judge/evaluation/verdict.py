@@ -45,9 +45,9 @@ def assess(
         return _stopped_early(n_items, failures)
     counted = {cause: count for cause, count in failures.items() if cause not in RESULTS}
     failed = sum(counted.values())
-    found = [_found(cause, failures[cause], n_items) for cause in RESULTS if cause in failures]
+    sentences = [_found(cause, failures[cause], n_items) for cause in RESULTS if cause in failures]
     if not failed:
-        return Assessment(Verdict.OK, "; ".join(["Completed", *found]) + ".")
+        return Assessment(Verdict.OK, "; ".join(["Completed", *sentences]) + ".")
     dominant = max(sorted(counted), key=lambda cause: counted[cause])
     too_many = failed > failed_share * n_items
     if Cause.OVER_TIME in counted:
@@ -62,10 +62,10 @@ def assess(
             verdict, sentence = _ALL_FAILED[dominant]
             return Assessment(verdict, sentence.format(n=n_items))
         return Assessment(Verdict.TOO_MANY_FAILURES, f"Every one of the {n_items} items failed, most: {dominant.word}.")
-    said = "; ".join([f"{failed} of {n_items} items failed ({_in_words(counted)})", *found])
+    complaint = "; ".join([f"{failed} of {n_items} items failed ({_in_words(counted)})", *sentences])
     if too_many:
-        return Assessment(Verdict.TOO_MANY_FAILURES, f"{said}.")
-    return Assessment(Verdict.OK, f"Completed; {said}.")
+        return Assessment(Verdict.TOO_MANY_FAILURES, f"{complaint}.")
+    return Assessment(Verdict.OK, f"Completed; {complaint}.")
 
 
 def _over_time(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
@@ -78,10 +78,10 @@ def _over_time(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
 
 
 def _stopped_early(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
-    asked: dict[Cause, int] = {cause: count for cause, count in failures.items() if cause is not Cause.MISSING}
+    counts: dict[Cause, int] = {cause: count for cause, count in failures.items() if cause is not Cause.MISSING}
     return Assessment(
         Verdict.TOO_MANY_FAILURES,
-        f"Stopped early after {sum(asked.values())} failures of {n_items} items ({_in_words(asked)}); "
+        f"Stopped early after {sum(counts.values())} failures of {n_items} items ({_in_words(counts)}); "
         f"{failures[Cause.MISSING]} were not asked any more.",
     )
 

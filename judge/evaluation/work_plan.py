@@ -33,7 +33,7 @@ NOTHING = Work(0, 0)
 
 
 @dataclass(frozen=True)
-class Survey:
+class WorkPlan:
     """What there is to do.
 
     Args:
@@ -64,12 +64,12 @@ class Survey:
         return cost_of(self.work(planned), speed_of(unit.submission.preflight), unit.task.time_limit_s)
 
 
-def survey(workspace: Workspace, request: Request, reporter: Reporter) -> Survey:
-    """What there is to do: see `scope_of`, and `survey_of`."""
-    return survey_of(workspace.data, request, scope_of(workspace, request, reporter))
+def plan_work(workspace: Workspace, request: Request, reporter: Reporter) -> WorkPlan:
+    """What there is to do: see `scope_of`, and `work_plan_of`."""
+    return work_plan_of(workspace.data, request, scope_of(workspace, request, reporter))
 
 
-def survey_of(data: Path, request: Request, scope: Scope) -> Survey:
+def work_plan_of(data: Path, request: Request, scope: Scope) -> WorkPlan:
     """What there is to do of what was asked for.
 
     Raises:
@@ -88,7 +88,7 @@ def survey_of(data: Path, request: Request, scope: Scope) -> Survey:
         scope.index.settle(rows, scope.key)
     works = read_works(data, scope.suite, plan, labels_here=not request.observe_only)
     skipped = prepared.skipped
-    return Survey(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)
+    return WorkPlan(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)
 
 
 def read_works(data: Path, suite: Suite, plan: Sequence[Planned], *, labels_here: bool = True) -> dict[str, Work]:
@@ -104,11 +104,11 @@ def read_works(data: Path, suite: Suite, plan: Sequence[Planned], *, labels_here
 
     works = {}
     for task in {p.unit.task.name: p.unit.task for p in plan if p.step in (Step.OBSERVE, Step.OPEN)}.values():
-        asked = structures(task.dataset)
+        frames = structures(task.dataset)
         if labels_here:
             check_kind(data, suite, task)
         try:
-            works[task.name] = KINDS[task.kind].work(asked, task.parameters)
+            works[task.name] = KINDS[task.kind].work(frames, task.parameters)
         except ValueError as error:
             raise UsageError(f"suite {suite.name}: task {task.name}: kind: {task.kind}: {error}") from None
     return works
@@ -123,8 +123,15 @@ def plan_from_store(store: Store, units: Sequence[Unit], retry_held: bool = Fals
 def _plan_from_index(rows: Mapping[str, Row], units: Sequence[Unit], retry_held: bool) -> list[Planned]:
     """As `plan_from_store`, from the rows of the index."""
     facts = [Facts.model_validate_json(row.facts) for row in rows.values()]
-    histories = {prefix: history for own in facts for prefix, history in own.histories.items()}
-    return make_plan(units, histories, {key for own in facts for key in own.stated}.__contains__, retry_held)
+    histories = {
+        prefix: history for submission_facts in facts for prefix, history in submission_facts.histories.items()
+    }
+    return make_plan(
+        units,
+        histories,
+        {key for submission_facts in facts for key in submission_facts.stated}.__contains__,
+        retry_held,
+    )
 
 
 def make_units(

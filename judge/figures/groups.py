@@ -123,12 +123,12 @@ def _line(name: str, found: Sequence[_Part], series: Mapping[str, int], x: Axis,
     """A group's name and its marks; the numbers are said of all of it."""
     label = shortened(name, 36)
     items = formatting.count(max(own.record.n_items for own in found), "item")
-    told = f"{'' if label == name else f'{name}: '}{', '.join(map(_told, found))}; {items}"
+    told = f"{'' if label == name else f'{name}: '}{', '.join(map(_announced, found))}; {items}"
     marks = [mark((x(own.ratio or 1.0), y), series[own.record.metric], 4.5) for own in found]
     return group(text((_LEFT - 12, y + 4), label), *marks, told=told)
 
 
-def _told(own: _Part) -> str:
+def _announced(own: _Part) -> str:
     value = shown(formatting.shown_value(own.record.value, own.record.unit))
     return f"{formatting.metric_label(own.record.metric)} {value} {formatting.shown_unit(own.record.unit)}"
 

@@ -104,7 +104,7 @@ def _drawing(title: str, about: str, column: Column, dots: Sequence[_Dot], follo
     scores = [dot.score for dot in dots] + [score for own in followed for _, score in own.points]
     x, y = dates(moments, _LEFT, _RIGHT), linear([0.0, *scores], _LOW, _TOP)
     parts = [axes(x, y, "date", f"{column.label} {column.arrow}"), polyline(_steps(dots, x, y), series_css(0))]
-    parts += [mark(_place(dot.when, dot.score, x, y), None, 3.5, told=_told(dot)) for dot in dots]
+    parts += [mark(_place(dot.when, dot.score, x, y), None, 3.5, told=_announced(dot)) for dot in dots]
     names = ["best until then"]
     for series, own in enumerate(followed, 1):
         places = [_place(when, score, x, y) for when, score in own.points]
@@ -128,7 +128,7 @@ def _steps(dots: Sequence[_Dot], x: Axis, y: Axis) -> list[Point]:
     return [*steps, places[-1], (x.end, places[-1][1])]
 
 
-def _told(dot: _Dot) -> str:
+def _announced(dot: _Dot) -> str:
     return f"{dot.name}, {day(dot.when)}"
 
 

@@ -21,15 +21,15 @@ class _EventFile(RotatingFileHandler):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True)
-        self._told = False
+        self._announced = False
 
     def _open(self) -> TextIOWrapper:
         Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True)
         return super()._open()
 
     def handleError(self, record: logging.LogRecord) -> None:
-        if not self._told:
-            self._told = True
+        if not self._announced:
+            self._announced = True
             why = getattr(sys.exc_info()[1], "strerror", None) or "see its folder"
             print(f"judge: the log {self.baseFilename} cannot be written ({why}): set log", file=sys.stderr)
 

@@ -36,8 +36,7 @@ class EfficiencyParameters(Parameters):
         rattle: standard deviation of the displacements [Å].
         warm_up_fraction: of the timed frames, left out of the statistics at the beginning; one at least.
         n_batches: of which batched throughput is made; 0: it is not measured.
-        max_noise: how much longer than it can the reference calculator may take (`tasks.timing.timing`) before the host
-        is
+        max_noise: how much longer than it can the reference calculator may take (`timing`) before the host is
             too noisy. 1.2 is for a host that does nothing else, where 1.05 is usual: it leaves room for a clock rate
             that rises and falls. A shared machine may need 5 or more, and its times are worth that much less.
         recheck_fraction: of the timed frames, asked again of a fresh start; three at least.

@@ -28,7 +28,7 @@ from judge.evaluation.current_results import current_results
 from judge.evaluation.measure import remeasure
 from judge.evaluation.plan import Step, Unit
 from judge.evaluation.request import Request, scope_of
-from judge.evaluation.work_plan import Survey, survey_of
+from judge.evaluation.work_plan import WorkPlan, work_plan_of
 from judge.records.attempts import read_histories, unit_prefix
 from judge.records.items_file import result_path
 from judge.records.records import End, Result
@@ -101,13 +101,13 @@ def units_again(world: World, settings: JudgeSettings, ends: dict[str, End]) -> 
         yield result, unit_again(result, end, submissions[result.submission], tasks[result.task], testset), end
 
 
-def surveyed(world: World, settings: JudgeSettings, **changed: Any) -> Survey:
+def surveyed(world: World, settings: JudgeSettings, **changed: Any) -> WorkPlan:
     """What `judge evaluate --all` would do on the machine that the fixture was judged on, or in other circumstances."""
     reporter = Reporter(Console(file=StringIO()))
     scope = scope_of(Workspace(settings), Request(), reporter)
     (hardware,) = {result.provenance.origin.hardware for result in stored_results(world).values()}
     common = replace(scope.common, **{"hardware": hardware, **changed})
-    return survey_of(settings.data, Request(), replace(scope, common=common))
+    return work_plan_of(settings.data, Request(), replace(scope, common=common))
 
 
 def test_every_kind_and_every_way_to_end_is_in_the_fixture(world: World, settings: JudgeSettings) -> None:
@@ -126,12 +126,12 @@ def test_every_kind_and_every_way_to_end_is_in_the_fixture(world: World, setting
 
 
 def test_nothing_is_stale(world: World, settings: JudgeSettings) -> None:
-    survey = surveyed(world, settings)
-    n_tasks = len(survey.suite.tasks)
-    assert Counter(planned.step for planned in survey.plan) == {Step.DONE: N_SUBMISSIONS * n_tasks - 1, Step.HELD: 1}
-    (held,) = (planned.unit for planned in survey.plan if planned.step is Step.HELD)
+    plan_work = surveyed(world, settings)
+    n_tasks = len(plan_work.suite.tasks)
+    assert Counter(planned.step for planned in plan_work.plan) == {Step.DONE: N_SUBMISSIONS * n_tasks - 1, Step.HELD: 1}
+    (held,) = (planned.unit for planned in plan_work.plan if planned.step is Step.HELD)
     assert (held.submission.card.name, held.task.name) == ("Moody", "slabs")
-    assert [line.partition(" on ")[0].partition("-")[0] for line in survey.skipped] == ["early"]
+    assert [line.partition(" on ")[0].partition("-")[0] for line in plan_work.skipped] == ["early"]
 
 
 @pytest.mark.parametrize("changed", [{"guest": "another"}, {"hardware": "another"}])

@@ -13,7 +13,7 @@ from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks
 from judge.evaluation.estimate import Cost, speed_of, total_of
 from judge.evaluation.plan import Planned, Step
 from judge.evaluation.request import Request
-from judge.evaluation.work_plan import Survey, survey
+from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.workspace import open_workspace
 from submissions.progress import Reporter, duration
 from submissions.records import Record, Submission
@@ -89,14 +89,14 @@ def plan_command(
         skip_missing=skip_missing,
     )
     console = table_console(stderr=as_json)
-    forecast = forecast_of(survey(open_workspace(), request, Reporter(console)))
+    forecast = forecast_of(plan_work(open_workspace(), request, Reporter(console)))
     if as_json:
         print(forecast.model_dump_json())
     else:
         _show(console, forecast)
 
 
-def forecast_of(found: Survey) -> Forecast:
+def forecast_of(found: WorkPlan) -> Forecast:
     """How long what is left will take."""
     units, submissions = [], []
     by_submission: dict[str, list[Planned]] = {}
@@ -117,7 +117,7 @@ def forecast_of(found: Survey) -> Forecast:
     )
 
 
-def _unit_hours(found: Survey, planned: Planned, cost: Cost) -> UnitHours:
+def _unit_hours(found: WorkPlan, planned: Planned, cost: Cost) -> UnitHours:
     work = found.work(planned)
     return UnitHours(
         submission=planned.unit.submission.id,

@@ -10,7 +10,7 @@ from judge.evaluation.budget import Budget
 from judge.evaluation.estimate import Cost, Speed, cost_of, fit_line, speed_of, total_of
 from judge.evaluation.plan import Step
 from judge.evaluation.request import Request
-from judge.evaluation.work_plan import survey
+from judge.evaluation.work_plan import plan_work
 from submissions.progress import Reporter
 from submissions.records import PreflightReport, Submission, Timing
 from tasks.kind import Work
@@ -80,7 +80,7 @@ def test_a_budget_begins_what_will_end_within_it() -> None:
 
 def forecast(world: World, **request: object) -> Forecast:
     """What `judge plan` says, in this process."""
-    return forecast_of(survey(world.workspace, Request(**request), Reporter(Console(quiet=True))))  # type: ignore[arg-type]
+    return forecast_of(plan_work(world.workspace, Request(**request), Reporter(Console(quiet=True))))  # type: ignore[arg-type]
 
 
 def test_plan_tells_the_time_by_hand_and_what_is_done_costs_nothing(world: World) -> None:

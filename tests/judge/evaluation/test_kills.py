@@ -361,7 +361,7 @@ def test_killed_at_faults_and_holds(make: Make, settled: Settled) -> None:
 
 @pytest.mark.soak
 def test_killed_as_a_data_set_is_set_aside(make: Make, settled: Settled) -> None:
-    """A data set that goes after the run has begun spoils two submissions' attempts, and is set aside."""
+    """A data set that goes after the run has begun spoils two submissions' attempts, and is quarantined."""
     world = make()
     data = world.root / "data" / "drift@1"
     judge = world.launch(At(Event.RUN_BEGUN, 1, STOP), At(Event.QUARANTINED, 1, KILL))

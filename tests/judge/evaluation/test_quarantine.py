@@ -1,4 +1,4 @@
-"""What one submission after another comes to grief over is set aside; a full disk burns nobody's attempts."""
+"""What one submission after another comes to grief over is quarantined; a full disk burns nobody's attempts."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def test_a_data_set_that_our_code_fails_on_is_set_aside_after_two_submissions(wo
     by_task = {(unit.submission, unit.task): unit for unit in summary.units}
     assert all(by_task[m.id, "nickel"].did is Did.OBSERVED for m in models)
     assert all(by_task[m.id, "copper"].did is Did.HELD for m in models)
-    assert "Set aside" in said
-    assert "dataset copper@1 is set aside" in by_task[models[3].id, "copper"].sentence
+    assert "Quarantined" in said
+    assert "dataset copper@1 is quarantined" in by_task[models[3].id, "copper"].sentence
     tries = [
         sum(len(h.faults) for prefix, h in read_histories(world.store, [m.id]).items() if "/copper/" in prefix)
         for m in models
@@ -154,7 +154,7 @@ def test_an_attempt_that_a_gpu_spoilt_is_tried_on_another(world: World, images: 
     assert sorted(culprit for culprits in tried(other) for culprit in culprits) == [
         "gpu GPU-aaaa",
         "gpu GPU-bbbb",
-    ]  # then both are set aside
+    ]  # then both are quarantined
 
 
 @pytest.mark.parametrize("lost", [True, False])

@@ -15,7 +15,7 @@ from rich.console import Console
 from judge.config import UsageError
 from judge.evaluation.rejudge import apply, judged_anew, next_round, rejudge
 from judge.evaluation.request import Request
-from judge.evaluation.work_plan import survey
+from judge.evaluation.work_plan import plan_work
 from judge.records.attempts import read_histories
 from judge.records.content_keys import observation_key, result_key
 from judge.records.decisions import TaskOf
@@ -166,7 +166,7 @@ def test_what_nobody_has_seen_is_not_applied(world: World, moody: Submission) ->
     for asked in ((moody.id,), ("--all",)):
         status, out, err = world.run_here("rejudge", *asked, *apply)
         assert (status, out, err.count("\n")) == (2, "", 1)
-        assert f"judge rejudge {asked[0]}, and look at it" in err
+        assert f"run judge rejudge {asked[0]} first" in err
     for option in ("--again", "--retry-held"):
         status, _, err = world.run_here("rejudge", moody.id, option, *apply)
         assert status == 2
@@ -222,7 +222,7 @@ def hold(world: World, model: Submission, task: str) -> None:
     """Three attempts at the next round of `task`, each spoilt by this machine."""
     rounds = {TaskOf(model.id, task, f"{task}@1"): 1}
     request = Request(ids=(model.id,), tasks=(task,), rounds=rounds)
-    (planned,) = survey(world.workspace, request, Reporter(Console(file=StringIO()))).plan
+    (planned,) = plan_work(world.workspace, request, Reporter(Console(file=StringIO()))).plan
     claimed = Claim(owner="o", host="h", started=utc_now()).model_dump_json().encode()
     end = End(owner="o", ended=utc_now(), fault=FaultCause.DISK, sentence="the disk is full: free some space")
     for n in (1, 2, 3):

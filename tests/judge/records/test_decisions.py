@@ -17,7 +17,7 @@ from judge.evaluation.current_results import current_results
 from judge.evaluation.plan import Step
 from judge.evaluation.request import Request
 from judge.evaluation.unit_report import Did
-from judge.evaluation.work_plan import UsageError, survey
+from judge.evaluation.work_plan import UsageError, plan_work
 from judge.publishing.site_files import build_site
 from judge.ranking.build import build_leaderboard
 from judge.ranking.load import read_board
@@ -331,7 +331,7 @@ def test_a_plan_is_made_of_units_of_the_round_that_counts(world: World) -> None:
     key = SigningKey.load(world.settings.key_file)
     assert key.public == trusted
     record_event(world.store, key, EventKind.APPLIED, model.id, "why", rounds=(a_round(1),))
-    plan = survey(world.workspace, Request(), Reporter(Console(file=StringIO()))).plan
+    plan = plan_work(world.workspace, Request(), Reporter(Console(file=StringIO()))).plan
     assert [(planned.unit.task.name, planned.unit.round, planned.step) for planned in plan] == [
         ("copper", 1, Step.OBSERVE),
         ("nickel", 0, Step.DONE),

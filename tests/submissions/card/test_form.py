@@ -98,12 +98,12 @@ class Terminal:
         )
         os.close(theirs)
         self.seen = ""
-        self._told = 0
+        self._announced = 0
 
     def until(self, words: str) -> str:
         """Everything since the last words waited for, once it holds `words`."""
         deadline = time.monotonic() + DEADLINE_S
-        while words not in self.seen[self._told :]:
+        while words not in self.seen[self._announced :]:
             left = deadline - time.monotonic()
             assert left > 0, f"{words!r} did not come: {self.seen[-2000:]}"
             if select.select([self._ours], [], [], left)[0]:
@@ -113,8 +113,8 @@ class Terminal:
                     data = b""
                 assert data, f"ended before {words!r}: {self.seen[-2000:]}"
                 self.seen += data.decode("utf-8", "replace")
-        begin, self._told = self._told, self.seen.index(words, self._told) + len(words)
-        return self.seen[begin : self._told]
+        begin, self._announced = self._announced, self.seen.index(words, self._announced) + len(words)
+        return self.seen[begin : self._announced]
 
     def answer(self, question: str, answer: str) -> None:
         """Types `answer` once `question` is there."""
