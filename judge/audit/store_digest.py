@@ -53,5 +53,5 @@ def line_of(result: Result) -> str:
     if result.kind not in TIMING_KINDS:
         stated["key"] = result.result_key
         stated["observation"] = result.provenance.observation or ""
-        stated["metrics"] = {name: metric.model_dump(mode="json") for name, metric in result.metrics.items()}
+        stated["metrics"] = {name: vars(metric) for name, metric in result.metrics.items()}
     return json.dumps(stated, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

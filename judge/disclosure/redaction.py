@@ -14,20 +14,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-from pydantic import TypeAdapter
 
 from judge.evaluation.dispersion_policy import UNLABELLED_KINDS
 from judge.records.content_keys import TIMING_KINDS
-from judge.records.records import MetricRecord, Origin, PartRecord, Peaks, Result
+from judge.records.records import Origin, Peaks, Result
 from sandbox.limits import MIB
 from sandbox.verdict import Verdict
 from submissions.records import Submission
 from tasks.datasets.card import Card, DatasetError
 from tasks.datasets.dataset import read_card
+from tasks.metrics.measurement import Metric, MetricPart
 from tasks.observing.probe_errors import is_probe
 
 LEAST_ITEMS = 5
@@ -46,10 +45,6 @@ LOG_WITHHELD = (
 )
 
 _FORMATS = tuple(f".{max(digits - 1, 0)}e" for digits in range(18))  # by digits
-
-# A board has a hundred thousand of these: made together they take a third of the time of `model_copy`.
-_PARTS = TypeAdapter(tuple[PartRecord, ...])
-_METRICS = TypeAdapter(dict[str, MetricRecord])
 
 # As `sandbox.evidence.exit_words` has it: a number of the submission's own choice.
 _EXIT_STATUS = re.compile(r"exit status -?\d+")
@@ -137,9 +132,7 @@ def public_sentence(verdict: Verdict, sentence: str, *, hidden: bool) -> str:
     return _EXIT_STATUS.sub("by itself", sentence).replace(": see its log", ", and its log is withheld")
 
 
-def public_parts(
-    parts: Iterable[PartRecord], metrics: Mapping[str, MetricRecord], *, hidden: bool
-) -> tuple[PartRecord, ...]:
+def public_parts(parts: Iterable[MetricPart], metrics: Mapping[str, Metric], *, hidden: bool) -> tuple[MetricPart, ...]:
     """The parts that may be shown. Their names, of groups and elements, are the maintainer's words.
 
     Of hidden sets to two digits, and neither one of few items, nor one that all but few items belong to: the whole
@@ -164,17 +157,17 @@ def public_parts(
     return _cut_parts(shown, TIME_DIGITS)
 
 
-def _cut_parts(parts: Iterable[PartRecord], digits: int) -> tuple[PartRecord, ...]:
-    return _PARTS.validate_python([vars(part) | {"value": cut(part.value, digits)} for part in parts])
+def _cut_parts(parts: Iterable[MetricPart], digits: int) -> tuple[MetricPart, ...]:
+    return tuple([replace(part, value=cut(part.value, digits)) for part in parts])
 
 
-def _leaves_few(part: PartRecord, metrics: Mapping[str, MetricRecord]) -> bool:
+def _leaves_few(part: MetricPart, metrics: Mapping[str, Metric]) -> bool:
     """Whether of the whole so few items are no part of it that both together would tell of these."""
     whole = metrics.get(part.metric)
     return whole is not None and 0 < whole.n_items - part.n_items < LEAST_ITEMS
 
 
-def _is_small(part: PartRecord) -> bool:
+def _is_small(part: MetricPart) -> bool:
     return part.n_items < LEAST_ITEMS
 
 
@@ -201,14 +194,12 @@ def public_result(result: Result, *, hidden: bool) -> Result:
 
 def _with_public_times(result: Result) -> Result:
     """The result of a kind that takes times, with these and what is made of them cut."""
-    metrics = _METRICS.validate_python(
-        {
-            name: metric if _is_count(name, metric.unit) else _cut_values(metric, TIME_DIGITS)
-            for name, metric in result.metrics.items()
-        }
-    )
+    metrics = {
+        name: metric if _is_count(name, metric.unit) else _cut_values(metric, TIME_DIGITS)
+        for name, metric in result.metrics.items()
+    }
     parts = tuple(
-        part if _is_count(part.metric, part.unit) else part.model_copy(update={"value": cut(part.value, TIME_DIGITS)})
+        part if _is_count(part.metric, part.unit) else replace(part, value=cut(part.value, TIME_DIGITS))
         for part in result.parts
     )
     return result.model_copy(update={"metrics": metrics, "parts": parts})
@@ -221,17 +212,17 @@ def _is_count(metric: str, unit: str) -> bool:
 
 def _with_cut_metrics(result: Result) -> Result:
     metrics = {name: _cut_values(metric, SCORE_DIGITS) for name, metric in result.metrics.items()}
-    return result.model_copy(update={"metrics": _METRICS.validate_python(metrics)})
+    return result.model_copy(update={"metrics": metrics})
 
 
-def _cut_values(metric: MetricRecord, digits: int) -> dict[str, Any]:
-    """The fields of the metric, cut."""
-    return vars(metric) | {
-        "value": cut(metric.value, digits),
-        "charged": cut(metric.charged, digits),
-        "baseline": cut(metric.baseline),
-        "failure_cost": cut(metric.failure_cost),
-    }
+def _cut_values(metric: Metric, digits: int) -> Metric:
+    return replace(
+        metric,
+        value=cut(metric.value, digits),
+        charged=cut(metric.charged, digits),
+        baseline=cut(metric.baseline),
+        failure_cost=cut(metric.failure_cost),
+    )
 
 
 def public_submission(submission: Submission) -> Submission:

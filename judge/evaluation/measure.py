@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from judge.evaluation.observe import Place, kind_at_fault
@@ -16,13 +17,13 @@ from judge.evaluation.provenance import provenance
 from judge.evaluation.verdict import Assessment, assess
 from judge.records.items_file import ItemsTable, items_path, pack_items, result_path
 from judge.records.observation_file import read_observation
-from judge.records.records import End, MetricRecord, PartRecord, Result
+from judge.records.records import End, Result
 from sandbox.events import Event, emit
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
 from submissions.store.interface import Store
 from tasks.datasets.dataset import Dataset, load_dataset
-from tasks.metrics.measurement import Measurement, Metric, Part
+from tasks.metrics.measurement import Measurement, Metric
 from tasks.structures.predictions import Cause
 
 MAX_PARTS = 2000  # of a result: all elements and a good many groups; what is beyond is in the items table
@@ -91,6 +92,7 @@ def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]
 
 def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement: Measurement | None) -> Result:
     failures = measurement.items.failures() if measurement else {}
+    parts = measurement.parts[:MAX_PARTS] if measurement else ()
     return Result(
         submission=unit.submission.id,
         task=unit.task.name,
@@ -104,10 +106,10 @@ def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement:
         sentence=assessment.sentence,
         label_set=unit.label_set or "",
         label_set_declared=unit.declared,
-        metrics={name: _metric(metric) for name, metric in measurement.metrics.items()} if measurement else {},
+        metrics={name: _stored(metric) for name, metric in measurement.metrics.items()} if measurement else {},
         n_items=len(measurement.items) if measurement else unit.n_unanswered,
         failures={Cause(cause).name: count for cause, count in failures.items()},
-        parts=tuple(_part(part) for part in measurement.parts[:MAX_PARTS]) if measurement else (),
+        parts=tuple(replace(part, value=_finite(part.value)) for part in parts),
         notes=_notes(unit, measurement),
         phase=end.phase,
         peaks=end.peaks,
@@ -121,21 +123,15 @@ def _has_number(metrics: Mapping[str, Metric]) -> bool:
     return any(_finite(metric.value) is not None for metric in charged) or not charged
 
 
-def _metric(metric: Metric) -> MetricRecord:
-    """The metric as stored."""
-    return MetricRecord(
+def _stored(metric: Metric) -> Metric:
+    """The metric with absent values in place of those that are not finite."""
+    return replace(
+        metric,
         value=_finite(metric.value),
-        unit=metric.unit,
-        n_items=metric.n_items,
-        n_failed=metric.n_failed,
         charged=_finite(metric.charged),
         baseline=_finite(metric.baseline),
         failure_cost=_finite(metric.failure_cost),
     )
-
-
-def _part(part: Part) -> PartRecord:
-    return PartRecord(**{**part._asdict(), "value": _finite(part.value)})
 
 
 def _finite(number: float | None) -> float | None:

@@ -15,9 +15,9 @@ from markupsafe import Markup
 from judge.figures.drawing import WIDTH, Point, group, joined, path, ramp, rect, short, svg, text
 from judge.figures.figure import Cell, Figure, Heading
 from judge.ranking.leaderboard import Row, TaskLine
-from judge.records.records import PartRecord
 from judge.view import formatting
 from judge.view.page_context import Frame
+from tasks.metrics.measurement import MetricPart
 
 LARGEST = 118
 FORCES = "force_rmse"
@@ -82,7 +82,7 @@ def elements_figure(frame: Frame, task: str) -> Figure | None:
     if not every:
         return None
     metric = Counter(parts[0].metric for parts in every).most_common(1)[0][0]
-    known: dict[str, list[PartRecord]] = {}
+    known: dict[str, list[MetricPart]] = {}
     for part in (part for parts in every for part in parts if part.metric == metric):
         known.setdefault(part.name, []).append(part)
     values = {symbol: _over_models(parts) for symbol, parts in known.items()}
@@ -93,12 +93,12 @@ def elements_figure(frame: Frame, task: str) -> Figure | None:
     return _figure("Error by element", about, next(iter(known.values()))[0], values)
 
 
-def _over_models(parts: Sequence[PartRecord]) -> _Value:
+def _over_models(parts: Sequence[MetricPart]) -> _Value:
     there = [part.value for part in parts if part.value is not None]
     return _Value(median(there) if there else None, parts[0].n_items, max(part.n_failed for part in parts))
 
 
-def _parts(line: TaskLine) -> list[PartRecord]:
+def _parts(line: TaskLine) -> list[MetricPart]:
     """The parts by element, of one metric; those whose name is no element are none."""
     if line.result is None:
         return []
@@ -108,7 +108,7 @@ def _parts(line: TaskLine) -> list[PartRecord]:
     return [part for part in parts if part.metric == metric]
 
 
-def _figure(title: str, about: str, like: PartRecord, values: Mapping[str, _Value]) -> Figure:
+def _figure(title: str, about: str, like: MetricPart, values: Mapping[str, _Value]) -> Figure:
     """The figure of values by element, in the unit that a part like them has."""
     rows: list[Sequence[Cell]] = [
         (symbol, *values[symbol]) for symbol in chemical_symbols[1 : LARGEST + 1] if symbol in values

@@ -14,10 +14,10 @@ from judge.figures.axes import Axis, key_line, log
 from judge.figures.drawing import WIDTH, group, line, mark, path, shortened, svg, text
 from judge.figures.figure import Figure, Heading
 from judge.ranking.leaderboard import Row
-from judge.records.records import PartRecord
 from judge.view import formatting
 from judge.view.page_context import Frame
 from judge.view.table_cells import shown
+from tasks.metrics.measurement import MetricPart
 
 DRAWN = 12
 """Groups of a task that are drawn: those of the largest errors. The table has all."""
@@ -35,7 +35,7 @@ class _Part(NamedTuple):
     """
 
     task: str
-    record: PartRecord
+    record: MetricPart
     ratio: float | None
 
 

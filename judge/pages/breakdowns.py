@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from judge.records.records import PartRecord, Result
+from judge.records.records import Result
 from judge.view import formatting
 from judge.view.table_cells import isolated, lean_row, number_cells, shown
+from tasks.metrics.measurement import MetricPart
 
 
 class PartColumn(NamedTuple):
@@ -34,9 +35,9 @@ def breakdowns_of(result: Result | None) -> tuple[Breakdown, ...]:
     return tuple(_breakdown(by, tuple(own)) for by, own in groupby(parts, key=lambda part: part.by))
 
 
-def _breakdown(by: str, parts: Sequence[PartRecord]) -> Breakdown:
+def _breakdown(by: str, parts: Sequence[MetricPart]) -> Breakdown:
     units = {part.metric: part.unit for part in parts}
-    named: dict[str, dict[str, PartRecord]] = {}
+    named: dict[str, dict[str, MetricPart]] = {}
     for part in parts:
         named.setdefault(part.name, {})[part.metric] = part
     columns = tuple(
@@ -46,7 +47,7 @@ def _breakdown(by: str, parts: Sequence[PartRecord]) -> Breakdown:
     return Breakdown(by, columns, Markup(rows))
 
 
-def _row(name: str, parts: Sequence[PartRecord | None]) -> str:
+def _row(name: str, parts: Sequence[MetricPart | None]) -> str:
     there = [part for part in parts if part is not None]
     texts = (
         *(shown(None if part is None else formatting.shown_value(part.value, part.unit)) for part in parts),

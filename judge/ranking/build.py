@@ -13,11 +13,11 @@ from judge.ranking.other_schemes import other_scores
 from judge.ranking.score_inputs import TIMING, Judged, Results, is_usable
 from judge.ranking.uncertainty import firmness
 from judge.records.decisions import Standing
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Entry, Release, ScoringError, load_release, ranking
 from submissions.records import Submission
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, Metric
 from tasks.suites.suite import Suite, Task
 
 COMPARED = "Judged like any other model and there for comparison: it takes no part in the ranking."
@@ -162,7 +162,7 @@ def _line(task: Task, result: Result | None) -> TaskLine:
     return TaskLine(task, result, tuple(MetricLine(n, m, _ratio(m)) for n, m in metrics.items()))
 
 
-def _ratio(metric: MetricRecord) -> float | None:
+def _ratio(metric: Metric) -> float | None:
     if metric.charged is None or not is_usable(metric.baseline):
         return None
     return metric.charged / (metric.baseline or math.nan)

@@ -10,7 +10,7 @@ from functools import cached_property
 from judge.ranking.leaderboard import Scores
 from judge.ranking.published_names import check_unit, metric_of
 from judge.ranking.score_inputs import FORCE_FIELD, TIMING, Judged, is_usable
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
 from scoring import (
     Answers,
     Asked,
@@ -29,6 +29,7 @@ from scoring import (
     property_tree,
 )
 from scoring.explained_forest import explained_forest
+from tasks.metrics.measurement import Metric
 from tasks.suites.suite import Suite, Task
 
 DEFAULT_PUBLISHED = "lambench-0.3.1"
@@ -248,7 +249,7 @@ class _Published:
         own = "" if result is None else result.label_set.replace("ω", "w")
         return omol if own.casefold().startswith(omol.casefold()) else other
 
-    def _baseline(self, task: Task, column: str, metric: MetricRecord, result: Result) -> float | None:
+    def _baseline(self, task: Task, column: str, metric: Metric, result: Result) -> float | None:
         if task.kind == FORCE_FIELD:
             labelled = self.release.force_field_tasks.get(task.release_name)
             return labelled.baseline(column, self._label_set(result)) if labelled else metric.baseline

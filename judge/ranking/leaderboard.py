@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Node, Release, Term
 from scoring.clusters import ClusterSums
 from scoring.intervals import Uncertainty
 from scoring.robustness import LeftOut, RankRange
 from submissions.records import Submission
+from tasks.metrics.measurement import Metric
 from tasks.suites.suite import Suite, Task
 
 NOT_JUDGED = "NOT JUDGED"
@@ -23,7 +24,7 @@ class MetricLine:
     """One metric of one task: its name, what was stored, and charged / baseline (None where it has no baseline)."""
 
     name: str
-    record: MetricRecord
+    record: Metric
     normalised: float | None
 
 

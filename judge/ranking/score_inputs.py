@@ -11,10 +11,10 @@ from itertools import chain
 
 import numpy as np
 
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Answers, Asked, Error, Fate, Release, Run
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task
 
@@ -212,7 +212,7 @@ class Judged:
         return {}
 
 
-def _error(name: str, metric: MetricRecord, baseline: float) -> Error:
+def _error(name: str, metric: Metric, baseline: float) -> Error:
     return Error(
         metric.charged,
         baseline,

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, Field
 
 from sandbox.verdict import FaultCause, Verdict
 from submissions.records import Fields, Record
+from tasks.metrics.measurement import Metric, MetricPart
 
 
 class Claim(Record):
@@ -86,30 +87,6 @@ class End(Record):
     origin: Origin = Origin()
 
 
-class MetricRecord(Record):
-    """`tasks.metrics.measurement.Metric`, as stored."""
-
-    value: float | None
-    unit: str
-    n_items: int
-    n_failed: int = 0
-    charged: float | None = None
-    baseline: float | None = None
-    failure_cost: float | None = None
-
-
-class PartRecord(Record):
-    """`tasks.metrics.measurement.Part`, as stored: a metric over a part of the items."""
-
-    by: str
-    name: str
-    metric: str
-    value: float | None
-    unit: str
-    n_items: int
-    n_failed: int = 0
-
-
 class Provenance(Record):
     """Where a number comes from.
 
@@ -182,10 +159,10 @@ class Result(Record):
     sentence: str = ""
     label_set: str = ""
     label_set_declared: bool = False
-    metrics: dict[str, MetricRecord] = Field(default_factory=dict)
+    metrics: dict[str, Metric] = Field(default_factory=dict)
     n_items: int = 0
     failures: dict[str, int] = Field(default_factory=dict)
-    parts: tuple[PartRecord, ...] = ()
+    parts: tuple[MetricPart, ...] = ()
     notes: dict[str, str] = Field(default_factory=dict)
     phase: str = ""
     peaks: Peaks | None = None

@@ -40,7 +40,7 @@ from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.metrics.breakdowns import Averaged, parts_by_group
 from tasks.metrics.contributions import Charged, Contribution, charged_mean_of, mean_of, stored_column
 from tasks.metrics.failure_cost import charged_mean, failure_cost
-from tasks.metrics.measurement import Items, Measurement, Metric, Part
+from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
 from tasks.observing.probe_errors import probed
@@ -131,7 +131,7 @@ class EnergyDifferences:
         groups, quantities = np.array([row.group for row in rows]), np.array([row.quantity for row in rows])
         metrics: dict[str, Metric] = {}
         columns = {"predicted": sums.predicted, "reference": sums.reference, "error": sums.error}
-        parts: list[Part] = []
+        parts: list[MetricPart] = []
         stated, counted = dataset.baselines(chosen), tolerance_quantity(parameters, quantities, where)
         for quantity, prefix in prefixes(quantities, where).items():
             own = quantities == quantity

@@ -39,7 +39,7 @@ from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.metrics.breakdowns import Averaged, parts_by_group
 from tasks.metrics.contributions import Charged, Contribution, charged_mean_of, mean_of, stored_column
 from tasks.metrics.failure_cost import charged_mean, failure_cost
-from tasks.metrics.measurement import Items, Measurement, Metric, Part
+from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
 from tasks.observing.probe_errors import probed
@@ -114,7 +114,7 @@ class EnergyProfiles:
         flat = _table([evaluate(s, np.zeros(len(r)), r) for s, r in zip(scans, references, strict=True)])
         stated, groups = dataset.baselines(chosen), [scan.group for scan in scans]
         metrics: dict[str, Metric] = {}
-        parts: list[Part] = []
+        parts: list[MetricPart] = []
         for mean in means:
             sums, counts = np.abs(columns[mean.sums]), columns[mean.counts]
             metrics[mean.name] = _metric(mean, sums, counts, np.abs(flat[mean.sums]), stated.get(mean.name))

@@ -21,7 +21,7 @@ contain it, of forces over its atoms.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from ase.data import chemical_symbols
@@ -31,7 +31,7 @@ from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.metrics.breakdowns import Averaged, part_of, parts_by_group
 from tasks.metrics.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.metrics.failure_cost import ChargedMean, charged_mean, failure_cost
-from tasks.metrics.measurement import Items, Measurement, Metric, Part
+from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
 from tasks.observing.probe_errors import probed
@@ -233,7 +233,7 @@ def _silences(found: Mapping[str, Errors], answer: Predictions) -> dict[str, str
 
 def parts_by_element(
     frames: Frames, counts: Float, labels: Labels, answer: Predictions, averaged: Sequence[Averaged]
-) -> list[Part]:
+) -> list[MetricPart]:
     """The RMSE of each property by element: of forces over its atoms, of the others over the frames that have it."""
     elements = np.unique(frames.numbers)
     parts = [
@@ -251,4 +251,4 @@ def parts_by_element(
     atoms = np.bincount(frames.numbers[there], minlength=119)
     by_element = {chemical_symbols[z]: float(np.sqrt(sums[z] / (3 * atoms[z]))) for z in elements if atoms[z]}
     metric = METRICS["force"][0]
-    return [p._replace(value=by_element.get(p.name)) if p.metric == metric else p for p in parts]
+    return [replace(p, value=by_element.get(p.name)) if p.metric == metric else p for p in parts]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tasks.metrics.measurement import Part
+from tasks.metrics.measurement import MetricPart
 from tasks.structures.frames import Bool, Float
 
 # More are a list of items, not a breakdown.
@@ -31,16 +31,16 @@ class Averaged(NamedTuple):
     root: bool = False
 
 
-def part_of(by: str, name: str, metric: Averaged, chosen: Bool) -> Part:
+def part_of(by: str, name: str, metric: Averaged, chosen: Bool) -> MetricPart:
     """`metric` over the items where `chosen` (k,) is true."""
     there = chosen & (metric.counts > 0)
     good = there & np.isfinite(metric.sums)
     mean = float(metric.sums[good].sum() / metric.counts[good].sum()) if good.any() else None
     value = mean**0.5 if metric.root and mean is not None else mean
-    return Part(by, name, metric.name, value, metric.unit, int(there.sum()), int(there.sum() - good.sum()))
+    return MetricPart(by, name, metric.name, value, metric.unit, int(there.sum()), int(there.sum() - good.sum()))
 
 
-def parts_by_group(metrics: Sequence[Averaged], groups: Sequence[str]) -> list[Part]:
+def parts_by_group(metrics: Sequence[Averaged], groups: Sequence[str]) -> list[MetricPart]:
     """Each of `metrics` over the items of each group; none where there is one group, or more than can be read."""
     names, index = np.unique(np.array(groups), return_inverse=True)
     if not 1 < len(names) <= MAX_GROUPS:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict
 
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
@@ -15,7 +16,7 @@ from tasks.structures.predictions import Cause
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a task, and over how many items it stands.
+    """One number of a task, and over how many items it stands; stored as it is in `judge.records.records.Result`.
 
     Args:
         value: over the items that succeeded; None where none did.
@@ -35,6 +36,7 @@ class Metric:
     charged: float | None = None
     baseline: float | None = None
     failure_cost: float | None = None
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +74,9 @@ class Items:
         return {Cause(int(code)): int(count) for code, count in zip(codes, counts, strict=True)}
 
 
-class Part(NamedTuple):
-    """A metric over a part of the items: of one element, of one group.
+@dataclass(frozen=True)
+class MetricPart:
+    """A metric over a part of the items: of one element, of one group. Stored as it is, like `Metric`.
 
     Args:
         by: `element` or `group`.
@@ -89,6 +92,7 @@ class Part(NamedTuple):
     unit: str
     n_items: int
     n_failed: int = 0
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True)
@@ -102,4 +106,4 @@ class Measurement:
     metrics: Mapping[str, Metric]
     items: Items
     notes: Mapping[str, str] = field(default_factory=dict)
-    parts: Sequence[Part] = ()
+    parts: Sequence[MetricPart] = ()

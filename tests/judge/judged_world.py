@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -72,7 +73,7 @@ def scaled(result: Result, factor: float = 0.5) -> Result:
     """The same with a better force error."""
     metric = result.metrics["force_rmse"]
     assert metric.value is not None
-    better = metric.model_copy(update={"value": metric.value * factor})
+    better = replace(metric, value=metric.value * factor)
     return result.model_copy(update={"metrics": {**result.metrics, "force_rmse": better}})
 
 

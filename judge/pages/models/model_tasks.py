@@ -10,12 +10,13 @@ from markupsafe import Markup
 from judge.disclosure.public_curves import is_hidden
 from judge.pages.breakdowns import Breakdown, breakdowns_of
 from judge.ranking.leaderboard import MetricLine, Row, TaskLine
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
 from judge.view import formatting
 from judge.view.escaping import number, words
 from judge.view.leaderboard_export import task_page
 from judge.view.table_cells import lean_row, number_cells, shown, word_cell
 from scoring import Term
+from tasks.metrics.measurement import Metric
 
 RAW = ("time_mean", "slope_geomean")
 """Metrics that tell most of a task without errors beside a trivial model's."""
@@ -153,7 +154,7 @@ def _failed(result: Result | None) -> str:
     return f"{formatting.thousands(n_failed) if n_failed else 'none'} of {formatting.thousands(result.n_items)}"
 
 
-def _record(result: Result, metric: MetricLine) -> MetricRecord:
+def _record(result: Result, metric: MetricLine) -> Metric:
     """The metric as anybody may read it: of times, two digits."""
     return result.metrics.get(metric.name, metric.record)
 
@@ -171,7 +172,7 @@ def _metrics(line: TaskLine) -> MetricTable:
     return MetricTable(Markup(rows), charged, compared)
 
 
-def _metric_row(metric: MetricLine, record: MetricRecord, charged: bool, compared: bool) -> str:
+def _metric_row(metric: MetricLine, record: Metric, charged: bool, compared: bool) -> str:
     before = [_shown(record.value, record.unit)]
     if charged:
         before.append(_shown(record.charged, record.unit))

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from judge.ranking.leaderboard import Leaderboard, Row, TaskLine
 from judge.ranking.score_inputs import TIMING
-from judge.records.records import MetricRecord
 from judge.view.score_display import known, uncertainty_of
 from judge.view.score_shares import TaskScore
 from scoring.intervals import Interval
+from tasks.metrics.measurement import Metric
 
 Shares = Mapping[str, Mapping[str, TaskScore]]
 """By submission and task."""
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 class RawCell(NamedTuple):
     """A metric that is scored, with failures charged; None where the model has none of it."""
 
-    record: MetricRecord | None
+    record: Metric | None
     interval: Interval | None
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from judge.audit.store_digest import digest_lines, digest_of, line_of
-from judge.records.records import MetricRecord, Result, Signature
+from judge.records.records import Result, Signature
 from sandbox.verdict import Verdict
+from tasks.metrics.measurement import Metric
 from tests.judge.pages.board_records import SUITE, good_results, refused, submission
 from tests.judge.small_world import World, save_frames
 
@@ -29,8 +30,8 @@ def with_provenance(result: Result, **fields: Any) -> str:
     return changed(result, provenance=result.provenance.model_copy(update=fields))
 
 
-def metric(result: Result, value: float) -> dict[str, MetricRecord]:
-    return {name: record.model_copy(update={"value": value}) for name, record in result.metrics.items()}
+def metric(result: Result, value: float) -> dict[str, Metric]:
+    return {name: replace(record, value=value) for name, record in result.metrics.items()}
 
 
 def test_when_where_and_by_whom_does_not_show() -> None:

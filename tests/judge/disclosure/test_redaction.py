@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from judge.publishing.publish import published_scores
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import read_board
 from judge.records.items_file import items_path, pack_items
-from judge.records.records import MetricRecord, Origin, PartRecord, Peaks, Result, Signature
+from judge.records.records import Origin, Peaks, Result, Signature
 from judge.view.sources import Sources
 from sandbox.evidence import exit_words
 from sandbox.limits import MIB
@@ -39,7 +40,7 @@ from sandbox.verdict import Verdict
 from submissions.records import ImageRecord
 from submissions.store.local import LocalStore
 from tasks.datasets.card import Card, LabelSet
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, Metric, MetricPart
 from tasks.structures.predictions import Cause
 from tests.judge.pages.board_records import SUITE, error, good_results, result, save, submission
 from tests.judge.small_world import save_frames
@@ -96,7 +97,7 @@ def test_what_is_no_date_is_refused(since: str) -> None:
 def test_of_a_hidden_set_few_items_tell_its_labels(n_items: int, since: str, labelled: bool, telling: bool) -> None:
     sets = {"PBE": LabelSet(theory="PBE", dispersion=False)} if labelled else {}
     of = card(since).model_copy(update={"label_sets": sets})
-    many, few = error(0.1), error(0.1).model_copy(update={"n_items": n_items})
+    many, few = error(0.1), replace(error(0.1), n_items=n_items)
     shown = result(submission("a"), SUITE.tasks[0], {"energy": many, "forces": few})
     assert tells_of_single_labels(shown, of, TODAY) == telling
     assert tells_of_single_labels(shown, None, TODAY) == (0 < n_items < LEAST_ITEMS)
@@ -156,7 +157,7 @@ def a_result() -> Result:
     of = submission("alpha")
     whole = result(of, CRYSTALS, {"force_rmse": error(0.5)}, sentence="Completed.")
     parts = [
-        PartRecord(by="group", name=f"{n} items", metric="mae", value=0.1, unit="eV", n_items=n) for n in (1, 4, 5)
+        MetricPart(by="group", name=f"{n} items", metric="mae", value=0.1, unit="eV", n_items=n) for n in (1, 4, 5)
     ]
     provenance = whole.provenance.model_copy(update={"origin": ORIGIN, "seeds": {"order_seed": 7}})
     signed = Signature(key="0" * 64, value="0" * 128)
@@ -182,9 +183,9 @@ def test_small_parts_and_seeds_of_hidden_sets_are_left_out() -> None:
     assert (hidden.provenance.seeds, known.provenance.seeds) == ({}, {"order_seed": 7})
 
 
-def parts_of(*sizes: int, metric: str = "mae") -> list[PartRecord]:
+def parts_of(*sizes: int, metric: str = "mae") -> list[MetricPart]:
     return [
-        PartRecord(by="group", name=f"{i}", metric=metric, value=0.1, unit="eV", n_items=n) for i, n in enumerate(sizes)
+        MetricPart(by="group", name=f"{i}", metric=metric, value=0.1, unit="eV", n_items=n) for i, n in enumerate(sizes)
     ]
 
 
@@ -201,7 +202,7 @@ def parts_of(*sizes: int, metric: str = "mae") -> list[PartRecord]:
 )
 def test_a_small_part_is_not_told_from_the_others_either(sizes: tuple[int, ...], shown: tuple[int, ...]) -> None:
     parts = [*parts_of(*sizes), *parts_of(9, 7, metric="rmse")]
-    whole = {name: MetricRecord(value=0.1, unit="eV", n_items=50) for name in ("mae", "rmse")}
+    whole = {name: Metric(value=0.1, unit="eV", n_items=50) for name in ("mae", "rmse")}
     found = public_parts(parts, whole, hidden=True)
     assert tuple(part.n_items for part in found if part.metric == "mae") == shown
     assert tuple(part.n_items for part in found if part.metric == "rmse") == (9, 7)
@@ -210,8 +211,8 @@ def test_a_small_part_is_not_told_from_the_others_either(sizes: tuple[int, ...],
 
 def test_no_number_has_more_digits_than_it_may() -> None:
     third = 1 / 3
-    metric = MetricRecord(value=third, charged=third, baseline=third, failure_cost=third, unit="eV", n_items=50)
-    part = PartRecord(by="group", name="one", metric="mae", value=third, unit="eV", n_items=9)
+    metric = Metric(value=third, charged=third, baseline=third, failure_cost=third, unit="eV", n_items=50)
+    part = MetricPart(by="group", name="one", metric="mae", value=third, unit="eV", n_items=9)
     whole = a_result().model_copy(update={"kind": "energy_differences", "metrics": {"mae": metric}, "parts": (part,)})
     for hidden, digits in ((True, 0.33), (False, 0.333333)):
         shown = public_result(whole, hidden=hidden)
@@ -232,11 +233,11 @@ def test_what_a_guess_of_hidden_structures_could_be_held_against_is_left_out() -
 
 def test_times_have_two_digits() -> None:
     metrics = {
-        "time_mean": MetricRecord(value=123.456, charged=128.9, unit="µs/atom", n_items=9),
-        "time_spread": MetricRecord(value=0.012345, unit="", n_items=9),
-        "atoms_mean": MetricRecord(value=1234.5, unit="atoms", n_items=9),
-        "n_rechecked": MetricRecord(value=123.0, unit="", n_items=9),
-        "wire_cost": MetricRecord(value=None, unit="µs", n_items=0),
+        "time_mean": Metric(value=123.456, charged=128.9, unit="µs/atom", n_items=9),
+        "time_spread": Metric(value=0.012345, unit="", n_items=9),
+        "atoms_mean": Metric(value=1234.5, unit="atoms", n_items=9),
+        "n_rechecked": Metric(value=123.0, unit="", n_items=9),
+        "wire_cost": Metric(value=None, unit="µs", n_items=0),
     }
     shown = public_result(result(submission("alpha"), SPEED, metrics), hidden=False).metrics
     assert (shown["time_mean"].value, shown["time_mean"].charged) == (120.0, 130.0)

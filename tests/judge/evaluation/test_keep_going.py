@@ -12,7 +12,8 @@ from judge.ranking.build import build_leaderboard
 from judge.ranking.leaderboard import Leaderboard
 from judge.records.decisions import EventKind
 from judge.records.manifest import FOLDER
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
+from tasks.metrics.measurement import Metric
 from tasks.suites.suite import Suite, Task
 from tests.judge.judged_world import change_result, copy_of, judged_world, own_key_of
 from tests.judge.pages.board_records import (
@@ -41,7 +42,7 @@ def board(results: list[Result], suite: Suite, *submissions_: object) -> Leaderb
     return build_leaderboard(suite, submissions_, results, items_of)  # type: ignore[arg-type]
 
 
-def with_one(of: Task, metrics: dict[str, MetricRecord]) -> list[Result]:
+def with_one(of: Task, metrics: dict[str, Metric]) -> list[Result]:
     return [result(A, of, metrics) if each.task == of.name else each for each in good_results(A, 0.3)]
 
 
@@ -58,7 +59,7 @@ NEGATIVE = "an error of -0.1 is below zero"
     ],
 )
 def test_a_metric_that_cannot_be_added_up_leaves_its_own_row_out(
-    suite: Suite, task: str, metrics: dict[str, MetricRecord], said: str
+    suite: Suite, task: str, metrics: dict[str, Metric], said: str
 ) -> None:
     of_b = good_results(B, 0.2)
     if suite is PUBLISHED:
@@ -117,7 +118,7 @@ def _break_event(world: World, id: str) -> str:
 
 def _negative(world: World, id: str) -> str:
     def below_zero(old: Result) -> Result:
-        metrics = {name: m.model_copy(update={"charged": -1.0, "value": -1.0}) for name, m in old.metrics.items()}
+        metrics = {name: replace(m, charged=-1.0, value=-1.0) for name, m in old.metrics.items()}
         return old.model_copy(update={"metrics": metrics})
 
     change_result(world, below_zero, own_key_of(world))

@@ -28,7 +28,7 @@ from tasks.datasets.card import D3, Card, LabelSet, Table
 from tasks.datasets.dataset import Dataset, Structures, save_dataset
 from tasks.kind import HostTooNoisy, Observation, Parameters, Watch, Work
 from tasks.kinds.registry import KINDS
-from tasks.metrics.measurement import Items, Measurement, Metric, Part
+from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import observe_frames, read_frames
 from tasks.structures.frames import Frames
@@ -60,7 +60,7 @@ class Energies:
         mean = float(answer.energy[answer.ok].mean()) if answer.ok.any() else None
         ids = dataset.table.id
         items = Items(ids, dataset.table.group, dataset.clusters, answer.failure, {"energy": answer.energy})
-        parts = [Part("group", f"g{i}", "energy", np.nan if i else 1.5, "eV", n) for i in range(self.n_parts)]
+        parts = [MetricPart("group", f"g{i}", "energy", np.nan if i else 1.5, "eV", n) for i in range(self.n_parts)]
         return Measurement({"energy": Metric(mean, "eV", n, failed)}, items, {"mean": "of all frames"}, parts)
 
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from judge.disclosure.public_leaderboard import public_board
 from judge.ranking.build import build_leaderboard
 from judge.ranking.leaderboard import Leaderboard, TaskLine
-from judge.records.records import MetricRecord, PartRecord, Result
+from judge.records.records import Result
 from judge.view.page_context import Frame, frame
 from judge.view.sources import Sources
 from submissions.records import Submission
 from tasks.kinds.nve import DRIFT_COLUMNS, NveParameters
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, Metric, MetricPart
 from tasks.physicality.kind import PhysicalityParameters
 from tasks.physicality.measures import DIATOMICS, curve_columns
 from tasks.suites.suite import Suite, Task
@@ -67,9 +67,9 @@ def wells(depth: float = 2.0, seed: int = 0) -> Curves:
     return np.asarray(depth * ((1.2 / r) ** 12 - 2 * (1.2 / r) ** 6) + noise)
 
 
-def results_of(of: Submission, relative: float, parts: Sequence[PartRecord] = ()) -> list[Result]:
+def results_of(of: Submission, relative: float, parts: Sequence[MetricPart] = ()) -> list[Result]:
     """All is OK, and the errors are `relative` of the baseline's."""
-    slope = {"slope_geomean": MetricRecord(value=1e-6, unit="eV/atom/ps", n_items=2)}
+    slope = {"slope_geomean": Metric(value=1e-6, unit="eV/atom/ps", n_items=2)}
     return [
         result(of, CRYSTALS, frames_metrics(relative), parts=tuple(parts)),
         *(result(of, each, slope) for each in (KNOWN, SECRET)),

@@ -23,11 +23,11 @@ from judge.figures.groups import DRAWN, groups_of
 from judge.figures.history import history_figure
 from judge.ranking.leaderboard import Leaderboard
 from judge.records.manifest import Manifest, PublishedScores
-from judge.records.records import PartRecord
 from judge.view.page_context import Frame, frame
 from judge.view.sources import Sources
 from sandbox.verdict import Verdict
 from tasks.kinds.nve import NveParameters
+from tasks.metrics.measurement import MetricPart
 from tasks.suites.suite import Suite
 from tests.judge.figures.curve_world import (
     CRYSTALS,
@@ -78,13 +78,13 @@ def numbered(n: int) -> Leaderboard:
     return board_of(found, [one for i, of in enumerate(found) for one in results_of(of, 0.1 + 0.8 * i / n)])
 
 
-def with_parts(*parts: PartRecord) -> Frame:
+def with_parts(*parts: MetricPart) -> Frame:
     of = submission("alpha")
     return frame_of(board_of([of], results_of(of, 0.2, parts)))
 
 
-def part(by: str, name: str, value: float | None, metric: str = FORCE, n_items: int = 10) -> PartRecord:
-    return PartRecord(by=by, name=name, metric=metric, value=value, unit="eV/Å", n_items=n_items)
+def part(by: str, name: str, value: float | None, metric: str = FORCE, n_items: int = 10) -> MetricPart:
+    return MetricPart(by=by, name=name, metric=metric, value=value, unit="eV/Å", n_items=n_items)
 
 
 def test_the_drift_of_a_model_is_the_mean_over_its_tasks() -> None:

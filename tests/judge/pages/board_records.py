@@ -11,11 +11,11 @@ import numpy as np
 
 from judge.records.attempts import unit_prefix
 from judge.records.items_file import items_path, pack_items, result_path
-from judge.records.records import Claim, End, MetricRecord, Origin, Peaks, Provenance, Result
+from judge.records.records import Claim, End, Origin, Peaks, Provenance, Result
 from sandbox.verdict import Verdict
 from submissions.records import Check, ImageRecord, ModelCard, PreflightReport, Submission, submission_id
 from submissions.store.interface import Store
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task
 
@@ -73,31 +73,29 @@ def submission(name: str, driver: str = "docker", **card: Any) -> Submission:
     )
 
 
-def error(
-    charged: float | None, unit: str = "eV/atom", baseline: float | None = 1.0, n_failed: int = 0
-) -> MetricRecord:
-    return MetricRecord(
+def error(charged: float | None, unit: str = "eV/atom", baseline: float | None = 1.0, n_failed: int = 0) -> Metric:
+    return Metric(
         value=charged, unit=unit, n_items=10, n_failed=n_failed, charged=charged, baseline=baseline, failure_cost=10.0
     )
 
 
-def timed(microseconds: float, **more: Any) -> MetricRecord:
+def timed(microseconds: float, **more: Any) -> Metric:
     stated = {"value": microseconds, "charged": microseconds, "unit": "µs/atom", "n_items": 20, "failure_cost": 1e6}
-    return MetricRecord.model_validate({**stated, **more})
+    return Metric(**{**stated, **more})
 
 
-def frames_metrics(relative: float, virial: bool = False) -> dict[str, MetricRecord]:
+def frames_metrics(relative: float, virial: bool = False) -> dict[str, Metric]:
     metrics = {ENERGY: error(relative), FORCE: error(relative, "eV/Å")}
     return metrics | ({VIRIAL: error(relative)} if virial else {})
 
 
-def good_metrics(relative: float) -> dict[str, dict[str, MetricRecord]]:
+def good_metrics(relative: float) -> dict[str, dict[str, Metric]]:
     """The metrics of a model whose every error is `relative` of the baseline, by task."""
     return {
         "crystals": frames_metrics(relative, virial=True),
         "molecules": frames_metrics(relative),
         "barriers": {"mae": error(relative, "eV")},
-        "drift": {"slope_geomean": MetricRecord(value=1e-6, unit="eV/atom/ps", n_items=2)},
+        "drift": {"slope_geomean": Metric(value=1e-6, unit="eV/atom/ps", n_items=2)},
         "speed": {"time_mean": timed(100 / (1 + relative))},
     }
 
@@ -105,7 +103,7 @@ def good_metrics(relative: float) -> dict[str, dict[str, MetricRecord]]:
 def result(
     of: Submission,
     in_task: Task,
-    metrics: Mapping[str, MetricRecord],
+    metrics: Mapping[str, Metric],
     verdict: Verdict = Verdict.OK,
     driver: str = "docker",
     **more: Any,

@@ -18,7 +18,7 @@ from judge.disclosure.public_leaderboard import public_board
 from judge.pages.models import model_pages
 from judge.ranking.leaderboard import TakenOut
 from judge.ranking.load import read_board
-from judge.records.records import MetricRecord, PartRecord, Result
+from judge.records.records import Result
 from judge.view.escaping import words
 from judge.view.formatting import plain
 from judge.view.page_context import frame
@@ -26,6 +26,7 @@ from judge.view.sources import Sources
 from sandbox.verdict import Verdict
 from submissions.records import Arrival, Check, LabelSet, Submission, TrainingSet
 from submissions.store.local import LocalStore
+from tasks.metrics.measurement import Metric, MetricPart
 from tasks.suites.suite import Suite
 from tests.judge.pages.board_records import NOON, SUITE, digest, error, good_results, refused, result, save, submission
 
@@ -237,9 +238,9 @@ def test_repeated_runs(tmp_path: Path) -> None:
         update={
             "metrics": found[4].metrics
             | {
-                "time_spread": MetricRecord(value=0.12, **counts),
-                "n_rechecked": MetricRecord(value=8.0, **counts),
-                "n_inconsistent": MetricRecord(value=1.0, **counts),
+                "time_spread": Metric(value=0.12, **counts),
+                "n_rechecked": Metric(value=8.0, **counts),
+                "n_inconsistent": Metric(value=1.0, **counts),
             }
         }
     )
@@ -296,7 +297,7 @@ def test_what_is_otherwise_as_published_stands_beside_it(tmp_path: Path) -> None
     """One item of ten failed: charged here, not there. What is the same is not said twice."""
     of = submission("alpha")
     found = good_results(of, 0.2)
-    charged = error(0.4, "eV", n_failed=1).model_copy(update={"value": 0.1})
+    charged = replace(error(0.4, "eV", n_failed=1), value=0.1)
     found[2] = result(of, SUITE.tasks[2], {"mae": charged})
     page = page_of(tmp_path, of, found)
     why = page.words.partition("Why these scores")[2].partition("Tasks Inorganic")[0]
@@ -318,9 +319,7 @@ def test_signature(tmp_path: Path) -> None:
 def test_times_have_two_digits(tmp_path: Path) -> None:
     of = submission("alpha")
     found = good_results(of, 0.2)
-    found[4] = result(
-        of, SUITE.tasks[4], {"time_mean": found[4].metrics["time_mean"].model_copy(update={"value": 83.4567})}
-    )
+    found[4] = result(of, SUITE.tasks[4], {"time_mean": replace(found[4].metrics["time_mean"], value=83.4567)})
     page = page_of(tmp_path, of, found)
     assert page.rows("Metrics of speed")[0][1] == "83.0"
     assert "83.4567" not in "".join(page.said)
@@ -330,7 +329,7 @@ def test_parts_are_a_line_each(tmp_path: Path) -> None:
     of = submission("alpha")
     found = good_results(of, 0.2)
     parts = [
-        PartRecord(by="element", name=name, metric=metric, value=0.01, unit="eV/atom", n_items=n, n_failed=0)
+        MetricPart(by="element", name=name, metric=metric, value=0.01, unit="eV/atom", n_items=n, n_failed=0)
         for name in ("Cu", "Ni")
         for metric, n in (("energy_rmse_per_atom", 10), ("energy_mae_per_atom", 8))
     ]

@@ -15,7 +15,6 @@ import pytest
 from judge.publishing.folder import MANIFEST, publish
 from judge.publishing.site_files import build_site
 from judge.records.items_file import items_path, pack_items, result_path
-from judge.records.records import MetricRecord
 from judge.view.formatting import evidence_words, is_web_address, number, percent, plain, rank_span, signed
 from judge.view.score_display import published_words
 from sandbox.verdict import Verdict
@@ -23,7 +22,7 @@ from scoring import Evidence, load_release
 from scoring.intervals import Interval
 from submissions.records import LabelSet, TrainingSet
 from submissions.store.local import LocalStore
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite
 from tests.judge.pages.board_records import SUITE, error, frames_metrics, good_results, result, save, submission, task
@@ -281,7 +280,7 @@ TWO = Suite(
 )
 
 
-def fill_two(store: LocalStore, **errors: tuple[MetricRecord | None, MetricRecord | None]) -> None:
+def fill_two(store: LocalStore, **errors: tuple[Metric | None, Metric | None]) -> None:
     """Models by name with their errors in two test sets of one domain; None: they ran out of time."""
     for name, pair in errors.items():
         of = submission(name)
@@ -345,9 +344,9 @@ def test_a_single_model_has_nothing_to_be_firm_against(store: LocalStore, tmp_pa
     assert not any(label.startswith("How firm") for label in index.tables)
 
 
-def charged(uncharged: float, value: float) -> MetricRecord:
+def charged(uncharged: float, value: float) -> Metric:
     """One item of ten failed: the error over the others, and with it."""
-    return error(value, "eV", n_failed=1).model_copy(update={"value": uncharged})
+    return replace(error(value, "eV", n_failed=1), value=uncharged)
 
 
 def test_the_difference_to_what_lambench_publishes(store: LocalStore, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from judge.pages.tasks.task_pages import pages
-from judge.records.records import PartRecord
 from judge.view.sources import Sources
+from tasks.metrics.measurement import MetricPart
 from tests.judge.pages.board_records import FORCE, SUITE, error, good_results, result, submission, task
 from tests.judge.pages.test_task_pages import Page, framed
 
@@ -40,7 +40,7 @@ def test_errors_by_element_are_the_medians_of_the_models() -> None:
     made = []
     for one, value in zip(ones, (0.1, 0.2, 0.9), strict=True):
         first, *others = good_results(one, value)
-        by = PartRecord(by="element", name="Fe", metric=FORCE, value=value, unit="eV/Å", n_items=10)
+        by = MetricPart(by="element", name="Fe", metric=FORCE, value=value, unit="eV/Å", n_items=10)
         made += [first.model_copy(update={"parts": (by,)}), *others]
     found = pages(framed(SUITE, ones, made, Sources(public={"crystals@1"})))
     assert "Fe: 200 meV/Å, 10 items" in found["tasks/crystals.html"].decode()

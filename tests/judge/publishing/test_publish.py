@@ -7,6 +7,7 @@ import resource
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -352,7 +353,7 @@ def test_the_manifest_names_no_host(world: World) -> None:
 
 def test_numbers_of_so_few_hidden_items_that_they_tell_labels_are_not_published(world: World) -> None:
     def few(result: Result) -> Result:
-        metrics = {name: m.model_copy(update={"n_items": LEAST_ITEMS - 1}) for name, m in result.metrics.items()}
+        metrics = {name: replace(m, n_items=LEAST_ITEMS - 1) for name, m in result.metrics.items()}
         return result.model_copy(update={"metrics": metrics})
 
     change_result(world, few, own_key_of(world))

@@ -15,12 +15,12 @@ from judge.ranking.build import build_leaderboard
 from judge.ranking.lambench_scores import Trees, corrected_trees, published_release, published_trees
 from judge.ranking.published_names import check_unit, metric_of
 from judge.ranking.score_inputs import Judged
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import ScoringError, load_release
 from submissions.records import Submission
 from tasks.datasets.card import Difference, Scan, Term
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite, packaged_suites
 from tests.judge.pages.board_records import (
@@ -62,14 +62,14 @@ TASKS = {
 SUITE = Suite("published", "1", "As published", tuple(TASKS.values()), release="lambench-0.3.1")
 
 
-def metric(value: float | None, unit: str, charged: float = 99.0, baseline: float | None = 50.0) -> MetricRecord:
+def metric(value: float | None, unit: str, charged: float = 99.0, baseline: float | None = 50.0) -> Metric:
     """A metric of which neither what failures cost nor our own baseline should matter to what is published."""
-    return MetricRecord(
+    return Metric(
         value=value, unit=unit, n_items=10, n_failed=2, charged=charged, baseline=baseline, failure_cost=500.0
     )
 
 
-METRICS: Mapping[str, Mapping[str, MetricRecord]] = {
+METRICS: Mapping[str, Mapping[str, Metric]] = {
     "ani": {ENERGY: metric(0.05, "eV/atom"), FORCE: metric(0.5, "eV/Å")},
     "crystals": {
         ENERGY: metric(0.2, "eV/atom", baseline=1.0),
@@ -204,7 +204,7 @@ def test_dynamics_that_nobody_ran_or_that_were_lost_here_are_no_failure() -> Non
 def test_no_time_no_efficiency_as_published() -> None:
     for missing in (
         None,
-        result(A, TASKS["speed"], {"time_mean": MetricRecord(value=None, unit="µs/atom", n_items=9)}),
+        result(A, TASKS["speed"], {"time_mean": Metric(value=None, unit="µs/atom", n_items=9)}),
     ):
         found, _ = trees(*results(A, speed=missing))
         assert value(found[A.id], "efficiency") is None

@@ -14,11 +14,11 @@ from judge.ranking.lambench_scores import corrected_trees
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.ranking.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT, other_scores
 from judge.ranking.score_inputs import Judged
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Term, load_release
 from submissions.records import Submission
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, load_suite
 from tests.judge.pages.board_records import (
@@ -133,7 +133,7 @@ def test_nan_loses(charged: float | None) -> None:
 
 
 def test_failing_a_slow_frame_does_not_look_fast() -> None:
-    time = MetricRecord(value=1.0, unit="µs/atom", n_items=20, n_failed=1)
+    time = Metric(value=1.0, unit="µs/atom", n_items=20, n_failed=1)
     failing = result(A, TASKS["speed"], {"time_mean": time})
     scores = row(board([A], replaced(good_results(A, 0.5), failing)), A).scores
     assert scores.efficiency.value is None
@@ -361,7 +361,7 @@ def worsened(own: Result, by: str, rng: np.random.Generator) -> list[Result]:
     name = str(rng.choice(sorted(own.metrics)))
     old = own.metrics[name]
     charged = {"no number": None, "larger": (old.charged or 0.0) * (1.0 + rng.exponential())}[by]
-    changed = old.model_copy(update={"charged": charged, "n_failed": old.n_failed + (charged is None)})
+    changed = replace(old, charged=charged, n_failed=old.n_failed + (charged is None))
     return [own.model_copy(update={"metrics": {**own.metrics, name: changed}})]
 
 

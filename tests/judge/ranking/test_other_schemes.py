@@ -13,11 +13,11 @@ from ase import units
 from judge.ranking.leaderboard import OtherScores
 from judge.ranking.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT, TRIVIAL_ERROR, other_scores
 from judge.ranking.score_inputs import Judged
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import ScoringError, Term, load_release
 from submissions.records import LabelSet, Submission
-from tasks.metrics.measurement import Items
+from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite
 from tests.judge.pages.board_records import (
@@ -77,7 +77,7 @@ def test_ml_peg_by_hand() -> None:
 
 
 def test_ml_peg_corrected_takes_charged_errors_and_as_published_those_of_what_succeeded() -> None:
-    barriers = {"mae": error(0.8, "eV", n_failed=3).model_copy(update={"value": 0.2})}
+    barriers = {"mae": replace(error(0.8, "eV", n_failed=3), value=0.2)}
     suite = replace(SUITE, tasks=(TASKS["barriers"],))
     found, _ = scored(suite, [A], [result(A, TASKS["barriers"], barriers)])
     assert found[A.id].corrected[ML_PEG].value == pytest.approx(0.2)
@@ -142,7 +142,7 @@ def test_two_label_sets_are_held_each_against_its_own_baseline() -> None:
 
 
 def test_an_error_below_zero_takes_the_score_and_is_named() -> None:
-    wrong = {"mae": MetricRecord(value=0.1, charged=-0.1, unit="eV", n_items=10, baseline=1.0)}
+    wrong = {"mae": Metric(value=0.1, charged=-0.1, unit="eV", n_items=10, baseline=1.0)}
     found, problems = scored(SUITE, [A, B], [result(A, TASKS["barriers"], wrong), *good_results(B, 0.5)])
     assert found[A.id] == OtherScores({}, {})
     assert ML_PEG in found[B.id].corrected

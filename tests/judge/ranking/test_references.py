@@ -23,7 +23,7 @@ from judge.ranking.build import COMPARED, build_leaderboard
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.references import COMPOSITION_ONLY, ReferenceRow, judged_references, reckoned_references
 from judge.records.manifest import read_chain
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
 from judge.records.signing import trusted_keys
 from judge.view.leaderboard_export import leaderboard_file
 from judge.view.leaderboard_schema import LeaderboardFile
@@ -34,6 +34,7 @@ from scoring.tree import score
 from submissions.records import Submission
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.kinds.energy_differences import EnergyDifferences, EnergyDifferencesParameters
+from tasks.metrics.measurement import Metric
 from tasks.suites.suite import StatedReference, Suite, Task, load_suite
 from tests.judge.judged_world import judged_world
 from tests.judge.pages.board_records import (
@@ -232,13 +233,13 @@ def test_what_a_packaged_suite_states_of_functionals_is_what_their_energies_come
     assert 0 < scores["ωB97M-V"] < scores["PBE0"] < 0.5
 
 
-def measured(dataset: Dataset, of: Task, energies: dict[str, float]) -> dict[str, MetricRecord]:
+def measured(dataset: Dataset, of: Task, energies: dict[str, float]) -> dict[str, Metric]:
     """The metrics of a model that answers with these energies [hartree]."""
     energy = np.array([energies[name] * Hartree for name in dataset.table.id])
     answers = observed(energy, np.zeros(len(energy), np.int8))
     assert isinstance(of.parameters, EnergyDifferencesParameters)
     mae = EnergyDifferences().measure(answers, dataset, of.parameters, None).metrics["mae"]
-    return {"mae": MetricRecord(**{name: getattr(mae, name) for name in MetricRecord.model_fields})}
+    return {"mae": mae}
 
 
 def test_the_demonstration_names_as_references_examples_that_it_judges() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from judge.ranking.lambench_scores import corrected_trees
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.score_inputs import Judged
 from judge.ranking.uncertainty import cluster_statistics
-from judge.records.records import MetricRecord, Result
+from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import load_release
 from submissions.records import Submission
@@ -59,7 +59,7 @@ def board(
 
 def measured(of: Submission, name: str, measurement: Measurement) -> Result:
     """What is stored of a measurement."""
-    metrics = {n: MetricRecord(**asdict(m)) for n, m in measurement.metrics.items()}
+    metrics = dict(measurement.metrics)
     kind = name if name in WORLDS else "labelled_frames"
     return result(
         of, task(name.replace("_", "-"), kind, "Inorganic Materials"), metrics, n_items=len(measurement.items)
@@ -178,7 +178,7 @@ def test_items_of_another_version_leave_no_interval_of_that_model_alone(change, 
 
 
 def test_a_metric_without_its_failure_cost_is_named() -> None:
-    old = {"mae": error(0.2, "eV").model_copy(update={"failure_cost": None})}
+    old = {"mae": replace(error(0.2, "eV"), failure_cost=None)}
     given = [r for r in good_results(A, 0.2) if r.task != "barriers"] + [result(A, TASKS["barriers"], old)]
     shown = board(SUITE, [A], given)
     assert shown.problems == (

@@ -122,6 +122,15 @@ def test_no_field_changes_without_a_new_version(name: str) -> None:
     assert json.loads(STORED[name].read(data).model_dump_json()) == json.loads(data)
 
 
+@pytest.mark.parametrize("of", ["metrics", "parts"])
+def test_a_stored_metric_with_an_unknown_field_is_refused(of: str) -> None:
+    stored = json.loads(path_of("result", version_of(Result)).read_bytes())
+    first = next(iter(stored["metrics"].values())) if of == "metrics" else stored["parts"][0]
+    first["error"] = 0.1
+    with pytest.raises(ValidationError, match="error"):
+        Result.read(json.dumps(stored).encode())
+
+
 @pytest.mark.parametrize("name", [name for name in STORED if name != "submission"])  # which an author fills
 def test_the_fixtures_have_something_in_every_field(name: str) -> None:
     """Else a change within what is empty there would go unseen. Of the two ends, between them."""

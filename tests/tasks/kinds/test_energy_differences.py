@@ -21,7 +21,7 @@ from tasks.datasets.card import Card, Difference, LabelSet, Table, Term
 from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
 from tasks.importing.reactions import import_reactions
 from tasks.kinds.energy_differences import EnergyDifferences, EnergyDifferencesParameters
-from tasks.metrics.measurement import Measurement, Metric, Part
+from tasks.metrics.measurement import Measurement, Metric, MetricPart
 from tasks.model.calculator import InProcessCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause
@@ -305,7 +305,7 @@ def test_a_failed_transition_state_costs_its_barrier_alone(left: float) -> None:
     assert barrier.charged == pytest.approx((10 * 2.45 / 4 + 0.09 + 0.15 + 0.15) / 4)
     off = measured.metrics["barrier_off_percent:desorption"]
     assert off == Metric(0.0, "%", 2, 1, charged=50.0, baseline=100.0, failure_cost=100.0)
-    assert Part("group", "Desorption", "barrier_mae", pytest.approx(0.09), "eV", 2, 1) in measured.parts
+    assert MetricPart("group", "Desorption", "barrier_mae", pytest.approx(0.09), "eV", 2, 1) in measured.parts
 
 
 def test_a_group_of_which_all_failed_has_no_share_and_the_whole_charge() -> None:

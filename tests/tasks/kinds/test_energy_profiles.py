@@ -17,7 +17,7 @@ from scipy.interpolate import PchipInterpolator
 from tasks.datasets.card import Card, LabelSet, Scan, Table
 from tasks.datasets.dataset import Dataset
 from tasks.kinds.energy_profiles import EnergyProfiles, EnergyProfilesParameters
-from tasks.metrics.measurement import Part
+from tasks.metrics.measurement import MetricPart
 from tasks.model.calculator import InProcessCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause
@@ -110,7 +110,7 @@ def test_one_failed_point_fails_its_scan_and_is_charged(left: float) -> None:
     assert mae.charged == pytest.approx((4 * cost + 5.5) / 12)
     assert metrics["barrier_mae"].charged == pytest.approx((25.0 + 2.0 + 0.5) / 3)
     assert (metrics["n_barriers_off"].value, metrics["n_barriers_off"].charged) == (1, 2)
-    assert Part("group", "amide", "profile_mae", None, "kcal/mol", 1, 1) in measured.parts
+    assert MetricPart("group", "amide", "profile_mae", None, "kcal/mol", 1, 1) in measured.parts
 
 
 def test_nothing_answered_is_no_value_and_the_whole_charge() -> None:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from judge.records.items_file import pack_items, unpack_items
-from judge.records.records import MetricRecord
 from tasks.kind import Kind
 from tasks.kinds.registry import KINDS
 from tasks.metrics.contributions import Contributing, Contribution, charged_mean_of
 from tasks.metrics.failure_cost import charged_mean
-from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.measurement import Items, Measurement, Metric
 from tasks.physicality.structures import build_physicality
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Labels, Predictions, Properties
@@ -143,7 +143,7 @@ def contributed(kind: Kind, measured: Measurement) -> dict[str, Contribution]:
     if not isinstance(kind, Contributing):
         return {}
     items = unpack_items(pack_items(measured.items))
-    records = {name: MetricRecord.model_validate(vars(metric)) for name, metric in measured.metrics.items()}
+    records = {name: TypeAdapter(Metric).validate_python(vars(metric)) for name, metric in measured.metrics.items()}
     found = kind.contributions(measured.items, measured.metrics)
     for now, later in zip(found, kind.contributions(items, records), strict=True):
         assert (now.metric, now.power, now.scale) == (later.metric, later.power, later.scale)
