@@ -8,4 +8,4 @@ setup/browser.sh
 setup/servers.sh
 setup/lint.sh
 if [ $# -gt 0 ]; then exec "$PY" -m pytest "$@"; fi
-"$PY" setup/tests.py
+"$PY" -m setup.tests

@@ -1,42 +1,45 @@
-"""Runs all tests in two processes, which on two cores takes little more than half the time of one; then those alone
-whose times would be others while anything else runs.
+"""`python -m setup.tests`: all tests in two processes that share the files, then those that measure times, alone.
 
-Each takes whole rooms: they share no file and no container, but the images of the engine, which nobody changes. The
-output of the second is shown when both are done. A shell would start the second with Ctrl-C ignored, and so would be
-everything that its tests start and interrupt.
+On two cores this takes little more than half the time of one process. The output of the second process follows once
+both have ended. Neither is started by a shell, which would have Ctrl-C ignored in the second.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 
-ROOMS = ("sandbox", "end_to_end", "submissions", "servers", "tasks", "scoring")
-SECOND = [f"tests/{room}" for room in ROOMS]
-FIRST = ["tests", *(f"--ignore={folder}" for folder in SECOND)]
+from tests.session_guard import begin_session
+
 TOGETHER, ALONE = "not soak and not alone", "not soak and alone"
 
 
 def main() -> int:
-    """Exit status: 0, if all passed."""
-    with tempfile.TemporaryFile() as said:
-        second = subprocess.Popen(command(TOGETHER, SECOND), stdout=said, stderr=subprocess.STDOUT)
+    """0 if all tests passed."""
+    begin_session()  # both processes end with this one
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start a command, which would be compiled each time
+    handle, shared = tempfile.mkstemp()
+    os.close(handle)
+    together = command(TOGETHER, "-p", "tests.shared_files", "--shared", shared)
+    with tempfile.TemporaryFile() as output:
+        second = subprocess.Popen(together, stdout=output, stderr=subprocess.STDOUT)
         try:
-            status = subprocess.call(command(TOGETHER, FIRST))
+            status = subprocess.call(together)
             status = second.wait() or status
         finally:
             second.kill()
             second.wait()
-            said.seek(0)
-            sys.stdout.buffer.write(said.read())
+            output.seek(0)
+            sys.stdout.buffer.write(output.read())
             sys.stdout.buffer.flush()
-    return subprocess.call(command(ALONE, ["tests"])) or status
+    return subprocess.call(command(ALONE)) or status
 
 
-def command(marked: str, where: list[str]) -> list[str]:
+def command(marked: str, *options: str) -> list[str]:
     """pytest on the tests that are `marked`."""
-    return [sys.executable, "-m", "pytest", "--tb=short", "-m", marked, *where]
+    return [sys.executable, "-m", "pytest", "--tb=short", "-m", marked, *options, "tests"]
 
 
 if __name__ == "__main__":

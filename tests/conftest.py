@@ -35,7 +35,6 @@ BESIDE_THE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
 def pytest_configure() -> None:
     """Ctrl-C interrupts the tests and what they start, also where a shell has it ignored (`nohup`, `&`)."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # `tmp_path` outlives the session
     begin_session()
 
 

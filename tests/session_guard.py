@@ -29,6 +29,7 @@ def begin_session() -> Path:
 
     The path is short, since the path of a socket has at most 107 bytes.
     """
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # pytest's `tmp_path` outlives the session
     folder = Path(tempfile.mkdtemp(prefix="lt", dir="/tmp"))
     guard = subprocess.Popen(
         [sys.executable, "-m", "tests.session_guard", str(os.getpid()), str(folder)],

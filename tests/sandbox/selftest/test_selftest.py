@@ -22,6 +22,7 @@ from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.session import run_session
 from tests.selftested import Selftested
 
+pytestmark = pytest.mark.together("selftest")
 docker_only = pytest.mark.docker
 BY_NAME = {attack.name: attack for attack in ATTACKS}
 

@@ -1,0 +1,74 @@
+"""Several pytest processes share the test files, and a run can be cut into parts.
+
+`--shared FILE`: processes with the same FILE, empty at the start, take the next test file whenever they are done with
+one; FILE counts those that are taken. The longest come first, so that all processes end at about the same time.
+`--part 2/6`: the second of six parts of the tests.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from itertools import chain, pairwise
+from pathlib import Path
+
+import pytest
+
+ESTIMATED_S = {"slow": 15.0, "docker": 2.0}
+OTHERS_S = 0.1
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The two options."""
+    group = parser.getgroup("shared files")
+    group.addoption("--shared", type=Path, metavar="FILE", help="share the test files with processes that name FILE")
+    group.addoption("--part", metavar="K/N", help="run part K of N of the tests")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the tests of one part."""
+    if config.option.part:
+        k, n = map(int, config.option.part.split("/"))
+        config.hook.pytest_deselected(items=[item for i, item in enumerate(items) if i % n != k - 1])
+        items[:] = items[k - 1 :: n]
+
+
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Runs what this process takes; None where it shares with nobody: pytest's own loop."""
+    shared = session.config.option.shared
+    if not shared or session.testsfailed or session.config.option.collectonly:
+        return None
+    for item, following in pairwise(chain(_taken(session.items, shared), [None])):
+        assert item is not None
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+    return True
+
+
+def _taken(items: list[pytest.Item], shared: Path) -> Iterator[pytest.Item]:
+    """The tests of each file that no other process has taken, file by file."""
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        mark = item.get_closest_marker("together")
+        files.setdefault(mark.args[0] if mark else str(item.path), []).append(item)
+    longest_first = sorted(files.values(), key=lambda tests: -sum(map(_estimated_s, tests)))
+    while (number := _next_number(shared)) < len(longest_first):
+        yield from longest_first[number]
+
+
+def _next_number(shared: Path) -> int:
+    """0, 1, 2 …, each for one process alone."""
+    with shared.open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        number = int(file.read() or 0)
+        file.seek(0)
+        file.write(str(number + 1))
+    return number
+
+
+def _estimated_s(item: pytest.Item) -> float:
+    return sum(seconds for mark, seconds in ESTIMATED_S.items() if item.get_closest_marker(mark)) or OTHERS_S
