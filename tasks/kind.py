@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from tasks.datasets.card import Card
 from tasks.datasets.dataset import Dataset, Structures
+from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import BatchCalculator
 from tasks.structures.frames import Frames
@@ -115,6 +120,105 @@ class Work(NamedTuple):
         return cls(times * len(frames), times * len(frames.numbers))
 
 
+class DatasetPart(StrEnum):
+    """The part of a data set that a kind measures a model on; all but the first two are fields of `Table`."""
+
+    STRUCTURES = "structures"  # alone, without any reference
+    LABELS = "labels"
+    DIFFERENCES = "differences"
+    CURVES = "curves"
+    SCANS = "scans"
+    CRYSTALS = "crystals"
+
+    @property
+    def is_in_table(self) -> bool:
+        """Whether it is a field of `Table`, with one entry an item."""
+        return self not in (DatasetPart.STRUCTURES, DatasetPart.LABELS)
+
+
+class ScoreFamily(StrEnum):
+    """The score that the metrics of a kind enter."""
+
+    FORCE_FIELD = "force_field"
+    PROPERTY = "property_error"
+    EFFICIENCY = "efficiency"
+    INSTABILITY = "instability"
+    NONE = ""
+
+
+@dataclass(frozen=True)
+class KindBaseline:
+    """What the errors of a kind are divided by: its name in a table, and one or two sentences about it."""
+
+    name: str = "Trivial model"
+    about: str = "The trivial model that every error of this task is divided by."
+
+
+@dataclass(frozen=True)
+class ImportFormat:
+    """A format of `judge data import` that a kind brings with it.
+
+    Args:
+        name: as the command line states it.
+        read: the data set in a file or folder, with the given card; it sets `periodic` of the card.
+        folder: whether the path must be a folder.
+    """
+
+    name: str
+    read: Callable[[Path, Card], Dataset] = field(repr=False)
+    folder: bool = True
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What the rest of the judge asks of a kind, as plain data.
+
+    Args:
+        title: for readers, in lower case.
+        about: what it measures, in one line.
+        measures: the part of a data set that it needs.
+        import_format: of its data sets: the name of a format that the judge has, or a format that the kind brings;
+            None: data sets are made in Python.
+        score: which score counts it.
+        metrics: all that it may measure. The order of those that are scored is their order on pages.
+        times: whether it takes times: then the class of hardware is part of an observation's key.
+        page: the text of a Jinja template that explains the kind on its tasks' pages; empty: the file
+            `templates/kinds/<kind>.html` if there is one, else a plain page made from these traits.
+    """
+
+    title: str
+    about: str = ""
+    measures: DatasetPart = DatasetPart.STRUCTURES
+    import_format: str | ImportFormat | None = None
+    score: ScoreFamily = ScoreFamily.NONE
+    metrics: tuple[KindMetric, ...] = ()
+    baseline: KindBaseline = KindBaseline()
+    times: bool = False
+    page: str = ""
+
+    @property
+    def labelled(self) -> bool:
+        """Whether answers are compared with references, which may contain dispersion."""
+        return self.measures is not DatasetPart.STRUCTURES
+
+    @property
+    def scored_names(self) -> tuple[str, ...]:
+        """Names and patterns of the metrics that the property error counts."""
+        return tuple(metric.name for metric in self.metrics if metric.scored)
+
+    def scored(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of `names` that the property error counts: by the first pattern that each matches, then by name.
+
+        A metric of one group (`off_percent:<group>`) is a part of another metric, and is not counted.
+        """
+        ranks = {
+            name: next((i for i, pattern in enumerate(self.scored_names) if fnmatchcase(name, pattern)), None)
+            for name in set(names)
+            if ":" not in name
+        }
+        return tuple(name for _, name in sorted((rank, name) for name, rank in ranks.items() if rank is not None))
+
+
 class Kind(Protocol):
     """One kind of task. Versions go up when what is asked, or what is made of the answers, changes."""
 
@@ -122,6 +226,7 @@ class Kind(Protocol):
     observe_version: int
     measure_version: int
     parameters: type[Parameters]
+    traits: Traits
 
     def observe(self, structures: Structures, parameters: Any, model: BatchCalculator, watch: Watch) -> Observation:
         """Asks the model. `structures` holds no label."""

@@ -15,10 +15,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from judge.records.content_keys import TIMING_KINDS
 from judge.records.records import Result
 from judge.records.results import load_results
 from submissions.store.interface import Store
+from tasks.kinds.registry import KINDS
 
 
 def digest_lines(store: Store) -> list[str]:
@@ -50,7 +50,7 @@ def line_of(result: Result) -> str:
         "n_items": result.n_items,
         "failures": result.failures,
     }
-    if result.kind not in TIMING_KINDS:
+    if not KINDS.traits(result.kind).times:
         stated["key"] = result.result_key
         stated["observation"] = result.provenance.observation or ""
         stated["metrics"] = {name: vars(metric) for name, metric in result.metrics.items()}

@@ -26,6 +26,7 @@ USAGE, MACHINE_FAULT, INTERRUPTED = 2, 3, 130
 _USAGE_ERRORS = {
     "tasks.datasets.card": "DatasetError",
     "tasks.suites.suite": "SuiteError",
+    "tasks.kinds.registry": "KindError",
     "scoring.errors": "ScoringError",
 }
 

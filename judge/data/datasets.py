@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from judge.config import UsageError
+from judge.data.import_options import is_folder
 from judge.data.testset import TestSet, read_testset
 from submissions.progress import Reporter
 from tasks.datasets.card import Card
 from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card, save_dataset
 from tasks.datasets.dataset_checks import CARD, LABELS, TABLE
+from tasks.kind import DatasetPart
 from tasks.kinds.registry import KINDS
 from tasks.quickstart.registry import BUILDERS
 from tasks.suites.rehearsal import rehearse
@@ -25,29 +27,7 @@ from tasks.suites.suite import Suite, Task
 # The data sets that come with the judge.
 OWN: Mapping[str, Callable[[], Dataset]] = {f"{name}@1": build for name, build in BUILDERS.items()}
 
-# What a kind measures, as `tasks.datasets.card.Table` calls it: a data set without has nothing for it.
-ITEMS: Mapping[str, str] = {
-    "energy_differences": "differences",
-    "energy_profiles": "scans",
-    "equation_of_state": "curves",
-    "elasticity": "crystals",
-    "phonons": "crystals",
-    "compression": "crystals",
-}
-LABELLED = frozenset({"labelled_frames"})
-
-# By kind: the format of `judge data import`, and what it is given. Those of equations of state are made in Python.
-_FORMATS: Mapping[str, str] = {
-    "labelled_frames": "deepmd FOLDER",
-    "energy_differences": "reactions FOLDER",
-    "energy_profiles": "scans FOLDER",
-    "phonons": "phonopy FOLDER",
-    "elasticity": "crystals FOLDER",
-    "compression": "crystals FOLDER",
-    "nve": "structures FILE",
-    "efficiency": "structures FILE",
-    "physicality": "structures FILE",
-}
+_IN_TABLES = sorted(part for part in DatasetPart if part.is_in_table)
 
 
 class MissingData(UsageError):
@@ -124,12 +104,15 @@ def import_lines(task: Task) -> tuple[str, ...]:
     """The commands that import the data set of `task`: the suite's own, else what its kind needs."""
     if task.import_lines:
         return task.import_lines
-    if task.kind not in _FORMATS:
+    traits = KINDS.traits(task.kind)
+    form = traits.import_format
+    if form is None:
         return ('docs/suites.md, "What is imported", says how: there is no file format for these',)
     name, _, version = task.dataset.partition("@")
     stated = f"--name {name} --version {version} --domain '{task.model_domain}'"
-    labels = " --label-set LEVEL_OF_THEORY" if task.kind in ITEMS or task.kind in LABELLED else ""
-    return (f"judge data import {_FORMATS[task.kind]} {stated}{labels}",)
+    labels = " --label-set LEVEL_OF_THEORY" if traits.labelled else ""
+    source = f"{form if isinstance(form, str) else form.name} {'FOLDER' if is_folder(form) else 'FILE'}"
+    return (f"judge data import {source} {stated}{labels}",)
 
 
 def check_domain(suite: Suite, task: Task, card: Card) -> None:
@@ -151,20 +134,21 @@ def check_kind(data: Path, suite: Suite, task: Task) -> None:
     folder = data / task.dataset
     card = read_card(folder)
     where = f"suite {suite.name}: task {task.name}: kind: {task.kind}"
-    if task.kind in LABELLED and LABELS not in card.sha256:
+    needed = KINDS.traits(task.kind).measures
+    if needed is DatasetPart.LABELS and LABELS not in card.sha256:
         raise UsageError(f"{where} needs labels, and {task.dataset} has none")
-    needed = ITEMS.get(task.kind)
     found = count_items(folder / TABLE)
-    if needed and found is not None and not found.get(needed):
+    if not needed.is_in_table or found is None:
+        return
+    if not found.get(needed):
         has = ", ".join(f"{count} {name}" for name, count in found.items() if count) or "no items at all"
         raise UsageError(f"{where} needs {needed}, and {task.dataset}/{TABLE} has {has}")
-    if needed and found is not None:
-        try:
-            rehearse(KINDS[task.kind], load_dataset(folder), task.parameters)
-        except DatasetError:
-            raise
-        except ValueError as error:
-            raise UsageError(f"{where}: does not fit {task.dataset}: {error}") from None
+    try:
+        rehearse(KINDS[task.kind], load_dataset(folder), task.parameters)
+    except DatasetError:
+        raise
+    except ValueError as error:
+        raise UsageError(f"{where}: does not fit {task.dataset}: {error}") from None
 
 
 def count_items(path: Path) -> dict[str, int] | None:
@@ -173,4 +157,4 @@ def count_items(path: Path) -> dict[str, int] | None:
         table = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-    return {name: len(table.get(name, ())) for name in sorted(set(ITEMS.values()))} if isinstance(table, dict) else None
+    return {part: len(table.get(part, ())) for part in _IN_TABLES} if isinstance(table, dict) else None

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from tasks.datasets.card import Domain
+from tasks.kind import ImportFormat
 
-Format = Literal["extxyz", "traj", "db", "deepmd", "reactions", "scans", "crystals", "phonopy", "structures"]
+FILES = frozenset({"extxyz", "traj", "db", "structures"})
+
+
+def is_folder(form: str | ImportFormat) -> bool:
+    """Whether the path of a format is a folder: of one of the judge's, by its name."""
+    return form.folder if isinstance(form, ImportFormat) else form not in FILES
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class Options:
 _FORMATS = (
     "labelled frames: extxyz, traj, db (as ASE reads them), deepmd (npy, plain or mixed type); "
     "energy differences: reactions; energy profiles: scans; elasticity and compression: crystals; phonons: phonopy; "
-    "structures alone (dynamics, timing): structures"
+    "structures alone (dynamics, timing): structures; and those of installed kinds"
 )
 _UNITS = (
     "of extxyz, traj and db, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list as "
@@ -58,7 +64,7 @@ _CLUSTER = (
 )
 _ALSO_THEORY = "--theory of another level; for reactions, scans and crystals, whose files hold it, this alone"
 
-FormatArgument = Annotated[Format, typer.Argument(metavar="FORMAT", help=_FORMATS)]
+FormatArgument = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 PathArgument = Annotated[Path, typer.Argument(help="a file (extxyz, traj, db, structures) or a folder (others)")]
 
 Name = Annotated[str, typer.Option(help="lower-case letters, digits and dashes")]

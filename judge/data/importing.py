@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from judge.data.import_options import Format, Options
+from judge.data.import_options import Options, is_folder
 from tasks.datasets.card import D3, Card, LabelSet, one_line
 from tasks.datasets.dataset import Dataset, DatasetError
 from tasks.importing.crystal_tables import import_crystals, import_structures
@@ -19,6 +19,8 @@ from tasks.importing.labelled_import import Imported, Source, cluster_field, lab
 from tasks.importing.phonopy_files import import_phonopy
 from tasks.importing.reactions import import_reactions
 from tasks.importing.scans import import_scans
+from tasks.kind import ImportFormat
+from tasks.kinds.registry import KINDS, KindError
 from tasks.simulation.vibrations import VibrationSettings
 from tasks.structures.predictions import ALL_PROPERTIES
 
@@ -32,28 +34,67 @@ class Made(NamedTuple):
     unused: Mapping[str, int]
 
 
-def import_dataset(format: Format, path: Path, options: Options) -> Made:
-    """The data set that `path` holds. Prints its clusters: how many, how large, and whether they are few.
+class Reader(NamedTuple):
+    """How a format is read.
+
+    Args:
+        takes: those options that not every format takes.
+        labelled: whether the data set has labels or references.
+        brought: the format of an installed kind; None: it is the judge's.
+    """
+
+    read: Callable[[str, Path, Card, Options], Made]
+    takes: frozenset[str] = frozenset()
+    labelled: bool = True
+    brought: ImportFormat | None = None
+
+
+def readers() -> dict[str, Reader]:
+    """The formats of the judge and of installed kinds, by name.
+
+    Raises:
+        KindError: a kind brings a format whose name is taken.
+    """
+    found = dict(FORMATS)
+    for kind in KINDS.values():
+        form = kind.traits.import_format
+        if isinstance(form, ImportFormat):
+            if form.name in found and found[form.name].brought != form:
+                raise KindError(f"kind {kind.name}: import format {form.name}: there is another format of this name")
+            found[form.name] = Reader(_import_brought(form), labelled=kind.traits.labelled, brought=form)
+    return found
+
+
+def _import_brought(form: ImportFormat) -> Callable[[str, Path, Card, Options], Made]:
+    return lambda _, path, card, options: Made(form.read(path, card), {})
+
+
+def import_dataset(format: str, path: Path, options: Options) -> Made:
+    """The data set that `path` holds.
 
     Raises:
         DatasetError: one line that names the option, or file and field.
+        KindError: an installed kind is broken.
     """
-    read, takes = FORMATS[format]
+    known = readers()
+    if format not in known:
+        raise DatasetError(f"FORMAT: there is no {format!r}, but {', '.join(known)}")
+    reader = known[format]
     if options.also and format in TABLES:
         raise DatasetError(
             f"--also: is not for {format}: state both levels as `references` in {TABLES[format]}, and name the other "
             'with --also-theory "LABELSET=WORDS"'
         )
     for name in ("units", "fparam", "multiplicity", "without", "cluster", "temperature", "mesh", "also", "also_units"):
-        if name not in takes and getattr(options, name) not in ("", None, (), {}):
+        if name not in reader.takes and getattr(options, name) not in ("", None, (), {}):
             why = "which states its units" if name.endswith("units") else "which has no use for it"
             raise DatasetError(f"--{name.replace('_', '-')}: is not for {format}, {why}; leave it out")
-    if (format == "structures") == bool(options.label_set):
+    if reader.labelled != bool(options.label_set):
         why = "structures alone have none; leave it out" if options.label_set else "is missing: name the labels' level"
         raise DatasetError(f"--label-set: {why}")
-    if format in FOLDERS and not path.is_dir():
+    if is_folder(reader.brought or format) and not path.is_dir():
         raise DatasetError(f"{path}: is {f'a file: {format} is a folder' if path.exists() else 'not there'}")
-    return read(format, path, card_of(options), options)
+    return reader.read(format, path, card_of(options), options)
 
 
 def card_of(options: Options) -> Card:
@@ -102,7 +143,7 @@ def _label_set(theory: str, dispersion: bool, d3: str, option: str) -> LabelSet:
     return LabelSet(theory=theory, dispersion=True, d3=D3(functional=functional, damping=damping))
 
 
-def _import_ase(format: Format, path: Path, card: Card, options: Options) -> Made:
+def _import_ase(format: str, path: Path, card: Card, options: Options) -> Made:
     """Labelled frames of a file that ASE reads."""
     if not options.units:
         raise DatasetError(f"--units: is missing: {format} does not state its units; say {EXAMPLE}")
@@ -117,7 +158,7 @@ def _import_ase(format: Format, path: Path, card: Card, options: Options) -> Mad
     return _labelled(path, card, options, read)
 
 
-def _import_deepmd(format: Format, path: Path, card: Card, options: Options) -> Made:
+def _import_deepmd(format: str, path: Path, card: Card, options: Options) -> Made:
     """Labelled frames of DeePMD systems, whose format states its units."""
     if cluster_field(options.cluster or "none"):
         raise DatasetError(f"--cluster: {options.cluster} is not for deepmd, which has no info: say group, its systems")
@@ -155,48 +196,47 @@ def _labelled(path: Path, card: Card, options: Options, read: Callable[[Path, st
     return Made(dataset, found.unused)
 
 
-def _import_reactions(format: Format, path: Path, card: Card, options: Options) -> Made:
+def _import_reactions(format: str, path: Path, card: Card, options: Options) -> Made:
     """Energy differences: `structures.extxyz` and `reactions.json`."""
     return Made(import_reactions(path, card, options.multiplicity), {})
 
 
-def _import_scans(format: Format, path: Path, card: Card, options: Options) -> Made:
+def _import_scans(format: str, path: Path, card: Card, options: Options) -> Made:
     """Energy profiles: a file for each scan."""
     return Made(import_scans(path, card, options.multiplicity), {})
 
 
-def _import_crystals(format: Format, path: Path, card: Card, options: Options) -> Made:
+def _import_crystals(format: str, path: Path, card: Card, options: Options) -> Made:
     """Elasticity and compression: `structures.extxyz` and `crystals.json`."""
     return Made(import_crystals(path, card), {})
 
 
-def _import_structures(format: Format, path: Path, card: Card, options: Options) -> Made:
+def _import_structures(format: str, path: Path, card: Card, options: Options) -> Made:
     """Structures alone, of a file that ASE reads."""
     return Made(import_structures(path, card, options.multiplicity), {})
 
 
-def _import_phonopy(format: Format, path: Path, card: Card, options: Options) -> Made:
+def _import_phonopy(format: str, path: Path, card: Card, options: Options) -> Made:
     """Phonons: a phonopy file for each crystal."""
     stated = {"temperature_k": options.temperature, "mesh": options.mesh}
     settings = VibrationSettings.model_validate({name: value for name, value in stated.items() if value is not None})
     return Made(import_phonopy(path, card, settings), {})
 
 
-FOLDERS = frozenset({"deepmd", "reactions", "scans", "crystals", "phonopy"})
 # By format, the file in which every level has its references.
-TABLES: Mapping[Format, str] = {"reactions": "reactions.json", "scans": "scans.json", "crystals": "crystals.json"}
+TABLES: Mapping[str, str] = {"reactions": "reactions.json", "scans": "scans.json", "crystals": "crystals.json"}
 _OF_FRAMES = frozenset({"multiplicity", "without", "cluster", "also"})
-# By format: how it is read, and which of the options above it takes.
-FORMATS: Mapping[Format, tuple[Callable[[Format, Path, Card, Options], Made], frozenset[str]]] = {
-    "extxyz": (_import_ase, _OF_FRAMES | {"units", "also_units"}),
-    "traj": (_import_ase, _OF_FRAMES | {"units", "also_units"}),
-    "db": (_import_ase, _OF_FRAMES | {"units", "also_units"}),
-    "deepmd": (_import_deepmd, _OF_FRAMES | {"fparam"}),
-    "reactions": (_import_reactions, frozenset({"multiplicity"})),
-    "scans": (_import_scans, frozenset({"multiplicity"})),
-    "crystals": (_import_crystals, frozenset()),
-    "structures": (_import_structures, frozenset({"multiplicity"})),
-    "phonopy": (_import_phonopy, frozenset({"temperature", "mesh"})),
+_ASE = Reader(_import_ase, _OF_FRAMES | {"units", "also_units"})
+FORMATS: Mapping[str, Reader] = {
+    "extxyz": _ASE,
+    "traj": _ASE,
+    "db": _ASE,
+    "deepmd": Reader(_import_deepmd, _OF_FRAMES | {"fparam"}),
+    "reactions": Reader(_import_reactions, frozenset({"multiplicity"})),
+    "scans": Reader(_import_scans, frozenset({"multiplicity"})),
+    "crystals": Reader(_import_crystals),
+    "structures": Reader(_import_structures, frozenset({"multiplicity"}), labelled=False),
+    "phonopy": Reader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }
 
 

@@ -20,12 +20,12 @@ from judge.disclosure.redaction import (
     rounded,
 )
 from judge.ranking.leaderboard import Firmness, Leaderboard, MetricLine, OtherScores, Row, Scores, ScoreTrees, TaskLine
-from judge.ranking.score_inputs import DYNAMICS
 from judge.records.records import Result
 from scoring import Evidence, Node, Term
 from scoring.intervals import Interval, Uncertainty
 from scoring.robustness import LeftOut
 from scoring.tree import AsItIs, Float, Leaf, Scale, score
+from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
 Part = TypeVar("Part", Node, Term)
@@ -51,7 +51,7 @@ def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
 
 def hidden_runs(rows: Iterable[Row], hidden: Iterable[Task]) -> dict[str, str]:
     """By run of a hidden task of dynamics, that task: each run is of one structure, and is not shown by itself."""
-    prefixes = {f"{task.name}: ": task.name for task in hidden if task.kind == DYNAMICS}
+    prefixes = {f"{task.name}: ": task.name for task in hidden if task.traits.score is ScoreFamily.INSTABILITY}
     if not prefixes:
         return {}
     trees = (tree for row in rows for of in (row.scores, row.as_published) for tree in of.instability.values())

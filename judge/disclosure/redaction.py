@@ -18,14 +18,13 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path, PurePosixPath
 
-from judge.evaluation.dispersion_policy import UNLABELLED_KINDS
-from judge.records.content_keys import TIMING_KINDS
 from judge.records.records import Origin, Peaks, Result
 from sandbox.limits import MIB
 from sandbox.verdict import Verdict
 from submissions.records import Submission
 from tasks.datasets.card import Card, DatasetError
 from tasks.datasets.dataset import read_card
+from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Metric, MetricPart
 from tasks.observing.probe_errors import is_probe
 
@@ -78,7 +77,7 @@ def tells_of_single_labels(result: Result, card: Card | None, today: date) -> bo
     Args:
         card: None where there is none to be read.
     """
-    labelled = result.kind not in UNLABELLED_KINDS and (card is None or bool(card.label_sets))
+    labelled = KINDS.traits(result.kind).labelled and (card is None or bool(card.label_sets))
     sizes = (metric.n_items for name, metric in result.metrics.items() if not is_probe(name))
     return labelled and any(0 < n < LEAST_ITEMS for n in sizes) and not is_public(card, today)
 
@@ -180,7 +179,7 @@ def public_result(result: Result, *, hidden: bool) -> Result:
     """The result as anybody may read it: not what was signed, so without the signature."""
     kept = {"seeds": {}, "frames_sha256": "", "labels_sha256": ""} if hidden else {}
     provenance = result.provenance.model_copy(update={"origin": public_origin(result.provenance.origin), **kept})
-    result = _with_public_times(result) if result.kind in TIMING_KINDS else _with_cut_metrics(result)
+    result = _with_public_times(result) if KINDS.traits(result.kind).times else _with_cut_metrics(result)
     return result.model_copy(
         update={
             "sentence": public_sentence(result.verdict, result.sentence, hidden=hidden),

@@ -7,7 +7,6 @@ from judge.data.testset import read_testset
 from judge.evaluation.plan import Circumstances, Step, make_plan
 from judge.evaluation.work_plan import make_units
 from judge.records.attempts import read_histories
-from judge.records.content_keys import TIMING_KINDS
 from judge.records.decisions import Rounds, read_standings, rounds_that_count
 from judge.records.hardware import hardware_class
 from judge.records.items_file import result_path
@@ -40,7 +39,7 @@ def current_results(workspace: Workspace, suite: Suite, rounds: Rounds | None = 
     if rounds is None:
         rounds = rounds_that_count(read_standings(store, [s.id for s in submissions], workspace.trusted))
     units = make_units(submissions, tasks, testsets, Circumstances(guest, limits, this), rounds)
-    timings = [task for task in tasks if task.kind in TIMING_KINDS]
+    timings = [task for task in tasks if task.traits.times]
     for machine in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {this}):
         units += make_units(submissions, timings, testsets, Circumstances(guest, limits, machine), rounds)
     plan = make_plan(units, histories, frozenset(store.list("results/")).__contains__)

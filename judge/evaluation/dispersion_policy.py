@@ -8,9 +8,6 @@ from submissions.records import LabelSet as Declared
 from tasks.datasets.card import D3
 from tasks.datasets.card import LabelSet as Theory
 
-# Kinds that hold nothing against a label: what they time or integrate is the model alone, whatever their data set has.
-UNLABELLED_KINDS = frozenset({"nve", "efficiency", "physicality"})
-
 
 class Correction(NamedTuple):
     """What is added to a model's answers.
@@ -27,15 +24,14 @@ class Correction(NamedTuple):
 NOTHING_ADDED = Correction()
 
 
-def correction_of(kind: str, theory: Theory | None, declared: Declared | None) -> Correction:
+def correction_of(theory: Theory | None, declared: Declared | None) -> Correction:
     """What is added to the answers of a model.
 
     Args:
-        kind: name of the task's kind.
-        theory: of the labels that the task is measured with; None: there are none.
+        theory: of the labels that the task is measured with; None: there are none, or its kind compares with none.
         declared: what the submission's card says of its energies in this domain; None: nothing.
     """
-    if theory is None or kind in UNLABELLED_KINDS:
+    if theory is None:
         return NOTHING_ADDED
     if declared is None or declared.dispersion is None:
         if not theory.dispersion:

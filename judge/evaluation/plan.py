@@ -18,10 +18,8 @@ from sandbox.limits import Limits
 from sandbox.verdict import Verdict
 from submissions.records import LabelSet as Declared
 from submissions.records import Submission
-from tasks.kind import Kind, Parameters
+from tasks.kind import Kind, Parameters, ScoreFamily
 from tasks.suites.suite import Task
-
-DYNAMICS = "nve"
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Unit:
 
         Dynamics run each structure once, and a run that was broken off must not be lost from the number of runs.
         """
-        return self.testset.n_structures if self.kind.name == DYNAMICS else 0
+        return self.testset.n_structures if self.kind.traits.score is ScoreFamily.INSTABILITY else 0
 
     def result_key(self, end: End) -> str:
         """Key of the result that follows from `end`."""
@@ -155,7 +153,9 @@ class UnitsOf:
         # A data set without labels (dynamics, timings) fits whatever was declared: that chooses the model's head.
         declared = stated is not None and (not testset.label_sets or stated.name in testset.label_sets)
         label_set = stated.name if stated and declared else testset.default_label_set
-        correction = correction_of(kind.name, testset.theories.get(label_set or ""), stated)
+        # A kind without labels times or integrates the model alone, whatever labels its data set has.
+        theory = testset.theories.get(label_set or "") if kind.traits.labelled else None
+        correction = correction_of(theory, stated)
         observations = observation_keys(
             contract=contract,
             guest=self._common.guest,
@@ -168,7 +168,7 @@ class UnitsOf:
             limits=self._limits,
             failed_share=task.failed_share,
             dispersion=correction.d3,
-            hardware=self._common.hardware,
+            hardware=self._common.hardware if kind.traits.times else "",
             round=round,
         )
         results = result_keys(

@@ -109,10 +109,10 @@ def _whole(name: str, value: float) -> float:
 
 def _never_on_gpu(board: Leaderboard) -> tuple[str, ...]:
     """The kinds of the suite's tasks that no result on the board was taken of on a GPU."""
-    kinds = dict.fromkeys(task.kind for task in board.suite.tasks)
+    kinds = {task.kind: task.traits.title for task in board.suite.tasks}
     lines = [line for row in board.rows for line in row.tasks if line.result is not None]
     on_gpu = {line.task.kind for line in lines if line.result and _on_gpu(line.result)}
-    return tuple(formatting.kind_words(kind).label for kind in kinds if kind not in on_gpu)
+    return tuple(title for kind, title in kinds.items() if kind not in on_gpu)
 
 
 def _on_gpu(result: Result) -> bool:

@@ -15,10 +15,12 @@ from judge.view.sources import Sources
 from submissions.preflight.log import read_log
 from submissions.records import utc_now
 from submissions.store.interface import Store
+from tasks.kinds.nve import Nve
 from tasks.metrics.measurement import Items
+from tasks.physicality.kind import Physicality
 from tasks.suites.suite import Suite
 
-WITH_CURVES = ("nve", "physicality")
+WITH_CURVES = (Nve.name, Physicality.name)
 
 
 def known_sources(

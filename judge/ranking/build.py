@@ -10,13 +10,14 @@ from typing import NamedTuple
 from judge.ranking.lambench_scores import Trees, corrected_trees, explained_scores, published_release, published_trees
 from judge.ranking.leaderboard import Leaderboard, MetricLine, OtherScores, Row, Scores, ScoreTrees, TakenOut, TaskLine
 from judge.ranking.other_schemes import other_scores
-from judge.ranking.score_inputs import TIMING, Judged, Results, is_usable
+from judge.ranking.score_inputs import Judged, Results, is_usable
 from judge.ranking.uncertainty import firmness
 from judge.records.decisions import Standing
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Entry, Release, ScoringError, load_release, ranking
 from submissions.records import Submission
+from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Items, Metric
 from tasks.suites.suite import Suite, Task
 
@@ -66,7 +67,7 @@ def build_leaderboard(
     rows |= {key: replace(rows[key], reference=COMPARED) for key in apart & rows.keys()}
     placed = _placed(rows)
     shown = [line.result for row in placed for line in row.tasks if line.result is not None]
-    hardware = {r.provenance.origin.hardware for r in shown if r.kind == TIMING and r.verdict is Verdict.OK}
+    hardware = {r.provenance.origin.hardware for r in shown if KINDS.traits(r.kind).times and r.verdict is Verdict.OK}
     measured = max((r.measured for r in shown), default=None)
     firm = firmness(read, trees, others, [row.submission.id for row in placed if row.rank is not None])
     found = tuple(dict.fromkeys(read.problems))

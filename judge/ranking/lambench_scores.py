@@ -9,7 +9,7 @@ from functools import cached_property
 
 from judge.ranking.leaderboard import Scores
 from judge.ranking.published_names import check_unit, metric_of
-from judge.ranking.score_inputs import FORCE_FIELD, TIMING, Judged, is_usable
+from judge.ranking.score_inputs import Judged, is_usable
 from judge.records.records import Result
 from scoring import (
     Answers,
@@ -29,6 +29,8 @@ from scoring import (
     property_tree,
 )
 from scoring.explained_forest import explained_forest
+from tasks.kind import ScoreFamily
+from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Metric
 from tasks.suites.suite import Suite, Task
 
@@ -86,7 +88,7 @@ def corrected_trees(judged: Judged, key: str, release: Release) -> Trees:
     """
     asked_ff, asked_pc = judged.asked_force_field(key, release), judged.asked_property(key, release)
     runs = judged.runs(key)
-    times = {task.name: judged.time(key, task) for task in judged.of_kind(TIMING)}
+    times = {task.name: judged.time(key, task) for task in judged.counted_in(ScoreFamily.EFFICIENCY)}
     with _named(key, release):
         return _trees(
             release,
@@ -116,7 +118,7 @@ def published_trees(
     """The scores of each submission as LAMBench would publish them: of what succeeded alone, failures not charged.
 
     A task that the release has facts of (`Task.release_name`) is held against its published baselines and columns;
-    any other against its own baselines, in the metrics that `corrected` scores.
+    any other against its own baselines, in the metrics that `corrected` scores. Kinds from other packages have no part.
 
     Of dynamics, every run that was not completed is a failed one.
 
@@ -139,7 +141,7 @@ def published_trees(
     found = {}
     for key in keys:
         asked_ff, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=Fate.FAILED)
-        times = {task.name: reader.time(key, task) for task in judged.of_kind(TIMING)}
+        times = {task.name: reader.time(key, task) for task in judged.counted_in(ScoreFamily.EFFICIENCY)}
         with _named(key, release):
             found[key] = _trees(
                 release,
@@ -203,6 +205,8 @@ class _Published:
         asked = []
         for task in self.judged.asked_property(key, self.corrected):
             own = self._tasks[task.name]
+            if own.kind not in KINDS.built_in:
+                continue  # no release knows a kind that another package brings
             facts = self.release.property_tasks.get(own.release_name)
             columns = facts and tuple(metric_of(own.kind, column) for column in facts.baselines)
             asked.append(Asked(task.name, task.domain, columns or task.columns))
@@ -215,8 +219,9 @@ class _Published:
             own, result = self._tasks[task.name], self.judged.ok(key, task.name)
             if result is None:
                 continue
+            in_force_field = own.traits.score is ScoreFamily.FORCE_FIELD
             for column in task.columns:
-                name = self.corrected.force_field.columns[column] if own.kind == FORCE_FIELD else column
+                name = self.corrected.force_field.columns[column] if in_force_field else column
                 metric = result.metrics.get(name)
                 baseline = self._baseline(own, column, metric, result) if metric else None
                 if metric is None or baseline is None or not is_usable(baseline):
@@ -250,7 +255,7 @@ class _Published:
         return omol if own.casefold().startswith(omol.casefold()) else other
 
     def _baseline(self, task: Task, column: str, metric: Metric, result: Result) -> float | None:
-        if task.kind == FORCE_FIELD:
+        if task.traits.score is ScoreFamily.FORCE_FIELD:
             labelled = self.release.force_field_tasks.get(task.release_name)
             return labelled.baseline(column, self._label_set(result)) if labelled else metric.baseline
         facts = self.release.property_tasks.get(task.release_name)

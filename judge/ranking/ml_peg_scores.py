@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 from judge.ranking.scheme_trees import SchemeTrees
-from judge.ranking.score_inputs import FORCE_FIELD, Judged, is_usable, least_asked
+from judge.ranking.score_inputs import Judged, is_usable, least_asked
 from judge.records.records import Result
 from scoring import Release
 from scoring.ml_peg import Baseline, Facts, Measured, Metrics, Scheme, Variant, facts_from_baselines
 from submissions.records import Submission
+from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
 ML_PEG = "ml-peg"
@@ -93,12 +94,12 @@ def _baselines(judged: Judged, key: str, task: Task, release: Release) -> list[B
     """The trivial model's errors in a task, of the metrics that are scored; its own result goes before others."""
     known = judged.metrics(key, task.name)
     if not known:
-        names = least_asked(release, task.kind)
+        names = least_asked(release, task)
         return [Baseline(task.name, task.domain, name, TRIVIAL_ERROR, 1.0) for name in names]
-    if task.kind == FORCE_FIELD:
+    if task.traits.score is ScoreFamily.FORCE_FIELD:
         scored: Sequence[str] = [metric for metric in release.force_field.columns.values() if metric in known]
     else:
-        scored = release.property_error.scored(task.kind, known)
+        scored = task.traits.scored(known)
     rows = []
     for name in scored:
         tells = (result for result in judged.telling(key, task.name) if _is_compared(result, name))

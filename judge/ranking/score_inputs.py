@@ -14,11 +14,12 @@ import numpy as np
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Answers, Asked, Error, Fate, Release, Run
+from tasks.kind import ScoreFamily
+from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task
 
-FORCE_FIELD, DYNAMICS, TIMING = "labelled_frames", "nve", "efficiency"
 LEAST_LABELLED = ("energy", "force")  # of labelled frames, before anything is known of their labels
 
 Results = Mapping[tuple[str, str], Result]
@@ -30,14 +31,14 @@ def is_usable(baseline: float | None) -> bool:
     return baseline is not None and 0 < baseline < math.inf
 
 
-def least_asked(release: Release, kind: str) -> tuple[str, ...]:
-    """The metrics that a task of a kind is asked for at least, before anyone has any of it.
+def least_asked(release: Release, task: Task) -> tuple[str, ...]:
+    """The metrics that a task is asked for at least, before anyone has any of it.
 
     What is asked has no answer then under any name, and each name has its weight.
     """
-    if kind == FORCE_FIELD:
+    if task.traits.score is ScoreFamily.FORCE_FIELD:
         return tuple(release.force_field.columns[label] for label in LEAST_LABELLED)
-    patterns = release.property_error.columns.get(kind, ())
+    patterns = task.traits.scored_names
     return tuple(name for name in patterns if "*" not in name) or patterns
 
 
@@ -55,9 +56,9 @@ class Judged:
     load_items: Callable[[Result], Items | None]
     problems: list[str]
 
-    def of_kind(self, kind: str) -> list[Task]:
-        """The tasks of that kind."""
-        return [task for task in self.suite.tasks if task.kind == kind]
+    def counted_in(self, score: ScoreFamily) -> list[Task]:
+        """The tasks that a score counts."""
+        return [task for task in self.suite.tasks if task.traits.score is score]
 
     def ok(self, key: str, task: str) -> Result | None:
         """The result of submission `key`, if its verdict is OK."""
@@ -74,7 +75,7 @@ class Judged:
             return None
         place = result.submission, result.task
         items = self._runs_read[place] if place in self._runs_read else self.load_items(result)
-        if items is not None and result.kind == DYNAMICS:
+        if items is not None and KINDS.traits(result.kind).score is ScoreFamily.INSTABILITY:
             self._runs_read[place] = items
         if items is None:
             self.problems.append(
@@ -118,7 +119,7 @@ class Judged:
         """The labelled-frames tasks, with the label types that there are labels of."""
         columns = release.force_field.columns
         asked = []
-        for task in self.of_kind(FORCE_FIELD):
+        for task in self.counted_in(ScoreFamily.FORCE_FIELD):
             known = self.metrics(key, task.name)
             present = tuple(label for label, metric in columns.items() if known.get(metric))
             asked.append(Asked(task.name, task.domain, present or LEAST_LABELLED))
@@ -126,17 +127,14 @@ class Judged:
 
     def asked_property(self, key: str, release: Release) -> list[Asked]:
         """The property tasks, with the metrics that count."""
-        rule = release.property_error
         asked = []
-        for task in self.suite.tasks:
-            if task.kind not in rule.columns:
-                continue
+        for task in self.counted_in(ScoreFamily.PROPERTY):
             known = self.metrics(key, task.name)
-            there = rule.scored(task.kind, known)
+            there = task.traits.scored(known)
             present = tuple(metric for metric in there if known[metric])
-            asked.append(Asked(task.name, task.domain, present or there or least_asked(release, task.kind)))
+            asked.append(Asked(task.name, task.domain, present or there or least_asked(release, task)))
             if not there and self.ok(key, task.name):
-                said = f"metrics: none is scored: none is called {' or '.join(rule.columns[task.kind])}"
+                said = f"metrics: none is scored: none is called {' or '.join(task.traits.scored_names)}"
                 self.problems.append(f"results/{key}/{task.name}: {said}")
         return asked
 
@@ -172,7 +170,8 @@ class Judged:
             uncompleted: what every run counts as that was asked for and not completed, whatever the cause; None: as the
                 cause says. What was never judged, or of which the items are lost, stays so.
         """
-        return [run for task in self.of_kind(DYNAMICS) for run in self._runs_of_task(key, task.name, uncompleted)]
+        tasks = self.counted_in(ScoreFamily.INSTABILITY)
+        return [run for task in tasks for run in self._runs_of_task(key, task.name, uncompleted)]
 
     def n_items(self, task: str) -> int:
         """How many items a task has, from all its results: one that ended before there were items may not know."""

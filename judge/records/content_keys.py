@@ -18,8 +18,6 @@ from tasks.datasets.card import D3
 from tasks.kind import Parameters
 from tasks.model.dispersion import DISPERSION_VERSION
 
-TIMING_KINDS = frozenset({"efficiency"})
-
 
 def hash_of(fields: Mapping[str, Any]) -> str:
     """The first 32 digits of the sha256 of `fields` as canonical JSON: sorted names, no spaces, ASCII, no NaN."""
@@ -65,8 +63,7 @@ def observation_keys(
     hardware: str,
     round: int = 0,
 ) -> OpenHash:
-    """Key of what a model answers, by image ID: all that can change the answer. The hardware class counts for timings
-    only.
+    """Key of what a model answers, by image ID: all that can change the answer.
 
     Args:
         domain: what the model is told.
@@ -74,6 +71,7 @@ def observation_keys(
         limits: of the container, the task's time limit among them.
         failed_share: of the structures, beyond which no more are asked.
         dispersion: what the judge adds to the answers; None: nothing.
+        hardware: the class of hardware, of a kind that takes times; empty: of any other.
         round: of judging anew. It enters where it is not 0, as in `result_keys`: older keys stay.
     """
     asked = {
@@ -89,7 +87,7 @@ def observation_keys(
         "limits": limits.model_dump(mode="json"),
         "failed_share": failed_share,
         "dispersion": {**dispersion.model_dump(), "version": DISPERSION_VERSION} if dispersion else None,
-        "hardware": hardware if kind in TIMING_KINDS else "",
+        "hardware": hardware,
     }
     return OpenHash(asked, "image")
 

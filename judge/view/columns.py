@@ -13,6 +13,7 @@ from judge.view.leaderboard_export import hardware_of
 from judge.view.score_display import LABELS, score_of
 from scoring import Release, Term
 from scoring.intervals import Interval
+from tasks.kind import Traits
 from tasks.suites.suite import Task
 from tasks.timing.efficiency_metrics import FAILURE_COST
 
@@ -159,7 +160,7 @@ class TaskSummary:
 class TaskGroup(NamedTuple):
     """The tasks of one kind."""
 
-    words: formatting.Words
+    traits: Traits
     tasks: tuple[TaskSummary, ...]
 
 
@@ -168,7 +169,7 @@ def task_groups(board: Leaderboard) -> tuple[TaskGroup, ...]:
     groups: dict[str, list[TaskSummary]] = {}
     for summary in _task_summaries(board):
         groups.setdefault(summary.task.kind, []).append(summary)
-    return tuple(TaskGroup(formatting.kind_words(kind), tuple(tasks)) for kind, tasks in groups.items())
+    return tuple(TaskGroup(tasks[0].task.traits, tuple(tasks)) for tasks in groups.values())
 
 
 def _task_summaries(board: Leaderboard) -> tuple[TaskSummary, ...]:

@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from scoring import Evidence
 from scoring.intervals import Interval
+from tasks.kinds.registry import KINDS
 
 NONE = "–"
 
@@ -23,89 +23,6 @@ _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 # Control characters but tab and new line, and surrogates: the categories Cc and Cs.
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
 _UNWANTED = re.compile(f"[{_CONTROL}{_DIRECTION}]")
-
-
-class Words(NamedTuple):
-    """What something is called on the page, and a line about it."""
-
-    label: str
-    about: str
-
-
-KINDS = {
-    "labelled_frames": Words("labelled frames", "energy, forces and virial of each structure against the reference"),
-    "energy_differences": Words("energy differences", "sums of energies against a reference per item"),
-    "energy_profiles": Words("energy profiles", "energies along a scan: torsions, stacking faults"),
-    "elasticity": Words("elasticity", "bulk and shear modulus from the stresses of strained cells"),
-    "phonons": Words("phonons", "highest frequency, entropy, free energy and heat capacity of crystals"),
-    "compression": Words("compression", "volume of a crystal relaxed at a pressure"),
-    "physicality": Words(
-        "physicality", "laws that hold for every model: invariances, forces and stress as derivatives"
-    ),
-    "equation_of_state": Words("equation of state", "volume, bulk modulus and its derivative, fitted to E(V)"),
-    "nve": Words("constant-energy dynamics", "drift of the total energy in molecular dynamics that the judge drives"),
-    "efficiency": Words("efficiency", "time per atom of energy, forces and stress, one structure at a time"),
-}
-
-METRICS = {
-    "energy_rmse_per_atom": "Energy RMSE",
-    "energy_mae_per_atom": "Energy MAE",
-    "force_rmse": "Force RMSE",
-    "force_mae": "Force MAE",
-    "virial_rmse_per_atom": "Virial RMSE",
-    "virial_mae_per_atom": "Virial MAE",
-    "mae": "Mean absolute error",
-    "rmse": "Root mean square error",
-    "v0_mae_percent": "Volume V₀, mean absolute error",
-    "b0_mae_percent": "Bulk modulus B₀, mean absolute error",
-    "b0_prime_mae": "Pressure derivative B₀′, mean absolute error",
-    "barrier_mae": "Barrier MAE",
-    "barrier_rmse": "Barrier RMSE",
-    "barrier_off_percent": "Barriers off by more than the tolerance",
-    "off_percent": "Items off by more than the tolerance",
-    "reaction_energy_mae": "Reaction energy MAE",
-    "reaction_energy_rmse": "Reaction energy RMSE",
-    "profile_mae": "Profile MAE",
-    "profile_rmse": "Profile RMSE",
-    "n_barriers_off": "Barriers off by more than the tolerance",
-    "energy_mae": "Stacking-fault energy MAE",
-    "slope_mae": "Stacking-fault slope MAE",
-    "k_vrh_gpa_mae": "Bulk modulus K, mean absolute error",
-    "g_vrh_gpa_mae": "Shear modulus G, mean absolute error",
-    "max_frequency_k_mae": "Highest frequency, mean absolute error",
-    "entropy_j_per_mol_k_mae": "Entropy, mean absolute error",
-    "free_energy_kj_per_mol_mae": "Free energy, mean absolute error",
-    "heat_capacity_j_per_mol_k_mae": "Heat capacity, mean absolute error",
-    "volume_per_atom_mae": "Volume, mean absolute error",
-    "probe_rotation_max": "Energy changed by rotation, at most",
-    "probe_translation_max": "Energy changed by translation, at most",
-    "probe_permutation_max": "Energy changed by the order of atoms, at most",
-    "probe_displacement_max": "Energy changed by a small step beyond what forces explain, at most",
-    "probe_rotation_force_max": "Forces changed by rotation, at most",
-    "probe_translation_force_max": "Forces changed by translation, at most",
-    "probe_permutation_force_max": "Forces changed by the order of atoms, at most",
-    "n_unstable": "Runs that blew up",
-    "n_not_measured": "Runs not finished in time",
-    "slope_geomean": "Energy drift, geometric mean",
-    "slope": "Energy drift",
-    "n_completed": "Runs completed",
-    "time_mean": "Time, mean",
-    "time_median": "Time, median",
-    "time_p95": "Time, 95th percentile",
-    "time_cold": "Time, first call",
-    "time_spread": "Time, spread",
-    "batched_time": "Time in whole batches",
-    "atoms_min": "Smallest structure timed",
-    "atoms_mean": "Structures timed, mean size",
-    "atoms_max": "Largest structure timed",
-    "n_reduced": "Structures made smaller to fit into memory",
-    "n_rechecked": "Structures asked again in a fresh container",
-    "n_inconsistent": "Structures answered otherwise then",
-    "n_batched_inconsistent": "Structures answered otherwise alone than in a batch",
-    "n_with_stress": "Structures timed with stress",
-    "reference_noise": "Noise of the host",
-    "wire_cost": "Cost of the wire, included above",
-}
 
 
 def plain(text: str) -> str:
@@ -126,12 +43,7 @@ def metric_label(name: str) -> str:
     """The name of a metric in words; of an unknown one its own name, spaced. What comes after a colon is a group."""
     metric, colon, group = name.partition(":")
     words = metric.replace("_", " ")
-    return METRICS.get(metric, words[:1].upper() + words[1:]) + (f": {group}" if colon else "")
-
-
-def kind_words(kind: str) -> Words:
-    """The name of a task kind, and what it measures."""
-    return KINDS.get(kind, Words(kind.replace("_", " "), ""))
+    return KINDS.labels.get(metric, words[:1].upper() + words[1:]) + (f": {group}" if colon else "")
 
 
 def verdict_words(verdict: str) -> str:

@@ -14,6 +14,11 @@ def template(name: str) -> str:
     return (resources.files("templates") / name).read_text(encoding="utf-8")
 
 
+def has_template(name: str) -> bool:
+    """Whether there is such a file in the templates."""
+    return (resources.files("templates") / name).is_file()
+
+
 def environment() -> Environment:
     """Jinja2 with every text escaped, and every name cleared of marks that would turn the page around."""
     made = Environment(
@@ -29,7 +34,6 @@ def environment() -> Environment:
         decimals=formatting.decimals,
         duration=formatting.duration,
         is_web_address=formatting.is_web_address,
-        kind=formatting.kind_words,
         metric=formatting.metric_label,
         moment=formatting.moment,
         number=escaping.number,

@@ -9,8 +9,6 @@ from judge.disclosure.redaction import EFFICIENCY, public_score
 from judge.ranking.leaderboard import Leaderboard, Row, TaskLine
 from judge.ranking.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT
 from judge.ranking.references import ReferenceRow, reckoned_references
-from judge.ranking.score_inputs import TIMING
-from judge.view import formatting
 from judge.view.leaderboard_schema import (
     LeaderboardFile,
     ModelFile,
@@ -58,7 +56,7 @@ def leaderboard_file(
             TaskFile(
                 name=task.name,
                 kind=task.kind,
-                kind_label=formatting.kind_words(task.kind).label,
+                kind_label=task.traits.title,
                 domain=task.domain,
                 dataset=task.dataset,
                 public_since=_public_since(task.dataset, sources),
@@ -82,7 +80,7 @@ def task_page(name: str) -> str:
 
 def hardware_of(row: Row) -> str:
     """The classes of machine that a model was timed on; empty where it was not."""
-    timed = [line.result for line in row.tasks if line.task.kind == TIMING and line.ok and line.result]
+    timed = [line.result for line in row.tasks if line.task.traits.times and line.ok and line.result]
     return "; ".join(sorted({result.provenance.origin.hardware for result in timed}))
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -104,16 +102,12 @@ class PropertyRule(Facts):
         missing: what a column without an answer counts: `worst` (the cap) or `skipped`.
         missing_domain: what a domain without any answer counts.
         divided_by_success_rate: whether a capped error is divided by the share of items that succeeded.
-        columns: by task kind, patterns of the metrics that count: names in which * stands for any text, as in a shell
-            (`mae`, `*_mae`). So the quantities of a data set are scored whatever it calls them. A metric of one group
-            (`off_percent:<group>`) is a part of another and matches none.
     """
 
     cap: Positive | None = None
     missing: Missing
     missing_domain: MissingDomain
     divided_by_success_rate: bool = False
-    columns: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default_factory=dict)
     source: str = ""
 
     @model_validator(mode="after")
@@ -139,13 +133,6 @@ class PropertyRule(Facts):
     def in_words(self) -> str:
         """What is done to a single error."""
         return _normalising(self.cap, 0.0)
-
-    def scored(self, kind: str, metrics: Iterable[str]) -> tuple[str, ...]:
-        """Those of `metrics` that count for a task of `kind`: by the first pattern that each matches, then by name."""
-        patterns = self.columns.get(kind, ())
-        whole = {name for name in metrics if ":" not in name}
-        first = {name: next((i for i, p in enumerate(patterns) if fnmatchcase(name, p)), None) for name in whole}
-        return tuple(name for _, name in sorted((i, name) for name, i in first.items() if i is not None))
 
 
 class EfficiencyRule(Facts):

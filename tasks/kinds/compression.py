@@ -22,14 +22,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.contributions import Charged, Contribution
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.property_errors import Property, property_contributions, property_items, property_metrics, references
 from tasks.model.calculator import BatchCalculator
 from tasks.simulation.relaxation import Relaxation, relax_cells, relaxed_arrays, require_periodic
 
-PROPERTIES = (Property("volume_per_atom", "Å³/atom"),)
+PROPERTIES = (Property("volume_per_atom", "Å³/atom", "Volume"),)
 # For an estimate of time: so many steps FIRE takes from no pressure to tens of GPa.
 USUAL_STEPS = 80
 
@@ -47,6 +47,15 @@ class Compression:
     observe_version: int = 1
     measure_version: int = 2
     parameters: type[Parameters] = CompressionParameters
+    traits: Traits = Traits(
+        title="compression",
+        about="volume of a crystal relaxed at a pressure",
+        measures=DatasetPart.CRYSTALS,
+        import_format="crystals",
+        score=ScoreFamily.PROPERTY,
+        metrics=tuple(p.metric for p in PROPERTIES),
+        baseline=KindBaseline("Volume of the start", "A trivial model in which nothing gives way to pressure."),
+    )
 
     def observe(
         self, structures: Structures, parameters: CompressionParameters, model: BatchCalculator, watch: Watch

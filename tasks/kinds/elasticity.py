@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.contributions import Charged, Contribution
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.property_errors import Property, property_contributions, property_items, property_metrics, references
@@ -41,7 +41,7 @@ from tasks.simulation.strains import elastic_tensor, is_stable, moduli, strained
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, RESULTS, Cause
 
-PROPERTIES = (Property("k_vrh_gpa", "GPa"), Property("g_vrh_gpa", "GPa"))
+PROPERTIES = (Property("k_vrh_gpa", "GPa", "Bulk modulus K"), Property("g_vrh_gpa", "GPa", "Shear modulus G"))
 # For an estimate of time: so many steps FIRE takes for a cell near its minimum, and for the atoms of a strained one.
 USUAL_STEPS = 60
 USUAL_ION_STEPS = 20
@@ -86,6 +86,15 @@ class Elasticity:
     observe_version: int = 1
     measure_version: int = 2
     parameters: type[Parameters] = ElasticityParameters
+    traits: Traits = Traits(
+        title="elasticity",
+        about="bulk and shear modulus from the stresses of strained cells",
+        measures=DatasetPart.CRYSTALS,
+        import_format="crystals",
+        score=ScoreFamily.PROPERTY,
+        metrics=tuple(p.metric for p in PROPERTIES),
+        baseline=KindBaseline("No stiffness", "A trivial model whose moduli are zero."),
+    )
 
     def observe(
         self, structures: Structures, parameters: ElasticityParameters, model: BatchCalculator, watch: Watch

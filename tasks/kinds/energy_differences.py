@@ -36,14 +36,15 @@ from pydantic import model_validator
 
 from tasks.datasets.card import Difference, Positive
 from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.breakdowns import Averaged, parts_by_group
 from tasks.metrics.contributions import Charged, Contribution, charged_mean_of, mean_of, stored_column
 from tasks.metrics.failure_cost import charged_mean, failure_cost
+from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
-from tasks.observing.probe_errors import probed
+from tasks.observing.probe_errors import ENERGY_PROBES, probed
 from tasks.structures.frames import Bool, Float
 from tasks.structures.predictions import Cause, Predictions
 from tasks.structures.units import Unit, unit_size
@@ -95,6 +96,31 @@ class EnergyDifferences:
     observe_version: int = 2
     measure_version: int = 3
     parameters: type[Parameters] = EnergyDifferencesParameters
+    traits: Traits = Traits(
+        title="energy differences",
+        about="sums of energies against a reference per item",
+        measures=DatasetPart.DIFFERENCES,
+        import_format="reactions",
+        score=ScoreFamily.PROPERTY,
+        # LAMBench counts the share of barriers that are off once for each type of reaction. Here the share over all
+        # reactions counts once, so that it weighs no more than the errors of barrier and reaction energy.
+        metrics=(
+            KindMetric("mae", "Mean absolute error", scored=True),
+            KindMetric("*_mae", scored=True),
+            KindMetric("*off_percent", unit="%", scored=True),
+            KindMetric("rmse", "Root mean square error"),
+            KindMetric("*_rmse"),
+            KindMetric("off_percent", "Items off by more than the tolerance", "%"),
+            KindMetric("*off_percent:*", unit="%"),
+            KindMetric("barrier_mae", "Barrier MAE"),
+            KindMetric("barrier_rmse", "Barrier RMSE"),
+            KindMetric("barrier_off_percent", "Barriers off by more than the tolerance", "%"),
+            KindMetric("reaction_energy_mae", "Reaction energy MAE"),
+            KindMetric("reaction_energy_rmse", "Reaction energy RMSE"),
+            *ENERGY_PROBES,
+        ),
+        baseline=KindBaseline("Answers zero", "A trivial model that answers zero to everything."),
+    )
 
     def observe(
         self, structures: Structures, parameters: EnergyDifferencesParameters, model: BatchCalculator, watch: Watch

@@ -35,14 +35,15 @@ from scipy.interpolate import PchipInterpolator
 
 from tasks.datasets.card import Positive, Scan
 from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.breakdowns import Averaged, parts_by_group
 from tasks.metrics.contributions import Charged, Contribution, charged_mean_of, mean_of, stored_column
 from tasks.metrics.failure_cost import charged_mean, failure_cost
+from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
-from tasks.observing.probe_errors import probed
+from tasks.observing.probe_errors import ENERGY_PROBES, probed
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
 from tasks.structures.units import ENERGY_UNITS, SURFACE_UNITS
@@ -79,6 +80,23 @@ class EnergyProfiles:
     observe_version: int = 2
     measure_version: int = 2
     parameters: type[Parameters] = EnergyProfilesParameters
+    traits: Traits = Traits(
+        title="energy profiles",
+        about="energies along a scan: torsions, stacking faults",
+        measures=DatasetPart.SCANS,
+        import_format="scans",
+        score=ScoreFamily.PROPERTY,
+        metrics=(
+            KindMetric("profile_mae", "Profile MAE", "kcal/mol", scored=True),
+            KindMetric("barrier_mae", "Barrier MAE", "kcal/mol", scored=True),
+            KindMetric("n_barriers_off", "Barriers off by more than the tolerance", "", scored=True),
+            KindMetric("energy_mae", "Stacking-fault energy MAE", "mJ/m²", scored=True),
+            KindMetric("slope_mae", "Stacking-fault slope MAE", "", scored=True),
+            KindMetric("profile_rmse", "Profile RMSE", "kcal/mol"),
+            *ENERGY_PROBES,
+        ),
+        baseline=KindBaseline("Flat profile", "A trivial model whose profiles are zero everywhere."),
+    )
 
     def observe(
         self, structures: Structures, parameters: EnergyProfilesParameters, model: BatchCalculator, watch: Watch

@@ -17,13 +17,14 @@ import numpy as np
 
 from tasks.datasets.card import CurveReference
 from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.metrics.failure_cost import charged_mean, failure_cost
+from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement, Metric
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
-from tasks.observing.probe_errors import probed
+from tasks.observing.probe_errors import ENERGY_PROBES, probed
 from tasks.simulation.birch_murnaghan import fit
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
@@ -44,6 +45,23 @@ class EquationOfStateKind:
     observe_version: int = 2
     measure_version: int = 2
     parameters: type[Parameters] = EquationOfStateParameters
+    traits: Traits = Traits(
+        title="equation of state",
+        about="volume, bulk modulus and its derivative, fitted to E(V)",
+        measures=DatasetPart.CURVES,
+        score=ScoreFamily.PROPERTY,
+        metrics=(
+            KindMetric("v0_mae_percent", "Volume V₀, mean absolute error", "%", scored=True),
+            KindMetric("b0_mae_percent", "Bulk modulus B₀, mean absolute error", "%", scored=True),
+            KindMetric("b0_prime_mae", "Pressure derivative B₀′, mean absolute error", "", scored=True),
+            *ENERGY_PROBES,
+        ),
+        baseline=KindBaseline(
+            "PBE against experiment",
+            "How far PBE lies from experiment, which every error is divided by: no trivial model has an equation of "
+            "state.",
+        ),
+    )
 
     def observe(
         self, structures: Structures, parameters: EquationOfStateParameters, model: BatchCalculator, watch: Watch

@@ -27,14 +27,15 @@ import numpy as np
 from ase.data import chemical_symbols
 
 from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.breakdowns import Averaged, part_of, parts_by_group
 from tasks.metrics.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.metrics.failure_cost import ChargedMean, charged_mean, failure_cost
+from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
-from tasks.observing.probe_errors import probed
+from tasks.observing.probe_errors import ENERGY_PROBES, FORCE_PROBES, probed
 from tasks.structures.composition import composition, composition_energy
 from tasks.structures.frames import Bool, Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Labels, Predictions
@@ -164,6 +165,24 @@ class LabelledFrames:
     observe_version: int = 2
     measure_version: int = 2
     parameters: type[Parameters] = LabelledFramesParameters
+    traits: Traits = Traits(
+        title="labelled frames",
+        about="energy, forces and virial of each structure against the reference",
+        measures=DatasetPart.LABELS,
+        import_format="deepmd",
+        score=ScoreFamily.FORCE_FIELD,
+        metrics=(
+            KindMetric("energy_rmse_per_atom", "Energy RMSE", "eV/atom"),
+            KindMetric("energy_mae_per_atom", "Energy MAE", "eV/atom"),
+            KindMetric("force_rmse", "Force RMSE", "eV/Å"),
+            KindMetric("force_mae", "Force MAE", "eV/Å"),
+            KindMetric("virial_rmse_per_atom", "Virial RMSE", "eV/atom"),
+            KindMetric("virial_mae_per_atom", "Virial MAE", "eV/atom"),
+            *ENERGY_PROBES,
+            *FORCE_PROBES,
+        ),
+        baseline=KindBaseline("Composition only", "A trivial model that knows the composition alone."),
+    )
 
     def observe(
         self, structures: Structures, parameters: LabelledFramesParameters, model: BatchCalculator, watch: Watch

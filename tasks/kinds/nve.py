@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.kind import Observation, Parameters, ScoreFamily, Traits, Watch, Work
+from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, Metric
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.checkpoints import Logbook
@@ -173,6 +174,19 @@ class Nve:
     observe_version: int = 2
     measure_version: int = 3
     parameters: type[Parameters] = NveParameters
+    traits: Traits = Traits(
+        title="constant-energy dynamics",
+        about="drift of the total energy in molecular dynamics that the judge drives",
+        import_format="structures",
+        score=ScoreFamily.INSTABILITY,
+        metrics=(
+            KindMetric("slope_geomean", "Energy drift, geometric mean", "eV/atom/ps"),
+            KindMetric("slope", "Energy drift", "eV/atom/ps"),  # of one run, as scores show it
+            KindMetric("n_completed", "Runs completed", "", Better.HIGHER),
+            KindMetric("n_unstable", "Runs that blew up", ""),
+            KindMetric("n_not_measured", "Runs not finished in time", ""),
+        ),
+    )
 
     def observe(
         self, structures: Structures, parameters: NveParameters, model: BatchCalculator, watch: Watch

@@ -27,7 +27,7 @@ from phonopy import Phonopy
 from pydantic import PositiveFloat
 
 from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.contributions import Charged, Contribution
 from tasks.metrics.measurement import Items, Measurement
 from tasks.metrics.property_errors import Property, property_contributions, property_items, property_metrics, references
@@ -46,10 +46,10 @@ from tasks.structures.frames import Float, Int
 from tasks.structures.predictions import Cause
 
 PROPERTIES = (
-    Property("max_frequency_k", "K"),
-    Property("entropy_j_per_mol_k", "J/mol/K"),
-    Property("free_energy_kj_per_mol", "kJ/mol"),
-    Property("heat_capacity_j_per_mol_k", "J/mol/K"),
+    Property("max_frequency_k", "K", "Highest frequency"),
+    Property("entropy_j_per_mol_k", "J/mol/K", "Entropy"),
+    Property("free_energy_kj_per_mol", "kJ/mol", "Free energy"),
+    Property("heat_capacity_j_per_mol_k", "J/mol/K", "Heat capacity"),
 )
 # For an estimate of time: a relaxation with FIRE takes about so many steps; an atom of the primitive cell is moved once
 # in a cubic crystal and six times in a triclinic one.
@@ -75,6 +75,15 @@ class Phonons:
     observe_version: int = 1
     measure_version: int = 2
     parameters: type[Parameters] = PhononsParameters
+    traits: Traits = Traits(
+        title="phonons",
+        about="highest frequency, entropy, free energy and heat capacity of crystals",
+        measures=DatasetPart.CRYSTALS,
+        import_format="phonopy",
+        score=ScoreFamily.PROPERTY,
+        metrics=tuple(p.metric for p in PROPERTIES),
+        baseline=KindBaseline("Answers zero", "A trivial model that answers zero everywhere."),
+    )
 
     def observe(
         self, structures: Structures, parameters: PhononsParameters, model: BatchCalculator, watch: Watch

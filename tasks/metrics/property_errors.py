@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tasks.datasets.card import Crystal
 from tasks.metrics.contributions import Charged, Contribution, mean_of, stored_column
 from tasks.metrics.failure_cost import charged_mean, failure_cost
+from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.frames import Float
 
@@ -21,10 +22,17 @@ class Property(NamedTuple):
     Args:
         name: with its unit in it (`k_vrh_gpa`); the metric is `<name>_mae`.
         unit: in the field's notation.
+        label: for readers.
     """
 
     name: str
     unit: str
+    label: str
+
+    @property
+    def metric(self) -> KindMetric:
+        """Its mean absolute error."""
+        return KindMetric(f"{self.name}_mae", f"{self.label}, mean absolute error", self.unit, scored=True)
 
 
 def references(crystals: Sequence[Crystal], label_set: str, properties: Sequence[Property]) -> Float:

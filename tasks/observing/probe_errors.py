@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tasks.kind import Observation
+from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Metric
 from tasks.observing.memorisation_probes import ROW, GuiseAnswers, Guises, Probe, stored_answers, stored_guises
 from tasks.observing.question_order import atoms_of
@@ -56,6 +57,19 @@ SENT = {
     Probe.PERMUTATION: "with their atoms in another order",
     Probe.DISPLACEMENT: "with their atoms displaced by 0.01 Å",
 }
+ENERGY_PROBES = (
+    KindMetric("probe_rotation_max", "Energy changed by rotation, at most", "eV/atom"),
+    KindMetric("probe_translation_max", "Energy changed by translation, at most", "eV/atom"),
+    KindMetric("probe_permutation_max", "Energy changed by the order of atoms, at most", "eV/atom"),
+    KindMetric(
+        "probe_displacement_max", "Energy changed by a small step beyond what forces explain, at most", "eV/atom"
+    ),
+)
+FORCE_PROBES = (
+    KindMetric("probe_rotation_force_max", "Forces changed by rotation, at most", "eV/Å"),
+    KindMetric("probe_translation_force_max", "Forces changed by translation, at most", "eV/Å"),
+    KindMetric("probe_permutation_force_max", "Forces changed by the order of atoms, at most", "eV/Å"),
+)
 
 
 class Probed(NamedTuple):

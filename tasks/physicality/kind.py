@@ -34,12 +34,14 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt
 
 from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.kind import Observation, Parameters, Traits, Watch, Work
 from tasks.metrics.contributions import Charged, Contribution
+from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement
 from tasks.model.calculator import BatchCalculator, compute_in_batches
 from tasks.physicality.measures import (
     DIATOMICS,
+    METRICS,
     as_items,
     curve_columns,
     diatomic_rows,
@@ -123,6 +125,16 @@ class Physicality:
     observe_version: int = 1
     measure_version: int = 2
     parameters: type[Parameters] = PhysicalityParameters
+    traits: Traits = Traits(
+        title="physicality",
+        about="laws that hold for every model: invariances, forces and stress as derivatives",
+        import_format="structures",
+        metrics=tuple(
+            KindMetric(name + suffix, unit=of.unit)
+            for name, of in METRICS.items()
+            for suffix in ("", *["_largest"] * of.largest)
+        ),
+    )
 
     def observe(
         self, structures: Structures, parameters: PhysicalityParameters, model: BatchCalculator, watch: Watch

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, ValidationError
 
 from tasks.datasets.card import Domain
-from tasks.kind import Parameters
+from tasks.kind import Parameters, Traits
 from tasks.kinds.registry import KINDS
 from tasks.structures.validation_errors import one_line
 
@@ -64,6 +64,11 @@ class Task:
     mlipaudit: str = ""
     source: str = ""
     import_lines: tuple[str, ...] = ()
+
+    @property
+    def traits(self) -> Traits:
+        """What its kind states of itself."""
+        return KINDS.traits(self.kind)
 
 
 @dataclass(frozen=True)

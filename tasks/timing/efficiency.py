@@ -37,14 +37,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import Observation, Parameters, Watch, Work
+from tasks.kind import Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.contributions import Charged, Contribution
 from tasks.metrics.measurement import Items, Measurement
 from tasks.model.calculator import BatchCalculator
 from tasks.simulation.supercells import Counts
 from tasks.timing.batched_frames import ask_batches_again, time_batches
 from tasks.timing.consistency_check import Answer, ask_again, pack_answers
-from tasks.timing.efficiency_metrics import measure_times, time_contributions
+from tasks.timing.efficiency_metrics import TIME_METRICS, measure_times, time_contributions
 from tasks.timing.single_frames import Single, SingleFrames
 from tasks.timing.timing import Host, time_wire
 from tasks.timing.timing_plan import CHECKED_IN_BATCHES, EfficiencyParameters, Plan
@@ -62,6 +62,14 @@ class Efficiency:
     observe_version: int = 3
     measure_version: int = 4
     parameters: type[Parameters] = EfficiencyParameters
+    traits: Traits = Traits(
+        title="efficiency",
+        about="time per atom of energy, forces and stress, one structure at a time",
+        import_format="structures",
+        score=ScoreFamily.EFFICIENCY,
+        metrics=TIME_METRICS,
+        times=True,
+    )
 
     def observe(
         self, structures: Structures, parameters: EfficiencyParameters, model: BatchCalculator, watch: Watch

@@ -9,6 +9,7 @@ import numpy as np
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation
 from tasks.metrics.contributions import Charged, Contribution, mean_of, stored_column
+from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, Metric
 from tasks.structures.frames import Bool, Float
 from tasks.structures.predictions import Cause
@@ -20,6 +21,24 @@ from tasks.timing.timing_plan import EfficiencyParameters
 MICROSECOND = 1e-6
 FAILURE_COST = 1e6  # µs/atom, see tasks.timing.efficiency
 
+TIME_METRICS = (
+    KindMetric("time_mean", "Time, mean", "µs/atom"),
+    KindMetric("time_median", "Time, median", "µs/atom"),
+    KindMetric("time_p95", "Time, 95th percentile", "µs/atom"),
+    KindMetric("time_cold", "Time, first call", "µs/atom"),
+    KindMetric("time_spread", "Time, spread", ""),
+    KindMetric("batched_time", "Time in whole batches", "µs/atom"),
+    KindMetric("atoms_min", "Smallest structure timed", "atoms", Better.NEITHER),
+    KindMetric("atoms_mean", "Structures timed, mean size", "atoms", Better.NEITHER),
+    KindMetric("atoms_max", "Largest structure timed", "atoms", Better.NEITHER),
+    KindMetric("n_reduced", "Structures made smaller to fit into memory", ""),
+    KindMetric("n_rechecked", "Structures asked again in a fresh container", "", Better.NEITHER),
+    KindMetric("n_inconsistent", "Structures answered otherwise then", ""),
+    KindMetric("n_batched_inconsistent", "Structures answered otherwise alone than in a batch", ""),
+    KindMetric("n_with_stress", "Structures timed with stress", "", Better.NEITHER),
+    KindMetric("reference_noise", "Noise of the host", "", Better.NEITHER),
+    KindMetric("wire_cost", "Cost of the wire, included above", "µs", Better.NEITHER),
+)
 STATISTICS: dict[str, Callable[[Float], float]] = {
     "time_mean": lambda times: float(times.mean()),
     "time_median": lambda times: float(np.median(times)),

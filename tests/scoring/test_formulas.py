@@ -191,24 +191,3 @@ def test_a_broken_release_names_its_field(text: str, words: str) -> None:
     assert str(caught.value).startswith(words)
     with pytest.raises(ScoringError, match="release v9: not known; one of corrected"):
         load_release("v9")
-
-
-@pytest.mark.parametrize(
-    ("patterns", "scored"),
-    [
-        (("mae",), ("mae",)),
-        (("*_mae", "mae"), ("a_mae", "b_mae", "mae")),
-        (("mae", "*_mae"), ("mae", "a_mae", "b_mae")),
-        (("*mae", "mae", "*off_percent"), ("a_mae", "b_mae", "mae", "a_off_percent", "off_percent")),
-        (("*",), ("a_mae", "a_off_percent", "b_mae", "mae", "mae_of_all", "off_percent", "rmse")),
-        (("MAE", "q_mae"), ()),
-    ],
-)
-def test_patterns_choose_metrics_in_one_order_and_never_those_of_a_group(
-    patterns: tuple[str, ...], scored: tuple[str, ...]
-) -> None:
-    names = ["b_mae", "off_percent:x_mae", "mae", "mae_of_all", "rmse", "a_off_percent", "off_percent", "a_mae"]
-    rule = RULES.property_error.model_copy(update={"columns": {"energy_differences": patterns}})
-    assert rule.scored("energy_differences", names) == scored
-    assert rule.scored("energy_differences", reversed(names)) == scored
-    assert rule.scored("phonons", names) == ()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from judge.figures.radar import radar
 from judge.pages.compare.comparison import MOST, comparison
-from judge.view import formatting
 from judge.view.leaderboard_schema import ModelFile
 from judge.view.page_context import Frame
+from tasks.kinds.registry import KINDS
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
@@ -20,7 +20,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
         groups=comparison(frame.file, models),
         radar=radar(frame),
         most=MOST,
-        metrics=formatting.METRICS,
+        metrics=KINDS.labels,
     )
     return {"compare.html": page}
 

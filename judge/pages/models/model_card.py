@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from judge.ranking.leaderboard import TaskLine
-from judge.ranking.score_inputs import TIMING
 from judge.view.formatting import count, thousands
 from submissions.preflight.measured_properties import (
     element_differences,
@@ -105,9 +104,9 @@ def _held_against(domain: str, tasks: Sequence[TaskLine]) -> str:
 
 def _ran_on(tasks: Sequence[TaskLine]) -> str:
     """`timed on GPU NVIDIA H100 80GB HBM3`, and where else it ran."""
-    results = [(line.task.kind, line.result) for line in tasks if line.result is not None]
+    results = [(line.task.traits.times, line.result) for line in tasks if line.result is not None]
     classes: dict[str, set[bool]] = {}
-    for kind, result in results:
-        classes.setdefault(result.provenance.origin.hardware or "unnamed hardware", set()).add(kind == TIMING)
+    for times, result in results:
+        classes.setdefault(result.provenance.origin.hardware or "unnamed hardware", set()).add(times)
     said = [f"{'timed' if True in timed else 'ran'} on {name}" for name, timed in sorted(classes.items())]
     return "; ".join(said) or "not judged yet"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from judge.ranking.leaderboard import MetricLine, Row, TaskLine
-from judge.ranking.score_inputs import TIMING
 from judge.view.formatting import count, percent, thousands
 
 ASKED_AGAIN = "asked again"  # as the preflight's check is called
@@ -52,7 +51,7 @@ def _in_the_preflight(row: Row) -> Iterator[str]:
 
 
 def _timed(row: Row) -> Iterator[TaskLine]:
-    return (line for line in row.tasks if line.task.kind == TIMING and line.result is not None)
+    return (line for line in row.tasks if line.task.traits.times and line.result is not None)
 
 
 def _values(line: TaskLine) -> dict[str, float]:

@@ -7,40 +7,24 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from judge.figures.elements import elements_figure
-from judge.pages.tasks.baselines import baseline_of
 from judge.pages.tasks.hidden_public_gap import gaps
+from judge.pages.tasks.kind_text import kind_text
 from judge.pages.tasks.task_card import data_set, known_labels, overlap, settings
 from judge.pages.tasks.task_ranking import Shares, ranking
 from judge.pages.tasks.task_rows import ranking_rows
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.ranking.other_schemes import ML_PEG, MLIPAUDIT
 from judge.ranking.references import COMPOSITION_ONLY
-from judge.ranking.score_inputs import DYNAMICS
 from judge.view import formatting
 from judge.view.leaderboard_export import task_page
 from judge.view.page_context import Frame
 from judge.view.score_display import LABELS
 from judge.view.score_shares import Counted, TaskScore, held_against, other_counts, scores_by_task, task_scores
 from scoring.lambench.release import Release
-from tasks.kinds.nve import FAILURE_COST as DRIFT_COST
-from tasks.kinds.registry import KINDS
-from tasks.metrics.failure_cost import COST_IN_BASELINES
-from tasks.observing.memorisation_probes import SHARE
+from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
-from tasks.timing.efficiency_metrics import FAILURE_COST as TIME_COST
 
 _DRIFT = "slope_geomean"  # each run is scored by its slope; a record has their geometric mean
-_PROBED = frozenset({"labelled_frames", "energy_differences", "energy_profiles", "equation_of_state"})
-
-
-class KindFacts(NamedTuple):
-    """Numbers that the texts about the kinds have; see the modules that they are imported from."""
-
-    release: Release
-    cost_in_baselines: float = COST_IN_BASELINES
-    drift_cost: float = DRIFT_COST
-    time_cost: float = TIME_COST
-    probed_share: float = SHARE
 
 
 class MetricSummary(NamedTuple):
@@ -98,16 +82,13 @@ def _page(frame: Frame, index: int, shares: Shares) -> bytes:
         task_page(task.name),
         task=task,
         of=of,
-        known_kind=task.kind in KINDS,
-        probed=task.kind in _PROBED and not (of.card is not None and of.card.public_since),
-        facts=KindFacts(board.release),
+        kind_text=kind_text(frame, task, hidden=of.card is None or of.card.hidden),
         settings=settings(task, hidden=not of.is_public),
         column=column,
         scored=tuple(metric for metric in metrics if metric.scored),
         groups=ranking(board, index, shares, names, lower=column is None or column.lower_is_better),
         label_sets=known_labels(board.rows, index),
         metrics=metrics,
-        baseline=baseline_of(task.kind),
         elements=elements_figure(frame, task.name),
         score_lines=_score_lines(board, task, shares),
         leader=_leader(board),
@@ -124,7 +105,7 @@ def _page(frame: Frame, index: int, shares: Shares) -> bytes:
 def _scored(task: Task, shares: Shares) -> tuple[str, ...]:
     """The metrics that scores are made of, by their names in the records."""
     parts = [part for own in shares.values() if task.name in own for part in own[task.name].parts]
-    if parts and task.kind == DYNAMICS:
+    if parts and task.traits.score is ScoreFamily.INSTABILITY:
         return (_DRIFT,)
     return tuple(dict.fromkeys(part.metric for part in parts))
 
@@ -168,7 +149,7 @@ def _score_lines(board: Leaderboard, task: Task, shares: Shares) -> tuple[ScoreL
     found: list[tuple[str, Counted, str]] = []
     own = shares[row.submission.id].get(task.name)
     if own is not None:
-        parts = _as_one(own) if task.kind == DYNAMICS else own.parts
+        parts = _as_one(own) if task.traits.score is ScoreFamily.INSTABILITY else own.parts
         found += [(LABELS[own.key], part, _worst(own.key, board.release)) for part in parts]
     for name, tree in row.others.corrected.items():
         label = f"{_label(name)}{_shared(board, task) if name != ML_PEG else ''}"
@@ -228,7 +209,7 @@ def _references(frame: Frame, task: Task, key: str | None) -> tuple[Reference, .
     release = frame.board.release
     match key:
         case "force_field" | "property_error":
-            base = baseline_of(task.kind)
+            base = task.traits.baseline
             about = f"{base.about} Nobody submitted it; it is 1 by definition."
             return (Reference(base.name, about, 1.0, trivial=True), *_stated(frame, task))
         case "efficiency":

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from judge.ranking.leaderboard import Leaderboard, Row, TaskLine
-from judge.ranking.score_inputs import TIMING
 from judge.view.score_display import known, uncertainty_of
 from judge.view.score_shares import TaskScore
 from scoring.intervals import Interval
@@ -108,7 +107,7 @@ def _raw(board: Leaderboard, row: Row, line: TaskLine, key: str, metrics: Sequen
 
 def _hardware(line: RankLine) -> str:
     """The class in which the times of a task of them compare; empty for any other, and where there is none."""
-    if line.line.task.kind != TIMING or line.value is None or line.line.result is None:
+    if not line.line.task.traits.times or line.value is None or line.line.result is None:
         return ""
     return line.line.result.provenance.origin.hardware
 

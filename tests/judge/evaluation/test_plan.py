@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from judge.data.testset import TestSet
-from judge.evaluation.dispersion_policy import UNLABELLED_KINDS, correction_of
 from judge.evaluation.plan import Circumstances, Planned, Step, Unit, make_plan, make_unit
 from judge.records.attempts import Attempt, History
 from judge.records.items_file import result_path
@@ -20,8 +19,6 @@ from tasks.datasets.card import LabelSet as Theory
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Task
 
-COMMON = Circumstances("guest", Limits(cpus=1), "this machine")
-
 
 def a_unit(
     declared: str | None = None,
@@ -30,6 +27,7 @@ def a_unit(
     dispersion: bool = False,
     kind: str = "labelled_frames",
     task: dict[str, Any] | None = None,
+    hardware: str = "this machine",
     **testset: Any,
 ) -> Unit:
     """A unit of a submission that declares `declared` for molecules, at a data set with these `label_sets`."""
@@ -54,7 +52,8 @@ def a_unit(
     facts = {"frames_sha256": "f", "labels_sha256": "l", "table_sha256": "t", "reference_sha256": "r", **testset}
     default = label_sets[0] if label_sets else None
     known = TestSet("d@1", label_sets=label_sets, default_label_set=default, **facts)
-    return make_unit(submission, Task(**stated), KINDS[kind], known, COMMON)
+    common = Circumstances("guest", Limits(cpus=1), hardware)
+    return make_unit(submission, Task(**stated), KINDS[kind], known, common)
 
 
 def attempt(n: int, verdict: Verdict | None = None, fault: FaultCause | None = None) -> Attempt:
@@ -200,13 +199,17 @@ def test_dispersion_is_added_in_one_case_only(
 
 
 def test_dispersion_is_never_added_where_nothing_is_held_against_a_label() -> None:
-    declared = LabelSet(name="PBE", dispersion=False)
-    assert {"nve", "efficiency", "physicality"} == UNLABELLED_KINDS
-    for kind in UNLABELLED_KINDS:
-        assert correction_of(kind, DISPERSED, declared) == (None, "")
-    for kind in ("nve", "efficiency"):
+    unlabelled = {name for name, kind in KINDS.items() if not kind.traits.labelled}
+    assert unlabelled == {"nve", "efficiency", "physicality"}
+    for kind in unlabelled:
         unit = a_unit("PBE", dispersion=False, kind=kind, theories={"PBE": DISPERSED})
         assert unit.correction == (None, "")
+
+
+def test_the_class_of_hardware_is_in_the_key_of_timings_alone() -> None:
+    for kind in KINDS:
+        prefixes = {a_unit(kind=kind, hardware=hardware).prefix for hardware in ("this machine", "that machine")}
+        assert len(prefixes) == (2 if kind == "efficiency" else 1), kind
 
 
 def test_what_the_labels_say_of_dispersion_changes_the_key_only_where_it_is_added() -> None:

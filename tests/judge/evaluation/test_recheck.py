@@ -26,7 +26,7 @@ from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.records import LabelSet as Declared
 from tasks.datasets.card import D3, Card, LabelSet, Table
 from tasks.datasets.dataset import Dataset, Structures, save_dataset
-from tasks.kind import HostTooNoisy, Observation, Parameters, Watch, Work
+from tasks.kind import HostTooNoisy, Observation, Parameters, Traits, Watch, Work
 from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
 from tasks.model.calculator import BatchCalculator
@@ -43,6 +43,7 @@ class Energies:
     observe_version: int = 1
     measure_version: int = 1
     parameters: type[Parameters] = Parameters
+    traits: Traits = Traits("mean energy")
     n_parts = 3
 
     def observe(self, structures: Structures, parameters: Any, model: BatchCalculator, watch: Watch) -> Observation:
@@ -346,7 +347,7 @@ def test_d3_is_added_to_what_a_container_answers(world: World, d3: D3 | None, ag
     theory = save_dispersed(world.root / "data", d3)
     submission = world.submit("emt")
     plain = world.unit(submission, KINDS["labelled_frames"])
-    correction = correction_of("labelled_frames", theory, Declared(name="EMT", dispersion=False))
+    correction = correction_of(theory, Declared(name="EMT", dispersion=False))
     assert world.run_unit(replace(plain, correction=correction)).verdict is Verdict.OK
     result = only_result(world)
     value = result.metrics["force_rmse"].value
@@ -360,7 +361,7 @@ def test_d3_is_added_to_what_a_container_answers(world: World, d3: D3 | None, ag
 def test_an_impossible_d3_is_told_before_anything_is_started(world: World) -> None:
     submission = submitted(world, "pass")
     theory = LabelSet(theory="no such", dispersion=True, d3=D3(functional="no-such"))
-    correction = correction_of("energies", theory, Declared(name="EMT", dispersion=False))
+    correction = correction_of(theory, Declared(name="EMT", dispersion=False))
     unit = replace(world.unit(submission, Energies()), correction=correction)
     driver = ProcessDriver(RunDir(world.settings.run_dir))
     target = ExecutionTarget(driver, driver.resolve(submission.image.reference), "this machine", None)

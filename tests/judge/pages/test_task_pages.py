@@ -21,7 +21,7 @@ from judge.pages.tasks.task_ranking import Place, RankLine, _placed
 from judge.pages.tasks.task_rows import chip
 from judge.ranking.build import build_leaderboard
 from judge.ranking.leaderboard import Row
-from judge.view.jinja import environment
+from judge.view.jinja import environment, has_template
 from judge.view.page_context import Frame, frame
 from judge.view.sources import Sources
 from sandbox.verdict import Verdict
@@ -135,9 +135,8 @@ def test_every_packaged_suite_has_its_pages_before_anything_is_judged(name: str)
         assert of.source in page.words  # the suites that come with the judge say nothing that is not known
 
 
-def test_every_kind_has_its_own_text() -> None:
-    told = environment().get_template("kinds.html").module
-    assert all(callable(getattr(told, kind, None)) for kind in KINDS)
+def test_every_kind_of_the_judge_has_its_own_text() -> None:
+    assert all(has_template(f"kinds/{kind}.html") for kind in KINDS)
 
 
 def test_numbers_are_those_of_the_board(three: Frame, read: dict[str, Page]) -> None:

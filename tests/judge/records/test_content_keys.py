@@ -30,7 +30,7 @@ OBSERVED: dict[str, Any] = {
     "limits": Limits(cpus=2),
     "failed_share": 0.5,
     "dispersion": None,
-    "hardware": "this",
+    "hardware": "",
 }
 MEASURED: dict[str, Any] = {
     "observation": "o",
@@ -68,6 +68,7 @@ def test_keys_are_32_hexadecimal_digits_and_always_the_same() -> None:
         {"limits": Limits(cpus=1)},
         {"failed_share": 0.25},
         {"dispersion": D3(functional="pbe")},
+        {"hardware": "this"},
     ],
 )
 def test_each_part_of_the_question_changes_the_observation_key(change: dict[str, Any]) -> None:
@@ -77,12 +78,6 @@ def test_each_part_of_the_question_changes_the_observation_key(change: dict[str,
 def test_each_way_of_adding_dispersion_has_its_key() -> None:
     stated = [None, D3(functional="pbe"), D3(functional="pbe", damping="zero"), D3(functional="r2scan")]
     assert len({observation_key(**{**OBSERVED, "dispersion": d3}) for d3 in stated}) == 4
-
-
-def test_hardware_counts_for_timings_only() -> None:
-    assert observation_key(**{**OBSERVED, "hardware": "that"}) == observation_key(**OBSERVED)
-    timed = {**OBSERVED, "kind": "efficiency"}
-    assert observation_key(**{**timed, "hardware": "that"}) != observation_key(**timed)
 
 
 @pytest.mark.parametrize("name", sorted(MEASURED))

@@ -359,9 +359,9 @@ def test_no_score_and_no_interval_is_made_of_them(name: str) -> None:
     said = world.kind.contributions(measured.items, measured.metrics)
     assert said
     assert not [c.metric for c in said if c.metric.startswith("probe")]
+    assert not [m for m in KINDS[name].traits.scored(measured.metrics) if m.startswith("probe")]
     for release in packaged_releases():
         rules = load_release(release)
-        assert not [m for m in rules.property_error.scored(name, measured.metrics) if m.startswith("probe")]
         assert not [m for m in rules.force_field.columns.values() if m.startswith("probe")]
 
 

@@ -1,0 +1,32 @@
+"""What a kind states of its metrics before anything is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Better(StrEnum):
+    """Which values of a metric are better."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEITHER = ""
+
+
+@dataclass(frozen=True)
+class KindMetric:
+    """A metric of a kind.
+
+    Args:
+        name: as in `Measurement.metrics`; * stands for any text (`*_mae`), where data sets name the quantities.
+        label: for readers; empty: the name with spaces.
+        unit: None where the parameters of the task choose it.
+        scored: whether the property error counts it. It then needs a baseline, and lower must be better.
+    """
+
+    name: str
+    label: str = ""
+    unit: str | None = None
+    better: Better = Better.LOWER
+    scored: bool = False

@@ -1,0 +1,104 @@
+"""A kind of task that no package of the judge knows: the energy that it takes to stretch a crystal by 1 %.
+
+It is one file with everything that a kind needs: what it asks, what it measures, its format and its page text. Tests
+use it as it stands, and as the module of an installed package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from ase.io import read
+
+from tasks.datasets.card import Card, Crystal, Table
+from tasks.datasets.dataset import Dataset, Structures
+from tasks.kind import (
+    DatasetPart,
+    ImportFormat,
+    KindBaseline,
+    Observation,
+    Parameters,
+    ScoreFamily,
+    Traits,
+    Watch,
+    Work,
+)
+from tasks.metrics.contributions import Charged, Contribution
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.property_errors import Property, property_contributions, property_items, property_metrics, references
+from tasks.model.calculator import BatchCalculator
+from tasks.observing.frames_observation import observe_frames, read_frames
+from tasks.structures.frames import Frames
+
+STRETCH = Property("stretch_mev_per_atom", "meV/atom", "Energy of a stretch by 1 %")
+PAGE = """
+{% from "kinds/shared.html" import charged, relative %}
+<p>How much energy a stretch by {{ (0.01) | percent }} takes.</p>
+{{ relative(fact, fact.release.property_error) }}
+{{ charged(fact) }}
+"""
+
+
+def read_stretches(path: Path, card: Card) -> Dataset:
+    """Crystals of an extended XYZ file, each with `stretch_mev_per_atom` in its comment line."""
+    structures = read(path, ":")
+    names = tuple(f"{atoms.get_chemical_formula()} {i}" for i, atoms in enumerate(structures))
+    level = card.default_label_set or ""
+    crystals = tuple(
+        Crystal(id=name, structure=i, reference={level: {STRETCH.name: atoms.info[STRETCH.name]}})
+        for i, (name, atoms) in enumerate(zip(names, structures, strict=True))
+    )
+    table = Table(id=names, group=("",) * len(names), cluster=names, crystals=crystals)
+    return Dataset(card.model_copy(update={"periodic": True}), Frames.from_atoms(structures), table, {})
+
+
+def stretched(frames: Frames) -> Frames:
+    """The crystals, and after them each stretched by 1 % in all directions."""
+    atoms = [frames.atoms(i) for i in range(len(frames))]
+    for each in atoms:
+        each.set_cell(1.01 * each.cell, scale_atoms=True)
+    return Frames.concatenate([frames, Frames.from_atoms(atoms)])
+
+
+class Stretch:
+    """The error of the energy [meV/atom] that a stretch takes."""
+
+    name: str = "stretch"
+    observe_version: int = 1
+    measure_version: int = 1
+    parameters: type[Parameters] = Parameters
+    traits: Traits = Traits(
+        title="stretch",
+        about="energy that it takes to stretch a crystal by 1 %",
+        measures=DatasetPart.CRYSTALS,
+        import_format=ImportFormat("stretches", read_stretches, folder=False),
+        score=ScoreFamily.PROPERTY,
+        metrics=(STRETCH.metric,),
+        baseline=KindBaseline("Soft as nothing", "A trivial model in which a stretch takes no energy."),
+        page=PAGE,
+    )
+
+    def observe(
+        self, structures: Structures, parameters: Parameters, model: BatchCalculator, watch: Watch
+    ) -> Observation:
+        return observe_frames(stretched(structures.frames), ("energy",), model, watch)
+
+    def work(self, structures: Structures, parameters: Parameters) -> Work:
+        return Work.of(structures.frames, 2)
+
+    def measure(
+        self, observation: Observation, dataset: Dataset, parameters: Parameters, label_set: str | None
+    ) -> Measurement:
+        crystals, level, n = dataset.table.crystals, dataset.label_set(label_set), len(dataset.frames)
+        answer = read_frames(observation, stretched(dataset.frames))
+        per_atom = 1000.0 * (answer.energy[n:] - answer.energy[:n]) / dataset.frames.n_atoms
+        cause = np.maximum(answer.failure[:n], answer.failure[n:])
+        rows = np.array([crystal.structure for crystal in crystals])
+        predicted, reference = per_atom[rows, None], references(crystals, level, (STRETCH,))
+        metrics = property_metrics((STRETCH,), predicted, reference, np.zeros_like(reference), dataset.baselines(level))
+        return Measurement(metrics, property_items(crystals, cause[rows], (STRETCH,), predicted, reference))
+
+    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
+        return property_contributions((STRETCH,), items, metrics)
