@@ -19,6 +19,7 @@ from judge.config import JudgeSettings
 from judge.publishing.folder import MANIFEST, is_whole
 from judge.workspace import Workspace
 from submissions.records import Record, utc_now
+from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Suite
 
 RECORDS = ("submissions/", "attempts/", "results/", "manifests/")
@@ -49,7 +50,9 @@ def build_key(workspace: Workspace, suite: Suite) -> str:
     settings, trusted = workspace.settings, sorted(workspace.trusted)
     digest = hashlib.sha256()
     # Since when a data set is public is a date, and so today is a part.
-    for said in (settings.model_dump_json(), repr(suite), trusted, utc_now().date(), *map(version, PACKAGES)):
+    kinds = [(kind.name, kind.measure_version, kind.traits) for kind in KINDS.values()]
+    today = utc_now().date()
+    for said in (settings.model_dump_json(), repr(suite), kinds, trusted, today, *map(version, PACKAGES)):
         digest.update(f"{said}\n".encode())
     for place in RECORDS:
         for key, stamp in workspace.store.stamped(place):

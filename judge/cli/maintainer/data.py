@@ -92,7 +92,7 @@ def _look_over(made: Made, path: Path, trust_ranges: bool) -> None:
         print(line)
     if found.impossible and not trust_ranges:
         others = f" (and {len(found.impossible) - 1} more, above)" if len(found.impossible) > 1 else ""
-        raise DatasetError(f"{path}: {found.impossible[0]}{others} Mend it, or say --trust-ranges if it is meant")
+        raise DatasetError(f"{path}: {found.impossible[0]}{others} Correct it, or say --trust-ranges if it is meant")
 
 
 @app.command("list")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import click
@@ -18,6 +19,7 @@ from judge.data.datasets import import_lines
 from judge.evaluation.evaluate import in_words
 from judge.evaluation.unit_report import Did
 from tasks.datasets.dataset import load_dataset
+from tasks.kinds.registry import GROUP, KINDS
 from tasks.suites.suite import Task, load_suite, packaged_suites, read_suite
 from tests.judge.small_world import World
 
@@ -187,10 +189,11 @@ def test_the_data_sets_that_the_manual_makes_in_python(tmp_path: Path, monkeypat
 
 
 def test_the_suite_that_the_manual_shows_can_be_read() -> None:
-    block, references = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
+    block, references, package = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
     (task,) = read_suite(block, "docs/suites.md").tasks
     of_this_suite = references.partition("[references.metrics.s66]")[0].replace("bh28", task.name)
     (reference,) = read_suite(f"{block}\n{of_this_suite}", "docs/suites.md").references
     assert reference.metrics == {task.name: {"mae": 0.9851}}
     assert (task.domain, task.model_domain, task.failed_share) == ("Reactions", "Molecules", 0.2)
-    assert all(f"`{name}`" in MANUAL.read_text(encoding="utf-8") for name in packaged_suites())
+    assert all(f"`{name}`" in MANUAL.read_text(encoding="utf-8") for name in (*packaged_suites(), *KINDS))
+    assert list(tomllib.loads(package)["project"]["entry-points"]) == [GROUP]

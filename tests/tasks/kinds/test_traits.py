@@ -13,17 +13,12 @@ from tests.tasks.worlds import WORLDS, observed
 
 
 @pytest.mark.parametrize("name", list(WORLDS))
-def test_every_metric_that_is_measured_is_stated_with_its_unit(name: str) -> None:
-    measured, _ = observed(WORLDS[name](), {})
-    for metric, record in measured.metrics.items():
-        units = {m.unit for m in KINDS[name].traits.metrics if fnmatchcase(metric, m.name)}
-        assert units & {record.unit, None}, (metric, record.unit)
-
-
-@pytest.mark.parametrize("name", list(WORLDS))
-def test_what_is_scored_has_a_baseline_unless_it_is_zero(name: str) -> None:
+def test_what_is_measured_is_stated_with_its_unit_and_what_is_scored_has_a_baseline(name: str) -> None:
     measured, _ = observed(WORLDS[name](), {})
     traits = KINDS[name].traits
+    for metric, record in measured.metrics.items():
+        units = {stated.unit for stated in traits.metrics if fnmatchcase(metric, stated.name)}
+        assert units & {record.unit, None}, (metric, record.unit)
     scored = traits.scored(measured.metrics)
     assert bool(scored) is (traits.score is ScoreFamily.PROPERTY)
     assert all(measured.metrics[metric].baseline for metric in scored)
