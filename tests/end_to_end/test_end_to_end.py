@@ -33,7 +33,7 @@ from tests.servers.rgw import RgwServer
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.together("selftest")]
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.together("selftest"), pytest.mark.timeout(900)]
 
 SECRET = {"username": USER, "password": PASSWORD}
 CARD = 'name = "{name}"\nversion = "1"\nauthors = ["{author}"]\n[label_sets."Inorganic Materials"]\nname = "EMT"\n'

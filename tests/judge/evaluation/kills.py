@@ -127,7 +127,7 @@ class KillWorld(World):
     def launch(self, *at: At, retry_held: bool = False) -> subprocess.Popen[str]:
         """A judge of everything, single-threaded, that gets signals."""
         signals = [word for each in at for word in ("--at", each.step.value, str(each.n), each.signal)]
-        command = [sys.executable, str(ROOT / "tests" / "judge" / "killed_at.py"), *signals, "--", "evaluate", "--all"]
+        command = [sys.executable, str(Path(__file__).with_name("killed_at.py")), *signals, "--", "evaluate", "--all"]
         host = {"DOCKER_HOST": self.docker_host} if self.docker_host else {}
         judge = subprocess.Popen(
             [*command, *(["--retry-held"] if retry_held else [])],

@@ -33,7 +33,7 @@ def buckets(rgw: RgwServer) -> Buckets:
 @pytest.fixture
 def world(aws_environment: RgwServer, buckets: Buckets) -> Iterator[IntakeWorld]:
     """No registry answers: what is decided here is decided without one."""
-    with TemporaryDirectory(prefix="lj/tmp" == "/tmp") as folder:
+    with TemporaryDirectory(prefix="lj") as folder:
         more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,), "min_free_bytes": 0}
         yield IntakeWorld(Path(folder), aws_environment, buckets, more=more)
 
