@@ -1,4 +1,4 @@
-"""What is left to be done for a submission at a suite, told from the index of the records alone.
+"""What is left to be done for a submission at a suite, told from the records of the submission alone.
 
 `judge plan` tells it from the data sets too, to which keys belong that change with versions and limits. What a version
 left behind is judged anew some day; to its author it is done.
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from judge.records.decisions import Rounds
-from judge.records.record_index import Facts
+from judge.records.record_cache import SubmissionFacts
 from judge.records.result_selection import those_that_count
 
 
@@ -30,7 +30,7 @@ class Work(NamedTuple):
     begun: bool
 
 
-def work_of(own: Facts, tasks: Mapping[str, str], rounds: Rounds) -> Work:
+def work_of(own: SubmissionFacts, tasks: Mapping[str, str], rounds: Rounds) -> Work:
     """What is done, held and left of `tasks`.
 
     Args:

@@ -22,7 +22,7 @@ from judge.intake.retry_queue import read_all_delayed
 from judge.intake.status_bucket import mail_names, write_status
 from judge.records.decisions import EventKind, Standing, read_standings, rounds_that_count
 from judge.records.manifest import Manifest, newest_manifest
-from judge.records.record_index import open_index
+from judge.records.record_cache import open_cache
 from judge.records.records import Result
 from judge.records.results import read_record, submission_ids
 from judge.workspace import Workspace
@@ -74,7 +74,7 @@ def read_progress(workspace: Workspace, suite: Suite, ids: Collection[str]) -> d
     if not ids:
         return {}
     settings, store, trusted = workspace.settings, workspace.store, workspace.trusted
-    facts = open_index(settings, store).facts(submission_ids(store))
+    facts = open_cache(settings, store).facts(submission_ids(store))
     everybody = sorted((own.submission for own in facts.values()), key=lambda s: (s.created, s.id))
     standings = read_standings(store, facts, trusted)
     rounds = rounds_that_count(standings)

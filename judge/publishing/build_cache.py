@@ -55,7 +55,7 @@ def build_key(workspace: Workspace, suite: Suite) -> str:
     for said in (settings.model_dump_json(), repr(suite), kinds, trusted, today, *map(version, PACKAGES)):
         digest.update(f"{said}\n".encode())
     for place in RECORDS:
-        for key, stamp in workspace.store.stamped(place):
+        for key, stamp, _ in workspace.store.stamped(place):
             digest.update(f"{key} {stamp}\n".encode())
     for file in _read_files(settings, suite):
         found = file.stat()

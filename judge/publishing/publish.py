@@ -31,7 +31,7 @@ from judge.records.manifest import FILE, Chain, Manifest, Stored, append, manife
 from judge.records.published_submissions import SubmissionFiles, misnamed, submission_files, unlike_published
 from judge.records.records import Result
 from judge.records.signing import BadSignature, SigningKey, check_signature
-from judge.records.store_snapshot import Snapshot
+from judge.records.store_snapshot import StoreSnapshot
 from judge.version import judge_commit, judge_version
 from judge.workspace import Workspace
 from sandbox.events import Event, emit
@@ -75,7 +75,7 @@ def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
         DatasetError: one line that names file and field.
         StoreError: the store does not answer, or was changed meanwhile.
     """
-    store, settings, trusted = Snapshot(workspace.store), workspace.settings, workspace.trusted
+    store, settings, trusted = StoreSnapshot(workspace.store), workspace.settings, workspace.trusted
     said: list[str] = []
     chain = read_chain(store, trusted)
     stated = submission_files(store)

@@ -33,7 +33,7 @@ from judge.records.records import Claim, End
 from sandbox.events import Event, emit
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.records import utc_now
-from submissions.store.interface import Store, StoreError
+from submissions.store.interface import Readable, Store, StoreError
 
 MAX_TRIES = 3
 MAX_DEATHS = 20
@@ -110,15 +110,15 @@ def read_histories(store: Store, submissions: Iterable[str]) -> dict[str, Histor
         StoreError: a record cannot be read; the message names its key.
     """
     keys = (key for submission in submissions for key in store.list(f"attempts/{submission}/"))
-    return _histories_of(store, keys)
+    return histories_of(store, keys)
 
 
 def read_history(store: Store, prefix: str) -> History:
     """The attempts of the unit at `prefix`."""
-    return _histories_of(store, store.list(prefix)).get(prefix, History())
+    return histories_of(store, store.list(prefix)).get(prefix, History())
 
 
-def _histories_of(store: Store, keys: Iterable[str]) -> dict[str, History]:
+def histories_of(store: Readable, keys: Iterable[str]) -> dict[str, History]:
     """The attempts that the records under `keys` are of, by the prefix of their unit. Only what counts is read."""
     found: dict[str, dict[int, set[str]]] = {}
     for key in keys:
@@ -128,17 +128,17 @@ def _histories_of(store: Store, keys: Iterable[str]) -> dict[str, History]:
     return {prefix: _history(store, prefix, numbers) for prefix, numbers in found.items()}
 
 
-def _history(store: Store, prefix: str, numbers: Mapping[int, Collection[str]]) -> History:
+def _history(store: Readable, prefix: str, numbers: Mapping[int, Collection[str]]) -> History:
     attempts = []
     for n in sorted(numbers):
         if "end.json" in numbers[n]:  # written once, under a claim: it stands, whatever became of that
-            attempts.append(Attempt(n, end=read_part(store, f"{prefix}{n}/end.json", End)))
+            attempts.append(Attempt(n, end=_read_part(store, f"{prefix}{n}/end.json", End)))
         elif "claim.json" in numbers[n]:
-            attempts.append(Attempt(n, claim=read_part(store, f"{prefix}{n}/claim.json", Claim)))
+            attempts.append(Attempt(n, claim=_read_part(store, f"{prefix}{n}/claim.json", Claim)))
     return History(tuple(attempts))
 
 
-def read_part(store: Store, key: str, record: type[T]) -> T:
+def _read_part(store: Readable, key: str, record: type[T]) -> T:
     """The claim or end under `key`.
 
     Raises:

@@ -12,7 +12,7 @@ from judge.records.decisions import Rounds, read_standings, rounds_that_count
 from judge.records.records import End, Result
 from judge.records.result_selection import ResultFacts, those_that_count
 from submissions.records import Record, Submission
-from submissions.store.interface import Store, StoreError
+from submissions.store.interface import Readable, Store, StoreError
 
 R = TypeVar("R", bound=Record)
 
@@ -25,7 +25,7 @@ class Held(NamedTuple):
     end: End
 
 
-def read_record(store: Store, key: str, record: type[R]) -> R:
+def read_record(store: Readable, key: str, record: type[R]) -> R:
     """The record under `key`.
 
     Raises:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sandbox.verdict import FaultCause, JudgeFault
 
@@ -22,20 +22,39 @@ class StoreError(JudgeFault):
         super().__init__(FaultCause.STORE, remedy)
 
 
-class Store(Protocol):
-    """Bytes by key. A key is a path such as `results/emt-0123456789ab/s22/9f….json`.
+class Stamped(NamedTuple):
+    """A key and the version of the bytes under it.
 
-    Raises (all methods):
-        StoreError: the key cannot be one, or the place does not answer.
+    Args:
+        stamp: another one whenever the bytes are others.
+        is_settled: whether that holds for certain from now on. A file that was changed a moment ago may be changed once
+            more without another stamp.
     """
+
+    key: str
+    stamp: str
+    is_settled: bool = True
+
+
+class Readable(Protocol):
+    """What records can be read from."""
 
     def get(self, key: str) -> bytes:
         """The bytes under `key`.
 
         Raises:
             KeyError: there is nothing under it.
+            StoreError: as all methods of a `Store`.
         """
         ...
+
+
+class Store(Readable, Protocol):
+    """Bytes by key. A key is a path such as `results/emt-0123456789ab/s22/9f….json`.
+
+    Raises (all methods):
+        StoreError: the key cannot be one, or the place does not answer.
+    """
 
     def put(self, key: str, data: bytes) -> None:
         """Writes `data` under `key`, whatever was there: a reader sees the old or the new, never a part."""
@@ -49,8 +68,8 @@ class Store(Protocol):
         """All keys that begin with `prefix`, sorted."""
         ...
 
-    def stamped(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """The same keys, each with a stamp that is another whenever the bytes under the key may be others."""
+    def stamped(self, prefix: str) -> Iterator[Stamped]:
+        """The same keys, each with the version of what is under it."""
         ...
 
     def delete(self, key: str) -> None:

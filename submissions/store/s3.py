@@ -25,7 +25,7 @@ from typing import Any, Self
 from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
 
 from sandbox.events import plain
-from submissions.store.interface import StoreError, check_key
+from submissions.store.interface import Stamped, StoreError, check_key
 from submissions.store.s3_client import Place, S3Client, connect, error_code, in_parts, place_of, s3_errors
 
 PART_BYTES = 16 * 1024**2
@@ -89,9 +89,9 @@ class S3Store:
         return self._until_settled(key, lambda: self._put(where, data, IfNoneMatch="*"))
 
     def list(self, prefix: str) -> Iterator[str]:
-        return (key for key, _ in self.stamped(prefix))
+        return (stamped.key for stamped in self.stamped(prefix))
 
-    def stamped(self, prefix: str) -> Iterator[tuple[str, str]]:
+    def stamped(self, prefix: str) -> Iterator[Stamped]:
         folder = prefix.rpartition("/")[0]
         if folder:
             check_key(folder)
@@ -99,14 +99,14 @@ class S3Store:
         pages = self._client.get_paginator("list_objects_v2").paginate(
             **asked, PaginationConfig={"PageSize": self.page_keys}
         )
-        found: list[tuple[str, str]] = []
+        stamped: list[Stamped] = []
         with s3_errors(self._what(prefix)):
             for page in pages:
-                for one in page.get("Contents", ()):
-                    key = one["Key"].removeprefix(self.place.prefix)
+                for listed in page.get("Contents", ()):
+                    key = listed["Key"].removeprefix(self.place.prefix)
                     if _can_be_key(key):  # consoles make objects such as `folder/`
-                        found.append((key, f"{one['ETag']}-{one['Size']}"))
-        return iter(sorted(found))
+                        stamped.append(Stamped(key, f"{listed['ETag']}-{listed['Size']}"))
+        return iter(sorted(stamped))
 
     def delete(self, key: str) -> None:
         with s3_errors(self._what(key)):

@@ -17,8 +17,8 @@ from judge.intake.status import write_mail
 from judge.publishing.build_cache import build_key, forget, problems_of_same, remember
 from judge.publishing.destination import SitePlace, open_site, published_to
 from judge.publishing.folder import INDEX
-from judge.publishing.partial_store import readable_results
 from judge.publishing.publish import Proposal, propose, publish_site
+from judge.publishing.readable_results import readable_results
 from judge.publishing.site_files import build_site
 from judge.publishing.site_sources import known_sources
 from judge.ranking.references import unknown_references

@@ -20,7 +20,7 @@ from judge.ranking.load import read_board
 from judge.records.manifest import FOLDER, Manifest, manifest_path, read_chain, sha256
 from judge.records.records import Result
 from judge.records.signing import SigningKey, check_signature
-from judge.records.store_snapshot import Snapshot
+from judge.records.store_snapshot import StoreSnapshot
 from submissions.records import Submission, utc_now
 from submissions.store.local import LocalStore
 from tasks.suites.suite import load_suite
@@ -288,7 +288,7 @@ def test_every_record_is_read_once(world: World, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_snapshot_is_what_the_store_held(world: World) -> None:
-    store = Snapshot(world.store)
+    store = StoreSnapshot(world.store)
     key, folder = result_key(world), f"results/{submission_of(world)}/copper/"
     held = world.store.get(key)
     world.store.put(key, b"other")

@@ -109,7 +109,7 @@ def test_keys_of_many_pages_are_listed(rgw: RgwServer, store: S3Store) -> None:
     beside = store.place.prefix.removesuffix("of two/")
     rgw.client().put_object(Bucket=store.place.bucket, Key=f"{beside}results/0000.json", Body=b"")
     assert list(store.list("results/")) == keys
-    assert [key for key, _ in store.stamped("results/002")] == keys[20:]
+    assert [stamped.key for stamped in store.stamped("results/002")] == keys[20:]
 
 
 def test_damage_is_found_when_it_is_read(rgw: RgwServer, store: S3Store) -> None:
