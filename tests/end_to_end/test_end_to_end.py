@@ -25,10 +25,12 @@ from docker.models.images import Image
 
 from submissions.store.interface import Store
 from submissions.store.open_store import open_store
-from tests.judge.small_world import ROOT, SUITE, World, save_frames
 from tests.selftested import Selftested
 from tests.servers.registry import PASSWORD, USER, RegistryServer
 from tests.servers.rgw import RgwServer
+from tests.world.commands import ROOT
+from tests.world.small_data import SUITE, save_frames
+from tests.world.world import World
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

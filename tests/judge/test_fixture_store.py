@@ -40,7 +40,7 @@ from submissions.store.local import LocalStore
 from tasks.datasets.dataset import load_dataset
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import load_suite
-from tests.judge.small_world import World
+from tests.world.world import World
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "store-7025b35"
 KINDS_THEN = {

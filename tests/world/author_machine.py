@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import secrets
@@ -11,10 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
@@ -35,9 +31,9 @@ from submissions.requests import (
     Status,
     log_name,
 )
-from tests.servers.rgw import RgwServer
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.commands import ROOT, run_in_process
 
-ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
 
@@ -65,22 +61,8 @@ def slot() -> str:
     return secrets.token_hex(16)
 
 
-class Buckets(NamedTuple):
-    """What all desks of a test run share; each has folders of its own there."""
-
-    client: Any
-    inbox: str
-    mail: str
-
-
-@cache
-def buckets_of(rgw: RgwServer) -> Buckets:
-    """The buckets of a server: making them takes a second."""
-    return Buckets(rgw.client(), rgw.new_bucket(versioned=True), rgw.new_bucket(public=True))
-
-
 @dataclass
-class AuthorDesk:
+class AuthorMachine:
     """What lies between an author and a judge: a mail bucket that anybody may read, a versioned inbox that nobody may.
 
     Args:
@@ -88,12 +70,13 @@ class AuthorDesk:
     """
 
     rgw: RgwServer
+    buckets: Buckets
     root: Path
     endpoint: str = ""
     secret: str = field(default_factory=lambda: secrets.token_hex(32))
 
     def __post_init__(self) -> None:
-        self.client, self.inbox, self.mail = buckets_of(self.rgw)
+        self.inbox, self.mail, self.client = self.buckets
         self.folder = f"{self.secret[:16]}/alice/"
         self.invite = InviteFile(name="alice", mail=f"{self.rgw.endpoint}/{self.mail}/mail/{self.secret}/")
         self.file = self.root / "alice.invite.json"
@@ -166,7 +149,7 @@ class AuthorDesk:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of whoever sits at this desk: no credential of any cloud."""
+        """The author's environment variables; no credential of any cloud is among them."""
         return {
             "XDG_STATE_HOME": str(self.root / "state"),
             "XDG_CACHE_HOME": str(self.root / "cache"),
@@ -199,13 +182,6 @@ class AuthorDesk:
 
 def run_here(root: Path, environment: dict[str, str], *arguments: str) -> tuple[int, str, str]:
     """Exit status, standard output and standard error of `lambench-submit` in the folder `root`, in this process."""
-    out, err = StringIO(), StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        patch.chdir(root)
-        patch.setattr(sys, "argv", ["lambench-submit", *arguments])
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        with pytest.raises(SystemExit) as ended:
-            main()
-    assert "Traceback" not in err.getvalue()
-    return int(ended.value.code or 0), out.getvalue(), err.getvalue()
+    status, out, err = run_in_process(main, "lambench-submit", arguments, root, environment)
+    assert "Traceback" not in err
+    return status, out, err

@@ -21,7 +21,7 @@ from tasks.metrics.measurement import Items, Metric, MetricPart
 from tasks.physicality.kind import PhysicalityParameters
 from tasks.physicality.measures import DIATOMICS, curve_columns
 from tasks.suites.suite import Suite, Task
-from tests.judge.pages.board_records import frames_metrics, items_of, result, runs, submission, task
+from tests.world.board_records import frames_metrics, items_of, result, runs, submission, task
 
 Curves = NDArray[np.float64]
 

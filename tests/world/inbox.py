@@ -1,57 +1,69 @@
-"""A judge with an inbox and a mail bucket on a real S3 server, and what an author or a stranger sends there."""
+"""A judge with an inbox and a mail bucket on a real S3 server, and what authors or strangers send there."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from io import StringIO
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import requests
+from rich.console import Console
 
 from judge.config import JudgeSettings
-from judge.intake.invitations import Invited, StoredFate, create_invitation, fate_key, read_invitation
+from judge.intake.intake import intake
+from judge.intake.invitations import (
+    Invited,
+    StoredFate,
+    create_invitation,
+    fate_key,
+    letter_slot,
+    part_slot,
+    read_invitation,
+)
+from judge.intake.status_bucket import read_forms, read_status
+from judge.intake.summary import IntakeSummary
 from judge.workspace import Workspace
-from submissions.records import Submission, utc_now
-from submissions.requests import Fate, Form
+from submissions.client.image_archive import read_layout, save_image
+from submissions.client.image_export import layer_parts
+from submissions.progress import Reporter
+from submissions.records import LabelSet, ModelCard, Submission, utc_now
+from submissions.requests import Fate, Form, Forms, Letter, ReferredImage, SentLayer, SentPart, Status, UploadedImage
 from submissions.store.interface import Store
-from submissions.store.open_store import open_store
 from submissions.store.s3_client import S3Client
-from tests.judge.small_world import World
-from tests.servers.rgw import RgwServer
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.world import World
+
+CARD = ModelCard(name="Sum", label_sets={"Molecules": LabelSet(name="PBE")})
 
 
-class Buckets(NamedTuple):
-    """An inbox, which is versioned, and a mail bucket, of which anybody may read; for several tests one after another.
+class Pushed(NamedTuple):
+    """An image of the engine, and where an author pushed it to."""
 
-    Args:
-        client: of the judge, made once: that takes longer than most requests.
-    """
+    id: str
+    reference: str
 
-    inbox: str
-    mail: str
-    client: S3Client
-
-
-def new_buckets(rgw: RgwServer) -> Buckets:
-    """Empty ones."""
-    return Buckets(rgw.new_bucket(versioned=True), rgw.new_bucket(public=True), rgw.client())
+    @property
+    def letter(self) -> Letter:
+        return Letter(author="Ada", card=CARD, image=ReferredImage(reference=self.reference))
 
 
 @dataclass
-class MailWorld(World):
-    """Where a test invites authors.
+class IntakeWorld(World):
+    """Where a test invites authors and takes their submission requests; its store is a local folder.
 
     Args:
-        root: folder of the judge, whose store is a local one.
-        rgw: whose credentials the environment has.
+        rgw: the environment has its credentials.
         prefix: in both buckets, of this test alone.
-        more: settings that are others.
     """
 
     rgw: RgwServer
     buckets: Buckets
     prefix: str = field(default_factory=lambda: secrets.token_hex(4))
-    more: dict[str, Any] = field(default_factory=dict)
 
     @property
     def inbox(self) -> str:
@@ -66,39 +78,30 @@ class MailWorld(World):
         return self.buckets.client
 
     @property
-    def settings(self) -> JudgeSettings:
-        stated = {
-            "store": str(self.root / "store"),
-            "data": self.root / "data",
-            "run_dir": self.root / "run",
-            "site_dir": self.root / "site",
-            "key_file": self.root / "signing.key",
-            "publish_to": str(self.root / "public"),
+    def stated_settings(self) -> dict[str, Any]:
+        return {
+            **super().stated_settings,
+            "suite": "quickstart",
+            "driver": "docker",
+            "allow_process": False,
+            "min_free_bytes": 0,
+            "intake_gpu": "cpu",
             "endpoint_url": self.rgw.endpoint,
             "inbox": f"s3://{self.inbox}/{self.prefix}",
             "mail": f"s3://{self.mail}/{self.prefix}",
             "mail_url": f"{self.rgw.endpoint}/{self.mail}/{self.prefix}",
-            "log": self.root / "judge.jsonl",
+            **self.more,
         }
-        return JudgeSettings(**{**stated, **self.more})
 
     @property
     def workspace(self) -> Workspace:
-        workspace = Workspace(self.settings)
+        workspace = super().workspace
         vars(workspace)["s3"] = self.client  # as if it was used before: to make a client takes longer than its use
         return workspace
 
-    def write_settings(self, driver: str = "process") -> None:
-        of = self.settings
-        ours = ("store", "data", "run_dir", "site_dir", "key_file", "publish_to", "log")
-        names = (*ours, "endpoint_url", "inbox", "mail", "mail_url")
-        lines = [f'{name} = "{getattr(of, name)}"' for name in names if getattr(of, name)]
-        (self.root / "judge.toml").write_text("\n".join([*lines, f'driver = "{driver}"', ""]))
-
     def invited(self, name: str = "curie", max_judged: int = 3, max_refused: int = 2, n_parts: int = 4) -> Invited:
         """An invitation that was just made."""
-        store = open_store(self.settings.store)
-        return Invited(create_invitation(store, name, max_judged, max_refused, n_parts))
+        return Invited(create_invitation(self.store, name, max_judged, max_refused, n_parts))
 
     def versions(self, key: str = "") -> list[dict[str, Any]]:
         """Of everything in the inbox, or of one key of the bucket, as the server lists them."""
@@ -110,6 +113,64 @@ class MailWorld(World):
         got = self.client.get_object(Bucket=self.inbox, Key=version["Key"], VersionId=version["VersionId"])
         data: bytes = got["Body"].read()
         return data
+
+    def put(self, invited: Invited, slot: str, data: bytes) -> None:
+        """What a form does: writes an object into a slot."""
+        key = f"{self.prefix}/{invited.invitation.name}/{slot}"
+        self.client.put_object(Bucket=self.inbox, Key=key, Body=data)
+
+    def send(self, invited: Invited, letter: Letter | bytes, n: int = 0) -> str:
+        """Puts a letter into the `n`-th slot, and returns that."""
+        slot = letter_slot(invited.invitation, n)
+        self.put(invited, slot, letter if isinstance(letter, bytes) else letter.model_dump_json().encode())
+        return slot
+
+    def upload(self, invited: Invited, image: Pushed, held: Collection[str], max_bytes: int = 1024**2) -> Letter:
+        """The letter of an image whose layers, but for those that are held, were put into slots for parts."""
+        layout = read_layout(save_image(image.id))
+        sent: dict[str, tuple[SentPart, ...]] = {}
+        slots = (part_slot(invited.invitation, n) for n in count())
+        with TemporaryDirectory() as folder:
+            wanted = layout.without(held)
+            for file, parts in layer_parts(save_image(image.id), wanted, Path(folder), max_bytes):
+                arrived = []
+                for part in parts:
+                    slot = next(slots)
+                    self.put(invited, slot, part.path.read_bytes())
+                    arrived.append(SentPart(slot=slot, n_bytes=part.n_bytes, sha256=part.sha256))
+                sent[file.diff_id] = tuple(arrived)
+        layers = tuple(SentLayer(diff_id=diff_id, parts=sent.get(diff_id, ())) for diff_id in layout.diff_ids)
+        image_sent = UploadedImage(reference="sum:1", config=layout.config.decode(), layers=layers)
+        return Letter(author="Ben", card=CARD, image=image_sent)
+
+    def intake(self) -> tuple[IntakeSummary, str]:
+        """The summary of `judge intake`, in this process, and its output."""
+        output = StringIO()
+        return intake(self.workspace, Reporter(Console(file=output, width=200))), output.getvalue()
+
+    def fates(self, invited: Invited) -> dict[str, Fate]:
+        """By slot."""
+        again = read_invitation(self.store, invited.invitation.name)
+        return {slot: stored.fate for slot, stored in again.fates.items()}
+
+    def left(self, invited: Invited) -> set[str]:
+        """The slots that still hold any version of an object."""
+        folder = f"{self.prefix}/{invited.invitation.name}/"
+        listed = self.client.list_object_versions(Bucket=self.inbox, Prefix=folder)
+        found = [*listed.get("Versions", ()), *listed.get("DeleteMarkers", ())]
+        return {version["Key"].removeprefix(folder) for version in found}
+
+    def status(self, invited: Invited) -> Status:
+        """What the author reads."""
+        status = read_status(self.workspace, invited)
+        assert status is not None
+        return status
+
+    def forms(self, invited: Invited) -> Forms:
+        """What the author is offered."""
+        forms = read_forms(self.workspace, invited)
+        assert forms is not None
+        return forms
 
 
 def post(form: Form, data: bytes, url: str = "", **fields: str) -> requests.Response:

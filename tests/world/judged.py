@@ -1,4 +1,4 @@
-"""A world in which EMT was judged once, to be copied for each test that publishes it or tampers with it."""
+"""A world in which EMT was judged, and changes to its records."""
 
 from __future__ import annotations
 
@@ -18,34 +18,31 @@ from judge.version import judge_version
 from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.run import LEFT_BEHIND
 from submissions.records import utc_now
-from tests.judge.small_world import SUITE, World, save_frames
+from tests.world.world import World, small_world
 
 
 @contextmanager
-def judged_world() -> Iterator[World]:
-    """A world with a result of EMT for each task, signed."""
+def make_judged_world() -> Iterator[World]:
+    """A world with a signed result of EMT for each task."""
     with TemporaryDirectory(prefix="lj") as folder:
-        world = World(Path(folder))
-        save_frames(world.root / "data", "Cu", "copper", shift=0.01)
-        save_frames(world.root / "data", "Ni", "nickel", shift=0.02)
-        (world.root / "small.toml").write_text(SUITE)
+        world = small_world(Path(folder), copper_shift=0.01, nickel_shift=0.02)
         world.submit("emt")
-        summary, said = world.evaluate()
-        assert summary.exit_status == 0, said
+        summary, output = world.evaluate()
+        assert summary.exit_status == 0, output
         world.write_settings()
         yield world
 
 
 @contextmanager
 def copy_of(world: World) -> Iterator[World]:
-    """The same world in a folder of its own."""
+    """The same world in another folder."""
     with TemporaryDirectory(prefix="lj") as folder:
         shutil.copytree(world.root, folder, dirs_exist_ok=True)
-        yield World(Path(folder))
+        yield replace(world, root=Path(folder))
 
 
 def result_key(world: World, task: str = "copper") -> str:
-    """Where the result of a task lies."""
+    """The key in the store of the result of a task."""
     (result,) = [result for result in world.results() if result.task == task]
     return result_path(result.submission, result.task, result.result_key)
 
@@ -57,7 +54,7 @@ def submission_of(world: World) -> str:
 
 
 def change_result(world: World, change: Callable[[Result], Result], key: SigningKey | None = None) -> str:
-    """Writes the copper's result anew, changed; signed by `key`, or with the signature that it had. Where it lies."""
+    """Changes the result of copper; it is signed by `key`, or keeps its signature. Returns its key in the store."""
     path = result_key(world)
     changed = change(Result.read(world.store.get(path)))
     world.store.put(path, (key.sign(changed) if key else changed).model_dump_json(indent=1).encode())
@@ -70,7 +67,7 @@ def own_key_of(world: World) -> SigningKey:
 
 
 def scaled(result: Result, factor: float = 0.5) -> Result:
-    """The same with a better force error."""
+    """The same with the force error times `factor`."""
     metric = result.metrics["force_rmse"]
     assert metric.value is not None
     better = replace(metric, value=metric.value * factor)
@@ -78,13 +75,16 @@ def scaled(result: Result, factor: float = 0.5) -> Result:
 
 
 def all_held() -> tuple[AttackRecord, ...]:
-    """What a whole selftest comes to where every attack is held."""
+    """The results of a complete selftest in which every attack failed."""
     names = (*(attack.name for attack in ATTACKS), LEFT_BEHIND)
     return tuple(AttackRecord(name=name, tries="", held=True, how="", seconds=1.0) for name in names)
 
 
 def proven_in_a_container(world: World, key: SigningKey, days_ago: float = 0) -> str:
-    """Lets the copper's result be one of a container, and stores a selftest of its engine, signed by `key`. Where."""
+    """Makes the result of copper that of a container, and stores a selftest of its engine, signed by `key`.
+
+    Returns the key of the selftest in the store.
+    """
 
     def in_a_container(result: Result) -> Result:
         origin = result.provenance.origin.model_copy(update={"driver": "docker", "engine": "an engine"})

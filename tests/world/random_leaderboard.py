@@ -54,7 +54,7 @@ PROPERTIES = tuple(Asked(f"property-{i}", DOMAINS[i % 3], METRICS[: 1 + (i + i /
 SPEEDS = ("speed-a", "speed-b", "speed-c")
 
 
-def reckoning_file(n_models: int = 30, seed: int = 7) -> LeaderboardFile:
+def random_leaderboard(n_models: int = 30, seed: int = 7) -> LeaderboardFile:
     """The file, of 20 tasks; scores are not cut, and of models alone what ranks depend on."""
     rng = np.random.default_rng(seed)
     names = [f"model-{i:02}" for i in range(n_models)]

@@ -1,24 +1,17 @@
-"""A small world to judge in: two data sets, a suite, a store, and EMT as a submission of the process driver."""
+"""The world in which a test judges: settings, a store, data sets, a suite, and submissions of the process driver."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-import pytest
-from ase import Atoms
-from ase.build import bulk
-from ase.calculators.emt import EMT
 from rich.console import Console
 
 from judge.cli.main import main
@@ -44,142 +37,78 @@ from sandbox.rundir import RunDir
 from submissions.progress import Reporter
 from submissions.records import ImageRecord, LabelSet, ModelCard, PreflightReport, Submission, submission_id, utc_now
 from submissions.store.local import LocalStore
-from tasks.datasets.card import Card, Table
-from tasks.datasets.card import LabelSet as Theory
-from tasks.datasets.dataset import Dataset, save_dataset
 from tasks.kind import Kind, Parameters
-from tasks.structures.frames import Frames
-from tasks.structures.predictions import Labels
 from tasks.suites.suite import Task, load_suite
+from tests.world.commands import ROOT, run_in_process
+from tests.world.small_data import EMT_FOLDER, SUITE, save_frames
 
-ROOT = Path(__file__).parents[2]
-EMT_FOLDER = ROOT / "submissions" / "examples" / "emt"
-
-SLOW_EMT = """
-import time
-from ase.calculators.emt import EMT
-
-class SlowEMT(EMT):
-    def calculate(self, *args, **kwargs):
-        time.sleep({seconds})
-        super().calculate(*args, **kwargs)
-
-def make_calculator():
-    return SlowEMT()
-"""
-
-SUITE = """
-name = "small"
-version = "1"
-title = "A small suite"
-
-[[tasks]]
-name = "copper"
-kind = "labelled_frames"
-dataset = "copper@1"
-domain = "Inorganic Materials"
-time_limit_s = 60
-
-[[tasks]]
-name = "nickel"
-kind = "labelled_frames"
-dataset = "nickel@1"
-domain = "Inorganic Materials"
-time_limit_s = 60
-"""
-
-
-def rattled(element: str, n_frames: int, seed: int) -> list[Atoms]:
-    """Cells of eight atoms of `element`, each rattled and strained on its own."""
-    rng = np.random.default_rng(seed)
-    frames = []
-    for _ in range(n_frames):
-        atoms = bulk(element, cubic=True).repeat((2, 1, 1))
-        atoms.set_cell(atoms.cell * rng.uniform(0.97, 1.03), scale_atoms=True)
-        atoms.positions += rng.normal(0, 0.05, atoms.positions.shape)
-        frames.append(atoms)
-    return frames
-
-
-def labelled(element: str, n_frames: int) -> list[Atoms]:
-    """The same with the energies and forces of EMT."""
-    frames = rattled(element, n_frames, seed=1)
-    for atoms in frames:
-        atoms.calc = EMT()
-        atoms.get_potential_energy()
-    return frames
-
-
-def save_frames(data: Path, element: str, name: str, n_frames: int = 6, shift: float = 0.0, citation: str = "") -> None:
-    """Writes `name`@1 with labels of EMT, each force off by `shift` [eV/Å]; takes the place of an earlier one."""
-    structures = rattled(element, n_frames, seed=len(name))
-    energy, forces, stress = [], [], []
-    for atoms in structures:
-        atoms.calc = EMT()
-        energy.append(atoms.get_potential_energy())
-        forces.append(atoms.get_forces() + shift)
-        stress.append(atoms.get_stress())
-    card = Card(
-        name=name,
-        version="1",
-        title=f"Rattled {name}",
-        domain="Inorganic Materials",
-        periodic=True,
-        citation=citation,
-        public_since="2026",  # so that each structure is asked about once
-        default_label_set="EMT",
-        label_sets={"EMT": Theory(theory="ASE's EMT", dispersion=False)},
-    )
-    ids = tuple(f"{name}-{i}" for i in range(n_frames))
-    table = Table(id=ids, group=(name,) * n_frames, cluster=ids)
-    labels = Labels(np.array(energy), np.concatenate(forces), np.array(stress))
-    shutil.rmtree(data / f"{name}@1", ignore_errors=True)
-    save_dataset(Dataset(card, Frames.from_atoms(structures), table, {"EMT": labels}), data)
+FILES = {
+    "store": "store",
+    "data": "data",
+    "run_dir": "run",
+    "site_dir": "site",
+    "suite": "small.toml",
+    "key_file": "signing.key",
+    "log": "judge.jsonl",
+    "publish_to": "public",
+}
+"""Settings that name a file or a folder of the world, relative to its root."""
+QUICK = {
+    "driver": "process",
+    "allow_process": True,
+    "beat_s": 0.2,
+    "dead_after_s": 2.0,
+    "limits": {"startup_s": 30, "message_s": 30, "cpus": 1},
+}
 
 
 @dataclass
 class World:
-    """Where a test judges."""
+    """Where a test judges.
+
+    Args:
+        root: a folder with a short path, since the paths of sockets in it have at most 107 bytes.
+        more: settings that differ from those of other worlds.
+    """
 
     root: Path
+    more: dict[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def store(self) -> LocalStore:
         return LocalStore(self.root / "store")
 
     @property
+    def stated_settings(self) -> dict[str, Any]:
+        """The settings as `judge.toml` states them."""
+        return {**FILES, **QUICK, **self.more}
+
+    @property
     def settings(self) -> JudgeSettings:
-        return JudgeSettings(
-            store=str(self.root / "store"),
-            data=self.root / "data",
-            run_dir=self.root / "run",
-            site_dir=self.root / "site",
-            suite=str(self.root / "small.toml"),
-            driver="process",
-            allow_process=True,
-            limits=Limits(startup_s=30, message_s=30, cpus=1),
-            beat_s=0.2,
-            dead_after_s=2.0,
-            key_file=self.root / "signing.key",
-            log=self.root / "judge.jsonl",
-            publish_to=str(self.root / "public"),
-        )
+        """The same with absolute paths, whatever the working directory."""
+        stated = self.stated_settings
+        own_files = {name: str(self.root / file) for name, file in FILES.items() if stated[name] == file}
+        return JudgeSettings(**{**stated, **own_files})
 
     @property
     def workspace(self) -> Workspace:
         return Workspace(self.settings)
 
-    def write_settings(self, driver: str = "process") -> None:
-        """The same settings as a file, for commands."""
-        (self.root / "judge.toml").write_text(
-            f'store = "store"\ndata = "data"\nrun_dir = "run"\nsite_dir = "site"\nsuite = "small.toml"\n'
-            f'driver = "{driver}"\nallow_process = true\nbeat_s = 0.2\ndead_after_s = 2.0\n'
-            'key_file = "signing.key"\nlog = "judge.jsonl"\npublish_to = "public"\n'
-            "[limits]\nstartup_s = 30\nmessage_s = 30\ncpus = 1\n"
-        )
+    def with_settings(self, **more: Any) -> Self:
+        """The same world with other settings."""
+        return replace(self, more={**self.more, **more})
+
+    def write_settings(self, **more: Any) -> None:
+        """Writes `judge.toml`, for commands; `more` are settings that differ there."""
+        stated = {**self.stated_settings, **more}
+        tables = {name: value for name, value in stated.items() if isinstance(value, dict)}
+        lines = [_toml(name, value) for name, value in stated.items() if name not in tables]
+        for name, table in tables.items():
+            lines += [f"[{name}]", *(_toml(key, value) for key, value in table.items())]
+        (self.root / "judge.toml").write_text("\n".join([*lines, ""]))
 
     def folder(self, name: str, code: str | None = None) -> Path:
-        """A submission's folder; `code` is its calculator, EMT for none."""
+        """A submission's folder; `code` is its calculator, EMT if there is none."""
         folder = self.root / name
         folder.mkdir()
         if code is None:
@@ -208,15 +137,15 @@ class World:
         return submission
 
     def evaluate(self, **request: object) -> tuple[Summary, str]:
-        """What `judge evaluate` does, in this process, and what it says."""
-        said = StringIO()
-        reporter = Reporter(Console(file=said, width=200))
-        return evaluate(self.workspace, Request(**request), reporter), said.getvalue()  # type: ignore[arg-type]
+        """The summary of `judge evaluate` with this request, in this process, and its output."""
+        output = StringIO()
+        reporter = Reporter(Console(file=output, width=200))
+        return evaluate(self.workspace, Request(**request), reporter), output.getvalue()  # type: ignore[arg-type]
 
     def unit(self, submission: Submission, kind: Kind, limits: Limits | None = None, **task: Any) -> Unit:
-        """`submission` at a task of `kind`, any kind, on the copper."""
+        """The unit of `submission` and a task of `kind` on the data set copper; `task` has more of its fields."""
         parameters: Parameters = task.pop("parameters", None) or kind.parameters()
-        stated: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "name": kind.name.replace("_", "-"),
             "kind": kind.name,
             "dataset": "copper@1",
@@ -225,28 +154,21 @@ class World:
             "time_limit_s": 60.0,
             **task,
         }
-        chosen = Task(parameters=parameters, **stated)
+        chosen = Task(parameters=parameters, **fields)
         testset = read_testset(self.settings.data, chosen.dataset)
         common = Circumstances(guest_version(), limits or self.settings.limits, "this machine")
         return make_unit(submission, chosen, kind, testset, common)
 
     def run_unit(self, unit: Unit, retry_held: bool = False) -> UnitReport:
         """Observes and measures `unit` as `judge evaluate` does, in this process."""
-        runner = Runner(
-            place=Place(self.store, self.settings.data),
-            machine=Machine(
-                open_sandbox=lambda: ProcessDriver(RunDir(self.settings.run_dir)),
-                hardware=lambda gpu: "this machine",
-                gpus=(),
-                say=lambda line: None,
-            ),
-            reporter=Reporter(Console(file=StringIO())),
-            beat_s=0.2,
-            watch=DeathWatch(self.store, 2.0),
-            retry_held=retry_held,
+        machine = Machine(
+            open_sandbox=lambda: ProcessDriver(RunDir(self.settings.run_dir)),
+            hardware=lambda gpu: "this machine",
+            gpus=(),
+            say=lambda line: None,
         )
-        history = read_history(self.store, unit.prefix)
-        (report,) = runner.run(make_plan([unit], {unit.prefix: history}, self.store.exists, retry_held))
+        plan = make_plan([unit], {unit.prefix: read_history(self.store, unit.prefix)}, self.store.exists, retry_held)
+        (report,) = self._runner(machine, retry_held).run(plan)
         return report
 
     def run_plan_on(self, machine: Machine, *submissions: Submission) -> list[UnitReport]:
@@ -255,14 +177,17 @@ class World:
         testsets = {task.dataset: read_testset(self.settings.data, task.dataset) for task in suite.tasks}
         common = Circumstances(guest_version(), self.settings.limits, "this machine")
         units = make_units(list(submissions), suite.tasks, testsets, common)
-        runner = Runner(
+        return self._runner(machine).run(plan_from_store(self.store, units))
+
+    def _runner(self, machine: Machine, retry_held: bool = False) -> Runner:
+        return Runner(
             place=Place(self.store, self.settings.data),
             machine=machine,
             reporter=Reporter(Console(file=StringIO())),
             beat_s=0.2,
             watch=DeathWatch(self.store, 2.0),
+            retry_held=retry_held,
         )
-        return runner.run(plan_from_store(self.store, units))
 
     def results(self) -> list[Result]:
         """The results that count."""
@@ -287,26 +212,29 @@ class World:
         out, err = process.communicate(timeout=120)
         return process.returncode, out, err
 
+    def run_json(self, *arguments: str) -> tuple[int, object]:
+        """Exit status of `judge … --json`, and what its standard output parses to."""
+        status, out, err = self.run(*arguments, "--json")
+        assert "Traceback" not in err
+        return status, json.loads(out)
+
     def run_here(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
-        """The same in this process, which spares its start: for commands that start no others."""
-        out, err, handler = StringIO(), StringIO(), signal.getsignal(signal.SIGTERM)
-        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            patch.chdir(self.root)
-            patch.setattr(sys, "argv", ["judge", *arguments])
-            for name, value in environment.items():
-                patch.setenv(name, value)
-            with pytest.raises(SystemExit) as ended:
-                main()
-        signal.signal(signal.SIGTERM, handler)
-        return int(ended.value.code or 0), out.getvalue(), err.getvalue()
+        """The same as `run`, in this process."""
+        return run_in_process(main, "judge", arguments, self.root, environment)
 
     def run_json_here(self, *arguments: str) -> tuple[int, object]:
         """The same as `run_json`, in this process."""
         status, out, _ = self.run_here(*arguments, "--json")
         return status, json.loads(out)
 
-    def run_json(self, *arguments: str) -> tuple[int, object]:
-        """Exit status of `judge … --json`, and what its standard output parses to."""
-        status, out, err = self.run(*arguments, "--json")
-        assert "Traceback" not in err
-        return status, json.loads(out)
+
+def _toml(name: str, value: object) -> str:
+    return f"{name} = {json.dumps(value, default=str)}"
+
+
+def small_world(root: Path, copper_shift: float = 0.0, nickel_shift: float = 0.0) -> World:
+    """A world with the two small data sets and their suite; the shifts are errors of their forces [eV/Å]."""
+    save_frames(root / "data", "Cu", "copper", shift=copper_shift)
+    save_frames(root / "data", "Ni", "nickel", shift=nickel_shift)
+    (root / "small.toml").write_text(SUITE)
+    return World(root)

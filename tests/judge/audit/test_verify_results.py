@@ -19,24 +19,24 @@ from judge.records.observation_file import observation_path
 from judge.records.records import End, Result
 from judge.records.signing import SigningKey
 from submissions.records import Record, Submission
-from tests.judge.judged_world import (
+from tests.world.judged import (
     change_result,
     copy_of,
-    judged_world,
     own_key_of,
     proven_in_a_container,
     result_key,
     scaled,
     submission_of,
 )
-from tests.judge.small_world import World, save_frames
+from tests.world.small_data import save_frames
+from tests.world.world import World
 
 STRANGER = SigningKey(bytes(32))
 
 
 @pytest.fixture(scope="module")
-def once() -> Iterator[World]:
-    with judged_world() as world:
+def once(once_judged: World) -> Iterator[World]:
+    with copy_of(once_judged) as world:
         for _ in range(2):
             assert world.run_here("site", "publish")[0] == 0
         yield world

@@ -11,7 +11,8 @@ from ase.io import write
 from judge.records.attempts import read_histories
 from judge.records.records import Result
 from submissions.records import Submission
-from tests.judge.small_world import SLOW_EMT, World, labelled
+from tests.world.small_data import SLOW_EMT, labelled
+from tests.world.world import World
 
 
 def counted(world: World, submissions: list[Submission]) -> list[tuple[str, str]]:

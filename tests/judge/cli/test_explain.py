@@ -15,8 +15,9 @@ from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import read_board
 from sandbox.verdict import Verdict
 from tasks.suites.suite import load_suite
-from tests.judge.pages.board_records import SUITE, good_results, refused, result, save, submission
-from tests.judge.small_world import World, save_frames
+from tests.world.board_records import SUITE, good_results, refused, result, save, submission
+from tests.world.small_data import save_frames
+from tests.world.world import World
 
 A, B = submission("alpha"), submission("beta")
 TASKS = {t.name: t for t in SUITE.tasks}

@@ -16,24 +16,19 @@ from judge.intake.invitations import StoredFate, fate_key, read_invitation
 from judge.upkeep.doctor import CheckResult, examine
 from submissions.records import utc_now
 from submissions.requests import Fate, Forms, InviteFile, Progress, Status
-from tests.judge.intake.status_world import Buckets, MailWorld, new_buckets, post
 from tests.servers.registry import RegistryServer
-from tests.servers.rgw import RgwServer
-
-
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.inbox import IntakeWorld, post
 
 
 @pytest.fixture
-def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> MailWorld:
-    made = MailWorld(tmp_path, aws_environment, buckets)
+def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
+    made = IntakeWorld(tmp_path, aws_environment, buckets)
     made.write_settings()
     return made
 
 
-def invite(world: MailWorld, *arguments: str) -> InviteFile:
+def invite(world: IntakeWorld, *arguments: str) -> InviteFile:
     """The file that the author is given."""
     status, _, err = world.run_here("invite", "curie", *arguments)
     assert (status, err) == (0, "")
@@ -51,7 +46,7 @@ def status_at(file: InviteFile) -> Status:
     return Status.read(requests.get(f"{file.mail}status.json", timeout=20).content)
 
 
-def settle(world: MailWorld, n: int, came: Any) -> None:
+def settle(world: IntakeWorld, n: int, came: Any) -> None:
     """Stores the fate of a letter, as intake does."""
     of = read_invitation(world.store, "curie")
     for slot in of.slots[:n]:
@@ -59,7 +54,7 @@ def settle(world: MailWorld, n: int, came: Any) -> None:
         assert world.store.put_if_absent(fate_key(of.invitation, slot), stored.model_dump_json().encode())
 
 
-def doctors_findings(world: MailWorld) -> dict[str, CheckResult]:
+def doctors_findings(world: IntakeWorld) -> dict[str, CheckResult]:
     """What `judge doctor` finds, before it looks at data and starts guests."""
     found = {}
     for finding in examine(world.workspace):
@@ -69,7 +64,7 @@ def doctors_findings(world: MailWorld) -> dict[str, CheckResult]:
     raise AssertionError("the doctor does not look at the data")
 
 
-def test_one_file_lets_an_author_without_an_account_send_a_letter(world: MailWorld) -> None:
+def test_one_file_lets_an_author_without_an_account_send_a_letter(world: IntakeWorld) -> None:
     file = invite(world)
     forms = forms_at(file)
     assert post(forms.letters[0], b"a letter").status_code == 204
@@ -81,7 +76,7 @@ def test_one_file_lets_an_author_without_an_account_send_a_letter(world: MailWor
     assert (status.quota.max_judged, status.quota.max_refused) == (20, 20)
 
 
-def test_the_file_has_no_credential_and_only_its_owner_reads_it(world: MailWorld) -> None:
+def test_the_file_has_no_credential_and_only_its_owner_reads_it(world: IntakeWorld) -> None:
     file = invite(world)
     path = world.root / "curie.invite.json"
     text = path.read_text()
@@ -92,7 +87,7 @@ def test_the_file_has_no_credential_and_only_its_owner_reads_it(world: MailWorld
     assert file.mail.startswith(f"{world.settings.mail_url}/")
 
 
-def test_the_bounds_are_those_that_were_asked_for(world: MailWorld) -> None:
+def test_the_bounds_are_those_that_were_asked_for(world: IntakeWorld) -> None:
     file = invite(world, "--max", "2", "--max-refused", "3", "--parts", "5")
     forms, quota = forms_at(file), status_at(file).quota
     assert (len(forms.letters), len(forms.parts)) == (2, 5)
@@ -103,7 +98,7 @@ def test_the_bounds_are_those_that_were_asked_for(world: MailWorld) -> None:
     assert len(list(world.store.list("invitations/"))) == 1
 
 
-def test_a_name_is_invited_once_and_its_file_had_again(world: MailWorld) -> None:
+def test_a_name_is_invited_once_and_its_file_had_again(world: IntakeWorld) -> None:
     invite(world, "--max", "2")
     path = world.root / "curie.invite.json"
     before = path.read_bytes()
@@ -122,7 +117,7 @@ def test_a_name_is_invited_once_and_its_file_had_again(world: MailWorld) -> None
     assert world.run_here("invite", "joliot", "--again")[0] == 2
 
 
-def test_no_other_file_is_overwritten(world: MailWorld) -> None:
+def test_no_other_file_is_overwritten(world: IntakeWorld) -> None:
     (world.root / "curie.invite.json").write_text("something else")
     (world.root / "link.json").symlink_to("elsewhere.json")
     for arguments in (("curie",), ("curie", "--out", "link.json"), ("curie", "--out", "missing/x.json")):
@@ -136,7 +131,7 @@ def test_no_other_file_is_overwritten(world: MailWorld) -> None:
     assert not (world.root / "elsewhere.json").exists()
 
 
-def test_revoking_ends_the_forms_and_says_how_long_old_ones_live(world: MailWorld) -> None:
+def test_revoking_ends_the_forms_and_says_how_long_old_ones_live(world: IntakeWorld) -> None:
     file = invite(world)
     old = forms_at(file)
     status, out, err = world.run_here("revoke", "curie", "--reason", "left the project")
@@ -153,7 +148,7 @@ def test_revoking_ends_the_forms_and_says_how_long_old_ones_live(world: MailWorl
     assert forms_at(file).letters == ()
 
 
-def test_a_reason_and_an_invitation_are_needed_to_revoke(world: MailWorld) -> None:
+def test_a_reason_and_an_invitation_are_needed_to_revoke(world: IntakeWorld) -> None:
     invite(world)
     assert world.run_here("revoke", "curie")[0] == 2
     status, _, err = world.run_here("revoke", "joliot", "--reason", "why")
@@ -161,7 +156,7 @@ def test_a_reason_and_an_invitation_are_needed_to_revoke(world: MailWorld) -> No
     assert read_invitation(world.store, "curie").revocation is None
 
 
-def test_a_revocation_stands_where_its_author_cannot_be_told(world: MailWorld) -> None:
+def test_a_revocation_stands_where_its_author_cannot_be_told(world: IntakeWorld) -> None:
     invite(world)
     status, out, err = world.run_here("revoke", "curie", "--reason", "left", LAMBENCH_MAIL="s3://b-that-is-not-there")
     assert status == 3
@@ -170,7 +165,7 @@ def test_a_revocation_stands_where_its_author_cannot_be_told(world: MailWorld) -
     assert read_invitation(world.store, "curie").revocation
 
 
-def test_what_an_author_was_told_of_submissions_stays_until_the_next_intake(world: MailWorld) -> None:
+def test_what_an_author_was_told_of_submissions_stays_until_the_next_intake(world: IntakeWorld) -> None:
     file = invite(world)
     settle(world, 1, "submitted")
     told = status_at(file)
@@ -187,7 +182,7 @@ def test_what_an_author_was_told_of_submissions_stays_until_the_next_intake(worl
     assert (status.submissions, status.quota.judged, len(status.fates)) == ((one,), 1, 1)
 
 
-def test_the_invitations_are_listed_with_what_is_used(world: MailWorld) -> None:
+def test_the_invitations_are_listed_with_what_is_used(world: IntakeWorld) -> None:
     assert "Nobody is invited yet" in world.run_here("invitations")[1]
     file = invite(world, "--max", "5", "--max-refused", "4")
     settle(world, 2, "submitted")
@@ -208,7 +203,7 @@ def test_the_invitations_are_listed_with_what_is_used(world: MailWorld) -> None:
     assert secret not in out + json.dumps(rows)
 
 
-def test_nobody_is_invited_before_inbox_and_mail_are_as_they_must_be(world: MailWorld) -> None:
+def test_nobody_is_invited_before_inbox_and_mail_are_as_they_must_be(world: IntakeWorld) -> None:
     closed = world.rgw.new_bucket()
     for changed, status, words in (
         ({"mail_url": ""}, 2, "LAMBENCH_MAIL_URL: mail_url: is not set: mail_url = "),
@@ -224,7 +219,7 @@ def test_nobody_is_invited_before_inbox_and_mail_are_as_they_must_be(world: Mail
     assert not (world.root / "curie.invite.json").exists()
 
 
-def test_the_doctor_says_the_same_where_they_are_set(world: MailWorld) -> None:
+def test_the_doctor_says_the_same_where_they_are_set(world: IntakeWorld) -> None:
     found = doctors_findings(world)
     assert (found["inbox"].ok, found["mail"].ok) == (True, True)
     world.more = {"mail_url": f"{world.rgw.endpoint}/{world.inbox}/mail"}
@@ -237,7 +232,7 @@ def test_the_doctor_says_the_same_where_they_are_set(world: MailWorld) -> None:
     assert not {"inbox", "mail", "mirror"} & set(doctors_findings(world))
 
 
-def test_the_doctor_tries_the_mirror(world: MailWorld, private_registry: RegistryServer) -> None:
+def test_the_doctor_tries_the_mirror(world: IntakeWorld, private_registry: RegistryServer) -> None:
     assert doctors_findings(world)["mirror"].text.startswith("mirror: is not set")
     world.more = {"mirror": f"{private_registry.host}/judge/images"}
     assert "asks for a credential" in doctors_findings(world)["mirror"].text
@@ -251,7 +246,7 @@ def test_the_doctor_tries_the_mirror(world: MailWorld, private_registry: Registr
     assert "absent.json cannot be read" in doctors_findings(world)["mirror"].text
 
 
-def test_the_file_had_again_offers_no_slot_that_holds_something(world: MailWorld) -> None:
+def test_the_file_had_again_offers_no_slot_that_holds_something(world: IntakeWorld) -> None:
     forms = forms_at(invite(world))
     for form in (forms.letters[0], forms.parts[1]):
         assert post(form, b"x").status_code == 204

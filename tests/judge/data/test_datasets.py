@@ -21,7 +21,7 @@ from judge.evaluation.unit_report import Did
 from tasks.datasets.dataset import load_dataset
 from tasks.kinds.registry import GROUP, KINDS
 from tasks.suites.suite import Task, load_suite, packaged_suites, read_suite
-from tests.judge.small_world import World
+from tests.world.world import World
 
 MANUAL = Path(__file__).parents[3] / "docs" / "suites.md"
 

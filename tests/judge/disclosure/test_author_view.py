@@ -13,8 +13,8 @@ from judge.records.records import Peaks
 from sandbox.verdict import Verdict
 from submissions.preflight.acceptance import submission_path
 from submissions.preflight.log import log_path, store_log
-from tests.judge.pages.board_records import SUITE, good_results, refused, submission
-from tests.judge.small_world import World
+from tests.world.board_records import SUITE, good_results, refused, submission
+from tests.world.world import World
 
 OF = submission("alpha")
 DATASETS = {task.name: task.dataset for task in SUITE.tasks}

@@ -48,7 +48,8 @@ from tests.judge.disclosure.leaks import (
     found_in,
     save_secret,
 )
-from tests.judge.small_world import ROOT, World
+from tests.world.commands import ROOT
+from tests.world.world import World
 
 PREFLIGHT_LOG = "loading weights\n\x1b[31mred\x1b[0m <script>alert(1)</script>"
 
@@ -57,7 +58,7 @@ def hidden_world(root: Path, driver: str = "process") -> World:
     save_secret(root / "data")
     (root / "small.toml").write_text(SUITE)
     world = World(root)
-    world.write_settings(driver)
+    world.write_settings(driver=driver)
     return world
 
 

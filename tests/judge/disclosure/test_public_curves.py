@@ -27,7 +27,8 @@ from judge.view.page_context import Frame
 from judge.view.sources import Sources
 from tasks.metrics.measurement import Items
 from tasks.simulation.diatomics import distances
-from tests.judge.figures.curve_world import (
+from tests.world.board_records import runs
+from tests.world.curves import (
     CRYSTALS,
     HIDDEN_LAWS,
     KNOWN,
@@ -44,7 +45,6 @@ from tests.judge.figures.curve_world import (
     three,
     wells,
 )
-from tests.judge.pages.board_records import runs
 
 DEVIATIONS = arrays(
     np.float64,

@@ -42,8 +42,8 @@ from submissions.store.local import LocalStore
 from tasks.datasets.card import Card, LabelSet
 from tasks.metrics.measurement import Items, Metric, MetricPart
 from tasks.structures.predictions import Cause
-from tests.judge.pages.board_records import SUITE, error, good_results, result, save, submission
-from tests.judge.small_world import save_frames
+from tests.world.board_records import SUITE, error, good_results, result, save, submission
+from tests.world.small_data import save_frames
 
 TODAY = date(2026, 11, 21)
 CRYSTALS, _, _, DRIFT, SPEED = SUITE.tasks

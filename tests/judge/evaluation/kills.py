@@ -30,8 +30,10 @@ from sandbox.drivers.docker_driver import RUN_DIR_LABEL, DockerDriver
 from sandbox.events import Event
 from sandbox.rundir import RunDir
 from tasks.datasets.dataset import save_dataset
-from tests.judge.small_world import ROOT, World, save_frames
 from tests.tasks import worlds
+from tests.world.commands import ROOT
+from tests.world.small_data import save_frames
+from tests.world.world import World
 
 EXAMPLES = ROOT / "submissions" / "examples"
 NAMES = ("emt", "lennard_jones")

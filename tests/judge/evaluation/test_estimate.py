@@ -14,7 +14,7 @@ from judge.evaluation.work_plan import plan_work
 from submissions.progress import Reporter
 from submissions.records import PreflightReport, Submission, Timing
 from tasks.kind import Work
-from tests.judge.small_world import World
+from tests.world.world import World
 
 # 30 ms a call and 0.5 ms an atom.
 TIMINGS = tuple(Timing(n_atoms=n, seconds=0.03 + 5e-4 * n) for n in (3, 4, 9, 12, 108))

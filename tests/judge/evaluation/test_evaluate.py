@@ -21,7 +21,8 @@ from submissions.records import utc_now
 from tasks.datasets.dataset import DatasetError
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import load_suite
-from tests.judge.small_world import World, save_frames
+from tests.world.small_data import save_frames
+from tests.world.world import World
 
 RAISES = "def make_calculator():\n    raise RuntimeError('no')\n"
 KNOWS_NOTHING = """

@@ -31,9 +31,9 @@ from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.run import LEFT_BEHIND, AttackResult, selftest
 from submissions.records import utc_now
 from submissions.store.local import LocalStore
-from tests.judge.judged_world import all_held
-from tests.judge.pages.board_records import SUITE, good_metrics, result, submission
-from tests.judge.small_world import World
+from tests.world.board_records import SUITE, good_metrics, result, submission
+from tests.world.judged import all_held
+from tests.world.world import World
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 ENGINE = "Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2)"

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from judge.evaluation.unit_report import Did
-from tests.judge.small_world import World, save_frames
+from tests.world.small_data import save_frames
+from tests.world.world import World
 
 
 @pytest.fixture

@@ -33,7 +33,8 @@ from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import observe_frames, read_frames
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Labels
-from tests.judge.small_world import World, rattled
+from tests.world.small_data import rattled
+from tests.world.world import World
 
 
 class Energies:

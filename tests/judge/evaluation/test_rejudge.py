@@ -25,7 +25,8 @@ from sandbox.verdict import FaultCause, Verdict
 from submissions.progress import Reporter
 from submissions.records import Submission, utc_now
 from tests.judge.records.test_content_keys import MEASURED, OBSERVED
-from tests.judge.small_world import SUITE, World, save_frames
+from tests.world.small_data import SUITE, save_frames
+from tests.world.world import World
 
 MOODY = """
 from pathlib import Path

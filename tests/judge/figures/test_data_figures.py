@@ -29,7 +29,8 @@ from sandbox.verdict import Verdict
 from tasks.kinds.nve import NveParameters
 from tasks.metrics.measurement import MetricPart
 from tasks.suites.suite import Suite
-from tests.judge.figures.curve_world import (
+from tests.world.board_records import FORCE, NOON, result, submission
+from tests.world.curves import (
     CRYSTALS,
     KNOWN,
     LAWS,
@@ -45,7 +46,6 @@ from tests.judge.figures.curve_world import (
     three,
     wells,
 )
-from tests.judge.pages.board_records import FORCE, NOON, result, submission
 
 SVG = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {"svg", "title", "desc", "g", "line", "path", "polygon", "circle", "rect", "text"}

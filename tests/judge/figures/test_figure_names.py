@@ -17,9 +17,9 @@ from judge.figures.pareto import pareto
 from judge.figures.radar import radar, radar_of
 from submissions.records import ModelCard
 from submissions.store.local import LocalStore
-from tests.judge.figures import curve_world
 from tests.judge.figures.test_figures import SVG, frame_of
-from tests.judge.pages.board_records import good_results, save, submission
+from tests.world import curves
+from tests.world.board_records import good_results, save, submission
 
 
 def test_two_models_of_one_name_are_two_in_every_figure(tmp_path: Path) -> None:
@@ -54,9 +54,9 @@ def test_two_models_of_one_name_are_two_lines_of_drift() -> None:
     same = [
         one.model_copy(update={"card": ModelCard(name="same", version=of)}) for one, of in zip(found, "12", strict=True)
     ]
-    results = [each for i, one in enumerate(same) for each in curve_world.results_of(one, 0.1 + i / 10)]
-    items = {(one.id, curve_world.KNOWN.name): curve_world.dynamics(curve_world.drifting(6)) for one in same}
-    figure = drift_figure(curve_world.frame_of(curve_world.board_of(same, results), items))
+    results = [each for i, one in enumerate(same) for each in curves.results_of(one, 0.1 + i / 10)]
+    items = {(one.id, curves.KNOWN.name): curves.dynamics(curves.drifting(6)) for one in same}
+    figure = drift_figure(curves.frame_of(curves.board_of(same, results), items))
     assert figure is not None
     assert [row[0] for row in figure.rows] == ["same 1", "same 2"]
     assert {trace["name"] for trace in figure.plot["data"]} == {"same 1", "same 2"}

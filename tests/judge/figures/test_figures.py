@@ -39,7 +39,7 @@ from judge.view.sources import Sources
 from judge.view.table_cells import shown
 from sandbox.verdict import Verdict
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import SUITE, frames_metrics, good_results, refused, result, save, submission
+from tests.world.board_records import SUITE, frames_metrics, good_results, refused, result, save, submission
 
 HOSTILE = (
     '<script>alert(1)</script>"><img src=x onerror=alert(2)>',

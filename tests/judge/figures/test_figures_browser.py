@@ -26,8 +26,8 @@ from judge.view.page_context import frame
 from judge.view.sources import Sources
 from sandbox.verdict import Verdict
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import SUITE, frames_metrics, good_results, refused, result, save, submission
-from tests.judge.site_server import served
+from tests.servers.site_server import served
+from tests.world.board_records import SUITE, frames_metrics, good_results, refused, result, save, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from axe_playwright_python.sync_playwright import Axe

@@ -20,7 +20,8 @@ from sandbox.image.image_check import MACHINE
 from sandbox.image.tar_entries import TarBudget
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.requests import ReferredImage, SentLayer, SentPart, UploadedImage
-from tests.judge.intake.small_images import (
+from tests.servers.registry import RegistryServer
+from tests.world.small_images import (
     OCI_MANIFEST,
     AuthorsRepository,
     MadeImage,
@@ -32,7 +33,6 @@ from tests.judge.intake.small_images import (
     some_tar,
     tar_of,
 )
-from tests.servers.registry import RegistryServer
 
 OTHER = "amd64" if MACHINE == "arm64" else "arm64"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from judge.images.manifest import Index, read_config, read_manifest
 from sandbox.image.image_check import MACHINE, image_from_inspection
 from sandbox.verdict import SubmissionFault, Verdict
-from tests.judge.intake.small_images import MadeImage, index_of, sha256, tar_of
+from tests.world.small_images import MadeImage, index_of, sha256, tar_of
 
 IMAGE = MadeImage([tar_of(("a", b"a"))])
 CONFIG = json.loads(IMAGE.config)

@@ -24,8 +24,8 @@ from sandbox.rundir import RunDir
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.records import ImageRecord, ModelCard, PreflightReport, Submission, submission_id, utc_now
 from submissions.requests import ReferredImage
-from tests.judge.intake.small_images import AuthorsRepository, MadeImage, send, sha256, some_tar, tar_of
 from tests.servers.registry import RegistryServer
+from tests.world.small_images import AuthorsRepository, MadeImage, send, sha256, some_tar, tar_of
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from judge.images.registry_client import FoundImage, RegistryClient, find_image
 from sandbox.driver import Login
 from sandbox.image.image_check import MACHINE
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
-from tests.judge.intake.small_images import (
+from tests.servers.registry import RegistryServer
+from tests.world.small_images import (
     MANIFEST,
     OCI_INDEX,
     OCI_MANIFEST,
@@ -29,7 +30,6 @@ from tests.judge.intake.small_images import (
     sha256,
     some_tar,
 )
-from tests.servers.registry import RegistryServer
 
 DIGEST = "sha256:" + "a" * 64
 OTHER = "amd64" if MACHINE == "arm64" else "arm64"

@@ -12,9 +12,9 @@ from submissions.preflight.acceptance import store_submission
 from submissions.preflight.log import store_log
 from submissions.records import ImageRecord, ModelCard, PreflightReport, Submission, submission_id, utc_now
 from submissions.requests import Status
-from tests.judge.intake.status_world import invite, with_mail
-from tests.judge.small_world import World
 from tests.servers.rgw import RgwServer
+from tests.world.inbox import invite, with_mail
+from tests.world.world import World
 
 
 def test_mail_that_cannot_be_written_fails_nothing(world: World, aws_environment: RgwServer) -> None:

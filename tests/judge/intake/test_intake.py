@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import docker
 import pytest
 
 from judge.intake.invitations import read_invitation, revoke_invitation
 from judge.records.results import read_submissions
+from sandbox.driver import Image
 from sandbox.events import Event
 from sandbox.verdict import Verdict
 from submissions.preflight.acceptance import submission_path
 from submissions.records import Submission, submission_id
 from submissions.requests import Letter, ReferredImage
-from tests.judge.intake.intake_world import CARD, Authors, IntakeWorld, Pushed, dying_at
-from tests.judge.intake.status_world import Buckets, new_buckets, post
 from tests.servers.registry import RegistryServer
-from tests.servers.rgw import RgwServer
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.authors import Authors
+from tests.world.events import dying_at
+from tests.world.inbox import CARD, IntakeWorld, Pushed, post
 
 pytestmark = pytest.mark.docker
 
 NOWHERE = "127.0.0.1:1"
-
-
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
 
 
 @pytest.fixture(scope="module")
@@ -56,20 +51,9 @@ def failing(authors: Authors) -> Pushed:
 
 
 @pytest.fixture
-def world(aws_environment: RgwServer, buckets: Buckets, registry: RegistryServer) -> Iterator[IntakeWorld]:
-    with TemporaryDirectory(prefix="lj") as folder:
-        root = Path(folder)
-        more: dict[str, Any] = {
-            "mirror": f"{registry.host}/judge/images",
-            "registries": (registry.host,),
-            "run_dir": root / "run",
-            "data": root / "data",
-            "key_file": root / "signing.key",
-            "min_free_bytes": 0,
-            "intake_gpu": "cpu",
-            "limits": {"startup_s": 30, "message_s": 30, "cpus": 1},
-        }
-        yield IntakeWorld(root, aws_environment, buckets, more=more)
+def world(short_path: Path, aws_environment: RgwServer, buckets: Buckets, registry: RegistryServer) -> IntakeWorld:
+    more = {"mirror": f"{registry.host}/judge/images", "registries": (registry.host,)}
+    return IntakeWorld(short_path, aws_environment, buckets, more=more)
 
 
 def test_two_authors_one_by_reference_and_one_by_upload(world: IntakeWorld, authors: Authors, good: Pushed) -> None:
@@ -170,7 +154,7 @@ def test_parts_that_are_not_as_described_are_refused_and_used_up(
 
 
 def test_an_image_that_was_submitted_points_to_that(world: IntakeWorld, good: Pushed) -> None:
-    earlier = world.record(good.id)
+    earlier = world.record("Earlier", Image("earlier:1", good.id, "docker"))
     invited = world.invited()
     other_card = Letter(card=CARD.model_copy(update={"name": "Mine"}), image=good.letter.image)
     slots = [world.send(invited, letter, n) for n, letter in enumerate((good.letter, other_card))]
@@ -185,7 +169,7 @@ def test_an_image_that_was_submitted_points_to_that(world: IntakeWorld, good: Pu
 
 def test_another_image_of_the_same_id_is_refused(world: IntakeWorld, good: Pushed) -> None:
     twin = good.id[:19] + "f" * 52
-    earlier = world.record(twin)
+    earlier = world.record("Earlier", Image("earlier:1", twin, "docker"))
     taken = earlier.model_copy(update={"id": submission_id(CARD.name, good.id)})
     world.store.put(submission_path(taken.id), taken.model_dump_json().encode())
     invited = world.invited()
@@ -236,7 +220,7 @@ def test_wherever_it_dies_nothing_is_lost_or_doubled(world: IntakeWorld, good: P
 
 
 def test_only_layers_that_are_public_may_be_left_out(world: IntakeWorld, failing: Pushed) -> None:
-    world.write_all_settings()
+    world.write_settings()
     status, out, _ = world.run_here("layers", "add", failing.id)
     assert status == 0
     assert "3 layers, of which 3 were not public before" in out

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -13,29 +11,24 @@ from judge.intake.intake import LOCK
 from judge.intake.invitations import StoredFate, fate_key, letter_slot, part_slot, revoke_invitation
 from judge.intake.status import NO_MORE
 from judge.records.results import read_submissions
+from sandbox.driver import Image
 from sandbox.events import Event
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
 from submissions.requests import Fate, Letter, SentLayer, UploadedImage
-from tests.judge.intake.intake_world import CARD, IntakeWorld, dying_at
-from tests.judge.intake.status_world import Buckets, new_buckets
 from tests.judge.intake.test_intake_meanwhile import CONFIG, IMAGE_ID, LAYER, NOWHERE
-from tests.servers.rgw import RgwServer
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.events import dying_at
+from tests.world.inbox import CARD, IntakeWorld
 
 LETTER = Letter(card=CARD, image=UploadedImage(reference="sum:1", config=CONFIG, layers=(SentLayer(diff_id=LAYER),)))
 
 
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
-
-
 @pytest.fixture
-def world(aws_environment: RgwServer, buckets: Buckets) -> Iterator[IntakeWorld]:
+def world(short_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
     """No registry answers: what is decided here is decided without one."""
-    with TemporaryDirectory(prefix="lj") as folder:
-        more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,), "min_free_bytes": 0}
-        yield IntakeWorld(Path(folder), aws_environment, buckets, more=more)
+    more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,)}
+    return IntakeWorld(short_path, aws_environment, buckets, more=more)
 
 
 def test_of_a_slot_used_twice_the_oldest_stands(world: IntakeWorld) -> None:
@@ -144,11 +137,11 @@ def test_who_dies_after_the_fate_leaves_nothing_in_the_inbox_for_long(world: Int
 
 
 def test_the_command_says_what_came(world: IntakeWorld) -> None:
-    world.record(IMAGE_ID)
+    world.record("Earlier", Image("earlier:1", IMAGE_ID, "docker"))
     invited = world.invited()
     world.send(invited, b'{"\\u001b[2J": 1}')
     world.send(invited, LETTER, 1)
-    world.write_all_settings()
+    world.write_settings()
     status, out, _ = world.run_here("intake")
     assert status == 0
     assert out.isprintable() or set(out) - {"\n"} <= {c for c in out if c.isprintable()}
@@ -165,7 +158,7 @@ def test_the_command_says_what_came(world: IntakeWorld) -> None:
 def test_evaluate_all_begins_with_the_letters(world: IntakeWorld) -> None:
     invited = world.invited()
     world.send(invited, b"{")
-    world.write_all_settings()
+    world.write_settings()
     status, out, _ = world.run_here("evaluate", "--all", "--skip-missing")
     assert status == 0, out
     assert out.index("PROTOCOL_ERROR") < out.index("There is nothing to judge")

@@ -7,10 +7,8 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -24,9 +22,9 @@ from sandbox.verdict import Verdict
 from submissions.preflight.acceptance import submission_path
 from submissions.records import Arrival, ImageRecord, PreflightReport, Submission, submission_id, utc_now
 from submissions.requests import Fate, Letter, ReferredImage, SentLayer, SentPart, UploadedImage
-from tests.judge.intake.intake_world import CARD, IntakeWorld, at_first
-from tests.judge.intake.status_world import Buckets, new_buckets
-from tests.servers.rgw import RgwServer
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.events import at_first
+from tests.world.inbox import CARD, IntakeWorld
 
 NOWHERE = "127.0.0.1:1"
 LAYER = "sha256:" + "1" * 64
@@ -41,17 +39,11 @@ CONFIG = json.dumps(
 IMAGE_ID = "sha256:" + hashlib.sha256(CONFIG.encode()).hexdigest()
 
 
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
-
-
 @pytest.fixture
-def world(aws_environment: RgwServer, buckets: Buckets) -> Iterator[IntakeWorld]:
+def world(short_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
     """No registry answers: what is decided here is decided without one."""
-    with TemporaryDirectory(prefix="lj") as folder:
-        more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,), "min_free_bytes": 0}
-        yield IntakeWorld(Path(folder), aws_environment, buckets, more=more)
+    more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,)}
+    return IntakeWorld(short_path, aws_environment, buckets, more=more)
 
 
 def uploaded(*parts: SentPart) -> Letter:
@@ -84,14 +76,6 @@ def failing_registry(do: Callable[[], object]) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def write_settings(world: IntakeWorld, *more: str) -> None:
-    """The settings as a file, for commands; a registry that does not exist among them."""
-    world.write_settings()
-    path = world.root / "judge.toml"
-    lines = [f'mirror = "{world.settings.mirror}"', f'registries = ["{NOWHERE}"]', "min_free_bytes = 0", *more]
-    path.write_text(path.read_text() + "\n".join([*lines, ""]))
 
 
 def test_a_revocation_holds_from_the_next_letter_on(world: IntakeWorld) -> None:
@@ -141,7 +125,7 @@ def test_what_another_host_decided_meanwhile_is_no_fault_of_this_one(world: Inta
 
     with failing_registry(decide) as host:
         world.send(invited, referred(host))
-        summary, _ = replace(world, more={**world.more, "registries": (host,)}).intake()
+        summary, _ = world.with_settings(registries=(host,)).intake()
     assert [(letter.came, letter.verdict) for letter in summary.letters] == [("refused", "IMAGE_INVALID")]
     assert (summary.exit_status, list(world.store.list("delayed/")), world.left(invited)) == (0, [], set())
 
@@ -150,7 +134,7 @@ def test_two_hosts_with_one_store_decide_each_letter_once(world: IntakeWorld) ->
     invited = world.invited(max_refused=9)
     for n in range(2):
         world.send(invited, b"{", n)
-    other = replace(world, more={**world.more, "run_dir": world.root / "other"})
+    other = world.with_settings(run_dir=world.root / "other")
     theirs = []
     with at_first(Event.MAIL_WRITTEN, lambda: theirs.append(other.intake()[0])):
         summary, _ = world.intake()
@@ -186,7 +170,7 @@ def test_what_takes_nothing_more_does_not_fill_the_inbox_for_ever(world: IntakeW
     revoke_invitation(world.store, "joliot", "left")
     world.intake()
     assert (len(world.left(used_up)), len(world.left(revoked))) == (2, 1)
-    replace(world, more={**world.more, "form_days": 1e-9}).intake()
+    world.with_settings(form_days=1e-9).intake()
     assert (world.left(used_up), world.left(revoked)) == (set(), set())
 
 
@@ -214,7 +198,7 @@ def test_without_a_mirror_no_letter_is_opened(world: IntakeWorld) -> None:
     world.send(world.invited(), b"{")
     for wrong in ({"mirror": ""}, {"registry_config": world.root / "absent.json"}):
         with pytest.raises(ConfigError, match=next(iter(wrong))):
-            replace(world, more={**world.more, **wrong}).intake()
+            world.with_settings(**wrong).intake()
     assert len(world.intake()[0].letters) == 1
 
 
@@ -225,8 +209,7 @@ def test_credentials_that_vanish_meanwhile_keep_letters_back(world: IntakeWorld)
         for n in range(2):
             world.send(invited, referred(host), n)
         world.send(invited, b"{", 2)
-        more = {**world.more, "registries": (host,), "registry_config": config}
-        summary, _ = replace(world, more=more).intake()
+        summary, _ = world.with_settings(registries=(host,), registry_config=config).intake()
     assert [letter.came for letter in summary.letters] == ["delayed", "delayed", "refused"]
     assert "registry_config" in summary.letters[1].sentence
     assert summary.mail_written
@@ -236,12 +219,12 @@ def test_judging_goes_on_without_the_inbox_and_says_so(world: IntakeWorld) -> No
     invited = world.invited()
     world.send(invited, b"{")
     for wrong, words in (({"mirror": ""}, "mirror: is not set"), ({"inbox": "s3://no-such-bucket/x"}, "STORE: ")):
-        write_settings(replace(world, more={**world.more, **wrong}), 'suite = "quickstart"')
+        world.with_settings(**wrong).write_settings()
         status, said = world.run_json_here("evaluate", "--all", "--skip-missing")
         assert isinstance(said, dict)
         assert (status, said["exit_status"], said["units"], said["intake"]["letters"]) == (1, 1, [], [])
         assert words in said["intake"]["fault"]
-    write_settings(world, 'suite = "quickstart"')
+    world.write_settings()
     for mistyped in (("--suite", "nope"), ("--task", "nope")):
         assert world.run_here("evaluate", "--all", *mistyped)[0] == 2
     assert world.fates(invited) == {}  # what was mistyped is said before hours are spent on letters
@@ -250,7 +233,7 @@ def test_judging_goes_on_without_the_inbox_and_says_so(world: IntakeWorld) -> No
 def test_a_letter_that_no_intake_can_decide_is_refused_by_the_maintainer(world: IntakeWorld) -> None:
     invited = world.invited()
     slot, waits = world.send(invited, referred(NOWHERE), 0), world.send(invited, referred(NOWHERE), 1)
-    write_settings(world)
+    world.write_settings()
     status, out, _ = world.run_here("intake")
     assert (status, out.count("judge refuse INVITATION LETTER")) == (1, 1)
     assert f"! curie: {slot[:8]} waits: REGISTRY: " in out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -26,10 +25,10 @@ from sandbox.verdict import FaultCause
 from submissions.records import Submission, utc_now
 from submissions.requests import Fate, Progress
 from tasks.suites.suite import load_suite
-from tests.judge.intake.status_world import invite, with_mail
-from tests.judge.judged_world import copy_of, judged_world, own_key_of
-from tests.judge.small_world import World
 from tests.servers.rgw import RgwServer
+from tests.world.inbox import invite, with_mail
+from tests.world.judged import own_key_of
+from tests.world.world import World
 
 CRASHING = """
 import os
@@ -46,16 +45,9 @@ def make_calculator():
 """
 
 
-@pytest.fixture(scope="module")
-def once_judged() -> Iterator[World]:
-    with judged_world() as world:
-        yield world
-
-
 @pytest.fixture
-def judged(once_judged: World) -> Iterator[World]:
-    with copy_of(once_judged) as world:
-        yield world
+def judged(judged_world: World) -> World:
+    return judged_world
 
 
 def told(world: World, *ids: str, site_url: str = "") -> dict[str, Progress]:

@@ -23,21 +23,16 @@ from submissions.records import utc_now
 from submissions.requests import Forms, Status, log_name
 from submissions.store.interface import StoreError
 from submissions.store.open_store import open_store
-from tests.judge.intake.status_world import Buckets, MailWorld, new_buckets
-from tests.servers.rgw import RgwServer
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.inbox import IntakeWorld
 
 LAYER = "sha256:" + "12" * 32
 EMT = "emt-0123456789ab"
 
 
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
-
-
 @pytest.fixture
-def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> MailWorld:
-    return MailWorld(tmp_path, aws_environment, buckets)
+def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
+    return IntakeWorld(tmp_path, aws_environment, buckets)
 
 
 def fetch(url: str) -> requests.Response:
@@ -48,17 +43,17 @@ def status_of(invited: Invited) -> Status:
     return Status(written=utc_now(), invitation=invited.invitation.name, quota=invited.quota)
 
 
-def put_forms(world: MailWorld, invited: Invited) -> Forms:
+def put_forms(world: IntakeWorld, invited: Invited) -> Forms:
     return write_forms(world.workspace, invited, (), utc_now())
 
 
-def put_status(world: MailWorld, invited: Invited, **logs: str) -> None:
+def put_status(world: IntakeWorld, invited: Invited, **logs: str) -> None:
     said = {name.replace("_", "-"): text for name, text in logs.items()}
     write_status(world.workspace, invited, status_of(invited), said)
 
 
 @contextmanager
-def requests_of(world: MailWorld) -> Iterator[list[str]]:
+def requests_of(world: IntakeWorld) -> Iterator[list[str]]:
     """The operations that the client really sends meanwhile."""
     sent: list[str] = []
 
@@ -72,7 +67,7 @@ def requests_of(world: MailWorld) -> Iterator[list[str]]:
         world.client.meta.events.unregister("before-call.s3", note)
 
 
-def test_the_author_reads_forms_status_and_logs_at_his_address(world: MailWorld) -> None:
+def test_the_author_reads_forms_status_and_logs_at_his_address(world: IntakeWorld) -> None:
     invited = world.invited()
     written = write_forms(world.workspace, invited, [LAYER], utc_now())
     put_status(world, invited, **{EMT: "Loaded EMT, for µm and Å.\n"})
@@ -88,7 +83,7 @@ def test_the_author_reads_forms_status_and_logs_at_his_address(world: MailWorld)
     assert types == ["application/json", "application/json", "text/plain; charset=utf-8"]
 
 
-def test_whoever_has_no_address_finds_nothing(world: MailWorld) -> None:
+def test_whoever_has_no_address_finds_nothing(world: IntakeWorld) -> None:
     one, other = world.invited(), world.invited("joliot")
     put_forms(world, one)
     address = mail_address(world.settings, one.invitation)
@@ -105,7 +100,7 @@ def test_whoever_has_no_address_finds_nothing(world: MailWorld) -> None:
     assert fetch(f"{address}forms.json").status_code == 200
 
 
-def test_nobody_lists_or_changes_the_mail(world: MailWorld) -> None:
+def test_nobody_lists_or_changes_the_mail(world: IntakeWorld) -> None:
     invited = world.invited()
     put_forms(world, invited)
     address, bucket = mail_address(world.settings, invited.invitation), f"{world.rgw.endpoint}/{world.mail}"
@@ -121,7 +116,7 @@ def test_nobody_lists_or_changes_the_mail(world: MailWorld) -> None:
     assert fetch(f"{address}forms.json").status_code == 200
 
 
-def test_the_mail_holds_no_credential_and_nothing_beside_its_files(world: MailWorld) -> None:
+def test_the_mail_holds_no_credential_and_nothing_beside_its_files(world: IntakeWorld) -> None:
     invited = world.invited()
     put_forms(world, invited)
     put_status(world, invited, **{EMT: "said"})
@@ -136,7 +131,7 @@ def test_the_mail_holds_no_credential_and_nothing_beside_its_files(world: MailWo
         assert invited.invitation.secret.encode() not in data  # else whoever is shown the status had the address
 
 
-def test_an_invitation_file_is_an_address_and_no_more(world: MailWorld) -> None:
+def test_an_invitation_file_is_an_address_and_no_more(world: IntakeWorld) -> None:
     made: Invitation = world.invited().invitation
     world.more["mail_url"] = "https://mail.example.org/authors/"
     stated = invite_file(world.settings, made).model_dump()
@@ -144,7 +139,7 @@ def test_an_invitation_file_is_an_address_and_no_more(world: MailWorld) -> None:
     assert stated == {"schema_version": 1, "name": "curie", "mail": mail}
 
 
-def test_what_is_there_already_is_listed_once_for_all(world: MailWorld) -> None:
+def test_what_is_there_already_is_listed_once_for_all(world: IntakeWorld) -> None:
     one, other = world.invited("one"), world.invited("other")
     put_status(world, one, emt_0123456789ab="said")
     put_forms(world, other)
@@ -155,7 +150,7 @@ def test_what_is_there_already_is_listed_once_for_all(world: MailWorld) -> None:
     assert sent == ["ListObjectsV2"]
 
 
-def test_forms_cost_one_request_however_many_they_are(world: MailWorld) -> None:
+def test_forms_cost_one_request_however_many_they_are(world: IntakeWorld) -> None:
     invited = world.invited(n_parts=64)
     with requests_of(world) as sent:
         forms = put_forms(world, invited)
@@ -163,7 +158,7 @@ def test_forms_cost_one_request_however_many_they_are(world: MailWorld) -> None:
     assert sent == ["PutObject"]
 
 
-def test_a_log_goes_under_the_name_of_a_submission_alone(world: MailWorld) -> None:
+def test_a_log_goes_under_the_name_of_a_submission_alone(world: IntakeWorld) -> None:
     invited = world.invited()
     for name in ("../other/status", "x/y-0123456789ab", "forms.json", ""):
         with pytest.raises(ValueError, match="is no submission"):
@@ -171,7 +166,7 @@ def test_a_log_goes_under_the_name_of_a_submission_alone(world: MailWorld) -> No
     assert read_status(world.workspace, invited) is None
 
 
-def test_revoking_ends_the_forms(world: MailWorld) -> None:
+def test_revoking_ends_the_forms(world: IntakeWorld) -> None:
     invited = world.invited()
     put_forms(world, invited)
     revocation = revoke_invitation(open_store(world.settings.store), "curie", "left the project")
@@ -180,7 +175,7 @@ def test_revoking_ends_the_forms(world: MailWorld) -> None:
     assert (forms.letters, forms.parts, forms.revoked) == ((), (), "left the project")
 
 
-def test_what_is_not_ours_in_the_mail_counts_as_nothing(world: MailWorld) -> None:
+def test_what_is_not_ours_in_the_mail_counts_as_nothing(world: IntakeWorld) -> None:
     invited = world.invited()
     assert read_forms(world.workspace, invited) is None
     key = f"{world.prefix}/{invited.invitation.secret}/forms.json"
@@ -188,7 +183,7 @@ def test_what_is_not_ours_in_the_mail_counts_as_nothing(world: MailWorld) -> Non
     assert read_forms(world.workspace, invited) is None
 
 
-def test_what_goes_wrong_is_said_without_the_secret(world: MailWorld, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_goes_wrong_is_said_without_the_secret(world: IntakeWorld, caplog: pytest.LogCaptureFixture) -> None:
     invited = world.invited()
     world.more["mail"] = "s3://b-that-is-not-there/mail"
     with caplog.at_level("DEBUG", "lambench.events"):

@@ -17,21 +17,16 @@ from submissions.records import utc_now
 from submissions.requests import MAX_LETTER, MAX_PART, Form, Forms
 from submissions.store.interface import StoreError
 from submissions.store.open_store import open_store
-from tests.judge.intake.status_world import Buckets, MailWorld, new_buckets, post
-from tests.servers.rgw import RgwServer
-
-
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.inbox import IntakeWorld, post
 
 
 @pytest.fixture
-def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> MailWorld:
-    return MailWorld(tmp_path, aws_environment, buckets)
+def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
+    return IntakeWorld(tmp_path, aws_environment, buckets)
 
 
-def forms_of(world: MailWorld, invited: Invited) -> Forms:
+def forms_of(world: IntakeWorld, invited: Invited) -> Forms:
     return make_forms(world.workspace, invited, (), utc_now())
 
 
@@ -45,7 +40,7 @@ def code(answer: requests.Response) -> str:
     return answer.text.partition("<Code>")[2].partition("</Code>")[0]
 
 
-def test_what_is_sent_with_a_form_lies_in_the_inbox_under_its_slot(world: MailWorld) -> None:
+def test_what_is_sent_with_a_form_lies_in_the_inbox_under_its_slot(world: IntakeWorld) -> None:
     invited = world.invited()
     forms = forms_of(world, invited)
     assert post(forms.letters[1], b"a letter").status_code == 204
@@ -57,7 +52,7 @@ def test_what_is_sent_with_a_form_lies_in_the_inbox_under_its_slot(world: MailWo
     }
 
 
-def test_there_is_a_form_for_every_open_slot_of_its_own_size(world: MailWorld) -> None:
+def test_there_is_a_form_for_every_open_slot_of_its_own_size(world: IntakeWorld) -> None:
     invited = world.invited()
     forms = forms_of(world, invited)
     assert tuple(form.slot for form in forms.letters) == invited.slots
@@ -71,7 +66,7 @@ def test_there_is_a_form_for_every_open_slot_of_its_own_size(world: MailWorld) -
         assert {"key": f"{world.prefix}/curie/{form.slot}"} in policy["conditions"]
 
 
-def test_a_letter_of_the_largest_size_is_taken_and_one_byte_more_is_not(world: MailWorld) -> None:
+def test_a_letter_of_the_largest_size_is_taken_and_one_byte_more_is_not(world: IntakeWorld) -> None:
     one, other = forms_of(world, world.invited()).letters[:2]
     assert post(one, bytes(MAX_LETTER)).status_code == 204
     refused = post(other, bytes(MAX_LETTER + 1))
@@ -79,13 +74,13 @@ def test_a_letter_of_the_largest_size_is_taken_and_one_byte_more_is_not(world: M
     assert [version["Size"] for version in world.versions()] == [MAX_LETTER]
 
 
-def test_nothing_empty_is_taken(world: MailWorld) -> None:
+def test_nothing_empty_is_taken(world: IntakeWorld) -> None:
     refused = post(forms_of(world, world.invited()).letters[0], b"")
     assert (refused.status_code, code(refused)) == (400, "EntityTooSmall")
     assert world.versions() == []
 
 
-def test_a_form_is_good_for_its_own_key_alone(world: MailWorld) -> None:
+def test_a_form_is_good_for_its_own_key_alone(world: IntakeWorld) -> None:
     one, other = forms_of(world, world.invited()).letters[:2]
     joliot = forms_of(world, world.invited("joliot")).letters[0]
     for key in (
@@ -99,14 +94,14 @@ def test_a_form_is_good_for_its_own_key_alone(world: MailWorld) -> None:
     assert world.versions() == []
 
 
-def test_a_form_is_good_for_its_own_bucket_alone(world: MailWorld) -> None:
+def test_a_form_is_good_for_its_own_bucket_alone(world: IntakeWorld) -> None:
     form = forms_of(world, world.invited()).letters[0]
     assert form.url.endswith(f"/{world.inbox}")
     assert post(form, b"a letter", url=f"{world.rgw.endpoint}/{world.mail}").status_code == 403
     assert "Contents" not in world.client.list_objects_v2(Bucket=world.mail, Prefix=world.prefix)
 
 
-def test_a_policy_that_was_altered_is_refused(world: MailWorld) -> None:
+def test_a_policy_that_was_altered_is_refused(world: IntakeWorld) -> None:
     form = forms_of(world, world.invited()).letters[0]
     later = (utc_now() + timedelta(days=300)).strftime("%Y-%m-%dT%H:%M:%SZ")
     conditions = [["content-length-range", 1, 10 * MAX_LETTER], {"bucket": world.inbox}, ["starts-with", "$key", ""]]
@@ -115,7 +110,7 @@ def test_a_policy_that_was_altered_is_refused(world: MailWorld) -> None:
     assert world.versions() == []
 
 
-def test_fields_that_were_altered_added_or_left_out_are_refused(world: MailWorld) -> None:
+def test_fields_that_were_altered_added_or_left_out_are_refused(world: IntakeWorld) -> None:
     form = forms_of(world, world.invited()).letters[0]
     signature = form.fields["x-amz-signature"]
     other = ("0" if signature[0] != "0" else "1") + signature[1:]
@@ -137,7 +132,7 @@ def test_fields_that_were_altered_added_or_left_out_are_refused(world: MailWorld
     assert post(form, b"a letter").status_code == 204  # as it was made it is good
 
 
-def test_a_form_that_has_expired_is_refused(world: MailWorld) -> None:
+def test_a_form_that_has_expired_is_refused(world: IntakeWorld) -> None:
     world.more["form_days"] = 1.0 / 86_400
     forms = forms_of(world, world.invited())
     assert forms.expires - forms.renewed <= timedelta(seconds=1)
@@ -151,7 +146,7 @@ def test_a_form_that_has_expired_is_refused(world: MailWorld) -> None:
     assert len(world.versions()) == n
 
 
-def test_a_form_does_not_end_before_it_says(world: MailWorld) -> None:
+def test_a_form_does_not_end_before_it_says(world: IntakeWorld) -> None:
     forms = forms_of(world, world.invited())
     assert timedelta(days=7, seconds=-1) < forms.expires - forms.renewed <= timedelta(days=7)
     for form in (*forms.letters, *forms.parts):
@@ -160,7 +155,7 @@ def test_a_form_does_not_end_before_it_says(world: MailWorld) -> None:
         assert timedelta(0) <= end - forms.expires < timedelta(minutes=1)
 
 
-def test_a_slot_that_is_used_twice_keeps_both_and_tells_which_came_first(world: MailWorld) -> None:
+def test_a_slot_that_is_used_twice_keeps_both_and_tells_which_came_first(world: IntakeWorld) -> None:
     form = forms_of(world, world.invited()).letters[0]
     for data in (b"the first", b"the second, longer", b"3"):
         assert post(form, data).status_code == 204
@@ -170,7 +165,7 @@ def test_a_slot_that_is_used_twice_keeps_both_and_tells_which_came_first(world: 
     assert len({version["VersionId"] for version in newest_first}) == 3
 
 
-def test_nothing_in_the_inbox_is_read_or_listed_or_removed_by_anybody_else(world: MailWorld) -> None:
+def test_nothing_in_the_inbox_is_read_or_listed_or_removed_by_anybody_else(world: IntakeWorld) -> None:
     form = forms_of(world, world.invited()).letters[0]
     assert post(form, b"a letter").status_code == 204
     (version,) = world.versions()
@@ -189,7 +184,7 @@ def test_nothing_in_the_inbox_is_read_or_listed_or_removed_by_anybody_else(world
     assert [world.content(each) for each in world.versions()] == [b"a letter"]
 
 
-def test_another_user_of_the_same_service_can_do_no_more(world: MailWorld) -> None:
+def test_another_user_of_the_same_service_can_do_no_more(world: IntakeWorld) -> None:
     stranger = world.rgw.client(*world.rgw.new_user())
     with pytest.raises(stranger.exceptions.ClientError, match="AccessDenied"):
         stranger.list_objects_v2(Bucket=world.inbox)
@@ -197,7 +192,7 @@ def test_another_user_of_the_same_service_can_do_no_more(world: MailWorld) -> No
         stranger.list_objects_v2(Bucket=world.mail)
 
 
-def test_a_revoked_invitation_gets_no_forms(world: MailWorld) -> None:
+def test_a_revoked_invitation_gets_no_forms(world: IntakeWorld) -> None:
     invited = world.invited()
     before = forms_of(world, invited)
     revocation = revoke_invitation(open_store(world.settings.store), "curie", "left the project")
@@ -208,7 +203,7 @@ def test_a_revoked_invitation_gets_no_forms(world: MailWorld) -> None:
     assert post(before.letters[0], b"a letter").status_code == 204
 
 
-def test_a_policy_of_the_bucket_ends_the_forms_of_one_author_at_once(world: MailWorld) -> None:
+def test_a_policy_of_the_bucket_ends_the_forms_of_one_author_at_once(world: IntakeWorld) -> None:
     """The remedy that docs/operating.md has for whoever floods the inbox and cannot be waited for."""
     curie, joliot = (forms_of(world, world.invited(name)).letters[0] for name in ("curie", "joliot"))
     denied = {"Effect": "Deny", "Principal": "*", "Action": "s3:PutObject"}
@@ -223,13 +218,13 @@ def test_a_policy_of_the_bucket_ends_the_forms_of_one_author_at_once(world: Mail
     assert post(curie, b"a letter").status_code == 204
 
 
-def test_signing_asks_nobody(world: MailWorld) -> None:
+def test_signing_asks_nobody(world: IntakeWorld) -> None:
     world.more["endpoint_url"] = "http://127.0.0.1:9"  # where nothing answers
     forms = make_forms(Workspace(world.settings), world.invited(n_parts=64), (), utc_now())
     assert len(forms.parts) == 64
 
 
-def test_without_credentials_it_is_said_in_one_line(world: MailWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_credentials_it_is_said_in_one_line(world: IntakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -238,7 +233,7 @@ def test_without_credentials_it_is_said_in_one_line(world: MailWorld, monkeypatc
 
 
 def test_forms_end_with_the_temporary_credentials_that_sign_them(
-    world: MailWorld, monkeypatch: pytest.MonkeyPatch
+    world: IntakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not are_temporary(world.client)
     end = (utc_now() + timedelta(hours=3)).replace(microsecond=0)
@@ -251,7 +246,7 @@ def test_forms_end_with_the_temporary_credentials_that_sign_them(
     assert are_temporary(workspace.s3)
 
 
-def test_filled_slots_are_not_offered_again(world: MailWorld) -> None:
+def test_filled_slots_are_not_offered_again(world: IntakeWorld) -> None:
     invited = world.invited()
     first = forms_of(world, invited)
     filled = {first.letters[0].slot, first.parts[1].slot}

@@ -31,9 +31,8 @@ from judge.view.sources import Sources
 from sandbox.verdict import Verdict
 from submissions.records import Submission, utc_now
 from tasks.suites.suite import Suite
-from tests.judge.judged_world import judged_world
-from tests.judge.pages.board_records import NOON, SUITE, good_results, items_of, result, submission, task
-from tests.judge.small_world import World
+from tests.world.board_records import NOON, SUITE, good_results, items_of, result, submission, task
+from tests.world.world import World
 
 ATOM = {"a": "http://www.w3.org/2005/Atom", "x": "http://www.w3.org/1999/xhtml"}
 A, B, C = submission("alpha"), submission("beta", version="2"), submission("gamma")
@@ -327,34 +326,34 @@ def published(world: World) -> tuple[list[Entry], str]:
     return entries((site / "changes.atom").read_bytes()), (site / "changes.html").read_text()
 
 
-def test_publishing_again_lists_what_moved_and_nothing_else() -> None:
-    with judged_world() as world:
-        (first,), _ = published(world)
-        assert first.title == "First publication: 1 model, 1 of them ranked"
-        assert first.updated == instant(world, 1)
-        (same,), page = published(world)
-        assert (same.urn, same.updated, same.text) == (first.urn, first.updated, first.text)
-        assert page.count('class="publication"') == 1
-        rough = world.submit("rough", ROUGH)
-        world.evaluate()
-        (new, old), _ = published(world)
-        assert (old.urn, old.updated) == (first.urn, first.updated)
-        assert (new.title, new.updated) == ("1 new", instant(world, 3))
-        assert re.match(r"rough: new, rank 2\.", new.text)
-        assert world.run_here("withdraw", rough.id, "--reason", "corrected")[0] == 0
-        (gone, before, oldest), page = published(world)
-        assert [before.urn, oldest.urn] == [new.urn, first.urn]
-        assert gone.title == "1 gone"
-        assert "rough: gone, rank 2. Withdrawn: corrected." in gone.text
-        assert world.run_here("site", "build")[0] == 0
-        assert "Not yet published" not in (world.root / "site" / "changes.html").read_text()
-        assert [each.urn for each in entries((world.root / "site" / "changes.atom").read_bytes())] == [
-            gone.urn,
-            new.urn,
-            first.urn,
-        ]
-        status, out, _ = world.run_here("verify", "--all")
-        assert (status, "changes" in out) == (0, False)
+def test_publishing_again_lists_what_moved_and_nothing_else(judged_world: World) -> None:
+    world = judged_world
+    (first,), _ = published(world)
+    assert first.title == "First publication: 1 model, 1 of them ranked"
+    assert first.updated == instant(world, 1)
+    (same,), page = published(world)
+    assert (same.urn, same.updated, same.text) == (first.urn, first.updated, first.text)
+    assert page.count('class="publication"') == 1
+    rough = world.submit("rough", ROUGH)
+    world.evaluate()
+    (new, old), _ = published(world)
+    assert (old.urn, old.updated) == (first.urn, first.updated)
+    assert (new.title, new.updated) == ("1 new", instant(world, 3))
+    assert re.match(r"rough: new, rank 2\.", new.text)
+    assert world.run_here("withdraw", rough.id, "--reason", "corrected")[0] == 0
+    (gone, before, oldest), page = published(world)
+    assert [before.urn, oldest.urn] == [new.urn, first.urn]
+    assert gone.title == "1 gone"
+    assert "rough: gone, rank 2. Withdrawn: corrected." in gone.text
+    assert world.run_here("site", "build")[0] == 0
+    assert "Not yet published" not in (world.root / "site" / "changes.html").read_text()
+    assert [each.urn for each in entries((world.root / "site" / "changes.atom").read_bytes())] == [
+        gone.urn,
+        new.urn,
+        first.urn,
+    ]
+    status, out, _ = world.run_here("verify", "--all")
+    assert (status, "changes" in out) == (0, False)
 
 
 def instant(world: World, n: int) -> str:

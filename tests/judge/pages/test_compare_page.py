@@ -19,8 +19,8 @@ from judge.view.sources import Sources
 from sandbox.verdict import Verdict
 from submissions.records import Submission
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import SUITE, good_results, refused, save, submission
-from tests.judge.site_server import served
+from tests.servers.site_server import served
+from tests.world.board_records import SUITE, good_results, refused, save, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Locator, Page, expect

@@ -25,7 +25,7 @@ from submissions.store.local import LocalStore
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite
-from tests.judge.pages.board_records import SUITE, error, frames_metrics, good_results, result, save, submission, task
+from tests.world.board_records import SUITE, error, frames_metrics, good_results, result, save, submission, task
 
 HOSTILE = (
     '<script>alert(1)</script>"><img src=x onerror=alert(2)>',

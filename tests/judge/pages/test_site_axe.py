@@ -13,7 +13,7 @@ from judge.publishing.site_sources import known_sources
 from judge.records.manifest import Chain
 from submissions.store.open_store import open_store
 from tasks.suites.suite import load_suite
-from tests.judge.site_server import served
+from tests.servers.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from axe_playwright_python.sync_playwright import Axe

@@ -24,8 +24,8 @@ from scoring.explanation import explained
 from scoring.settings import Path as NamePath
 from scoring.settings import Settings, Threshold, with_settings
 from scoring.tree import Draw, Scale, Valued, evaluate, leaves_out, score, with_left_out
-from tests.judge.pages.reckoning_world import reckoning_file
-from tests.judge.site_server import served
+from tests.servers.site_server import served
+from tests.world.random_leaderboard import random_leaderboard
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page
@@ -222,7 +222,7 @@ def ranks_of(
 
 @pytest.fixture(scope="module")
 def file() -> LeaderboardFile:
-    return LeaderboardFile.model_validate_json(reckoning_file().model_dump_json(exclude_defaults=True))
+    return LeaderboardFile.model_validate_json(random_leaderboard().model_dump_json(exclude_defaults=True))
 
 
 @pytest.fixture(scope="module")

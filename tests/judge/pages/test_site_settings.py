@@ -16,8 +16,8 @@ from scoring.settings import Settings, with_settings
 from scoring.tree import evaluate, score
 from submissions.store.local import LocalStore
 from tasks.structures.predictions import Cause
-from tests.judge.pages.board_records import ENERGY, SUITE, error, good_results, result, runs, save, submission
-from tests.judge.site_server import served
+from tests.servers.site_server import served
+from tests.world.board_records import ENERGY, SUITE, error, good_results, result, runs, save, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect

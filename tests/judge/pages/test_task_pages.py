@@ -30,7 +30,7 @@ from submissions.records import Submission, TrainingSet
 from tasks.datasets.card import Card, LabelSet
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Suite, load_suite, packaged_suites
-from tests.judge.pages.board_records import (
+from tests.world.board_records import (
     ENERGY,
     FORCE,
     SUITE,

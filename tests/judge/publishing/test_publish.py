@@ -6,7 +6,6 @@ import json
 import resource
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -24,31 +23,22 @@ from judge.records.store_snapshot import StoreSnapshot
 from submissions.records import Submission, utc_now
 from submissions.store.local import LocalStore
 from tasks.suites.suite import load_suite
-from tests.judge.judged_world import (
+from tests.world.judged import (
     change_result,
-    copy_of,
-    judged_world,
     own_key_of,
     proven_in_a_container,
     result_key,
     scaled,
     submission_of,
 )
-from tests.judge.small_world import World
+from tests.world.world import World
 
 PUBLISH = ("site", "publish")
 
 
-@pytest.fixture(scope="module")
-def once() -> Iterator[World]:
-    with judged_world() as world:
-        yield world
-
-
 @pytest.fixture
-def world(once: World) -> Iterator[World]:
-    with copy_of(once) as copy:
-        yield copy
+def world(judged_world: World) -> World:
+    return judged_world
 
 
 def content(folder: Path) -> dict[str, bytes]:

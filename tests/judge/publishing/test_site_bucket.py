@@ -21,16 +21,8 @@ from judge.publishing.served_file import site_object as served_object
 from judge.records.signing import safe_key_file
 from submissions.store.interface import StoreError
 from submissions.store.s3_client import connect
-from tests.judge.publishing.site_bucket_world import (
-    DAY,
-    Bucket,
-    Requests,
-    assert_whole,
-    files_of,
-    impatient,
-    manifest_of,
-)
 from tests.servers.rgw import RgwServer
+from tests.world.site_bucket import DAY, Bucket, Requests, assert_whole, files_of, impatient, manifest_of
 
 
 @pytest.fixture

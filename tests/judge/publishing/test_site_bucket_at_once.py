@@ -15,8 +15,8 @@ from judge.publishing.served_file import site_object as served_object
 from submissions.store.interface import StoreError
 from submissions.store.s3_client import Place
 from tests.judge.publishing.cutting_proxy import cutting_proxy
-from tests.judge.publishing.site_bucket_world import DAY, Bucket, assert_whole, files_of, impatient
 from tests.servers.rgw import RgwServer
+from tests.world.site_bucket import DAY, Bucket, assert_whole, files_of, impatient
 
 
 @pytest.fixture

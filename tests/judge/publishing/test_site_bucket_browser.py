@@ -17,8 +17,8 @@ from judge.view.sources import Sources
 from submissions.preflight.log import store_log
 from submissions.store.local import LocalStore
 from submissions.store.s3_client import Place
-from tests.judge.pages.board_records import SUITE, good_results, save, submission
 from tests.servers.rgw import RgwServer
+from tests.world.board_records import SUITE, good_results, save, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Response, expect

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,10 +13,10 @@ from judge.upkeep.doctor import CheckResult, examine
 from judge.workspace import Workspace
 from submissions.store.interface import StoreError
 from tasks.suites.suite import load_suite
-from tests.judge.judged_world import copy_of, judged_world, own_key_of, submission_of
-from tests.judge.publishing.site_bucket_world import Bucket, files_of
-from tests.judge.small_world import World
 from tests.servers.rgw import RgwServer
+from tests.world.judged import own_key_of, submission_of
+from tests.world.site_bucket import Bucket, files_of
+from tests.world.world import World
 
 PUBLISH = ("site", "publish")
 DRY = (*PUBLISH, "--dry-run")
@@ -29,16 +28,9 @@ def bucket(aws_environment: RgwServer) -> Bucket:
     return Bucket(aws_environment)
 
 
-@pytest.fixture(scope="module")
-def once() -> Iterator[World]:
-    with judged_world() as world:
-        yield world
-
-
 @pytest.fixture
-def world(once: World) -> Iterator[World]:
-    with copy_of(once) as copy:
-        yield copy
+def world(judged_world: World) -> World:
+    return judged_world
 
 
 def environment(bucket: Bucket) -> dict[str, str]:

@@ -23,19 +23,8 @@ from tasks.datasets.card import Difference, Scan, Term
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite, packaged_suites
-from tests.judge.pages.board_records import (
-    ENERGY,
-    FORCE,
-    VIRIAL,
-    items_of,
-    refused,
-    result,
-    runs,
-    submission,
-    task,
-    timed,
-)
 from tests.tasks.worlds import METALS, PBE, WORLDS, observed, rattled, world
+from tests.world.board_records import ENERGY, FORCE, VIRIAL, items_of, refused, result, runs, submission, task, timed
 
 A, B = submission("alpha"), submission("beta")
 INORGANIC, MOLECULES, CATALYSIS = "Inorganic Materials", "Molecules", "Catalysis"

@@ -21,7 +21,7 @@ from submissions.records import Submission
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, load_suite
-from tests.judge.pages.board_records import (
+from tests.world.board_records import (
     SUITE,
     error,
     frames_metrics,
@@ -34,7 +34,7 @@ from tests.judge.pages.board_records import (
     submission,
     task,
 )
-from tests.judge.small_world import World
+from tests.world.world import World
 
 TASKS = {task.name: task for task in SUITE.tasks}
 QUIET = runs([1e-9, 1e-9])

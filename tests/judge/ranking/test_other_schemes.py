@@ -20,7 +20,7 @@ from submissions.records import LabelSet, Submission
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite
-from tests.judge.pages.board_records import (
+from tests.world.board_records import (
     ENERGY,
     FORCE,
     SUITE,

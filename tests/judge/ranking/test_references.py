@@ -36,19 +36,10 @@ from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.kinds.energy_differences import EnergyDifferences, EnergyDifferencesParameters
 from tasks.metrics.measurement import Metric
 from tasks.suites.suite import StatedReference, Suite, Task, load_suite
-from tests.judge.judged_world import judged_world
-from tests.judge.pages.board_records import (
-    SUITE,
-    error,
-    frames_metrics,
-    good_results,
-    items_of,
-    result,
-    submission,
-    task,
-)
-from tests.judge.small_world import ROOT, World
 from tests.tasks.made_up import observed
+from tests.world.board_records import SUITE, error, frames_metrics, good_results, items_of, result, submission, task
+from tests.world.commands import ROOT
+from tests.world.world import World
 
 A, B, C = submission("alpha"), submission("beta"), submission("emt", version="1.2")
 TASKS = {each.name: each for each in SUITE.tasks}
@@ -249,25 +240,25 @@ def test_the_demonstration_names_as_references_examples_that_it_judges() -> None
     assert set(json.loads(named)) < names
 
 
-def test_publishing_with_a_reference_holds_when_verified() -> None:
-    with judged_world() as world:
-        named = {"LAMBENCH_REFERENCES": '["emt", "EMT"]'}
-        warning = "warning: references: no submission is called 'EMT': see judge list\n"
-        status, _, err = world.run_here("site", "publish", **named)
+def test_publishing_with_a_reference_holds_when_verified(judged_world: World) -> None:
+    world = judged_world
+    named = {"LAMBENCH_REFERENCES": '["emt", "EMT"]'}
+    warning = "warning: references: no submission is called 'EMT': see judge list\n"
+    status, _, err = world.run_here("site", "publish", **named)
+    assert (status, err) == (0, warning)
+    file = LeaderboardFile.model_validate_json((world.root / "public" / "leaderboard.json").read_bytes())
+    said = {model.name: (model.rank, bool(model.reference)) for model in file.models}
+    assert said == {"emt": (None, True), "Composition only": (None, True)}
+    chain = read_chain(world.store, trusted_keys(world.settings))
+    suite = load_suite(world.settings.suite)
+    (stored,) = chain.manifests
+    assert [scores.rank for scores in stored.manifest.scores.values()] == [None]
+    assert stored.manifest.references == tuple(stored.manifest.scores)
+    assert check_scores(world.store, suite, stored) == []  # whoever verifies needs no settings of the judge
+    for environment, rank in ((named, None), ({}, 1)):
+        _, listed, _ = world.run_here("score", "suite", "--json", **environment)
+        assert [model["rank"] for model in json.loads(listed)["models"].values()] == [rank]
+    (id,) = stored.manifest.scores
+    for _ in range(2):  # the second draws nothing
+        status, _, err = world.run_here("site", "build", LAMBENCH_REFERENCES=f'["EMT", "{id}"]')
         assert (status, err) == (0, warning)
-        file = LeaderboardFile.model_validate_json((world.root / "public" / "leaderboard.json").read_bytes())
-        said = {model.name: (model.rank, bool(model.reference)) for model in file.models}
-        assert said == {"emt": (None, True), "Composition only": (None, True)}
-        chain = read_chain(world.store, trusted_keys(world.settings))
-        suite = load_suite(world.settings.suite)
-        (stored,) = chain.manifests
-        assert [scores.rank for scores in stored.manifest.scores.values()] == [None]
-        assert stored.manifest.references == tuple(stored.manifest.scores)
-        assert check_scores(world.store, suite, stored) == []  # whoever verifies needs no settings of the judge
-        for environment, rank in ((named, None), ({}, 1)):
-            _, listed, _ = world.run_here("score", "suite", "--json", **environment)
-            assert [model["rank"] for model in json.loads(listed)["models"].values()] == [rank]
-        (id,) = stored.manifest.scores
-        for _ in range(2):  # the second draws nothing
-            status, _, err = world.run_here("site", "build", LAMBENCH_REFERENCES=f'["EMT", "{id}"]')
-            assert (status, err) == (0, warning)

@@ -21,7 +21,8 @@ from submissions.records import Submission
 from tasks.metrics.measurement import Items, Measurement
 from tasks.structures.predictions import Cause, Labels
 from tasks.suites.suite import Suite
-from tests.judge.pages.board_records import (
+from tests.tasks.worlds import WORLDS, World, observed, rattled, world
+from tests.world.board_records import (
     ENERGY,
     FORCE,
     SUITE,
@@ -36,7 +37,6 @@ from tests.judge.pages.board_records import (
     submission,
     task,
 )
-from tests.tasks.worlds import WORLDS, World, observed, rattled, world
 
 A, B, C = submission("alpha"), submission("beta"), submission("gamma")
 TASKS = {t.name: t for t in SUITE.tasks}

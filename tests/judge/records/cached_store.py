@@ -15,7 +15,7 @@ from judge.records.records import Claim, End, Result
 from sandbox.verdict import FaultCause, Verdict
 from submissions.store.interface import Stamped, Store
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import NOON, SUITE, good_results, refused, submission
+from tests.world.board_records import NOON, SUITE, good_results, refused, submission
 
 TICK_NS = 20_000_000  # longer than the kernel's
 MODELS = [submission(name) for name in ("one", "two", "three")]

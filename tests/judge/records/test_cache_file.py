@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from judge.records.cache_file import Cached, CacheFile
 from judge.records.results import submission_ids
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import save
 from tests.judge.records.cached_store import MODELS, RESULTS, TICK_NS, Counted, Remote, cache_of, settle
+from tests.world.board_records import save
 
 
 @pytest.fixture(autouse=True)

@@ -38,8 +38,8 @@ from submissions.progress import Reporter
 from submissions.store.interface import StoreError, check_key
 from submissions.store.local import LocalStore
 from tasks.suites.suite import load_suite
-from tests.judge.pages.board_records import NOON, SUITE, good_results, items_of, save, submission
-from tests.judge.small_world import World
+from tests.world.board_records import NOON, SUITE, good_results, items_of, save, submission
+from tests.world.world import World
 
 MODEL = "emt-0123456789ab"
 KEY = SigningKey(b"k" * 32)

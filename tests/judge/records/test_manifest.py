@@ -12,7 +12,7 @@ from judge.records.manifest import FOLDER, Chain, Manifest, append, lost_results
 from judge.records.published_submissions import unlike_published
 from judge.records.signing import SigningKey
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import NOON
+from tests.world.board_records import NOON
 
 KEY = SigningKey(bytes(range(32)))
 OTHER = SigningKey(bytes(32))

@@ -15,7 +15,7 @@ from submissions.store.interface import StoreError
 from submissions.store.local import LocalStore
 from tasks.datasets.dataset import load_structures
 from tasks.observing.frames_observation import questions
-from tests.judge.small_world import World
+from tests.world.world import World
 
 
 def test_all_judges_on_one_store_have_one_secret_and_no_two_stores_the_same(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from judge.records.results import load_results, read_submissions, submission_ids
 from sandbox.verdict import Verdict
 from submissions.store.interface import Store, StoreError
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import NOON, save
 from tests.judge.records.cached_store import (
     MODELS,
     RESULTS,
@@ -34,6 +33,7 @@ from tests.judge.records.cached_store import (
     in_place,
     settle,
 )
+from tests.world.board_records import NOON, save
 
 UNITS = st.tuples(st.sampled_from(RESULTS), st.integers(1, 3))
 ACTIONS = st.one_of(

@@ -35,7 +35,7 @@ from submissions.records import Record, Submission
 from submissions.requests import Forms, InviteFile, Letter, Receipt, Status
 from submissions.store.interface import StoreError
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import submission
+from tests.world.board_records import submission
 
 FOLDER = Path(__file__).parent
 STORED: dict[str, type[Record]] = {

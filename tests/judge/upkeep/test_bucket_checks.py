@@ -11,21 +11,16 @@ from judge.config import ConfigError
 from judge.upkeep.bucket_checks import check_inbox, check_mail, require_mail_settings, weak_points
 from judge.workspace import Workspace
 from submissions.store.interface import StoreError
-from tests.judge.intake.status_world import Buckets, MailWorld, new_buckets
-from tests.servers.rgw import RgwServer
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.inbox import IntakeWorld
 
 Statement = tuple[str, str]
 """What anybody may do, with what of a bucket: `` for itself, `/*` for its objects."""
 
 
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
-
-
 @pytest.fixture
-def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> MailWorld:
-    return MailWorld(tmp_path, aws_environment, buckets)
+def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
+    return IntakeWorld(tmp_path, aws_environment, buckets)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +29,7 @@ def other(rgw: RgwServer, buckets: Buckets) -> str:
     return rgw.new_bucket(versioned=True)
 
 
-def open_up(world: MailWorld, bucket: str, *allowed: Statement) -> None:
+def open_up(world: IntakeWorld, bucket: str, *allowed: Statement) -> None:
     """Lets anybody do these things in `bucket`, and nothing else."""
     if not allowed:
         world.client.delete_bucket_policy(Bucket=bucket)
@@ -44,13 +39,13 @@ def open_up(world: MailWorld, bucket: str, *allowed: Statement) -> None:
     world.client.put_bucket_policy(Bucket=bucket, Policy=json.dumps({"Version": "2012-10-17", "Statement": stated}))
 
 
-def left_in(world: MailWorld, bucket: str) -> list[str]:
+def left_in(world: IntakeWorld, bucket: str) -> list[str]:
     """The keys of all versions and of all marks of deletion below the prefix of the test."""
     listed = world.client.list_object_versions(Bucket=bucket, Prefix=world.prefix)
     return [each["Key"] for kind in ("Versions", "DeleteMarkers") for each in listed.get(kind, ())]
 
 
-def test_what_is_as_it_must_be_passes_and_nothing_is_left_behind(world: MailWorld) -> None:
+def test_what_is_as_it_must_be_passes_and_nothing_is_left_behind(world: IntakeWorld) -> None:
     require_mail_settings(world.settings)
     assert "versioned" in check_inbox(world.workspace)
     assert "read at mail_url" in check_mail(world.workspace)
@@ -59,7 +54,7 @@ def test_what_is_as_it_must_be_passes_and_nothing_is_left_behind(world: MailWorl
 
 
 @pytest.mark.parametrize("name", ["inbox", "mail", "mail_url"])
-def test_each_setting_is_asked_for(name: str, world: MailWorld) -> None:
+def test_each_setting_is_asked_for(name: str, world: IntakeWorld) -> None:
     world.more[name] = ""
     with pytest.raises(ConfigError, match=f"LAMBENCH_{name.upper()}: {name}: is not set: {name} = "):
         require_mail_settings(world.settings)
@@ -76,20 +71,20 @@ def test_each_setting_is_asked_for(name: str, world: MailWorld) -> None:
         ({"mail_url": "ftp://mail"}, "mail_url: 'ftp://mail' is no web address"),
     ],
 )
-def test_places_that_are_not_apart_are_refused(changed: dict[str, str], words: str, world: MailWorld) -> None:
+def test_places_that_are_not_apart_are_refused(changed: dict[str, str], words: str, world: IntakeWorld) -> None:
     names = {"inbox": world.inbox, "mail": world.mail, "prefix": world.prefix}
     world.more = {name: value.format(**names) for name, value in changed.items()}
     with pytest.raises(ConfigError, match=words):
         require_mail_settings(world.settings)
 
 
-def test_an_inbox_that_is_no_place_in_s3_is_refused(world: MailWorld) -> None:
+def test_an_inbox_that_is_no_place_in_s3_is_refused(world: IntakeWorld) -> None:
     world.more["inbox"] = "/var/inbox"
     with pytest.raises(StoreError, match="inbox: '/var/inbox' is no place in S3"):
         check_inbox(world.workspace)
 
 
-def test_prefixes_of_one_bucket_are_apart(world: MailWorld, other: str) -> None:
+def test_prefixes_of_one_bucket_are_apart(world: IntakeWorld, other: str) -> None:
     world.more = {
         "inbox": f"s3://{other}/mail-in",
         "mail": f"s3://{other}/mail",
@@ -101,7 +96,7 @@ def test_prefixes_of_one_bucket_are_apart(world: MailWorld, other: str) -> None:
     check_mail(world.workspace)
 
 
-def test_an_inbox_without_versions_is_refused_with_the_mend(world: MailWorld) -> None:
+def test_an_inbox_without_versions_is_refused_with_the_mend(world: IntakeWorld) -> None:
     world.more["inbox"] = f"s3://{world.mail}/in"
     with pytest.raises(StoreError) as raised:
         check_inbox(world.workspace)
@@ -120,7 +115,7 @@ def test_an_inbox_without_versions_is_refused_with_the_mend(world: MailWorld) ->
     ],
 )
 def test_an_inbox_that_is_open_to_anybody_is_refused(
-    allowed: Statement, words: str, world: MailWorld, other: str
+    allowed: Statement, words: str, world: IntakeWorld, other: str
 ) -> None:
     world.more["inbox"] = f"s3://{other}/{world.prefix}"
     open_up(world, other)
@@ -140,7 +135,7 @@ def test_an_inbox_that_is_open_to_anybody_is_refused(
     ],
 )
 def test_a_mail_bucket_that_is_closed_or_too_open_is_refused(
-    allowed: tuple[Statement, ...], words: str, world: MailWorld, other: str
+    allowed: tuple[Statement, ...], words: str, world: IntakeWorld, other: str
 ) -> None:
     world.more = {"mail": f"s3://{other}/{world.prefix}", "mail_url": f"{world.rgw.endpoint}/{other}/{world.prefix}"}
     open_up(world, other, *allowed)
@@ -156,14 +151,14 @@ def test_a_mail_bucket_that_is_closed_or_too_open_is_refused(
         ("http://127.0.0.1:9/mail", r"mail_url: http://127\.0\.0\.1:9/mail/[0-9a-f]{64} does not answer"),
     ],
 )
-def test_an_address_that_is_not_that_of_the_mail_is_refused(url: str, words: str, world: MailWorld) -> None:
+def test_an_address_that_is_not_that_of_the_mail_is_refused(url: str, words: str, world: IntakeWorld) -> None:
     world.more["mail_url"] = url.format(endpoint=world.rgw.endpoint, mail=world.mail)
     with pytest.raises(StoreError, match=words):
         check_mail(world.workspace)
     assert left_in(world, world.mail) == []
 
 
-def test_missing_buckets_are_named(world: MailWorld) -> None:
+def test_missing_buckets_are_named(world: IntakeWorld) -> None:
     for name, check in (("inbox", check_inbox), ("mail", check_mail)):
         world.more = {name: "s3://b-that-is-not-there/x"}
         with pytest.raises(StoreError, match=f"{name}: there is no such bucket"):
@@ -171,7 +166,7 @@ def test_missing_buckets_are_named(world: MailWorld) -> None:
 
 
 def test_what_ends_early_or_is_read_on_the_way_is_a_weak_point(
-    world: MailWorld, monkeypatch: pytest.MonkeyPatch
+    world: IntakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.more["mail_url"] = "http://mail.example.org"
     assert ["https" in sentence for sentence in weak_points(world.workspace)] == [True]

@@ -34,8 +34,8 @@ from sandbox.rundir import RunDir
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import digest, good_results, save, submission
-from tests.judge.small_world import World
+from tests.world.board_records import digest, good_results, save, submission
+from tests.world.world import World
 
 MODEL = submission("model")
 FUTURE = time.time() + 3600

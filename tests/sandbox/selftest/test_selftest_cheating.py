@@ -42,7 +42,8 @@ from tasks.datasets.dataset import load_structures
 from tasks.kind import Watch
 from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
 from tasks.model.calculator import InProcessCalculator
-from tests.judge.small_world import SUITE, World, save_frames
+from tests.world.small_data import SUITE, save_frames
+from tests.world.world import World
 
 HOSTILE = Path(cheating.__file__).parent
 ALL = {attack.name: attack for attack in (*PROTOCOL_ATTACKS, *CHEATING_ATTACKS)}

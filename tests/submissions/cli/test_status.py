@@ -16,8 +16,8 @@ from submissions.client.sent_files import Sent, SentLetter, open_ledger
 from submissions.client.status import find, items
 from submissions.client.status_bucket import InviteError
 from submissions.requests import STATUS, Fate, InviteFile, Progress, Status, TaskState, log_name
-from tests.submissions.author_desk import NOW, progress_of, run_here, slot, status_of
 from tests.submissions.client.odd_server import odd_server, say
+from tests.world.author_machine import NOW, progress_of, run_here, slot, status_of
 
 ID = "emt-0123456789ab"
 TRICK = "a\x1b[2Jb\u202ec[red]d[/red]"

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from submissions.client.http import LostError, MailError, Patience, RefusedError, UnknownError, Web
 from submissions.records import utc_now
-from tests.submissions.author_desk import ROOT
 from tests.submissions.client.odd_server import HASTY, form_to, odd_server, say, swallow
+from tests.world.commands import ROOT
 
 
 def test_trouble_that_passes_is_waited_for() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from judge.records.manifest import Manifest, PublishedScores
 from submissions.client.status import site_address
-from tests.submissions.author_desk import NOW, run_here
 from tests.submissions.client.odd_server import OddServer, odd_server, say
+from tests.world.author_machine import NOW, run_here
 
 ID = "emt-0123456789ab"
 TRICK = "a\x1b[2Jb\u202ec[red]d[/red]"

@@ -12,8 +12,8 @@ from submissions.client.remote_submission import registry_reference
 from submissions.client.status_bucket import InviteError
 from tests.servers.registry import RegistryServer
 from tests.servers.rgw import RgwServer
-from tests.submissions.author_desk import AuthorDesk, run_here
 from tests.submissions.small_image import layer, small_image
+from tests.world.author_machine import AuthorMachine, run_here
 
 pytestmark = pytest.mark.docker
 
@@ -21,13 +21,13 @@ NAMED = 'name = "small"\n'
 
 
 @pytest.fixture
-def desk(rgw: RgwServer, tmp_path: Path) -> AuthorDesk:
-    desk = AuthorDesk(rgw, tmp_path)
+def desk(rgw: RgwServer, tmp_path: Path) -> AuthorMachine:
+    desk = AuthorMachine(rgw, tmp_path)
     (tmp_path / "lambench.toml").write_text(NAMED)
     return desk
 
 
-def test_by_reference(desk: AuthorDesk, engine: docker.DockerClient, registry: RegistryServer) -> None:
+def test_by_reference(desk: AuthorMachine, engine: docker.DockerClient, registry: RegistryServer) -> None:
     desk.put_forms()
     with small_image(engine, layer("pushed", b"1"), repository=f"{registry.host}/group") as image:
         status, _, err = desk.run(image.name, "--no-check")
@@ -46,7 +46,7 @@ def test_by_reference(desk: AuthorDesk, engine: docker.DockerClient, registry: R
     assert json.dumps(out).count(image.id) == 1
 
 
-def test_a_reference_by_digest_needs_nothing_here(desk: AuthorDesk) -> None:
+def test_a_reference_by_digest_needs_nothing_here(desk: AuthorMachine) -> None:
     desk.put_forms()
     reference = f"registry.example.org/group/model@sha256:{'1' * 64}"
     status, out, err = desk.run(reference, "--no-check")
@@ -76,7 +76,7 @@ def test_a_digest_of_another_repository_does_not_count() -> None:
         registry_reference("ghcr.io/a/b:1", ("ghcr.io/a/c@sha256:1",))
 
 
-def test_options_that_exclude_each_other(desk: AuthorDesk) -> None:
+def test_options_that_exclude_each_other(desk: AuthorMachine) -> None:
     for options in (["--store", "elsewhere"], ["--driver", "process"], ["--python", "python3"]):
         status, _, err = desk.run("x:1", *options)
         assert status == 2

@@ -16,8 +16,8 @@ from submissions.client.sent_files import Layer, Ledger, Sent, SentLetter, Used,
 from submissions.client.status_bucket import InviteError, Mailbox
 from submissions.records import ModelCard
 from submissions.requests import DOUBT, Form, Forms, InviteFile, Letter, ReferredImage, SentPart
-from tests.submissions.author_desk import NOW, slot, status_of
 from tests.submissions.client.odd_server import HASTY, OddServer, form_to, odd_server, say, swallow
+from tests.world.author_machine import NOW, slot, status_of
 
 IMAGE, LAYER = f"sha256:{'1' * 64}", f"sha256:{'2' * 64}"
 LATER = NOW + 2 * DOUBT

@@ -12,16 +12,16 @@ from submissions.client.status_bucket import InviteError, Mailbox, read_invite
 from submissions.records import utc_now
 from submissions.requests import Forms, InviteFile
 from tests.servers.rgw import RgwServer
-from tests.submissions.author_desk import AuthorDesk, slot, status_of
 from tests.submissions.client.odd_server import HASTY, form_to, odd_server, say
+from tests.world.author_machine import AuthorMachine, slot, status_of
 
 
 @pytest.fixture
-def desk(rgw: RgwServer, tmp_path: Path) -> AuthorDesk:
-    return AuthorDesk(rgw, tmp_path)
+def desk(rgw: RgwServer, tmp_path: Path) -> AuthorMachine:
+    return AuthorMachine(rgw, tmp_path)
 
 
-def test_what_the_judge_left_is_read_without_a_credential(desk: AuthorDesk) -> None:
+def test_what_the_judge_left_is_read_without_a_credential(desk: AuthorMachine) -> None:
     forms = desk.put_forms()
     desk.put_log("emt-0123456789ab", "loading\n\x1b[2Jdone")
     mailbox = Mailbox(desk.invite)
@@ -31,7 +31,7 @@ def test_what_the_judge_left_is_read_without_a_credential(desk: AuthorDesk) -> N
     assert mailbox.log("lj-0123456789ab") == ""
 
 
-def test_a_file_arrives_byte_by_byte(desk: AuthorDesk, tmp_path: Path) -> None:
+def test_a_file_arrives_byte_by_byte(desk: AuthorMachine, tmp_path: Path) -> None:
     path, form, counts = tmp_path / "part", desk.form(), []
     path.write_bytes(bytes(range(256)) * 1000 + b"\r\n--x--\r\n")
     Web(HASTY).post(form, path, counts.append)
@@ -40,7 +40,7 @@ def test_a_file_arrives_byte_by_byte(desk: AuthorDesk, tmp_path: Path) -> None:
     assert counts[-1] == path.stat().st_size
 
 
-def test_the_server_refuses_what_the_form_does_not_allow(desk: AuthorDesk, tmp_path: Path) -> None:
+def test_the_server_refuses_what_the_form_does_not_allow(desk: AuthorMachine, tmp_path: Path) -> None:
     path = tmp_path / "part"
     path.write_bytes(b"x" * 2000)
     small = desk.form(max_bytes=1000)
@@ -54,20 +54,20 @@ def test_the_server_refuses_what_the_form_does_not_allow(desk: AuthorDesk, tmp_p
     assert desk.arrived() == {}
 
 
-def test_the_server_refuses_a_form_that_has_expired(desk: AuthorDesk, tmp_path: Path) -> None:
+def test_the_server_refuses_a_form_that_has_expired(desk: AuthorMachine, tmp_path: Path) -> None:
     path, form = tmp_path / "part", desk.form(seconds=-1)
     path.write_bytes(b"x")
     with pytest.raises(RefusedError, match="may have expired"):
         Web(HASTY).post(form, path)
 
 
-def test_another_address_is_not_known(desk: AuthorDesk) -> None:
+def test_another_address_is_not_known(desk: AuthorMachine) -> None:
     wrong = InviteFile(name="alice", mail=desk.invite.mail.replace(desk.secret, "0" * 64))
     with pytest.raises(MailError, match="invitation alice is not known: it may have been revoked"):
         Mailbox(wrong).forms()
 
 
-def test_a_revoked_invitation_and_old_forms_say_so(desk: AuthorDesk) -> None:
+def test_a_revoked_invitation_and_old_forms_say_so(desk: AuthorMachine) -> None:
     forms = desk.put_forms()
     with pytest.raises(MailError, match=r"not renewed its forms since 20.* wait for its next intake"):
         Mailbox(desk.invite).forms(now=forms.expires + timedelta(seconds=1))

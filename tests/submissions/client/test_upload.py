@@ -16,9 +16,9 @@ from sandbox.verdict import Verdict
 from submissions.client.sent_files import open_ledger
 from submissions.requests import DOUBT, FORMS, Fate, Form, Forms, Letter, UploadedImage
 from tests.servers.rgw import RgwServer
-from tests.submissions.author_desk import NOW, AuthorDesk, progress_of, status_of
 from tests.submissions.client.odd_server import Relay, relay
 from tests.submissions.small_image import SmallImage, digest, layer, noise, small_image
+from tests.world.author_machine import NOW, AuthorMachine, progress_of, status_of
 
 pytestmark = pytest.mark.docker
 
@@ -35,13 +35,13 @@ def image(engine: docker.DockerClient) -> Iterator[SmallImage]:
 
 
 @pytest.fixture
-def desk(rgw: RgwServer, tmp_path: Path) -> AuthorDesk:
-    desk = AuthorDesk(rgw, tmp_path)
+def desk(rgw: RgwServer, tmp_path: Path) -> AuthorMachine:
+    desk = AuthorMachine(rgw, tmp_path)
     (tmp_path / "lambench.toml").write_text(NAMED)
     return desk
 
 
-def send(desk: AuthorDesk, image: SmallImage, *options: str) -> tuple[int, str, str]:
+def send(desk: AuthorMachine, image: SmallImage, *options: str) -> tuple[int, str, str]:
     return desk.run(image.name, "--upload", "--no-check", *options)
 
 
@@ -52,7 +52,7 @@ def spoiled(forms: Forms, which: Literal["letters", "parts"], n: int = 0) -> For
     return forms.model_copy(update={which: (*given[:n], *bad)})
 
 
-def layers_in(desk: AuthorDesk, letter: Letter) -> dict[str, bytes]:
+def layers_in(desk: AuthorMachine, letter: Letter) -> dict[str, bytes]:
     """The layers that a letter names, put together from what lies in the inbox; checked part by part."""
     assert isinstance(letter.image, UploadedImage)
     arrived, found = desk.arrived(), {}
@@ -67,7 +67,7 @@ def layers_in(desk: AuthorDesk, letter: Letter) -> dict[str, bytes]:
     return found
 
 
-def test_an_image_is_sent_and_can_be_put_together(desk: AuthorDesk, image: SmallImage) -> None:
+def test_an_image_is_sent_and_can_be_put_together(desk: AuthorMachine, image: SmallImage) -> None:
     desk.put_forms(max_part=FEW, n_parts=60)
     status, out, err = send(desk, image, "--author", "Alice")
     assert status == 0, err
@@ -84,7 +84,7 @@ def test_an_image_is_sent_and_can_be_put_together(desk: AuthorDesk, image: Small
     assert not list((desk.root / "cache").rglob("part"))
 
 
-def test_layers_that_the_judge_has_are_not_sent(desk: AuthorDesk, image: SmallImage) -> None:
+def test_layers_that_the_judge_has_are_not_sent(desk: AuthorMachine, image: SmallImage) -> None:
     with relay(desk.rgw.endpoint) as counter:
         desk.endpoint = counter.url
         desk.put_forms(layers=[digest(BASE)])
@@ -97,7 +97,7 @@ def test_layers_that_the_judge_has_are_not_sent(desk: AuthorDesk, image: SmallIm
     assert len(BASE) > 10 * sent
 
 
-def test_an_upload_goes_on_where_it_was_cut_off(desk: AuthorDesk, image: SmallImage) -> None:
+def test_an_upload_goes_on_where_it_was_cut_off(desk: AuthorMachine, image: SmallImage) -> None:
     with relay(desk.rgw.endpoint) as counter:
         desk.endpoint = counter.url
         desk.put_forms(max_part=FEW, n_parts=60)
@@ -114,7 +114,7 @@ def test_an_upload_goes_on_where_it_was_cut_off(desk: AuthorDesk, image: SmallIm
 
 
 def cut_off(
-    desk: AuthorDesk, image: SmallImage, counter: Relay, stall_after: int, death: signal.Signals
+    desk: AuthorMachine, image: SmallImage, counter: Relay, stall_after: int, death: signal.Signals
 ) -> dict[str, list[bytes]]:
     """What arrived of an upload that died after so many bytes of it all."""
     counter.stall(stall_after)
@@ -131,7 +131,7 @@ def cut_off(
     return before
 
 
-def test_a_slot_is_not_used_for_other_bytes(desk: AuthorDesk, image: SmallImage) -> None:
+def test_a_slot_is_not_used_for_other_bytes(desk: AuthorMachine, image: SmallImage) -> None:
     """Parts of another size, as after a change of the forms: what was sent before stays where it is, and unused."""
     forms = desk.put_forms(max_part=FEW, n_parts=20)
     desk.put_mail(FORMS, spoiled(forms, "parts", 5).model_dump_json())
@@ -150,7 +150,7 @@ def test_a_slot_is_not_used_for_other_bytes(desk: AuthorDesk, image: SmallImage)
     assert set(before) <= set(desk.sent().spent)
 
 
-def test_too_few_slots_are_counted_before_anything_is_sent(desk: AuthorDesk, image: SmallImage) -> None:
+def test_too_few_slots_are_counted_before_anything_is_sent(desk: AuthorMachine, image: SmallImage) -> None:
     desk.put_forms(max_part=FEW, n_parts=5)
     status, _, err = send(desk, image)
     assert status == 2
@@ -158,7 +158,7 @@ def test_too_few_slots_are_counted_before_anything_is_sent(desk: AuthorDesk, ima
     assert desk.arrived() == {}
 
 
-def test_what_compresses_well_needs_fewer_slots_than_its_size(desk: AuthorDesk, engine: docker.DockerClient) -> None:
+def test_what_compresses_well_needs_fewer_slots_than_its_size(desk: AuthorMachine, engine: docker.DockerClient) -> None:
     desk.put_forms(max_part=FEW, n_parts=1)
     with small_image(engine, layer("zeros", bytes(1_000_000))) as zeros:
         status, _, err = send(desk, zeros)
@@ -166,7 +166,7 @@ def test_what_compresses_well_needs_fewer_slots_than_its_size(desk: AuthorDesk, 
     assert [len(each.parts) for each in desk.letters()[0].image.layers] == [1]  # type: ignore[union-attr]
 
 
-def test_two_letters_before_the_next_intake_use_two_slots(desk: AuthorDesk, engine: docker.DockerClient) -> None:
+def test_two_letters_before_the_next_intake_use_two_slots(desk: AuthorMachine, engine: docker.DockerClient) -> None:
     desk.put_forms(n_letters=2)
     with small_image(engine, MODEL) as one, small_image(engine, layer("a", b"a")) as two, small_image(engine) as three:
         assert send(desk, one)[0] == send(desk, two)[0] == 0
@@ -178,7 +178,7 @@ def test_two_letters_before_the_next_intake_use_two_slots(desk: AuthorDesk, engi
     assert "see lambench-submit list" in " ".join(err.split())
 
 
-def test_the_same_image_is_sent_once_unless_it_was_refused(desk: AuthorDesk, image: SmallImage) -> None:
+def test_the_same_image_is_sent_once_unless_it_was_refused(desk: AuthorMachine, image: SmallImage) -> None:
     desk.put_forms(n_letters=3)
     assert send(desk, image)[0] == 0
     status, out, _ = send(desk, image)
@@ -206,7 +206,7 @@ def test_the_same_image_is_sent_once_unless_it_was_refused(desk: AuthorDesk, ima
     assert (status, out) == (0, {"sent": None, "known": "is submitted already as better-0123456789ab"})
 
 
-def test_parts_that_the_judge_has_cleared_away_are_sent_again(desk: AuthorDesk, image: SmallImage) -> None:
+def test_parts_that_the_judge_has_cleared_away_are_sent_again(desk: AuthorMachine, image: SmallImage) -> None:
     """As it does with those that no letter has named for long."""
     forms = desk.put_forms(max_part=FEW, n_parts=20)
     desk.put_mail(FORMS, spoiled(forms, "letters").model_dump_json())
@@ -223,7 +223,7 @@ def test_parts_that_the_judge_has_cleared_away_are_sent_again(desk: AuthorDesk, 
 
 
 def test_a_letter_that_would_be_too_large_is_found_before_anything_is_sent(
-    desk: AuthorDesk, engine: docker.DockerClient
+    desk: AuthorMachine, engine: docker.DockerClient
 ) -> None:
     desk.put_forms()
     with small_image(engine, MODEL, note='"' * 400_000) as image:  # a quote takes two bytes there, and four in a letter
@@ -234,7 +234,7 @@ def test_a_letter_that_would_be_too_large_is_found_before_anything_is_sent(
     assert desk.arrived() == {}
 
 
-def test_one_at_a_time_sends_through_an_invitation(desk: AuthorDesk, image: SmallImage) -> None:
+def test_one_at_a_time_sends_through_an_invitation(desk: AuthorMachine, image: SmallImage) -> None:
     desk.put_forms()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", desk.environment["XDG_STATE_HOME"])
@@ -245,7 +245,7 @@ def test_one_at_a_time_sends_through_an_invitation(desk: AuthorDesk, image: Smal
     assert send(desk, image)[0] == 0
 
 
-def test_a_record_that_cannot_be_read_is_named(desk: AuthorDesk, image: SmallImage) -> None:
+def test_a_record_that_cannot_be_read_is_named(desk: AuthorMachine, image: SmallImage) -> None:
     desk.put_forms()
     assert send(desk, image)[0] == 0
     (record,) = (desk.root / "state").rglob("*.json")
@@ -255,7 +255,7 @@ def test_a_record_that_cannot_be_read_is_named(desk: AuthorDesk, image: SmallIma
     assert "restore it, or move it away" in " ".join(err.split())
 
 
-def test_an_image_that_does_not_pass_is_not_sent(desk: AuthorDesk, image: SmallImage) -> None:
+def test_an_image_that_does_not_pass_is_not_sent(desk: AuthorMachine, image: SmallImage) -> None:
     desk.put_forms()
     status, out, err = desk.run(image.name, "--upload")
     assert status == 1, err
