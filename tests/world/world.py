@@ -123,12 +123,13 @@ class World:
         folder = self.folder(name, code)
         return self.record(name, driver.resolve(f"{folder}?python={python}" if python else str(folder)))
 
-    def record(self, name: str, image: Image) -> Submission:
+    def record(self, name: str, image: Image, card: ModelCard | None = None) -> Submission:
         """A submission of `image`, recorded without a preflight."""
+        card = card or ModelCard(name=name, label_sets={"Inorganic Materials": LabelSet(name="EMT")})
         submission = Submission(
             id=submission_id(name, image.id),
             created=utc_now(),
-            card=ModelCard(name=name, label_sets={"Inorganic Materials": LabelSet(name="EMT")}),
+            card=card,
             image=ImageRecord(reference=image.reference, id=image.id, driver=image.driver),
             preflight=PreflightReport(checks=()),
         )

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import docker
 
@@ -47,24 +47,6 @@ SUITE = 'name = "small"\nversion = "1"\ntitle = "Judged among kills"\n' + "".joi
     for name, kind in {**_TASKS, "drift": "nve"}.items()
 )
 SUITE += "[tasks.parameters]\nsteps = 120\nsample_every = 6\n"
-SETTINGS = """
-store = "store"
-data = "data"
-run_dir = "run"
-suite = "small.toml"
-driver = "{driver}"
-allow_process = true
-beat_s = 0.2
-dead_after_s = 2.0
-engine_wait_s = {engine_wait_s}
-min_free_bytes = {min_free_bytes}
-key_file = "signing.key"
-log = "judge.jsonl"
-[limits]
-startup_s = 60
-message_s = 30
-cpus = 1
-"""
 
 
 class At(NamedTuple):
@@ -104,6 +86,16 @@ class KillWorld(World):
     kills: int = field(default=0, init=False)
     judges: list[subprocess.Popen[str]] = field(default_factory=list, init=False)
 
+    @property
+    def stated_settings(self) -> dict[str, Any]:
+        return {
+            **super().stated_settings,
+            "driver": self.driver,
+            "engine_wait_s": self.engine_wait_s,
+            "min_free_bytes": self.min_free_bytes,
+            "limits": {"startup_s": 60, "message_s": 30, "cpus": 1},
+        }
+
     def prepare(self) -> None:
         """Data sets, suite and settings."""
         data = self.root / "data"
@@ -115,8 +107,7 @@ class KillWorld(World):
             card = made.dataset.card.model_copy(update={"name": name})
             save_dataset(replace(made.dataset, card=card), data)
         (self.root / "small.toml").write_text(SUITE)
-        text = SETTINGS.format(driver=self.driver, engine_wait_s=self.engine_wait_s, min_free_bytes=self.min_free_bytes)
-        (self.root / "judge.toml").write_text(text)
+        self.write_settings()
 
     def submit_examples(self, names: Sequence[str]) -> None:
         """Records the examples of these names as submissions."""

@@ -25,8 +25,8 @@ from sandbox.verdict import FaultCause, Verdict
 from submissions.progress import Reporter
 from submissions.records import Submission, utc_now
 from tests.judge.records.test_content_keys import MEASURED, OBSERVED
-from tests.world.small_data import SUITE, save_frames
-from tests.world.world import World
+from tests.world.small_data import save_frames
+from tests.world.world import World, small_world
 
 MOODY = """
 from pathlib import Path
@@ -46,10 +46,7 @@ def make_calculator():
 def judged() -> Iterator[tuple[World, Submission, Path]]:
     """A world in which a model that answers as a file says was judged once, at its best, and a copy of its folder."""
     with TemporaryDirectory(prefix="lj") as folder, TemporaryDirectory() as copies:
-        world = World(Path(folder) / "w")
-        save_frames(world.root / "data", "Cu", "copper")
-        save_frames(world.root / "data", "Ni", "nickel")
-        (world.root / "small.toml").write_text(SUITE)
+        world = small_world(Path(folder) / "w")
         mood = world.root / "mood"
         mood.write_text("0")
         world.write_settings()

@@ -154,7 +154,7 @@ def test_parts_that_are_not_as_described_are_refused_and_used_up(
 
 
 def test_an_image_that_was_submitted_points_to_that(world: IntakeWorld, good: Pushed) -> None:
-    earlier = world.record("Earlier", Image("earlier:1", good.id, "docker"))
+    earlier = world.record("Earlier", Image("earlier:1", good.id, "docker"), CARD)
     invited = world.invited()
     other_card = Letter(card=CARD.model_copy(update={"name": "Mine"}), image=good.letter.image)
     slots = [world.send(invited, letter, n) for n, letter in enumerate((good.letter, other_card))]
@@ -169,7 +169,7 @@ def test_an_image_that_was_submitted_points_to_that(world: IntakeWorld, good: Pu
 
 def test_another_image_of_the_same_id_is_refused(world: IntakeWorld, good: Pushed) -> None:
     twin = good.id[:19] + "f" * 52
-    earlier = world.record("Earlier", Image("earlier:1", twin, "docker"))
+    earlier = world.record("Earlier", Image("earlier:1", twin, "docker"), CARD)
     taken = earlier.model_copy(update={"id": submission_id(CARD.name, good.id)})
     world.store.put(submission_path(taken.id), taken.model_dump_json().encode())
     invited = world.invited()

@@ -137,7 +137,7 @@ def test_who_dies_after_the_fate_leaves_nothing_in_the_inbox_for_long(world: Int
 
 
 def test_the_command_says_what_came(world: IntakeWorld) -> None:
-    world.record("Earlier", Image("earlier:1", IMAGE_ID, "docker"))
+    world.record("Earlier", Image("earlier:1", IMAGE_ID, "docker"), CARD)
     invited = world.invited()
     world.send(invited, b'{"\\u001b[2J": 1}')
     world.send(invited, LETTER, 1)

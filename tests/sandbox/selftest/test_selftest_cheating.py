@@ -38,12 +38,9 @@ from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import SessionOutcome
 from submissions.preflight.preflight import run_preflight
-from tasks.datasets.dataset import load_structures
 from tasks.kind import Watch
 from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
 from tasks.model.calculator import InProcessCalculator
-from tests.world.small_data import SUITE, save_frames
-from tests.world.world import World
 
 HOSTILE = Path(cheating.__file__).parent
 ALL = {attack.name: attack for attack in (*PROTOCOL_ATTACKS, *CHEATING_ATTACKS)}
@@ -243,37 +240,6 @@ def test_of_an_exit_status_nothing_but_its_number_may_differ() -> None:
     one, other = "It ended (exit status 7): see its log.", "It ended (segmentation fault): see its log."
     assert without_status(one) == without_status(other)
     assert without_status(one) != without_status("It ended (at 3.61): see its log.")
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with TemporaryDirectory(prefix="lj") as folder:
-        root = Path(folder)
-        save_frames(root / "data", "Cu", "copper")
-        save_frames(root / "data", "Ni", "nickel")
-        (root / "small.toml").write_text(SUITE)
-        yield World(root)
-
-
-@pytest.mark.parametrize("factory", ["Raises", "Prints", "Exits"])
-def test_nothing_that_is_stored_or_logged_tells_of_a_structure(world: World, factory: str) -> None:
-    code = (HOSTILE / "cheating.py").read_text() + f"\n\nmake_calculator = {factory}\n"
-    world.submit("hostile", code)
-    world.evaluate()
-    verdicts = {result.verdict for result in world.results()}
-    assert verdicts, "nothing was judged"
-    assert Verdict.OK not in verdicts, "it did not try"
-    words = [
-        f"{x:.9f}".encode()
-        for name in ("copper", "nickel")
-        for x in load_structures(world.root / "data" / f"{name}@1").frames.positions.ravel()
-        if abs(x) > 1e-3
-    ]
-    written = [path for path in world.root.rglob("*") if path.is_file() and "data" not in path.parts]
-    assert any(path.name == "end.json" for path in written)
-    for path in written:
-        content = path.read_bytes()
-        assert not any(word in content for word in words), path
 
 
 # A preflight looks like an evaluation.

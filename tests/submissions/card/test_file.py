@@ -1,4 +1,4 @@
-"""Cards that are none, or say what none may: one line with the field, at the author's desk as at intake."""
+"""Invalid cards: the author's command and intake report the same line, with the field."""
 
 from __future__ import annotations
 

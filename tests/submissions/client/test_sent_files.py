@@ -116,25 +116,25 @@ def server_that(*answers: int) -> AbstractContextManager[OddServer]:
 
 def test_a_letter_that_the_server_refused_leaves_its_slot_free(ledger: Ledger) -> None:
     with server_that(403, 204) as server:
-        desk = desk_of(ledger, form_to(server.url))
+        author = desk_of(ledger, form_to(server.url))
         with pytest.raises(RefusedError):
-            desk.send(letter_about("first"), IMAGE)
+            author.send(letter_about("first"), IMAGE)
         assert ledger.sent.letters == ()
-        assert desk.send(letter_about("second"), IMAGE).arrived
+        assert author.send(letter_about("second"), IMAGE).arrived
     assert [each.name for each in ledger.sent.letters] == ["second"]
 
 
 def test_a_letter_that_may_have_arrived_keeps_its_slot_for_the_same_bytes(ledger: Ledger) -> None:
     """Also where the same bytes are refused in the next run: the first may lie there."""
     with server_that(*[0] * 4, 403, 204) as server:
-        desk = desk_of(ledger, form_to(server.url))
+        author = desk_of(ledger, form_to(server.url))
         with pytest.raises(LostError):
-            desk.send(letter_about("first"), IMAGE)
+            author.send(letter_about("first"), IMAGE)
         with pytest.raises(RefusedError):
-            desk.send(letter_about("first"), IMAGE)
+            author.send(letter_about("first"), IMAGE)
         with pytest.raises(InviteError, match="no letter can be sent now"):
-            desk.send(letter_about("second"), IMAGE)
-        assert desk.send(letter_about("first"), IMAGE).arrived
+            author.send(letter_about("second"), IMAGE)
+        assert author.send(letter_about("first"), IMAGE).arrived
 
 
 def test_whoever_holds_the_record_is_named_without_tricks(ledger: Ledger) -> None:

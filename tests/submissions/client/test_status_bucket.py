@@ -11,70 +11,64 @@ from submissions.client.http import MailError, RefusedError, Web
 from submissions.client.status_bucket import InviteError, Mailbox, read_invite
 from submissions.records import utc_now
 from submissions.requests import Forms, InviteFile
-from tests.servers.rgw import RgwServer
 from tests.submissions.client.odd_server import HASTY, form_to, odd_server, say
 from tests.world.author_machine import AuthorMachine, slot, status_of
 
 
-@pytest.fixture
-def desk(rgw: RgwServer, tmp_path: Path) -> AuthorMachine:
-    return AuthorMachine(rgw, tmp_path)
-
-
-def test_what_the_judge_left_is_read_without_a_credential(desk: AuthorMachine) -> None:
-    forms = desk.put_forms()
-    desk.put_log("emt-0123456789ab", "loading\n\x1b[2Jdone")
-    mailbox = Mailbox(desk.invite)
+def test_what_the_judge_left_is_read_without_a_credential(author: AuthorMachine) -> None:
+    forms = author.put_forms()
+    author.put_log("emt-0123456789ab", "loading\n\x1b[2Jdone")
+    mailbox = Mailbox(author.invite)
     assert mailbox.forms() == forms
     assert mailbox.status() == status_of()
     assert mailbox.log("emt-0123456789ab") == "loading\n\\x1b[2Jdone"
     assert mailbox.log("lj-0123456789ab") == ""
 
 
-def test_a_file_arrives_byte_by_byte(desk: AuthorMachine, tmp_path: Path) -> None:
-    path, form, counts = tmp_path / "part", desk.form(), []
+def test_a_file_arrives_byte_by_byte(author: AuthorMachine, tmp_path: Path) -> None:
+    path, form, counts = tmp_path / "part", author.form(), []
     path.write_bytes(bytes(range(256)) * 1000 + b"\r\n--x--\r\n")
     Web(HASTY).post(form, path, counts.append)
-    assert desk.arrived() == {form.slot: [path.read_bytes()]}
+    assert author.arrived() == {form.slot: [path.read_bytes()]}
     assert counts == sorted(counts)
     assert counts[-1] == path.stat().st_size
 
 
-def test_the_server_refuses_what_the_form_does_not_allow(desk: AuthorMachine, tmp_path: Path) -> None:
+def test_the_server_refuses_what_the_form_does_not_allow(author: AuthorMachine, tmp_path: Path) -> None:
     path = tmp_path / "part"
     path.write_bytes(b"x" * 2000)
-    small = desk.form(max_bytes=1000)
+    small = author.form(max_bytes=1000)
     with pytest.raises(RefusedError, match="2000 bytes, and its slot takes 1000"):
         Web(HASTY).post(small, path)
     with pytest.raises(RefusedError, match=r"larger than its slot takes \(EntityTooLarge\)"):
         Web(HASTY).post(small.model_copy(update={"max_bytes": 10**6}), path)
     elsewhere = small.fields | {"key": f"alice/{slot()}"}
     with pytest.raises(RefusedError, match=r"may have expired, or the invitation been revoked.*AccessDenied"):
-        Web(HASTY).post(desk.form().model_copy(update={"fields": elsewhere}), path)
-    assert desk.arrived() == {}
+        Web(HASTY).post(author.form().model_copy(update={"fields": elsewhere}), path)
+    assert author.arrived() == {}
 
 
-def test_the_server_refuses_a_form_that_has_expired(desk: AuthorMachine, tmp_path: Path) -> None:
-    path, form = tmp_path / "part", desk.form(seconds=-1)
+def test_the_server_refuses_a_form_that_has_expired(author: AuthorMachine, tmp_path: Path) -> None:
+    path, form = tmp_path / "part", author.form(seconds=-1)
     path.write_bytes(b"x")
     with pytest.raises(RefusedError, match="may have expired"):
         Web(HASTY).post(form, path)
 
 
-def test_another_address_is_not_known(desk: AuthorMachine) -> None:
-    wrong = InviteFile(name="alice", mail=desk.invite.mail.replace(desk.secret, "0" * 64))
+def test_another_address_is_not_known(author: AuthorMachine) -> None:
+    wrong = InviteFile(name="alice", mail=author.invite.mail.replace(author.secret, "0" * 64))
     with pytest.raises(MailError, match="invitation alice is not known: it may have been revoked"):
         Mailbox(wrong).forms()
 
 
-def test_a_revoked_invitation_and_old_forms_say_so(desk: AuthorMachine) -> None:
-    forms = desk.put_forms()
+def test_a_revoked_invitation_and_old_forms_say_so(author: AuthorMachine) -> None:
+    forms = author.put_forms()
     with pytest.raises(MailError, match=r"not renewed its forms since 20.* wait for its next intake"):
-        Mailbox(desk.invite).forms(now=forms.expires + timedelta(seconds=1))
+        Mailbox(author.invite).forms(now=forms.expires + timedelta(seconds=1))
     revoked = forms.model_copy(update={"revoked": "left\x1b[31m us", "letters": (), "parts": ()})
-    desk.put_mail("forms.json", revoked.model_dump_json())
+    author.put_mail("forms.json", revoked.model_dump_json())
     with pytest.raises(MailError, match=r"alice was revoked: left\\x1b\[31m us"):
-        Mailbox(desk.invite).forms()
+        Mailbox(author.invite).forms()
 
 
 def test_a_form_in_the_open_is_refused_where_the_mailbox_is_not() -> None:
