@@ -13,7 +13,7 @@ from judge.data.datasets import is_there
 from judge.data.testset import read_testset
 from judge.evaluation.measure import Measured, remeasure
 from judge.records.attempts import read_histories, unit_prefix
-from judge.records.decisions import read_standing
+from judge.records.decisions import read_decisions
 from judge.records.items_file import items_path, result_path, unpack_items
 from judge.records.manifest import Broken, sha256
 from judge.records.published_submissions import record_path, why_misnamed
@@ -93,7 +93,7 @@ def check_submission(ground: Ground, id: str) -> Checked:
     tasks = {task.name: task for task in ground.suite.tasks}
     try:
         submission = read_record(ground.store, record_path(id), Submission)
-        rounds = read_standing(ground.store, id, ground.trusted).rounds
+        rounds = read_decisions(ground.store, id, ground.trusted).rounds
         results = [r for r in load_results(ground.store, [id], ground.current, rounds=rounds) if r.task in tasks]
         histories = read_histories(ground.store, [id])
     except StoreError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from judge.config import JudgeSettings, UsageError
 from judge.data.datasets import Prepared, prepare
 from judge.evaluation.plan import Circumstances
-from judge.records.decisions import Rounds, read_standings, rounds_that_count, taken_out
+from judge.records.decisions import Rounds, read_all_decisions, removed_lines, rounds_that_count
 from judge.records.hardware import hardware_class
 from judge.records.record_cache import RecordCache, open_cache
 from judge.records.results import read_submissions
@@ -86,10 +86,10 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
     suite = load_suite(request.suite or settings.suite)
     tasks = choose_tasks(suite, request.tasks)
     chosen = choose_submissions(read_submissions(store), request.ids)
-    standings = read_standings(store, [submission.id for submission in chosen], workspace.trusted)
-    judged = [submission for submission in chosen if not standings[submission.id].out]
+    decisions_by_id = read_all_decisions(store, [submission.id for submission in chosen], workspace.trusted)
+    judged = [submission for submission in chosen if not decisions_by_id[submission.id].removal]
     submissions, skipped = split_by_driver(judged, driver, settings.allow_process or request.driver == "process")
-    skipped = [*taken_out(chosen, standings), *skipped]
+    skipped = [*removed_lines(chosen, decisions_by_id), *skipped]
     if request.ids and skipped:
         raise UsageError(skipped[0])
     for line in skipped:
@@ -105,7 +105,7 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
         submissions=submissions,
         prepared=prepared,
         common=circumstances(settings, gpus),
-        rounds=rounds_that_count(standings) if request.rounds is None else request.rounds,
+        rounds=rounds_that_count(decisions_by_id) if request.rounds is None else request.rounds,
         skipped=tuple(skipped),
     )
 

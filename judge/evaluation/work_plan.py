@@ -15,7 +15,7 @@ from judge.evaluation.plan import Circumstances, Planned, Step, Unit, UnitsOf, m
 from judge.evaluation.request import Request, Scope, scope_of
 from judge.gc_pause import long_lived
 from judge.records.attempts import read_histories
-from judge.records.decisions import FIRST_ROUNDS, Rounds, TaskOf
+from judge.records.decisions import FIRST_ROUNDS, Rounds, SubmissionTask
 from judge.records.record_cache import SubmissionFacts
 from judge.workspace import Workspace
 from sandbox.driver import DriverName
@@ -133,12 +133,12 @@ def make_units(
     """Every submission at every task, submission by submission, in the first round or that of `rounds`."""
     of_tasks = [(task, UnitsOf(task, KINDS[task.kind], testsets[task.dataset], common)) for task in tasks]
     return [
-        units.unit(submission, rounds.get(TaskOf(submission.id, task.name, task.dataset), 0) if rounds else 0)
+        units.unit(submission, rounds.get(SubmissionTask(submission.id, task.name, task.dataset), 0) if rounds else 0)
         for submission in submissions
         for task, units in of_tasks
     ]
 
 
-def task_of(unit: Unit) -> TaskOf:
+def task_of(unit: Unit) -> SubmissionTask:
     """The submission, the task and the data set of `unit`."""
-    return TaskOf(unit.submission.id, unit.task.name, unit.task.dataset)
+    return SubmissionTask(unit.submission.id, unit.task.name, unit.task.dataset)

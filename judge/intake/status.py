@@ -20,7 +20,7 @@ from judge.intake.invitations import Invited, read_invitations
 from judge.intake.progress import Work, work_of
 from judge.intake.retry_queue import read_all_delayed
 from judge.intake.status_bucket import mail_names, write_status
-from judge.records.decisions import EventKind, Standing, read_standings, rounds_that_count
+from judge.records.decisions import Decisions, EventKind, read_all_decisions, rounds_that_count
 from judge.records.manifest import Manifest, newest_manifest
 from judge.records.record_cache import open_cache
 from judge.records.records import Result
@@ -76,20 +76,20 @@ def read_progress(workspace: Workspace, suite: Suite, ids: Collection[str]) -> d
     settings, store, trusted = workspace.settings, workspace.store, workspace.trusted
     facts = open_cache(settings, store).facts(submission_ids(store))
     everybody = sorted((own.submission for own in facts.values()), key=lambda s: (s.created, s.id))
-    standings = read_standings(store, facts, trusted)
-    rounds = rounds_that_count(standings)
+    decisions_by_id = read_all_decisions(store, facts, trusted)
+    rounds = rounds_that_count(decisions_by_id)
     tasks = {task.name: task.dataset for task in suite.tasks if is_there(settings.data, task.dataset)}
     tasks = tasks or {task.name: task.dataset for task in suite.tasks}
     work = {id: work_of(own, tasks, rounds) for id, own in facts.items()}
     view = _View(
         suite=suite,
-        queue=[each for each in everybody if work[each.id].pending and not standings[each.id].out],
+        queue=[each for each in everybody if work[each.id].pending and not decisions_by_id[each.id].removal],
         public=public_sets(settings.data, tasks.values(), utc_now().date()),
         manifest=newest_manifest(store, suite.name, trusted),
         site_url=settings.site_url,
     )
     own = [each for each in everybody if each.id in ids]
-    return {each.id: _progress(store, each, standings[each.id], work[each.id], view) for each in own}
+    return {each.id: _progress(store, each, decisions_by_id[each.id], work[each.id], view) for each in own}
 
 
 class _View(NamedTuple):
@@ -108,7 +108,7 @@ class _View(NamedTuple):
     site_url: str
 
 
-def _progress(store: Store, submission: Submission, standing: Standing, work: Work, view: _View) -> Progress:
+def _progress(store: Store, submission: Submission, decisions: Decisions, work: Work, view: _View) -> Progress:
     results = [read_record(store, key, Result) for key in work.done]
     scores = view.manifest.scores.get(submission.id) if view.manifest else None
     published = view.manifest is not None and all(key in view.manifest.results for key in work.done)
@@ -118,8 +118,8 @@ def _progress(store: Store, submission: Submission, standing: Standing, work: Wo
         state = "held"
     else:
         state = "published" if scores and published else "judged"
-    if standing.out:
-        state = _OUT[standing.out.kind]
+    if decisions.removal:
+        state = _OUT[decisions.removal.kind]
     ahead = [each for each in view.queue if each.image.driver == submission.image.driver]
     place = next((n for n, each in enumerate(ahead, 1) if each.id == submission.id), None)
     shown = author_view(submission, results, "", view.public).tasks

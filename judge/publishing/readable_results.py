@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from judge.evaluation.current_results import current_results
-from judge.records.decisions import read_standing
+from judge.records.decisions import read_decisions
 from judge.records.published_submissions import FOLDER, RECORD
 from judge.records.results import load_results, read_record
 from judge.records.store_snapshot import StoreSnapshot
@@ -39,8 +39,8 @@ def _is_broken(store: Store, key: str, trusted: Collection[str]) -> bool:
     """Whether a record of the submission under `key` cannot be read."""
     try:
         submission = read_record(store, key, Submission)
-        standing = read_standing(store, submission.id, trusted)
-        load_results(store, [submission.id], rounds=standing.rounds)
+        decisions = read_decisions(store, submission.id, trusted)
+        load_results(store, [submission.id], rounds=decisions.rounds)
     except StoreError:
         return True
     return False

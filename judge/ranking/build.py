@@ -12,7 +12,7 @@ from judge.ranking.leaderboard import Leaderboard, MetricLine, OtherScores, Row,
 from judge.ranking.other_schemes import other_scores
 from judge.ranking.score_inputs import Judged, Results, is_usable
 from judge.ranking.uncertainty import firmness
-from judge.records.decisions import Standing
+from judge.records.decisions import Decisions
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Entry, Release, ScoringError, load_release, ranking
@@ -31,7 +31,7 @@ def build_leaderboard(
     load_items: Callable[[Result], Items | None],
     release: Release | None = None,
     problems: Sequence[str] = (),
-    standings: Mapping[str, Standing] | None = None,
+    decisions_by_id: Mapping[str, Decisions] | None = None,
     references: Collection[str] = (),
 ) -> Leaderboard:
     """The leaderboard of a suite.
@@ -42,7 +42,7 @@ def build_leaderboard(
             there is no interval of its metrics.
         release: of the scoring; `corrected` where None.
         problems: already known, to be shown with those found here.
-        standings: by submission; one that was taken out has no row. None: nobody was.
+        decisions_by_id: by submission; a removed submission has no row. None: none is removed.
         references: names or ids of submissions that are there for comparison: they have a row, and move no other.
 
     Raises:
@@ -50,7 +50,7 @@ def build_leaderboard(
             leaves the row of its submission out: see `Leaderboard.rowless`.
     """
     rules = release or load_release()
-    out = _taken_out(submissions, standings or {})
+    out = _taken_out(submissions, decisions_by_id or {})
     gone = {one.submission.id for one in out}
     submissions = [s for s in submissions if s.id not in gone]
     ids = {s.id for s in submissions}
@@ -123,8 +123,8 @@ def _placed(rows: Mapping[str, Row]) -> tuple[Row, ...]:
     return tuple(sorted(placed, key=lambda row: bool(row.reference)))  # which leaves all else in its order
 
 
-def _taken_out(submissions: Sequence[Submission], standings: Mapping[str, Standing]) -> tuple[TakenOut, ...]:
-    events = [(s, standings[s.id].out) for s in submissions if s.id in standings]
+def _taken_out(submissions: Sequence[Submission], decisions_by_id: Mapping[str, Decisions]) -> tuple[TakenOut, ...]:
+    events = [(s, decisions_by_id[s.id].removal) for s in submissions if s.id in decisions_by_id]
     found = [TakenOut(s, str(event.kind), event.time, event.reason) for s, event in events if event]
     return tuple(sorted(found, key=lambda one: (one.when, one.submission.id), reverse=True))
 

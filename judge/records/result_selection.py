@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from judge.records.attempts import History, unit_prefix
-from judge.records.decisions import Rounds, TaskOf
+from judge.records.decisions import Rounds, SubmissionTask
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 
@@ -66,7 +66,7 @@ def those_that_count(
     """
     best: dict[tuple[str, str, str], tuple[tuple[bool, float, str], ResultFacts]] = {}
     for result in results:
-        if result.round != rounds.get(TaskOf(result.submission, result.task, result.dataset), 0):
+        if result.round != rounds.get(SubmissionTask(result.submission, result.task, result.dataset), 0):
             continue
         if not _counts(result, histories):
             continue

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from judge.records.attempts import read_histories
-from judge.records.decisions import Rounds, read_standings, rounds_that_count
+from judge.records.decisions import Rounds, read_all_decisions, rounds_that_count
 from judge.records.records import End, Result
 from judge.records.result_selection import ResultFacts, those_that_count
 from submissions.records import Record, Submission
@@ -77,7 +77,7 @@ def load_results(
         StoreError: a record cannot be read; one line that names it.
     """
     histories = read_histories(store, submissions)
-    counting = rounds_that_count(read_standings(store, submissions, trusted)) if rounds is None else rounds
+    counting = rounds_that_count(read_all_decisions(store, submissions, trusted)) if rounds is None else rounds
     found: dict[str, Result] = {}
     for submission in submissions:
         for key in store.list(f"results/{submission}/"):

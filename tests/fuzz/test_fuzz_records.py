@@ -27,7 +27,7 @@ from judge.intake.expired_slots import SpentPart
 from judge.intake.invitations import Invitation, Revocation, StoredFate
 from judge.intake.request_check import read_letter
 from judge.intake.reusable_layers import PublicLayer
-from judge.records.decisions import StandingEvent
+from judge.records.decisions import DecisionEvent
 from judge.records.items_file import pack_items, unpack_items
 from judge.records.manifest import Manifest
 from judge.records.observation_file import observation_path, pack, read_observation, unpack
@@ -53,7 +53,7 @@ RECORDS: dict[type[Record], tuple[str, ...]] = {
     End: ("end.json", "end-of-a-fault.json"),
     Result: ("result.json",),
     SelftestRecord: ("selftest.json",),
-    StandingEvent: ("standing-event.json",),
+    DecisionEvent: ("standing-event.json",),
     Manifest: ("manifest.json",),
     Invitation: ("invitation.json",),
     Revocation: ("revocation.json",),

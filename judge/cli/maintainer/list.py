@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.cells import cell_len, set_cell_size
 
-from judge.records.decisions import Standing, read_standings
+from judge.records.decisions import Decisions, read_all_decisions
 from judge.records.record_cache import SubmissionFacts, open_cache
 from judge.records.result_selection import those_that_count
 from judge.records.results import submission_ids
@@ -26,10 +26,10 @@ def list_command(
     """The submissions, and how far each is judged."""
     workspace = open_workspace()
     settings, store = workspace.settings, workspace.store
-    standings = read_standings(store, submission_ids(store), workspace.trusted)
-    facts = open_cache(settings, store).facts(standings)
+    decisions_by_id = read_all_decisions(store, submission_ids(store), workspace.trusted)
+    facts = open_cache(settings, store).facts(decisions_by_id)
     in_order = sorted(facts.values(), key=lambda each: (each.submission.created, each.submission.id))
-    rows = [_row(each, standings[each.submission.id]) for each in in_order]
+    rows = [_row(each, decisions_by_id[each.submission.id]) for each in in_order]
     if as_json:
         print(json.dumps(rows, indent=1))
         return
@@ -39,9 +39,9 @@ def list_command(
     print("\n".join(_lines(rows)))
 
 
-def _row(facts: SubmissionFacts, standing: Standing) -> dict[str, str | int]:
+def _row(facts: SubmissionFacts, decisions: Decisions) -> dict[str, str | int]:
     submission, histories = facts.submission, facts.histories
-    results = those_that_count(facts.results, histories, standing.rounds, of_all_suites=True)
+    results = those_that_count(facts.results, histories, decisions.rounds, of_all_suites=True)
     return {
         "id": submission.id,
         "name": submission.card.name,
@@ -50,7 +50,7 @@ def _row(facts: SubmissionFacts, standing: Standing) -> dict[str, str | int]:
         "results": len(results),
         "ok": sum(result.verdict is Verdict.OK for result in results),
         "held": sum(history.held is not None for history in histories.values()),
-        "standing": standing.in_words,
+        "decision": decisions.in_words,
     }
 
 

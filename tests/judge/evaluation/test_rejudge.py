@@ -18,7 +18,7 @@ from judge.evaluation.request import Request
 from judge.evaluation.work_plan import plan_work
 from judge.records.attempts import read_histories
 from judge.records.content_keys import observation_key, result_key
-from judge.records.decisions import TaskOf
+from judge.records.decisions import SubmissionTask
 from judge.records.items_file import items_path
 from judge.records.records import Claim, End, Result
 from sandbox.verdict import FaultCause, Verdict
@@ -218,7 +218,7 @@ def test_an_unfinished_round_is_gone_on_with(world: World, moody: Submission) ->
 
 def hold(world: World, model: Submission, task: str) -> None:
     """Three attempts at the next round of `task`, each spoilt by this machine."""
-    rounds = {TaskOf(model.id, task, f"{task}@1"): 1}
+    rounds = {SubmissionTask(model.id, task, f"{task}@1"): 1}
     request = Request(ids=(model.id,), tasks=(task,), rounds=rounds)
     (planned,) = plan_work(world.workspace, request, Reporter(Console(file=StringIO()))).plan
     claimed = Claim(owner="o", host="h", started=utc_now()).model_dump_json().encode()

@@ -21,7 +21,7 @@ from judge.pages.site import render
 from judge.publishing.served_file import site_object
 from judge.ranking.build import build_leaderboard
 from judge.ranking.leaderboard import Leaderboard
-from judge.records.decisions import EventKind, StandingEvent, standing_of
+from judge.records.decisions import DecisionEvent, EventKind, decisions_from
 from judge.records.items_file import result_path
 from judge.records.manifest import Manifest, manifest_path
 from judge.records.records import Result
@@ -127,15 +127,15 @@ def test_scores_that_move_without_the_rank() -> None:
     assert [(move.kind, said(move)) for move in found.moves] == [(Kind.RESCORED, ["measured anew: speed"])]
 
 
-def event(of: Submission) -> StandingEvent:
+def event(of: Submission) -> DecisionEvent:
     time = NOON + timedelta(days=1)
-    return StandingEvent(kind=EventKind.DISQUALIFIED, submission=of.id, time=time, who=KEY.public, reason="it cheated")
+    return DecisionEvent(kind=EventKind.DISQUALIFIED, submission=of.id, time=time, who=KEY.public, reason="it cheated")
 
 
 def test_gone_with_the_public_reason_and_back() -> None:
     both = good_results(A, 0.3) + good_results(B, 0.2)
     with_both = board(both, A, B)
-    without = board(both, A, B, standings={B.id: standing_of({"e": event(B)})})
+    without = board(both, A, B, decisions_by_id={B.id: decisions_from({"e": event(B)})})
     found = moved(with_both, without)
     gone = by_name(found)["beta 2"]
     assert (gone.kind, said(gone), gone.after) == (Kind.GONE, ["disqualified: it cheated"], None)

@@ -25,7 +25,7 @@ from judge.images.mirror import MirroredLayer
 from judge.intake.expired_slots import SpentPart
 from judge.intake.invitations import Invitation, Revocation, StoredFate
 from judge.intake.reusable_layers import PublicLayer
-from judge.records.decisions import StandingEvent
+from judge.records.decisions import DecisionEvent
 from judge.records.manifest import Manifest
 from judge.records.records import Claim, End, Result
 from judge.records.results import read_record
@@ -40,7 +40,7 @@ from tests.world.board_records import submission
 FOLDER = Path(__file__).parent
 STORED: dict[str, type[Record]] = {
     "submission": Submission,
-    "standing-event": StandingEvent,
+    "standing-event": DecisionEvent,
     "claim": Claim,
     "end": End,
     "end-of-a-fault": End,
