@@ -1,40 +1,48 @@
-"""`python -m setup.tests`: all tests in two processes that share the files, then those that measure times, alone.
+"""`python -m setup.tests`: all tests in processes that share the files, then those that measure times, alone.
 
-On two cores this takes little more than half the time of one process. The output of the second process follows once
-both have ended. Neither is started by a shell, which would have Ctrl-C ignored in the second.
+There is one process more than cores: many tests wait for a container, a browser or a time limit. The output of the
+first is shown at once, that of the others when all have ended. No shell starts them: it would have Ctrl-C ignored.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 
 from tests.session_guard import begin_session
 
+N_PROCESSES = min((os.cpu_count() or 1) + 1, 4)
 TOGETHER, ALONE = "not soak and not alone", "not soak and alone"
 
 
 def main() -> int:
     """0 if all tests passed."""
-    begin_session()  # both processes end with this one
+    begin_session()  # all processes end with this one
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start a command, which would be compiled each time
+    failed = run_together()
+    return subprocess.call(command(ALONE)) or failed
+
+
+def run_together() -> int:
+    """The largest exit status of the processes that share the tests."""
     handle, shared = tempfile.mkstemp()
     os.close(handle)
     together = command(TOGETHER, "-p", "tests.shared_files", "--shared", shared)
-    with tempfile.TemporaryFile() as output:
-        second = subprocess.Popen(together, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            status = subprocess.call(together)
-            status = second.wait() or status
-        finally:
-            second.kill()
-            second.wait()
+    outputs = [tempfile.TemporaryFile() for _ in range(N_PROCESSES - 1)]
+    processes = [subprocess.Popen(together, stdout=output) for output in (None, *outputs)]
+    try:
+        return max(process.wait() for process in processes)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        for output in outputs:
             output.seek(0)
-            sys.stdout.buffer.write(output.read())
+            shutil.copyfileobj(output, sys.stdout.buffer)
             sys.stdout.buffer.flush()
-    return subprocess.call(command(ALONE)) or status
 
 
 def command(marked: str, *options: str) -> list[str]:

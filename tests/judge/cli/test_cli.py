@@ -1,4 +1,4 @@
-"""The command as a person and a script meet it, in a process of its own."""
+"""The command as a person and a script meet it, in a process of its own but for what it refuses at once."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_person_is_told_what_was_done_and_what_is_next(world: World) -> None:
 )
 def test_an_error_is_one_line_and_a_status(world: World, arguments: tuple[str, ...], status: int, said: str) -> None:
     world.write_settings()
-    code, _, err = world.run(*arguments)
+    code, _, err = world.run_here(*arguments)
     assert code == status
     assert said in err
     assert len(err.strip().splitlines()) == 1
