@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
+from pathlib import Path
 
 from tests.session_guard import begin_session
 
@@ -28,21 +30,22 @@ def main() -> int:
 
 def run_together() -> int:
     """The largest exit status of the processes that share the tests."""
-    handle, shared = tempfile.mkstemp()
-    os.close(handle)
-    together = command(TOGETHER, "-p", "tests.shared_files", "--shared", shared)
-    outputs = [tempfile.TemporaryFile() for _ in range(N_PROCESSES - 1)]
-    processes = [subprocess.Popen(together, stdout=output) for output in (None, *outputs)]
-    try:
-        return max(process.wait() for process in processes)
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-        for output in outputs:
-            output.seek(0)
-            shutil.copyfileobj(output, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+    folder = Path(tempfile.mkdtemp())
+    (folder / "shared").touch()
+    together = command(TOGETHER, "-p", "tests.shared_files", "--shared", str(folder / "shared"))
+    with ExitStack() as stack:
+        outputs = [stack.enter_context((folder / str(n)).open("w+b")) for n in range(1, N_PROCESSES)]
+        processes = [subprocess.Popen(together, stdout=output) for output in (None, *outputs)]
+        try:
+            return max(process.wait() for process in processes)
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+            for output in outputs:
+                output.seek(0)
+                shutil.copyfileobj(output, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
 
 
 def command(marked: str, *options: str) -> list[str]:
