@@ -20,24 +20,24 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 NOT_COMPARED = frozenset({"measured", "signature", "items_sha256", "sentence", "notes", "provenance.measured_with"})
 
 
-class Comparison(NamedTuple):
+class NumberComparison(NamedTuple):
     """What came out otherwise first, empty for nothing, and the largest relative difference of all that did not."""
 
     otherwise: str
     largest: float
 
 
-def compare(stored: Result, again: Result) -> Comparison:
+def compare(stored: Result, again: Result) -> NumberComparison:
     """How a result that was measured again compares with the one that is stored."""
     largest = 0.0
     for path, one, other in _pairs("", stored.model_dump(mode="json"), again.model_dump(mode="json")):
         if _is_number(one) and _is_number(other):
             if not is_same(one, other):
-                return Comparison(f"{path} is {one!r}, but comes out as {other!r}", largest)
+                return NumberComparison(f"{path} is {one!r}, but comes out as {other!r}", largest)
             largest = max(largest, abs(one - other) / max(abs(one), abs(other), ABSOLUTE))
         elif one != other:
-            return Comparison(f"{path} is {one!r:.80}, but comes out as {other!r:.80}", largest)
-    return Comparison("", largest)
+            return NumberComparison(f"{path} is {one!r:.80}, but comes out as {other!r:.80}", largest)
+    return NumberComparison("", largest)
 
 
 def is_same(one: float | None, other: float | None) -> bool:

@@ -12,9 +12,9 @@ from judge.ranking.build import build_leaderboard
 from judge.ranking.load import load_items
 from judge.records.manifest import (
     FILE,
-    Broken,
+    Defect,
     PublishedScores,
-    Stored,
+    StoredManifest,
     lost_results,
     manifest_path,
     read_chain,
@@ -32,7 +32,7 @@ from tasks.suites.suite import Suite
 REPUBLISH = "judge site publish --anew writes them anew"
 
 
-class Published(NamedTuple):
+class PublicationCheck(NamedTuple):
     """What was looked at of all that was published, and what of it does not hold.
 
     Args:
@@ -42,10 +42,10 @@ class Published(NamedTuple):
     n_manifests: int
     n_results: int
     n_files: int | None
-    broken: tuple[Broken, ...]
+    broken: tuple[Defect, ...]
 
 
-def check_published(store: Store, suite: Suite, site: SitePlace, trusted: frozenset[str]) -> Published:
+def check_published(store: Store, suite: Suite, site: SitePlace, trusted: frozenset[str]) -> PublicationCheck:
     """What does not hold of the manifests in `store` and the pages in `site`.
 
     Scores are computed again for the last manifest of `suite`; those before it, and of others, are held by the chain.
@@ -63,12 +63,12 @@ def check_published(store: Store, suite: Suite, site: SitePlace, trusted: frozen
             n_files = len(last.manifest.files)
             broken += changed_files(site, last)
     elif dict(site.read([FILE]))[FILE] is not None:
-        broken.append(Broken(site.path(FILE), f"the store has no manifest of suite {suite.name}: restore manifests/"))
+        broken.append(Defect(site.path(FILE), f"the store has no manifest of suite {suite.name}: restore manifests/"))
     named = {key for stored in chain.manifests for key in stored.manifest.results}
-    return Published(len(chain.manifests), len(named), n_files, tuple(broken))
+    return PublicationCheck(len(chain.manifests), len(named), n_files, tuple(broken))
 
 
-def check_scores(store: Store, suite: Suite, stored: Stored) -> list[Broken]:
+def check_scores(store: Store, suite: Suite, stored: StoredManifest) -> list[Defect]:
     """The scores of a manifest that do not follow from the results that it names."""
     manifest, what = stored.manifest, manifest_path(stored.manifest.n)
     try:
@@ -79,15 +79,15 @@ def check_scores(store: Store, suite: Suite, stored: Stored) -> list[Broken]:
         )
     except (StoreError, ScoringError) as error:
         said = error.remedy if isinstance(error, StoreError) else str(error)
-        return [Broken(what, f"its scores cannot be computed again: {said}")]
+        return [Defect(what, f"its scores cannot be computed again: {said}")]
     if board.release.name != manifest.release:
         why = f"its scores are by release {manifest.release}, this judge's by {board.release.name}: judge site publish"
-        return [Broken(what, why)]
+        return [Defect(what, why)]
     if board.rowless:
-        return [Broken(what, f"its scores cannot be computed again: {line}") for line in board.rowless]
+        return [Defect(what, f"its scores cannot be computed again: {line}") for line in board.rowless]
     again = published_scores(board)
     return [
-        Broken(what, f"scores.{id}: {field} is {said}, and {then} when computed again: judge site publish")
+        Defect(what, f"scores.{id}: {field} is {said}, and {then} when computed again: judge site publish")
         for id, scores in sorted(manifest.scores.items())
         for field, said, then in _unequal(scores, again[id])
     ]
@@ -99,39 +99,39 @@ def _unequal(stated: PublishedScores, again: PublishedScores) -> list[tuple[str,
     return [(field, said, then) for field, said, then in pairs if not is_same(said, then)]
 
 
-def _selftests(store: Store, stored: Stored, trusted: frozenset[str]) -> list[Broken]:
+def _selftests(store: Store, stored: StoredManifest, trusted: frozenset[str]) -> list[Defect]:
     """The selftests that a manifest names and that are gone, or not signed by a trusted key."""
     there = {sha256(data): (key, data) for key in store.list("selftests/") for data in [store.get(key)]}
     broken = []
     for digest in stored.manifest.selftests:
         if digest not in there:
-            broken.append(Broken(manifest_path(stored.manifest.n), f"the selftest {digest[:16]}… is gone: restore it"))
+            broken.append(Defect(manifest_path(stored.manifest.n), f"the selftest {digest[:16]}… is gone: restore it"))
             continue
         key, data = there[digest]
         try:
             check_signature(data, trusted)
         except BadSignature as error:
-            broken.append(Broken(key, str(error)))
+            broken.append(Defect(key, str(error)))
     return broken
 
 
-def changed_files(site: SitePlace, last: Stored) -> list[Broken]:
+def changed_files(site: SitePlace, last: StoredManifest) -> list[Defect]:
     """The files of the site that are not as its manifest says, or not handed out as a browser needs them."""
     there = dict(site.read([FILE]))[FILE]
     if there is None:
-        return [Broken(site.path(FILE), f"is gone: {REPUBLISH}")]
+        return [Defect(site.path(FILE), f"is gone: {REPUBLISH}")]
     if there != last.data:
         name = manifest_path(last.manifest.n)
-        return [Broken(site.path(FILE), f"is not {name}, the last of suite {last.manifest.suite}: {REPUBLISH}")]
+        return [Defect(site.path(FILE), f"is not {name}, the last of suite {last.manifest.suite}: {REPUBLISH}")]
     broken = []
     if dict(site.read([MANIFEST]))[MANIFEST] is None:
-        broken.append(Broken(site.path(MANIFEST), f"is gone, or cannot be read: {REPUBLISH}"))
+        broken.append(Defect(site.path(MANIFEST), f"is gone, or cannot be read: {REPUBLISH}"))
     for name, content in site.read(last.manifest.files):
         if content is None:
-            broken.append(Broken(site.path(name), f"is gone: {REPUBLISH}"))
+            broken.append(Defect(site.path(name), f"is gone: {REPUBLISH}"))
         elif sha256(content) != last.manifest.files[name]:
-            broken.append(Broken(site.path(name), f"is not what was published: {REPUBLISH}"))
+            broken.append(Defect(site.path(name), f"is not what was published: {REPUBLISH}"))
     served = site.misserved((*last.manifest.files, FILE, MANIFEST))
     return broken + [
-        Broken(site.path(n), f"is handed out with other headers than it should: {REPUBLISH}") for n in served
+        Defect(site.path(n), f"is handed out with other headers than it should: {REPUBLISH}") for n in served
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from judge.audit.rebuild_unit import Unlike, unit_again
+from judge.audit.rebuild_unit import NotDerivable, rebuild_unit
 from judge.audit.tolerance import compare, same_items
 from judge.data.datasets import is_there
 from judge.data.testset import read_testset
@@ -15,7 +15,7 @@ from judge.evaluation.measure import Measured, remeasure
 from judge.records.attempts import read_histories, unit_prefix
 from judge.records.decisions import read_decisions
 from judge.records.items_file import items_path, result_path, unpack_items
-from judge.records.manifest import Broken, sha256
+from judge.records.manifest import Defect, sha256
 from judge.records.published_submissions import record_path, why_misnamed
 from judge.records.records import End, Result
 from judge.records.results import load_results, read_record
@@ -27,7 +27,7 @@ from tasks.datasets.dataset import Dataset, DatasetError, load_dataset
 from tasks.suites.suite import Suite, Task
 
 
-class Checked(NamedTuple):
+class SubmissionCheck(NamedTuple):
     """One submission.
 
     Args:
@@ -38,12 +38,12 @@ class Checked(NamedTuple):
 
     submission: str
     n_results: int
-    broken: tuple[Broken, ...]
+    broken: tuple[Defect, ...]
     largest: float = 0.0
 
 
 @dataclass
-class Ground:
+class VerificationContext:
     """What results are checked against.
 
     Args:
@@ -75,7 +75,7 @@ class Ground:
         return found
 
 
-class _Row(NamedTuple):
+class _CheckedResult(NamedTuple):
     """A result that is checked, and all that it rests on."""
 
     result: Result
@@ -88,7 +88,7 @@ class _Row(NamedTuple):
         return result_path(self.result.submission, self.result.task, self.result.result_key)
 
 
-def check_submission(ground: Ground, id: str) -> Checked:
+def check_submission(ground: VerificationContext, id: str) -> SubmissionCheck:
     """What does not hold of the results of a submission that count in the suite."""
     tasks = {task.name: task for task in ground.suite.tasks}
     try:
@@ -97,44 +97,44 @@ def check_submission(ground: Ground, id: str) -> Checked:
         results = [r for r in load_results(ground.store, [id], ground.current, rounds=rounds) if r.task in tasks]
         histories = read_histories(ground.store, [id])
     except StoreError as error:
-        return Checked(id, 0, (Broken(id, error.remedy),))
+        return SubmissionCheck(id, 0, (Defect(id, error.remedy),))
     misnamed = why_misnamed(id, submission)
-    broken = [Broken(record_path(id), misnamed)] if misnamed else []
+    broken = [Defect(record_path(id), misnamed)] if misnamed else []
     largest = 0.0
     for result in results:
         end = histories[unit_prefix(id, result.task, result.observation_key)].end
         if end is None:  # by a judge that began anew this very moment
-            broken.append(Broken(id, f"{result.task} is being judged anew: verify it again afterwards"))
+            broken.append(Defect(id, f"{result.task} is being judged anew: verify it again afterwards"))
             continue
-        row = _Row(result, submission, tasks[result.task], end)
+        row = _CheckedResult(result, submission, tasks[result.task], end)
         found, difference = _check(ground, row)
         broken += found
         largest = max(largest, difference)
-    return Checked(id, len(results), tuple(broken), largest)
+    return SubmissionCheck(id, len(results), tuple(broken), largest)
 
 
-def _check(ground: Ground, row: _Row) -> tuple[list[Broken], float]:
+def _check(ground: VerificationContext, row: _CheckedResult) -> tuple[list[Defect], float]:
     """What does not hold of a result, and the largest difference of a number of it where all hold."""
     stated = [*_signature(ground, row), *_items(ground, row)]
     if not is_there(ground.data, row.task.dataset):
         why = f"not verified: data set {row.task.dataset} is not here: judge data import, or --skip-missing"
-        return [*(Broken(row.what, why) for why in stated), Broken(row.what, why, missing=True)], 0.0
+        return [*(Defect(row.what, why) for why in stated), Defect(row.what, why, missing=True)], 0.0
     try:
         dataset = ground.dataset(row.task.dataset)
         testset = read_testset(ground.data, row.task.dataset)
-        unit = unit_again(row.result, row.end, row.submission, row.task, testset)
+        unit = rebuild_unit(row.result, row.end, row.submission, row.task, testset)
         measured = remeasure(unit, row.end, ground.store, lambda: dataset)
-    except (Unlike, DatasetError) as error:
-        return [Broken(row.what, why) for why in (*stated, str(error))], 0.0
+    except (NotDerivable, DatasetError) as error:
+        return [Defect(row.what, why) for why in (*stated, str(error))], 0.0
     except JudgeFault as fault:
-        return [Broken(row.what, why) for why in (*stated, fault.remedy)], 0.0
+        return [Defect(row.what, why) for why in (*stated, fault.remedy)], 0.0
     otherwise, largest = compare(row.result, measured.result)
     differences = [otherwise] if otherwise else [] if stated else _items_again(ground, row, measured)
     remedy = f"restore it, or judge rejudge {row.result.submission}"
-    return [Broken(row.what, why) for why in (*stated, *(f"{each}: {remedy}" for each in differences))], largest
+    return [Defect(row.what, why) for why in (*stated, *(f"{each}: {remedy}" for each in differences))], largest
 
 
-def _signature(ground: Ground, row: _Row) -> Iterator[str]:
+def _signature(ground: VerificationContext, row: _CheckedResult) -> Iterator[str]:
     """Whether the result is signed as it is stored."""
     try:
         data = ground.store.get(row.what)
@@ -149,7 +149,7 @@ def _signature(ground: Ground, row: _Row) -> Iterator[str]:
         yield "was changed meanwhile: verify it again"
 
 
-def _items(ground: Ground, row: _Row) -> Iterator[str]:
+def _items(ground: VerificationContext, row: _CheckedResult) -> Iterator[str]:
     """Whether the stored items table is the one whose hash the result states."""
     result = row.result
     if result.provenance.observation is None:
@@ -165,7 +165,7 @@ def _items(ground: Ground, row: _Row) -> Iterator[str]:
         yield f"its items table is not the one that it states: restore it, or judge rejudge {result.submission}"
 
 
-def _items_again(ground: Ground, row: _Row, measured: Measured) -> list[str]:
+def _items_again(ground: VerificationContext, row: _CheckedResult, measured: Measured) -> list[str]:
     """Whether the items come out as they are stored, but for rounding."""
     result = row.result
     if measured.items is None or sha256(measured.items) == result.items_sha256:

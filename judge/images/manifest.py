@@ -59,7 +59,7 @@ class ImageManifest(_Said):
     layers: tuple[Blob, ...] = Field(max_length=MAX_LAYERS, strict=False)
 
 
-class Index(_Said):
+class ImageIndex(_Said):
     """The manifests of one image for several platforms."""
 
     manifests: tuple[Blob, ...] = Field(max_length=1000, strict=False)
@@ -178,7 +178,7 @@ class ImageConfig(_Said):
         return {"Id": image_id, "Os": self.os, "Architecture": self.architecture, "Config": settings}
 
 
-def read_manifest(data: bytes) -> ImageManifest | Index:
+def read_manifest(data: bytes) -> ImageManifest | ImageIndex:
     """What `data` is: of one image, or of several platforms.
 
     Raises:
@@ -189,7 +189,7 @@ def read_manifest(data: bytes) -> ImageManifest | Index:
     if fields.get("schemaVersion") != 2 or ("manifests" in fields) == ("layers" in fields):
         raise invalid(f"The image's manifest is not one of an image, or of schema 1: {_AGAIN}")
     if "manifests" in fields:
-        return _validated(Index, fields, "manifest", _AGAIN)
+        return _validated(ImageIndex, fields, "manifest", _AGAIN)
     return _validated(ImageManifest, fields, "manifest", _AGAIN)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from judge.config import ConfigError
-from judge.images.fetch import Arrived, arrive, resolve_id
+from judge.images.fetch import MirroredImage, mirror_image, resolve_id
 from judge.images.pull import pull_image
 from judge.intake.examiner import Case, Desk
 from judge.intake.invitations import Invited, StoredFate
@@ -153,17 +153,17 @@ def _own_layers(desk: Desk, letter: Letter, own: Submission) -> tuple[str, ...]:
     return tuple(layer.diff_id for layer in image.layers)
 
 
-def _fetch(desk: Desk, case: Case, letter: Letter) -> Arrived:
+def _fetch(desk: Desk, case: Case, letter: Letter) -> MirroredImage:
     """The image of a letter, verified, and kept in the judge's registry."""
 
     def part(wanted: SentPart) -> Iterator[bytes]:
         return desk.inbox.chunks(case.objects[wanted.slot])
 
     held = may_be_left_out(case.invited, desk.public)
-    return arrive(desk.workspace, letter.image, held, part, desk.reporter.say, desk.driver.disks)
+    return mirror_image(desk.workspace, letter.image, held, part, desk.reporter.say, desk.driver.disks)
 
 
-def _examine(desk: Desk, driver: Driver, letter: Letter, arrived: Arrived, arrival: Arrival) -> Submission:
+def _examine(desk: Desk, driver: Driver, letter: Letter, arrived: MirroredImage, arrival: Arrival) -> Submission:
     """The submission, which passed the preflight and is stored."""
     id = submission_id(letter.card.name, arrived.image_id)
     if desk.store.exists(submission_path(id)):  # of another image, whose ID begins with the same digits

@@ -20,7 +20,7 @@ from judge.workspace import Workspace
 from sandbox.events import Event, emit
 from submissions.records import SUBMISSION_ID, Record
 from submissions.requests import FORMS, STATUS, Forms, InviteFile, Status, log_name
-from submissions.store.s3_client import Place, error_code, place_of, s3_errors
+from submissions.store.s3_client import BucketPlace, bucket_place, error_code, s3_errors
 
 R = TypeVar("R", bound=Record)
 NEVER_KEPT = "no-store"
@@ -91,9 +91,9 @@ def read_status(workspace: Workspace, invited: Invited) -> Status | None:
     return _read(workspace, invited, STATUS, Status)
 
 
-def _mail_place(settings: JudgeSettings, invited: Invited) -> Place:
-    mail = place_of(settings.mail, "mail")
-    return Place(mail.bucket, f"{mail.prefix}{invited.invitation.secret}/")
+def _mail_place(settings: JudgeSettings, invited: Invited) -> BucketPlace:
+    mail = bucket_place(settings.mail, "mail")
+    return BucketPlace(mail.bucket, f"{mail.prefix}{invited.invitation.secret}/")
 
 
 def _put(workspace: Workspace, invited: Invited, name: str, data: bytes, content_type: str) -> None:
@@ -129,7 +129,7 @@ def mail_names(workspace: Workspace) -> dict[str, set[str]]:
     Raises:
         StoreError: the mail bucket cannot be listed.
     """
-    mail = place_of(workspace.settings.mail, "mail")
+    mail = bucket_place(workspace.settings.mail, "mail")
     names: dict[str, set[str]] = {}
     with s3_errors("mail"):
         for page in workspace.s3.get_paginator("list_objects_v2").paginate(Bucket=mail.bucket, Prefix=mail.prefix):

@@ -18,7 +18,7 @@ from judge.workspace import Workspace
 from sandbox.events import plain
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.store.interface import StoreError
-from submissions.store.s3_client import Place, S3Client, place_of, s3_errors
+from submissions.store.s3_client import BucketPlace, S3Client, bucket_place, s3_errors
 
 CHUNK = 1024**2
 MAX_BULK = 1000  # versions in one request to delete
@@ -53,7 +53,7 @@ class Inbox:
         StoreError: the service does not answer, or refuses.
     """
 
-    def __init__(self, client: S3Client, place: Place) -> None:
+    def __init__(self, client: S3Client, place: BucketPlace) -> None:
         self._client = client
         self._place = place
 
@@ -164,12 +164,12 @@ def open_inbox(workspace: Workspace) -> Inbox:
     Raises:
         StoreError: `inbox` names no place in S3, or one that does not keep every version.
     """
-    place = place_of(workspace.settings.inbox, "inbox")
+    place = bucket_place(workspace.settings.inbox, "inbox")
     require_versions(workspace, place)
     return Inbox(workspace.s3, place)
 
 
-def require_versions(workspace: Workspace, place: Place) -> None:
+def require_versions(workspace: Workspace, place: BucketPlace) -> None:
     """Returns where the bucket of the inbox keeps every version.
 
     Raises:

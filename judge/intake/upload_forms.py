@@ -15,7 +15,7 @@ from botocore.exceptions import NoCredentialsError
 from judge.intake.invitations import Invited, inbox_key
 from judge.workspace import Workspace
 from submissions.requests import MAX_LETTER, MAX_PART, Form, Forms
-from submissions.store.s3_client import Place, S3Client, place_of, s3_errors
+from submissions.store.s3_client import BucketPlace, S3Client, bucket_place, s3_errors
 
 MAX_LIFE = timedelta(days=7)
 """The longest that a signature of version 4 may live."""
@@ -37,7 +37,7 @@ def make_forms(
     Raises:
         StoreError: `inbox` is no place in S3, or there are no credentials to sign with.
     """
-    client, inbox = workspace.s3, place_of(workspace.settings.inbox, "inbox")
+    client, inbox = workspace.s3, bucket_place(workspace.settings.inbox, "inbox")
     revocation = invited.revocation
     with s3_errors("inbox"):
         life = _life(workspace, now)
@@ -55,7 +55,7 @@ def make_forms(
         )
 
 
-def _form(client: S3Client, inbox: Place, key: str, slot: str, max_bytes: int, life: timedelta) -> Form:
+def _form(client: S3Client, inbox: BucketPlace, key: str, slot: str, max_bytes: int, life: timedelta) -> Form:
     made = client.generate_presigned_post(
         inbox.bucket,
         inbox.prefix + key,

@@ -27,7 +27,16 @@ from judge.publishing.site_sources import known_sources
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import read_board
 from judge.records.items_file import result_path
-from judge.records.manifest import FILE, Chain, Manifest, Stored, append, manifest_path, read_chain, sha256
+from judge.records.manifest import (
+    FILE,
+    Manifest,
+    ManifestChain,
+    StoredManifest,
+    append,
+    manifest_path,
+    read_chain,
+    sha256,
+)
 from judge.records.published_submissions import SubmissionFiles, misnamed, submission_files, unlike_published
 from judge.records.records import Result
 from judge.records.signing import BadSignature, SigningKey, check_signature
@@ -109,14 +118,14 @@ def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
     )
 
 
-def _published(chain: Chain, suite: Suite) -> frozenset[str]:
+def _published(chain: ManifestChain, suite: Suite) -> frozenset[str]:
     manifests = [stored.manifest for stored in chain.manifests if stored.manifest.suite == suite.name]
     return frozenset({FILE for _ in manifests}.union(*(manifest.files for manifest in manifests)))
 
 
 def publish_site(
     store: Store, proposal: Proposal, place: SitePlace, key: SigningKey, now: datetime, own: Collection[str] = ()
-) -> Stored:
+) -> StoredManifest:
     """The manifest of what now lies in `place`.
 
     Args:

@@ -28,7 +28,7 @@ from typing import Self, TypeVar
 
 from pydantic import ValidationError
 
-from judge.records.process_identity import host_name, own_name, surely_gone
+from judge.records.process_identity import host_name, is_surely_gone, process_identity
 from judge.records.records import Claim, End
 from sandbox.events import Event, emit
 from sandbox.verdict import FaultCause, JudgeFault
@@ -174,7 +174,7 @@ class DeathWatch:
 
     def look(self, prefix: str, attempt: Attempt) -> Life:
         """What is known by now of `attempt`, which has no end. Unknown at first: look again later."""
-        if attempt.claim and surely_gone(attempt.claim.owner):
+        if attempt.claim and is_surely_gone(attempt.claim.owner):
             return Life.DEAD
         key = f"{prefix}{attempt.n}/beat.json"
         try:
@@ -251,7 +251,7 @@ class ClaimedAttempt:
 def claim(store: Store, prefix: str, history: Sequence[Attempt], beat_s: float) -> ClaimedAttempt | None:
     """The attempt after those of `history`, claimed for this process; None if another judge was faster."""
     n = history[-1].n + 1 if history else 1
-    record = Claim(owner=own_name(), host=host_name(), started=utc_now())
+    record = Claim(owner=process_identity(), host=host_name(), started=utc_now())
     if not store.put_if_absent(f"{prefix}{n}/claim.json", record.model_dump_json(indent=1).encode()):
         return None
     emit(Event.TAKEN_OVER if history and history[-1].end is None else Event.CLAIMED, unit=prefix, attempt=n)

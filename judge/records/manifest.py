@@ -79,7 +79,7 @@ class Manifest(Record):
     signature: Signature | None = None
 
 
-class Stored(NamedTuple):
+class StoredManifest(NamedTuple):
     """A manifest, and the bytes that are stored of it."""
 
     manifest: Manifest
@@ -90,7 +90,7 @@ class Stored(NamedTuple):
         return sha256(self.data)
 
 
-class Broken(NamedTuple):
+class Defect(NamedTuple):
     """A row that does not hold.
 
     Args:
@@ -107,13 +107,13 @@ class Broken(NamedTuple):
         return f"{self.what}: {self.why}"
 
 
-class Chain(NamedTuple):
+class ManifestChain(NamedTuple):
     """All manifests that can be read, by their number, and what does not hold among them."""
 
-    manifests: tuple[Stored, ...]
-    broken: tuple[Broken, ...]
+    manifests: tuple[StoredManifest, ...]
+    broken: tuple[Defect, ...]
 
-    def newest(self, suite: str) -> Stored | None:
+    def newest(self, suite: str) -> StoredManifest | None:
         """The last manifest of a suite."""
         return next((stored for stored in reversed(self.manifests) if stored.manifest.suite == suite), None)
 
@@ -128,7 +128,7 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def append(store: Store, key: SigningKey, make: Callable[[int, str], Manifest]) -> Stored:
+def append(store: Store, key: SigningKey, make: Callable[[int, str], Manifest]) -> StoredManifest:
     """The manifest that was put at the end of the chain, signed.
 
     Args:
@@ -141,36 +141,36 @@ def append(store: Store, key: SigningKey, make: Callable[[int, str], Manifest]) 
         last = max((int(match[1]) for name in store.list(FOLDER) if (match := _NAME.fullmatch(name))), default=0)
         before = sha256(store.get(manifest_path(last))) if last else ""
         manifest = key.sign(make(last + 1, before))
-        stored = Stored(manifest, manifest.model_dump_json(indent=1).encode())
+        stored = StoredManifest(manifest, manifest.model_dump_json(indent=1).encode())
         if store.put_if_absent(manifest_path(last + 1), stored.data):
             return stored
     raise StoreError(f"store: {FOLDER} grows faster than can be written: see who publishes, then do it again")
 
 
-def read_chain(store: Store, trusted: Collection[str]) -> Chain:
+def read_chain(store: Store, trusted: Collection[str]) -> ManifestChain:
     """All manifests of the store, checked: signatures, numbers, and that each names the one before.
 
     Args:
         trusted: public keys.
     """
-    manifests: list[Stored] = []
-    broken: list[Broken] = []
+    manifests: list[StoredManifest] = []
+    broken: list[Defect] = []
     n, previous = 0, ""
     for key in store.list(FOLDER):
         match = _NAME.fullmatch(key)
         if not match:
-            broken.append(Broken(key, "is no manifest: look at it, then delete it"))
+            broken.append(Defect(key, "is no manifest: look at it, then delete it"))
             continue
-        broken += [Broken(manifest_path(gap), "is gone: restore it") for gap in range(n + 1, int(match[1]))]
+        broken += [Defect(manifest_path(gap), "is gone: restore it") for gap in range(n + 1, int(match[1]))]
         before = previous if n + 1 == int(match[1]) else None  # that after a gap has nothing to be compared with
         n, data = int(match[1]), store.get(key)
         stored, why = _read(data, n, before, trusted)
         if stored:
             manifests.append(stored)
         if why:
-            broken.append(Broken(key, why))
+            broken.append(Defect(key, why))
         previous = sha256(data)
-    return Chain(tuple(manifests), tuple(broken))
+    return ManifestChain(tuple(manifests), tuple(broken))
 
 
 def newest_manifest(store: Store, suite: str, trusted: Collection[str]) -> Manifest | None:
@@ -189,13 +189,13 @@ def newest_manifest(store: Store, suite: str, trusted: Collection[str]) -> Manif
     return None
 
 
-def _read(data: bytes, n: int, before: str | None, trusted: Collection[str]) -> tuple[Stored | None, str]:
+def _read(data: bytes, n: int, before: str | None, trusted: Collection[str]) -> tuple[StoredManifest | None, str]:
     """The manifest in `data`, None where it cannot be read, and why it does not hold, empty where it does."""
     try:
         manifest = Manifest.read(data)
     except ValidationError:
         return None, "cannot be read: restore it"
-    stored = Stored(manifest, data)
+    stored = StoredManifest(manifest, data)
     try:
         check_signature(data, trusted)
     except BadSignature as error:
@@ -207,17 +207,17 @@ def _read(data: bytes, n: int, before: str | None, trusted: Collection[str]) -> 
     return stored, ""
 
 
-def lost_results(store: Store, chain: Chain) -> list[Broken]:
+def lost_results(store: Store, chain: ManifestChain) -> list[Defect]:
     """The results that a manifest names and that are gone, or are no longer what was published, each once."""
     return _lost(store, chain, lambda manifest: manifest.results)
 
 
-def lost_files(store: Store, chain: Chain) -> list[Broken]:
+def lost_files(store: Store, chain: ManifestChain) -> list[Defect]:
     """The same of submissions, logs of preflights and decisions."""
     return _lost(store, chain, lambda manifest: {**manifest.submissions, **manifest.events})
 
 
-def _lost(store: Store, chain: Chain, of: Callable[[Manifest], dict[str, str]]) -> list[Broken]:
+def _lost(store: Store, chain: ManifestChain, of: Callable[[Manifest], dict[str, str]]) -> list[Defect]:
     named: dict[tuple[str, str], int] = {}
     for stored in chain.manifests:
         for key, digest in of(stored.manifest).items():
@@ -227,11 +227,11 @@ def _lost(store: Store, chain: Chain, of: Callable[[Manifest], dict[str, str]]) 
         try:
             same = sha256(store.get(key)) == digest
         except KeyError:
-            broken.append(Broken(key, f"was published ({manifest_path(n)}) and is gone: restore it"))
+            broken.append(Defect(key, f"was published ({manifest_path(n)}) and is gone: restore it"))
             continue
         except StoreError as error:
-            broken.append(Broken(key, error.remedy))
+            broken.append(Defect(key, error.remedy))
             continue
         if not same:
-            broken.append(Broken(key, f"is not what was published ({manifest_path(n)}): restore it"))
+            broken.append(Defect(key, f"is not what was published ({manifest_path(n)}): restore it"))
     return broken

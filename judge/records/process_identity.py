@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 
-def own_name() -> str:
+def process_identity() -> str:
     """This process as `boot/pid-namespace/pid/start/token`; the token tells two claims of one process apart."""
     pid = os.getpid()
     return "/".join((_boot(), _pid_namespace(), str(pid), _start_of(pid) or "0", secrets.token_hex(4)))
@@ -19,7 +19,7 @@ def host_name() -> str:
     return socket.gethostname()
 
 
-def surely_gone(owner: str) -> bool:
+def is_surely_gone(owner: str) -> bool:
     """True if `owner` was a process of this kernel's boot and this pid namespace, and is no more.
 
     Of any other machine, boot or container nothing can be said from here: False.

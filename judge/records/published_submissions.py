@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from judge.records.manifest import Broken, Chain, lost_files, manifest_path, sha256
+from judge.records.manifest import Defect, ManifestChain, lost_files, manifest_path, sha256
 from judge.records.results import read_record
 from submissions.preflight.log import log_path
 from submissions.records import Submission, submission_id
@@ -47,7 +47,7 @@ def submission_files(store: Store) -> SubmissionFiles:
     return SubmissionFiles(submissions, events)
 
 
-def unlike_published(store: Store, chain: Chain) -> list[Broken]:
+def unlike_published(store: Store, chain: ManifestChain) -> list[Defect]:
     """What a manifest names of submissions and that is gone or changed, and logs that came after it.
 
     A log is stored before its submission: where a published submission had none, none can come.
@@ -61,12 +61,12 @@ def unlike_published(store: Store, chain: Chain) -> list[Broken]:
             if log in there - stated.keys():
                 late.setdefault(log, stored.manifest.n)
     return broken + [
-        Broken(log, f"was not there when its submission was published ({manifest_path(n)}): remove it")
+        Defect(log, f"was not there when its submission was published ({manifest_path(n)}): remove it")
         for log, n in sorted(late.items())
     ]
 
 
-def misnamed(store: Store) -> list[Broken]:
+def misnamed(store: Store) -> list[Defect]:
     """The submissions that lie under another name than theirs; those that cannot be read are passed over."""
     broken = []
     for key in store.list(FOLDER):
@@ -77,7 +77,7 @@ def misnamed(store: Store) -> list[Broken]:
         except StoreError:  # the board names it
             continue
         if why:
-            broken.append(Broken(key, why))
+            broken.append(Defect(key, why))
     return broken
 
 

@@ -17,7 +17,7 @@ from submissions.store.interface import Readable, Store, StoreError
 R = TypeVar("R", bound=Record)
 
 
-class Held(NamedTuple):
+class HeldUnit(NamedTuple):
     """A unit that waits for a person, after its last attempt was spoilt by this machine."""
 
     submission: str
@@ -89,11 +89,11 @@ def load_results(
     ]
 
 
-def load_held(store: Store, submissions: Iterable[str]) -> list[Held]:
+def load_held(store: Store, submissions: Iterable[str]) -> list[HeldUnit]:
     """The units of `submissions` that are held."""
     held = []
     for prefix, history in read_histories(store, submissions).items():
         if history.held:
             _, submission, task, _, _ = prefix.split("/")
-            held.append(Held(submission, task, history.held))
+            held.append(HeldUnit(submission, task, history.held))
     return held

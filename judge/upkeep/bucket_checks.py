@@ -20,7 +20,7 @@ from judge.workspace import Workspace
 from sandbox.events import plain
 from submissions.settings import SETTINGS_FILE
 from submissions.store.interface import StoreError
-from submissions.store.s3_client import Place, S3Client, place_of, s3_errors
+from submissions.store.s3_client import BucketPlace, S3Client, bucket_place, s3_errors
 
 WAIT_S = 20.0
 _REFUSED = (401, 403, 404)
@@ -49,7 +49,7 @@ def check_inbox(workspace: Workspace) -> str:
         StoreError: it is not so; one line with the remedy.
     """
     settings, client = workspace.settings, workspace.s3
-    place = place_of(settings.inbox, "inbox")
+    place = bucket_place(settings.inbox, "inbox")
     require_versions(workspace, place)
     name = f"doctor-{secrets.token_hex(16)}"
     with _probe(client, place, name, "inbox") as address:
@@ -66,7 +66,7 @@ def check_mail(workspace: Workspace) -> str:
         StoreError: it is not so; one line with the remedy.
     """
     settings, client = workspace.settings, workspace.s3
-    place = place_of(settings.mail, "mail")
+    place = bucket_place(settings.mail, "mail")
     name = secrets.token_hex(32)
     with _probe(client, place, name, "mail") as address:
         public = f"{settings.mail_url.rstrip('/')}/{name}"
@@ -93,7 +93,7 @@ def check_site(workspace: Workspace, name: str, published: bytes | None) -> str:
         StoreError: it is not so; one line with the remedy.
     """
     settings, client = workspace.settings, workspace.s3
-    place = place_of(settings.publish_to, "publish_to")
+    place = bucket_place(settings.publish_to, "publish_to")
     with _probe(client, place, f"doctor-{secrets.token_hex(16)}", "publish_to") as address:
         _refuse_strangers(client, place, address, "publish_to")
     if not settings.site_url or published is None:
@@ -121,7 +121,7 @@ def weak_points(workspace: Workspace) -> list[str]:
 
 
 @contextmanager
-def _probe(client: S3Client, place: Place, name: str, setting: str) -> Iterator[str]:
+def _probe(client: S3Client, place: BucketPlace, name: str, setting: str) -> Iterator[str]:
     """The bare address of an object that is there meanwhile, with its own name in it; no version of it is left."""
     key = place.prefix + name
     with s3_errors(setting):
@@ -138,7 +138,7 @@ def _bare(url: str) -> str:
     return url.partition("?")[0]
 
 
-def _refuse_strangers(client: S3Client, place: Place, address: str, setting: str) -> None:
+def _refuse_strangers(client: S3Client, place: BucketPlace, address: str, setting: str) -> None:
     """Passes if a stranger can neither list the bucket nor write into it.
 
     Raises:
@@ -155,7 +155,7 @@ def _refuse_strangers(client: S3Client, place: Place, address: str, setting: str
         raise StoreError(f"{setting}: anybody may write into it: {_POLICY} (s3:PutObject)")
 
 
-def _refuse_listing(bucket: str, place: Place, setting: str) -> None:
+def _refuse_listing(bucket: str, place: BucketPlace, setting: str) -> None:
     for query, listing in (("list-type=2", b"<ListBucketResult"), ("versions=", b"<ListVersionsResult")):
         answer = _ask(f"{bucket}?{query}&prefix={quote(place.prefix)}", setting)
         if answer.status_code == 200 and listing in answer.content:

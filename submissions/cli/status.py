@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from sandbox.events import plain
 from submissions.cli.status_tables import item_lines, items_table, one_line, quota_line, site_line, site_table
-from submissions.client.http import LostError, Web
+from submissions.client.http import ServerLostError, WebClient
 from submissions.client.sent_files import read_sent
 from submissions.client.status import LAST, Item, PublicSite, find, items, read_site, read_site_log
 from submissions.client.status_bucket import INVITE, InviteError, Mailbox, read_invite
@@ -36,7 +36,7 @@ def list_command(invite: Invite = None, site: Site = None, as_json: Json = False
     """All that was sent with an invitation: where it is, what was refused and why, how much of the quota is left."""
     console = table_console()
     if site:
-        _list_site(console, read_site(Web(), site), as_json)
+        _list_site(console, read_site(WebClient(), site), as_json)
         return
     status, found = _news(_mailbox(invite))
     if as_json:
@@ -60,7 +60,7 @@ def status_command(
     """How far a submission is: its place in the queue, verdict by task, scores once they are published."""
     console = table_console()
     if site:
-        _show_site(console, read_site(Web(), site), submission, as_json)
+        _show_site(console, read_site(WebClient(), site), submission, as_json)
         return
     mailbox = _mailbox(invite)
     if not watch:
@@ -80,8 +80,8 @@ def log_command(submission: Id, invite: Invite = None, site: Site = None, as_jso
     """What a submission's container said in the preflight, where it saw public structures alone."""
     console = table_console()
     if site:
-        name = read_site(Web(), site).find(submission)
-        said = read_site_log(Web(), site, name)
+        name = read_site(WebClient(), site).find(submission)
+        said = read_site_log(WebClient(), site, name)
     else:
         mailbox = _mailbox(invite)
         _, item = _look(mailbox, submission)
@@ -120,7 +120,7 @@ def _watch(mailbox: Mailbox, beginning: str, every_s: float, say: Callable[[str]
     while True:
         try:
             status, item = _look(mailbox, beginning)
-        except LostError as error:
+        except ServerLostError as error:
             last = _say_once(say, f"[dim]{escape(str(error))}[/]", last)
         else:
             beginning = item.id or beginning

@@ -33,19 +33,19 @@ _LOST = (requests.ConnectionError, requests.Timeout)
 T = TypeVar("T")
 
 
-class MailError(Exception):
+class WebError(Exception):
     """What was asked of the mailbox cannot be had now; one line with the remedy."""
 
 
-class LostError(MailError):
+class ServerLostError(WebError):
     """The server did not answer in the end: later it may."""
 
 
-class RefusedError(MailError):
+class FileRefusedError(WebError):
     """The server refuses a file; one line with the remedy."""
 
 
-class UnknownError(MailError):
+class NotFoundError(WebError):
     """There is nothing at that address."""
 
 
@@ -65,11 +65,11 @@ class Patience(NamedTuple):
     whole_s: float = _WHOLE_S
 
 
-class Web:
+class WebClient:
     """Files fetched over HTTP, each within bounds.
 
     Raises (all methods):
-        MailError: the server does not answer, or with something else.
+        WebError: the server does not answer, or with something else.
     """
 
     def __init__(self, patience: Patience | None = None) -> None:
@@ -81,7 +81,7 @@ class Web:
         """What is at `url`.
 
         Raises:
-            UnknownError: nothing is, or nobody may read it.
+            NotFoundError: nothing is, or nobody may read it.
         """
 
         def attempt() -> bytes:
@@ -99,11 +99,11 @@ class Web:
             report: called with the bytes that were handed over so far.
 
         Raises:
-            RefusedError: the server does not take it.
+            FileRefusedError: the server does not take it.
         """
         n_bytes = path.stat().st_size
         if n_bytes > form.max_bytes:
-            raise RefusedError(f"{path.name} has {n_bytes} bytes, and its slot takes {form.max_bytes} at most")
+            raise FileRefusedError(f"{path.name} has {n_bytes} bytes, and its slot takes {form.max_bytes} at most")
 
         def attempt() -> None:
             with path.open("rb") as file:
@@ -121,14 +121,14 @@ class Web:
         for wait in (*self._patience.waits_s, None):
             try:
                 return attempt()
-            except RefusedError as error:
+            except FileRefusedError as error:
                 if lost:  # the file may be there all the same
-                    raise MailError(str(error)) from error
+                    raise WebError(str(error)) from error
                 raise
             except _Later as later:
                 lost = True
                 if wait is None:
-                    raise LostError(f"{what} ({later}): check the network, and run it again") from later.__cause__
+                    raise ServerLostError(f"{what} ({later}): check the network, and run it again") from later.__cause__
                 time.sleep(wait)
         raise AssertionError("the last try either returns or raises")
 
@@ -144,27 +144,27 @@ class Web:
             ):
                 yield answer
         except RedirectRefused as error:
-            raise MailError(f"{_host(url)}: {_reason(error)}: it is not followed; check the address") from error
+            raise WebError(f"{_host(url)}: {_reason(error)}: it is not followed; check the address") from error
         except requests.TooManyRedirects as error:
             remedy = "tell whoever sent the invitation"
-            raise MailError(f"{_host(url)} sends from one address to the next: {remedy}") from error
+            raise WebError(f"{_host(url)} sends from one address to the next: {remedy}") from error
         except AnswerTooLarge as error:
-            raise MailError(f"{_host(url)} sends {_reason(error)}: tell whoever runs the judge") from error
+            raise WebError(f"{_host(url)} sends {_reason(error)}: tell whoever runs the judge") from error
         except _LOST as error:
             _require_way(url, error)
             raise _Later(_reason(error)) from error
         except requests.RequestException as error:
-            raise MailError(f"{_host(url)}: {_reason(error)}: check the address") from error
+            raise WebError(f"{_host(url)}: {_reason(error)}: check the address") from error
 
 
 def _require_way(url: str, error: Exception) -> None:
     """Returns where trying again may help: not where a certificate or a proxy of this network is in the way."""
     if isinstance(error, requests.exceptions.ProxyError):
         remedy = "check HTTPS_PROXY, or name the host in NO_PROXY"
-        raise MailError(f"the proxy does not lead to {_host(url)} ({_reason(error)}): {remedy}") from error
+        raise WebError(f"the proxy does not lead to {_host(url)} ({_reason(error)}): {remedy}") from error
     if isinstance(error, requests.exceptions.SSLError) and "EOF" not in str(error):  # that one is a line cut off
         remedy = "check the address; REQUESTS_CA_BUNDLE names a file of the certificates that are trusted"
-        raise MailError(f"no trusted connection to {_host(url)} ({_reason(error)}): {remedy}") from error
+        raise WebError(f"no trusted connection to {_host(url)} ({_reason(error)}): {remedy}") from error
 
 
 class _Later(Exception):
@@ -180,16 +180,16 @@ def _require_no_trouble(answer: requests.Response) -> None:
 def _require_content(answer: requests.Response) -> None:
     _require_no_trouble(answer)
     if answer.status_code in (401, 403, 404, 410):
-        raise UnknownError(f"there is nothing to read at {_host(answer.url)} under this address: check it")
+        raise NotFoundError(f"there is nothing to read at {_host(answer.url)} under this address: check it")
     if answer.status_code != 200:
-        raise MailError(f"{_host(answer.url)} answers with status {answer.status_code}: check the address")
+        raise WebError(f"{_host(answer.url)} answers with status {answer.status_code}: check the address")
 
 
 def _require_taken(answer: requests.Response, host: str) -> None:
     beginning = b"".join(islice(pieces(answer), _REFUSAL_PIECES))
     if answer.status_code not in (201, 204):
         _require_no_trouble(answer)
-        raise RefusedError(f"{host} refuses the file: {refusal(answer.status_code, beginning)}")
+        raise FileRefusedError(f"{host} refuses the file: {refusal(answer.status_code, beginning)}")
 
 
 def _host(url: str) -> str:

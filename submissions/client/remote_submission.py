@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from sandbox.driver import Image
 from sandbox.events import plain
 from submissions.card.file import first_complaint
-from submissions.client.http import RefusedError
+from submissions.client.http import FileRefusedError
 from submissions.client.image_archive import read_layout, save_image
 from submissions.client.sent_files import Ledger, SentLetter, open_ledger, work_folder
 from submissions.client.status_bucket import InviteError, Mailbox, read_invite
@@ -93,7 +93,7 @@ class Desk:
 
         Raises:
             InviteError: it is too large, or no slot is left.
-            MailError: the server refuses it, or does not answer.
+            WebError: the server refuses it, or does not answer.
         """
         data = _written(letter)
         sha256 = hashlib.sha256(data).hexdigest()
@@ -113,7 +113,7 @@ class Desk:
         path.write_bytes(data)
         try:
             self.mailbox.web.post(form, path)
-        except RefusedError:
+        except FileRefusedError:
             if meant is None:  # else an earlier run may have filled it
                 self.ledger.drop_letter(form.slot)
             raise
@@ -143,7 +143,7 @@ def open_desk(path: Path) -> Iterator[Desk]:
 
     Raises:
         InviteError: the file is none, or another process sends through it.
-        MailError: the mailbox cannot be read, the invitation is revoked, or its forms have expired.
+        WebError: the mailbox cannot be read, the invitation is revoked, or its forms have expired.
     """
     invite = read_invite(path)
     with open_ledger(invite) as ledger:
@@ -176,7 +176,7 @@ def send_submission(desk: Desk, asked: Asked, image: Image | None, report: Repor
         report: how far an upload is.
 
     Raises:
-        InviteError, MailError, SubmissionFault: see what is called.
+        InviteError, WebError, SubmissionFault: see what is called.
     """
     if not asked.upload or image is None:
         reference = registry_reference(asked.image, image.digests if image else ())

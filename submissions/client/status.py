@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from sandbox.events import plain
 from submissions.card.file import first_complaint
-from submissions.client.http import MailError, UnknownError, Web
+from submissions.client.http import NotFoundError, WebClient, WebError
 from submissions.client.sent_files import Sent, SentLetter
 from submissions.client.status_bucket import InviteError, fetch_log
 from submissions.records import SUBMISSION_ID, submission_id
@@ -142,27 +142,27 @@ def site_address(site: str) -> str:
     return parts._replace(path=f"{parts.path.removesuffix('index.html').rstrip('/')}/", query="", fragment="").geturl()
 
 
-def read_site(web: Web, site: str) -> PublicSite:
+def read_site(web: WebClient, site: str) -> PublicSite:
     """What is published at an address.
 
     Raises:
-        MailError: nothing is, or the server does not answer.
+        WebError: nothing is, or the server does not answer.
     """
     address = f"{site_address(site)}{MANIFEST}"
     try:
         return PublicSite.model_validate_json(web.fetch(address, MAX_MANIFEST))
-    except UnknownError:
-        raise MailError(f"there is no leaderboard at {plain(site)}: check --site") from None
+    except NotFoundError:
+        raise WebError(f"there is no leaderboard at {plain(site)}: check --site") from None
     except ValidationError as error:
-        raise MailError(f"{plain(address)} cannot be read ({plain(first_complaint(error))}): check --site") from error
+        raise WebError(f"{plain(address)} cannot be read ({plain(first_complaint(error))}): check --site") from error
 
 
-def read_site_log(web: Web, site: str, submission: str) -> str:
+def read_site_log(web: WebClient, site: str, submission: str) -> str:
     """What the container of a published submission said in the preflight, escaped; empty where nothing is kept of it.
 
     Raises:
         InviteError: `submission` cannot be one.
-        MailError: the server does not answer.
+        WebError: the server does not answer.
     """
     if len(submission) > LONGEST_ID or not SUBMISSION_ID.match(submission):
         raise InviteError(f"{plain(submission)!r} is no submission: give the whole ID, see list --site")

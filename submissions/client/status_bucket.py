@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from sandbox.events import plain
 from submissions.card.file import first_complaint
-from submissions.client.http import MailError, UnknownError, Web
+from submissions.client.http import NotFoundError, WebClient, WebError
 from submissions.preflight.log import MAX_BYTES, printable_end
 from submissions.records import Record, utc_now
 from submissions.requests import FORMS, MAX_FORMS, MAX_STATUS, STATUS, Forms, InviteFile, Status, log_name
@@ -51,25 +51,25 @@ class Mailbox:
     """What an invitation gives its author.
 
     Raises (all methods):
-        MailError: the server does not answer, or there is nothing there, or it is something else.
+        WebError: the server does not answer, or there is nothing there, or it is something else.
     """
 
-    def __init__(self, invite: InviteFile, web: Web | None = None) -> None:
+    def __init__(self, invite: InviteFile, web: WebClient | None = None) -> None:
         self.invite = invite
-        self.web = web or Web()
+        self.web = web or WebClient()
 
     def forms(self, now: datetime | None = None) -> Forms:
         """The forms that can be used now.
 
         Raises:
-            MailError: also where the invitation is revoked, or its forms have expired.
+            WebError: also where the invitation is revoked, or its forms have expired.
         """
         forms = self._read(FORMS, Forms, MAX_FORMS)
         if forms.revoked:
-            raise MailError(f"the invitation {plain(self.invite.name)} was revoked: {plain(forms.revoked, 500)}")
+            raise WebError(f"the invitation {plain(self.invite.name)} was revoked: {plain(forms.revoked, 500)}")
         if forms.expires <= (now or utc_now()):
             since = f"{forms.renewed:%Y-%m-%d %H:%M} UTC"
-            raise MailError(f"the judge has not renewed its forms since {since}: wait for its next intake")
+            raise WebError(f"the judge has not renewed its forms since {since}: wait for its next intake")
         if self.invite.mail.startswith("https://"):
             _require_https(forms)
         return forms
@@ -85,15 +85,15 @@ class Mailbox:
     def _read(self, name: str, record: type[R], max_bytes: int) -> R:
         try:
             data = self.web.fetch(f"{self.invite.mail}{name}", max_bytes)
-        except UnknownError:
-            raise MailError(
+        except NotFoundError:
+            raise WebError(
                 f"the address of the invitation {plain(self.invite.name)} is not known: it may have been revoked, "
                 "ask whoever sent it"
             ) from None
         try:
             return record.read(data)
         except ValidationError as error:
-            raise MailError(
+            raise WebError(
                 f"{name} of the judge cannot be read ({plain(first_complaint(error))}): install the newest "
                 "lambench-judge, or tell whoever sent the invitation"
             ) from error
@@ -103,15 +103,15 @@ def _require_https(forms: Forms) -> None:
     """Returns where no form would send an image in the open, or to whoever listens at another kind of address."""
     for form in (*forms.letters, *forms.parts):
         if not form.url.startswith("https://"):
-            raise MailError(
+            raise WebError(
                 f"a form of the judge leads to {plain(form.url, 100)}, which is not https: nothing is sent; tell "
                 "whoever sent the invitation"
             )
 
 
-def fetch_log(web: Web, url: str) -> str:
+def fetch_log(web: WebClient, url: str) -> str:
     """The log at `url`, escaped; empty where there is none."""
     try:
         return printable_end(web.fetch(url, MAX_LOG).decode("utf-8", "replace"))
-    except UnknownError:
+    except NotFoundError:
         return ""

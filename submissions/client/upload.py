@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from submissions.client.http import Web
+from submissions.client.http import WebClient
 from submissions.client.image_archive import LayerFile, Layout
 from submissions.client.image_export import Part, layer_parts
 from submissions.client.sent_files import Layer, Ledger, Used, settled
@@ -31,7 +31,7 @@ class Upload:
         report: how far it is, in bytes of layers as they lie in the archive.
     """
 
-    web: Web
+    web: WebClient
     forms: Forms
     ledger: Ledger
     layout: Layout
@@ -44,7 +44,7 @@ class Upload:
 
         Raises:
             InviteError: there are fewer slots than parts.
-            MailError: the server refuses a part, or does not answer.
+            WebError: the server refuses a part, or does not answer.
             SubmissionFault: IMAGE_INVALID: the engine saves something else.
         """
         wanted = self._wanted()

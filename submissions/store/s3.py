@@ -26,7 +26,7 @@ from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadErro
 
 from sandbox.events import plain
 from submissions.store.interface import Stamped, StoreError, check_key
-from submissions.store.s3_client import Place, S3Client, connect, error_code, in_parts, place_of, s3_errors
+from submissions.store.s3_client import BucketPlace, S3Client, bucket_place, connect, error_code, in_parts, s3_errors
 
 PART_BYTES = 16 * 1024**2
 _TRIES = 6
@@ -50,7 +50,7 @@ class S3Store:
 
     page_keys = 1000
 
-    def __init__(self, client: S3Client, place: Place, part_bytes: int = PART_BYTES) -> None:
+    def __init__(self, client: S3Client, place: BucketPlace, part_bytes: int = PART_BYTES) -> None:
         self.place = place
         self._client = client
         self._part_bytes = part_bytes
@@ -63,7 +63,7 @@ class S3Store:
         Raises:
             StoreError: `url` names no place, or no service can be at `endpoint_url`.
         """
-        return cls(connect(endpoint_url), place_of(url, "store"))
+        return cls(connect(endpoint_url), bucket_place(url, "store"))
 
     def get(self, key: str) -> bytes:
         what = self._what(key)

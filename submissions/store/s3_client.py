@@ -63,14 +63,14 @@ _UNREACHED = (
 )
 
 
-class Place(NamedTuple):
+class BucketPlace(NamedTuple):
     """A prefix of a bucket; it is empty or ends with a slash."""
 
     bucket: str
     prefix: str
 
 
-def place_of(url: str, setting: str) -> Place:
+def bucket_place(url: str, setting: str) -> BucketPlace:
     """The place that `s3://bucket/prefix` names.
 
     Raises:
@@ -80,7 +80,7 @@ def place_of(url: str, setting: str) -> Place:
     prefix = (found["prefix"] or "").strip("/") if found else ""
     if not found or any(part in ("", ".", "..") for part in prefix.split("/") if prefix):
         raise StoreError(f"{setting}: {plain(url)!r} is no place in S3: give s3://BUCKET or s3://BUCKET/PREFIX")
-    return Place(found["bucket"], f"{prefix}/" if prefix else "")
+    return BucketPlace(found["bucket"], f"{prefix}/" if prefix else "")
 
 
 def connect(endpoint_url: str = "") -> S3Client:

@@ -14,7 +14,7 @@ from botocore.config import Config
 from judge.publishing.bucket import BucketSite
 from judge.publishing.bucket_objects import BucketObjects
 from judge.records.manifest import sha256
-from submissions.store.s3_client import Place, connect
+from submissions.store.s3_client import BucketPlace, connect
 from tests.servers.rgw import RgwServer
 
 DAY = timedelta(days=1)
@@ -39,7 +39,7 @@ class Bucket:
         self.url = f"s3://{self.name}/{prefix}"
 
     def site(self, client: Any = None) -> BucketSite:
-        objects = BucketObjects(client or self.s3, Place(self.name, self.prefix))
+        objects = BucketObjects(client or self.s3, BucketPlace(self.name, self.prefix))
         return BucketSite(objects, DAY, self.clock)
 
     def publish(self, files: dict[str, bytes], client: Any = None) -> None:

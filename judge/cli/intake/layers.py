@@ -17,7 +17,7 @@ from rich.markup import escape
 from judge.cli.options import Json
 from judge.config import UsageError
 from judge.images.disk_space import require_room
-from judge.images.fetch import arrive_layers
+from judge.images.fetch import mirror_layers
 from judge.images.mirror import open_mirror
 from judge.intake.reusable_layers import declare_public, public_layers
 from judge.workspace import Workspace, open_workspace
@@ -76,7 +76,7 @@ def _mirrored(workspace: Workspace, image: str, say: Callable[[str], None]) -> t
         JudgeFault: the engine or a registry does not answer, or a disk is full.
     """
     if "@sha256:" in image:
-        return arrive_layers(workspace, ReferredImage(reference=image), say)
+        return mirror_layers(workspace, ReferredImage(reference=image), say)
     return _mirrored_from_engine(workspace, _id_here(image), say)
 
 

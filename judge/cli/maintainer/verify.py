@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from judge.audit.verify_published import Published, check_published
-from judge.audit.verify_results import Checked, Ground, check_submission
+from judge.audit.verify_published import PublicationCheck, check_published
+from judge.audit.verify_results import SubmissionCheck, VerificationContext, check_submission
 from judge.cli.options import Json, SkipMissing, SuiteName
 from judge.config import UsageError
 from judge.evaluation.current_results import current_results
 from judge.publishing.destination import open_site
-from judge.records.manifest import Broken
+from judge.records.manifest import Defect
 from judge.records.signing import public_key
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
@@ -46,7 +46,7 @@ def verify_command(
     settings, store = workspace.settings, workspace.store
     chosen = load_suite(suite or settings.suite)
     trusted = workspace.trusted | {public_key(key, "--trust") for key in trust or ()}
-    ground = Ground(store, workspace.data, chosen, trusted, _current(workspace, chosen))
+    ground = VerificationContext(store, workspace.data, chosen, trusted, _current(workspace, chosen))
     checked = []
     for id in _chosen(store, ids or ()):
         checked.append(check_submission(ground, id))
@@ -88,7 +88,7 @@ def _chosen(store: Store, ids: Sequence[str]) -> list[str]:
     return list(chosen) if ids else known
 
 
-def _line(checked: Checked) -> str:
+def _line(checked: SubmissionCheck) -> str:
     """One submission in a line."""
     rows = {row.what: row for row in checked.broken}
     missing = sum(row.missing for row in rows.values())
@@ -101,7 +101,7 @@ def _line(checked: Checked) -> str:
     return f"{mark}  {checked.submission}: {checked.n_results} results: {said}{left}"
 
 
-def _summary(checked: list[Checked], published: Published, broken: list[Broken]) -> list[str]:
+def _summary(checked: list[SubmissionCheck], published: PublicationCheck, broken: list[Defect]) -> list[str]:
     """The rest for a person: what was published, the largest difference, and the first row that does not hold."""
     mark = "NOT" if published.broken else "ok "
     pages = "no pages here" if published.n_files is None else f"{published.n_files} files of the site"
@@ -117,7 +117,9 @@ def _summary(checked: list[Checked], published: Published, broken: list[Broken])
     return lines
 
 
-def _as_data(checked: list[Checked], published: Published, broken: list[Broken], status: int) -> dict[str, object]:
+def _as_data(
+    checked: list[SubmissionCheck], published: PublicationCheck, broken: list[Defect], status: int
+) -> dict[str, object]:
     """The same for a machine."""
     return {
         "submissions": [

@@ -13,7 +13,7 @@ import pytest
 
 from judge.config import ConfigError, JudgeSettings
 from judge.images import fetch
-from judge.images.fetch import Arrived, arrive, arrive_layers, resolve_id
+from judge.images.fetch import MirroredImage, mirror_image, mirror_layers, resolve_id
 from judge.images.mirror import open_mirror
 from judge.workspace import Workspace
 from sandbox.image.image_check import MACHINE
@@ -59,9 +59,9 @@ def nothing(part: SentPart) -> None:
     raise KeyError(part.slot)
 
 
-def refer(settings: JudgeSettings, reference: str, held: tuple[str, ...] = ()) -> Arrived:
+def refer(settings: JudgeSettings, reference: str, held: tuple[str, ...] = ()) -> MirroredImage:
     said: list[str] = []
-    return arrive(Workspace(settings), ReferredImage(reference=reference), held, nothing, said.append)  # type: ignore[arg-type]
+    return mirror_image(Workspace(settings), ReferredImage(reference=reference), held, nothing, said.append)  # type: ignore[arg-type]
 
 
 def upload(
@@ -69,8 +69,8 @@ def upload(
     sent: SentImage,
     held: tuple[str, ...] = (),
     say: Callable[[str], None] = lambda line: None,
-) -> Arrived:
-    return arrive(Workspace(settings), sent.letter, held, sent.part, say)
+) -> MirroredImage:
+    return mirror_image(Workspace(settings), sent.letter, held, sent.part, say)
 
 
 def refused(act: Callable[[], object]) -> SubmissionFault:
@@ -166,7 +166,7 @@ def test_the_configuration_is_checked_before_anything_travels(
     ):
         sent, reference = send(image), AuthorsRepository(registry).push(image)
         for act in (
-            lambda sent=sent: arrive(Workspace(settings), sent.letter, (), untouched, print),
+            lambda sent=sent: mirror_image(Workspace(settings), sent.letter, (), untouched, print),
             lambda reference=reference: refer(settings, reference),
         ):
             fault = refused(act)
@@ -251,7 +251,7 @@ def test_an_image_is_too_large_before_it_travels(settings: JudgeSettings) -> Non
     image = MadeImage([some_tar()])
     layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,))
     letter = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
-    fault = refused(lambda: arrive(Workspace(settings), letter, (), nothing, print))  # type: ignore[arg-type]
+    fault = refused(lambda: mirror_image(Workspace(settings), letter, (), nothing, print))  # type: ignore[arg-type]
     assert fault.verdict is Verdict.POLICY_VIOLATION
     assert "GiB" in fault.sentence
 
@@ -295,19 +295,19 @@ def test_an_engines_disk_without_room_is_found_before_anything_travels(
     letter = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
     for limit, fault in ((huge, JudgeFault), (settings, SubmissionFault)):  # what is too large is its author's
         with pytest.raises(fault):
-            arrive(Workspace(limit), letter, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
+            mirror_image(Workspace(limit), letter, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
 
 
 def test_of_a_base_image_the_layers_alone_matter(settings: JudgeSettings, registry: RegistryServer) -> None:
     base = MadeImage([some_tar(), some_tar()], settings={"Labels": {}})
     reference = AuthorsRepository(registry).push(base)
     assert "org.lambench.calculator" in refused(lambda: refer(settings, reference)).sentence
-    kept = arrive_layers(Workspace(settings), ReferredImage(reference=reference), lambda line: None)
+    kept = mirror_layers(Workspace(settings), ReferredImage(reference=reference), lambda line: None)
     assert kept == base.diff_ids
     mirror = open_mirror(Workspace(settings))
     assert all(mirror.layer(diff_id) for diff_id in kept)
     escape = AuthorsRepository(registry).push(MadeImage([HOSTILE["path escape"][0]], settings={"Labels": {}}))
-    refused(lambda: arrive_layers(Workspace(settings), ReferredImage(reference=escape), lambda line: None))
+    refused(lambda: mirror_layers(Workspace(settings), ReferredImage(reference=escape), lambda line: None))
 
 
 def test_another_authors_layer_is_not_to_be_had_by_its_name(
@@ -353,7 +353,7 @@ def test_a_held_layer_that_the_mirror_lost_is_the_judges_fault_until_it_is_sent_
 def test_without_room_on_the_disk_nothing_travels(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     full = settings.model_copy(update={"min_free_bytes": 1 << 60})
     with pytest.raises(JudgeFault, match="free at") as caught:
-        arrive(Workspace(full), send(MadeImage([some_tar()])).letter, (), nothing, print)  # type: ignore[arg-type]
+        mirror_image(Workspace(full), send(MadeImage([some_tar()])).letter, (), nothing, print)  # type: ignore[arg-type]
     assert caught.value.cause is FaultCause.DISK
     monkeypatch.setenv("TMPDIR", "/nothing/there")
     with pytest.raises(JudgeFault, match="TMPDIR"):

@@ -20,7 +20,7 @@ from sandbox.drivers.gpu import hold_gpu
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.progress import Reporter
 from submissions.store.local import LocalStore
-from submissions.store.s3_client import Place, connect
+from submissions.store.s3_client import BucketPlace, connect
 
 DeskOf = Callable[..., Desk]
 
@@ -38,7 +38,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeskOf:
     def make(*gpus: str, intake_gpu: str = "") -> Desk:
         settings = JudgeSettings(run_dir=tmp_path / "run", intake_gpu=intake_gpu)
         workspace = Workspace(settings, LocalStore(tmp_path / "store"))
-        inbox = Inbox(connect("http://127.0.0.1:1"), Place("inbox", ""))
+        inbox = Inbox(connect("http://127.0.0.1:1"), BucketPlace("inbox", ""))
         return Desk(workspace, inbox, Reporter(Console(file=StringIO())), gpus, ())
 
     return make

@@ -12,7 +12,7 @@ from judge.intake.upload_bucket import Flood, Inbox, open_inbox
 from judge.workspace import Workspace
 from sandbox.verdict import SubmissionFault
 from submissions.store.interface import StoreError
-from submissions.store.s3_client import Place
+from submissions.store.s3_client import BucketPlace
 from tests.servers.rgw import RgwServer
 
 
@@ -35,7 +35,7 @@ class Box(NamedTuple):
 @pytest.fixture
 def box(rgw: RgwServer) -> Box:
     bucket, client = rgw.new_bucket(versioned=True), rgw.client()
-    return Box(Inbox(client, Place(bucket, "in/")), client, bucket)
+    return Box(Inbox(client, BucketPlace(bucket, "in/")), client, bucket)
 
 
 def read(box: Box, name: str, slot: str) -> bytes:
@@ -86,7 +86,7 @@ def test_many_versions_of_many_objects_are_all_seen(box: Box, monkeypatch: pytes
         def __getattr__(self, name: str) -> Any:
             return getattr(box.client, name)
 
-    small = Box(Inbox(Small(), Place(box.bucket, "in/")), box.client, box.bucket)
+    small = Box(Inbox(Small(), BucketPlace(box.bucket, "in/")), box.client, box.bucket)
     assert [read(small, "alice", slot) for slot in "abc"] == [b"a 0", b"b 0", b"c 0"]
     monkeypatch.setattr(judge.intake.upload_bucket, "MAX_VERSIONS", 14)
     assert small.inbox.objects("alice") == Flood("alice")

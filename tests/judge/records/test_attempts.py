@@ -19,7 +19,7 @@ from judge.records.attempts import (
     read_history,
     unit_prefix,
 )
-from judge.records.process_identity import own_name, surely_gone
+from judge.records.process_identity import is_surely_gone, process_identity
 from judge.records.records import Claim, End
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.records import utc_now
@@ -94,26 +94,26 @@ def test_ten_comes_after_nine(store: LocalStore) -> None:
 
 
 def test_a_living_process_is_not_gone_and_a_dead_one_is() -> None:
-    assert not surely_gone(own_name())
-    code = "from judge.records.process_identity import own_name; print(own_name())"
+    assert not is_surely_gone(process_identity())
+    code = "from judge.records.process_identity import process_identity; print(process_identity())"
     dead = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert surely_gone(dead.stdout.strip())
+    assert is_surely_gone(dead.stdout.strip())
 
 
 def test_of_another_machine_nothing_is_said() -> None:
-    boot, namespace, _, start, token = own_name().split("/")
-    assert not surely_gone(f"another/{namespace}/1/{start}/{token}")
-    assert not surely_gone(f"{boot}/pid:[1]/1/{start}/{token}")
-    assert not surely_gone("nonsense")
+    boot, namespace, _, start, token = process_identity().split("/")
+    assert not is_surely_gone(f"another/{namespace}/1/{start}/{token}")
+    assert not is_surely_gone(f"{boot}/pid:[1]/1/{start}/{token}")
+    assert not is_surely_gone("nonsense")
 
 
 def test_a_process_number_used_again_does_not_revive_a_claim() -> None:
-    boot, namespace, pid, _, token = own_name().split("/")
-    assert surely_gone(f"{boot}/{namespace}/{pid}/1/{token}")
+    boot, namespace, pid, _, token = process_identity().split("/")
+    assert is_surely_gone(f"{boot}/{namespace}/{pid}/1/{token}")
 
 
 def test_a_dead_owner_on_this_host_is_known_at_once(store: LocalStore) -> None:
-    boot, namespace, pid, _, token = own_name().split("/")
+    boot, namespace, pid, _, token = process_identity().split("/")
     foreign_claim(store, 1, f"{boot}/{namespace}/{pid}/1/{token}")
     attempt = read_history(store, PREFIX).open
     assert attempt is not None

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from judge.records.manifest import FOLDER, Chain, Manifest, append, lost_results, manifest_path, read_chain, sha256
+from judge.records.manifest import (
+    FOLDER,
+    Manifest,
+    ManifestChain,
+    append,
+    lost_results,
+    manifest_path,
+    read_chain,
+    sha256,
+)
 from judge.records.published_submissions import unlike_published
 from judge.records.signing import SigningKey
 from submissions.store.local import LocalStore
@@ -45,7 +54,7 @@ def made(**stated: object) -> Callable[[int, str], Manifest]:
     return make
 
 
-def said(chain: Chain) -> list[str]:
+def said(chain: ManifestChain) -> list[str]:
     return [str(broken) for broken in chain.broken]
 
 
@@ -55,7 +64,7 @@ def test_each_manifest_names_the_stored_bytes_of_the_one_before(store: LocalStor
     assert [stored.manifest.previous for stored in written] == ["", written[0].sha256, written[1].sha256]
     assert [store.get(manifest_path(n)) for n in (1, 2, 3)] == [stored.data for stored in written]
     chain = read_chain(store, TRUSTED)
-    assert chain == Chain(tuple(written), ())
+    assert chain == ManifestChain(tuple(written), ())
     assert (chain.newest("two"), chain.newest("one"), chain.newest("three")) == (written[1], written[2], None)
 
 

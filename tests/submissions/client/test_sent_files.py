@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from submissions.client.http import LostError, RefusedError, Web
+from submissions.client.http import FileRefusedError, ServerLostError, WebClient
 from submissions.client.remote_submission import Desk
 from submissions.client.sent_files import Layer, Ledger, Sent, SentLetter, Used, open_ledger
 from submissions.client.status_bucket import InviteError, Mailbox
@@ -94,7 +94,7 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
 
 def desk_of(ledger: Ledger, form: Form) -> Desk:
     only = Forms(renewed=NOW, expires=NOW, letters=(form,))
-    return Desk(INVITE, Mailbox(INVITE, Web(HASTY)), only, status_of(), ledger)
+    return Desk(INVITE, Mailbox(INVITE, WebClient(HASTY)), only, status_of(), ledger)
 
 
 def letter_about(name: str) -> Letter:
@@ -117,7 +117,7 @@ def server_that(*answers: int) -> AbstractContextManager[OddServer]:
 def test_a_letter_that_the_server_refused_leaves_its_slot_free(ledger: Ledger) -> None:
     with server_that(403, 204) as server:
         author = desk_of(ledger, form_to(server.url))
-        with pytest.raises(RefusedError):
+        with pytest.raises(FileRefusedError):
             author.send(letter_about("first"), IMAGE)
         assert ledger.sent.letters == ()
         assert author.send(letter_about("second"), IMAGE).arrived
@@ -128,9 +128,9 @@ def test_a_letter_that_may_have_arrived_keeps_its_slot_for_the_same_bytes(ledger
     """Also where the same bytes are refused in the next run: the first may lie there."""
     with server_that(*[0] * 4, 403, 204) as server:
         author = desk_of(ledger, form_to(server.url))
-        with pytest.raises(LostError):
+        with pytest.raises(ServerLostError):
             author.send(letter_about("first"), IMAGE)
-        with pytest.raises(RefusedError):
+        with pytest.raises(FileRefusedError):
             author.send(letter_about("first"), IMAGE)
         with pytest.raises(InviteError, match="no letter can be sent now"):
             author.send(letter_about("second"), IMAGE)

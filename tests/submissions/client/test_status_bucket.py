@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from submissions.client.http import MailError, RefusedError, Web
+from submissions.client.http import FileRefusedError, WebClient, WebError
 from submissions.client.status_bucket import InviteError, Mailbox, read_invite
 from submissions.records import utc_now
 from submissions.requests import Forms, InviteFile
@@ -28,7 +28,7 @@ def test_what_the_judge_left_is_read_without_a_credential(author: AuthorMachine)
 def test_a_file_arrives_byte_by_byte(author: AuthorMachine, tmp_path: Path) -> None:
     path, form, counts = tmp_path / "part", author.form(), []
     path.write_bytes(bytes(range(256)) * 1000 + b"\r\n--x--\r\n")
-    Web(HASTY).post(form, path, counts.append)
+    WebClient(HASTY).post(form, path, counts.append)
     assert author.arrived() == {form.slot: [path.read_bytes()]}
     assert counts == sorted(counts)
     assert counts[-1] == path.stat().st_size
@@ -38,43 +38,43 @@ def test_the_server_refuses_what_the_form_does_not_allow(author: AuthorMachine, 
     path = tmp_path / "part"
     path.write_bytes(b"x" * 2000)
     small = author.form(max_bytes=1000)
-    with pytest.raises(RefusedError, match="2000 bytes, and its slot takes 1000"):
-        Web(HASTY).post(small, path)
-    with pytest.raises(RefusedError, match=r"larger than its slot takes \(EntityTooLarge\)"):
-        Web(HASTY).post(small.model_copy(update={"max_bytes": 10**6}), path)
+    with pytest.raises(FileRefusedError, match="2000 bytes, and its slot takes 1000"):
+        WebClient(HASTY).post(small, path)
+    with pytest.raises(FileRefusedError, match=r"larger than its slot takes \(EntityTooLarge\)"):
+        WebClient(HASTY).post(small.model_copy(update={"max_bytes": 10**6}), path)
     elsewhere = small.fields | {"key": f"alice/{slot()}"}
-    with pytest.raises(RefusedError, match=r"may have expired, or the invitation been revoked.*AccessDenied"):
-        Web(HASTY).post(author.form().model_copy(update={"fields": elsewhere}), path)
+    with pytest.raises(FileRefusedError, match=r"may have expired, or the invitation been revoked.*AccessDenied"):
+        WebClient(HASTY).post(author.form().model_copy(update={"fields": elsewhere}), path)
     assert author.arrived() == {}
 
 
 def test_the_server_refuses_a_form_that_has_expired(author: AuthorMachine, tmp_path: Path) -> None:
     path, form = tmp_path / "part", author.form(seconds=-1)
     path.write_bytes(b"x")
-    with pytest.raises(RefusedError, match="may have expired"):
-        Web(HASTY).post(form, path)
+    with pytest.raises(FileRefusedError, match="may have expired"):
+        WebClient(HASTY).post(form, path)
 
 
 def test_another_address_is_not_known(author: AuthorMachine) -> None:
     wrong = InviteFile(name="alice", mail=author.invite.mail.replace(author.secret, "0" * 64))
-    with pytest.raises(MailError, match="invitation alice is not known: it may have been revoked"):
+    with pytest.raises(WebError, match="invitation alice is not known: it may have been revoked"):
         Mailbox(wrong).forms()
 
 
 def test_a_revoked_invitation_and_old_forms_say_so(author: AuthorMachine) -> None:
     forms = author.put_forms()
-    with pytest.raises(MailError, match=r"not renewed its forms since 20.* wait for its next intake"):
+    with pytest.raises(WebError, match=r"not renewed its forms since 20.* wait for its next intake"):
         Mailbox(author.invite).forms(now=forms.expires + timedelta(seconds=1))
     revoked = forms.model_copy(update={"revoked": "left\x1b[31m us", "letters": (), "parts": ()})
     author.put_mail("forms.json", revoked.model_dump_json())
-    with pytest.raises(MailError, match=r"alice was revoked: left\\x1b\[31m us"):
+    with pytest.raises(WebError, match=r"alice was revoked: left\\x1b\[31m us"):
         Mailbox(author.invite).forms()
 
 
 def test_a_form_in_the_open_is_refused_where_the_mailbox_is_not() -> None:
     forms = Forms(renewed=utc_now(), expires=utc_now() + timedelta(hours=1), parts=(form_to("http://10.0.0.1/\x1b"),))
     web = Prepared(forms.model_dump_json().encode())
-    with pytest.raises(MailError, match=r"leads to http://10\.0\.0\.1/\\x1b, which is not https: nothing is sent"):
+    with pytest.raises(WebError, match=r"leads to http://10\.0\.0\.1/\\x1b, which is not https: nothing is sent"):
         Mailbox(InviteFile(name="alice", mail="https://example.org/"), web).forms()
     assert Mailbox(InviteFile(name="alice", mail="http://127.0.0.1/"), web).forms() == forms
     secret = forms.model_copy(update={"parts": (form_to("https://10.0.0.1/"),)})
@@ -82,7 +82,7 @@ def test_a_form_in_the_open_is_refused_where_the_mailbox_is_not() -> None:
     assert Mailbox(InviteFile(name="alice", mail="https://example.org/"), web).forms() == secret
 
 
-class Prepared(Web):
+class Prepared(WebClient):
     """What is at every address, whatever its kind: there is no certificate here that the world trusts."""
 
     def __init__(self, data: bytes) -> None:
@@ -97,7 +97,7 @@ class Prepared(Web):
 def test_something_else_in_the_mailbox_is_one_line(text: str) -> None:
     with (
         odd_server(say(200, text.encode())) as server,
-        pytest.raises(MailError, match=r"^forms\.json of the judge cannot be read") as caught,
+        pytest.raises(WebError, match=r"^forms\.json of the judge cannot be read") as caught,
     ):
         Mailbox(InviteFile(name="alice", mail=server.url)).forms()
     assert str(caught.value).isprintable()
