@@ -29,15 +29,15 @@ def main() -> int:
 
 
 def run_together() -> int:
-    """The largest exit status of the processes that share the tests."""
+    """0 if all processes that share the tests passed."""
     folder = Path(tempfile.mkdtemp())
     (folder / "shared").touch()
     together = command(TOGETHER, "-p", "tests.shared_files", "--shared", str(folder / "shared"))
     with ExitStack() as stack:
         outputs = [stack.enter_context((folder / str(n)).open("w+b")) for n in range(1, N_PROCESSES)]
-        processes = [subprocess.Popen(together, stdout=output) for output in (None, *outputs)]
+        processes = [subprocess.Popen(together, stdout=output, stderr=output) for output in (None, *outputs)]
         try:
-            return max(process.wait() for process in processes)
+            return next(filter(None, [process.wait() for process in processes]), 0)
         finally:
             for process in processes:
                 process.kill()
