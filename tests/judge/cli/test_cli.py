@@ -111,7 +111,7 @@ def test_killed_in_the_middle_the_next_run_completes_the_rest(world: World, fini
     begin = time.monotonic()
     status, _ = world.run_json("evaluate", "--all")
     assert status == 0
-    assert time.monotonic() - begin < 15  # the dead judge was of this host: nothing was waited for
+    assert time.monotonic() - begin < 45  # the dead judge was of this host: dead_after_s (60) was not waited for
     assert counted(world, [submission]) == [(submission.id, "copper"), (submission.id, "nickel")]
     assert not list((world.root / "run" / "s").iterdir())
 
