@@ -11,7 +11,7 @@ from judge.audit.rebuild_unit import NotDerivable, rebuild_unit
 from judge.audit.tolerance import compare, same_items
 from judge.data.datasets import is_there
 from judge.data.testset import read_testset
-from judge.evaluation.measure import Measured, remeasure
+from judge.evaluation.measure import MeasuredUnit, remeasure
 from judge.records.attempts import read_histories, unit_prefix
 from judge.records.decisions import read_decisions
 from judge.records.items_file import items_path, result_path, unpack_items
@@ -165,7 +165,7 @@ def _items(ground: VerificationContext, row: _CheckedResult) -> Iterator[str]:
         yield f"its items table is not the one that it states: restore it, or judge rejudge {result.submission}"
 
 
-def _items_again(ground: VerificationContext, row: _CheckedResult, measured: Measured) -> list[str]:
+def _items_again(ground: VerificationContext, row: _CheckedResult, measured: MeasuredUnit) -> list[str]:
     """Whether the items come out as they are stored, but for rounding."""
     result = row.result
     if measured.items is None or sha256(measured.items) == result.items_sha256:

@@ -18,7 +18,7 @@ from judge.evaluation.budget import Budget
 from judge.evaluation.estimate import total_of
 from judge.evaluation.host_selftest import last_selftest
 from judge.evaluation.machine import Machine
-from judge.evaluation.observe import Place
+from judge.evaluation.observe import UnitStorage
 from judge.evaluation.plan import Step
 from judge.evaluation.request import Request
 from judge.evaluation.runner import Runner
@@ -78,7 +78,7 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
     # A machine that only observes signs nothing: it needs no key, and makes none.
     key = None if request.observe_only else workspace.signing_key(reporter.say)
     runner = Runner(
-        place=Place(work.store, workspace.data, key),
+        place=UnitStorage(work.store, workspace.data, key),
         machine=_machine(settings, work, reporter),
         reporter=reporter,
         beat_s=settings.beat_s,

@@ -19,7 +19,7 @@ from judge.config import JudgeSettings
 from judge.data.testset import read_testset
 from judge.evaluation.evaluate import Summary, evaluate
 from judge.evaluation.machine import Machine
-from judge.evaluation.observe import Place
+from judge.evaluation.observe import UnitStorage
 from judge.evaluation.plan import Circumstances, Unit, make_plan, make_unit
 from judge.evaluation.request import Request
 from judge.evaluation.runner import Runner
@@ -182,7 +182,7 @@ class World:
 
     def _runner(self, machine: Machine, retry_held: bool = False) -> Runner:
         return Runner(
-            place=Place(self.store, self.settings.data),
+            place=UnitStorage(self.store, self.settings.data),
             machine=machine,
             reporter=Reporter(Console(file=StringIO())),
             beat_s=0.2,

@@ -15,7 +15,7 @@ import docker
 import pytest
 
 from judge.disclosure.redaction import public_sets
-from judge.evaluation.observe import ExecutionTarget, Place, observe_unit
+from judge.evaluation.observe import ExecutionTarget, UnitStorage, observe_unit
 from judge.evaluation.plan import Unit
 from judge.evaluation.provenance import origin
 from judge.pages.site import render
@@ -243,7 +243,7 @@ def observe(world: World, unit: Unit) -> End:
     assert attempt is not None
     with attempt:
         target = ExecutionTarget(driver, image, origin(driver, "this machine", None, ""), None)
-        return observe_unit(unit, target, Place(world.store, world.settings.data), attempt, lambda *_: None)
+        return observe_unit(unit, target, UnitStorage(world.store, world.settings.data), attempt, lambda *_: None)
 
 
 @pytest.mark.parametrize("kind", ["labelled_frames", "nve"])

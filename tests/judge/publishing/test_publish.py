@@ -130,7 +130,7 @@ def test_what_ran_without_isolation_is_refused_unless_that_is_allowed(world: Wor
     assert all(line.startswith("NOT  ") for line in lines)
 
 
-def test_a_result_that_is_not_signed_is_refused_with_the_mend(world: World) -> None:
+def test_a_result_that_is_not_signed_is_refused_with_the_remedy(world: World) -> None:
     change_result(world, lambda result: result.model_copy(update={"signature": None}))
     (submission,) = {result.submission for result in world.results()}
     remedy = f"judge it anew: judge rejudge {submission}"

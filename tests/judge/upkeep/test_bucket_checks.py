@@ -96,7 +96,7 @@ def test_prefixes_of_one_bucket_are_apart(world: IntakeWorld, other: str) -> Non
     check_mail(world.workspace)
 
 
-def test_an_inbox_without_versions_is_refused_with_the_mend(world: IntakeWorld) -> None:
+def test_an_inbox_without_versions_is_refused_with_the_remedy(world: IntakeWorld) -> None:
     world.more["inbox"] = f"s3://{world.mail}/in"
     with pytest.raises(StoreError) as raised:
         check_inbox(world.workspace)

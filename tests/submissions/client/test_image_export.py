@@ -162,7 +162,7 @@ def test_a_disk_that_does_not_take_a_part_is_named(tmp_path: Path) -> None:
         next(of_layer)
 
 
-def test_a_layer_in_zstd_is_named_with_the_mend(tmp_path: Path) -> None:
+def test_a_layer_in_zstd_is_named_with_the_remedy(tmp_path: Path) -> None:
     file = LayerFile(digest(b"other"), "blob", 9)
     with pytest.raises(SubmissionFault, match=r"kept as zstd.*submit it by reference"):
         packed(in_chunks(tar_of({"blob": b"\x28\xb5\x2f\xfdabcde"})), [file], tmp_path / "work", 10**6)
