@@ -101,17 +101,16 @@ def wait_for(world: World, prefix: str, suffix: str, count: int) -> None:
 
 @pytest.mark.parametrize("finished", [0, 1])
 def test_killed_in_the_middle_the_next_run_completes_the_rest(world: World, finished: int) -> None:
-    world.write_settings()
+    """The next judge does not wait for `dead_after_s` of a dead judge of this host."""
+    world.write_settings(dead_after_s=600.0)
     submission = world.submit("slow", SLOW_EMT.format(seconds=0.15))
     process = world.command("evaluate", "--all")
     wait_for(world, "attempts/", "beat.json", finished + 1)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert len(world.results()) <= finished + 1
-    begin = time.monotonic()
     status, _ = world.run_json("evaluate", "--all")
     assert status == 0
-    assert time.monotonic() - begin < 45  # the dead judge was of this host: dead_after_s (60) was not waited for
     assert counted(world, [submission]) == [(submission.id, "copper"), (submission.id, "nickel")]
     assert not list((world.root / "run" / "s").iterdir())
 
