@@ -38,11 +38,6 @@ TIME_DIGITS = 2
 EFFICIENCY = "efficiency"
 """The score that is made of times alone."""
 
-LOG_WITHHELD = (
-    "The log is withheld: the structures of this task are hidden, and a container could write them down. "
-    "That of the preflight, on public structures, is shown."
-)
-
 _FORMATS = tuple(f".{max(digits - 1, 0)}e" for digits in range(18))  # by digits
 
 # As `sandbox.evidence.exit_words` has it: a number of the submission's own choice.

@@ -16,11 +16,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from judge.records.strict_json import parse_strictly
 from sandbox.events import plain
 from sandbox.image.image_check import MACHINE, invalid
-from submissions.requests import MAX_LETTER, Digest
+from submissions.requests import MAX_REQUEST_BYTES, Digest
 from tasks.structures.validation_errors import one_line
 
 MAX_MANIFEST = 4 * 1024**2  # registries take no larger one
-MAX_CONFIG = MAX_LETTER
+MAX_CONFIG = MAX_REQUEST_BYTES
 MAX_LAYERS = 125  # engines unpack no more on top of each other
 
 _PLATFORM = "^[a-z0-9]{0,32}$"

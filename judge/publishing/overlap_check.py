@@ -8,7 +8,7 @@ from pathlib import Path
 from judge.config import ConfigError, JudgeSettings
 from submissions.store.s3_client import BucketPlace, bucket_place
 
-_IN_BUCKETS = ("inbox", "mail", "store", "publish_to")
+_IN_BUCKETS = ("upload_bucket", "status_bucket", "store", "publish_to")
 
 
 def require_apart(settings: JudgeSettings) -> None:

@@ -53,7 +53,7 @@ class Judge(World):
     registry: str
     run_dir: Path
     private: str = ""
-    inbox: str = ""
+    uploads: str = ""
     public: str = ""
     site: str = ""
 
@@ -74,9 +74,9 @@ class Judge(World):
             "driver": "docker",
             "allow_process": False,
             "store": f"s3://{self.private}/judge",
-            "inbox": f"s3://{self.inbox}",
-            "mail": f"s3://{self.public}/mail",
-            "mail_url": f"{self.rgw.endpoint}/{self.public}/mail",
+            "upload_bucket": f"s3://{self.uploads}",
+            "status_bucket": f"s3://{self.public}/mail",
+            "status_url": f"{self.rgw.endpoint}/{self.public}/mail",
             "publish_to": f"s3://{self.site}",
             "site_url": self.page,
             "endpoint_url": self.rgw.endpoint,
@@ -141,7 +141,7 @@ def judge(
     root.mkdir()
     with TemporaryDirectory(prefix="lj") as short:
         world = Judge(root, rgw, registry.host, private_registry.host, Path(short))
-        world.private, world.inbox = rgw.new_bucket(), rgw.new_bucket(versioned=True)
+        world.private, world.uploads = rgw.new_bucket(), rgw.new_bucket(versioned=True)
         world.public, world.site = rgw.new_bucket(public=True), rgw.new_bucket(public=True)
         website = {"IndexDocument": {"Suffix": "index.html"}, "ErrorDocument": {"Key": "404.html"}}
         rgw.client().put_bucket_website(Bucket=world.site, WebsiteConfiguration=website)
@@ -240,7 +240,7 @@ def quota_and_revocation_hold(
 
 def sent_bytes(judge: Judge) -> int:
     """How many bytes lie in the inbox."""
-    found = judge.rgw.client().list_object_versions(Bucket=judge.inbox)
+    found = judge.rgw.client().list_object_versions(Bucket=judge.uploads)
     return sum(version["Size"] for version in found.get("Versions", []))
 
 

@@ -79,8 +79,8 @@ class Buckets(NamedTuple):
         client: of their owner.
     """
 
-    inbox: str
-    mail: str
+    uploads: str
+    statuses: str
     client: Any
 
 

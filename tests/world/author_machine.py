@@ -15,20 +15,20 @@ from pathlib import Path
 import pytest
 
 from submissions.cli.main import main
-from submissions.client.sent_files import Sent, read_sent
+from submissions.client.sent_record import SentRecord, read_sent_record
 from submissions.requests import (
-    FORMS,
-    MAX_LETTER,
-    MAX_PART,
-    STATUS,
-    Fate,
-    Form,
-    Forms,
+    FORMS_FILE,
+    MAX_PART_BYTES,
+    MAX_REQUEST_BYTES,
+    STATUS_FILE,
+    InvitationStatus,
     InviteFile,
-    Letter,
-    Progress,
     Quota,
-    Status,
+    RequestDecision,
+    SubmissionProgress,
+    SubmissionRequest,
+    UploadForm,
+    UploadForms,
     log_name,
 )
 from tests.servers.rgw import Buckets, RgwServer
@@ -37,23 +37,25 @@ from tests.world.commands import ROOT, run_in_process
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
 
-def status_of(fates: Sequence[Fate] = (), submissions: Sequence[Progress] = (), revoked: str = "") -> Status:
+def status_of(
+    decisions: Sequence[RequestDecision] = (), submissions: Sequence[SubmissionProgress] = (), revoked: str = ""
+) -> InvitationStatus:
     """A status with these in it."""
     quota = Quota(max_judged=20, judged=len(submissions), max_refused=10, refused=0)
-    return Status(
+    return InvitationStatus(
         written=NOW,
         invitation="alice",
         revoked=revoked,
         quota=quota,
-        fates=tuple(fates),
+        decisions=tuple(decisions),
         submissions=tuple(submissions),
     )
 
 
-def progress_of(id: str = "emt-0123456789ab", **fields: object) -> Progress:
+def progress_of(id: str = "emt-0123456789ab", **fields: object) -> SubmissionProgress:
     """How far a submission is."""
     stated = {"name": "EMT", "image_id": f"sha256:{'0' * 64}", "submitted": NOW, "state": "waiting", **fields}
-    return Progress.model_validate({"submission": id, **stated})
+    return SubmissionProgress.model_validate({"submission": id, **stated})
 
 
 def slot() -> str:
@@ -76,76 +78,76 @@ class AuthorMachine:
     secret: str = field(default_factory=lambda: secrets.token_hex(32))
 
     def __post_init__(self) -> None:
-        self.inbox, self.mail, self.client = self.buckets
+        self.uploads, self.statuses, self.client = self.buckets
         self.folder = f"{self.secret[:16]}/alice/"
-        self.invite = InviteFile(name="alice", mail=f"{self.rgw.endpoint}/{self.mail}/mail/{self.secret}/")
+        self.invite = InviteFile(name="alice", status_url=f"{self.rgw.endpoint}/{self.statuses}/mail/{self.secret}/")
         self.file = self.root / "alice.invite.json"
         self.file.write_text(self.invite.model_dump_json())
         self.put_status()
 
-    def form(self, name: str = "", max_bytes: int = MAX_PART, seconds: int = 3600) -> Form:
+    def form(self, name: str = "", max_bytes: int = MAX_PART_BYTES, seconds: int = 3600) -> UploadForm:
         """A form for one slot."""
         made = self.client.generate_presigned_post(
-            self.inbox,
+            self.uploads,
             f"{self.folder}{name or slot()}",
             Conditions=[["content-length-range", 1, max_bytes]],
             ExpiresIn=seconds,
         )
         url = made["url"].replace(self.rgw.endpoint, self.endpoint) if self.endpoint else made["url"]
         key = made["fields"]["key"].rpartition("/")[2]
-        return Form(slot=key, url=url, fields=made["fields"], max_bytes=max_bytes)
+        return UploadForm(slot=key, url=url, fields=made["fields"], max_bytes=max_bytes)
 
     def put_forms(
-        self, n_letters: int = 3, n_parts: int = 40, max_part: int = MAX_PART, layers: Sequence[str] = ()
-    ) -> Forms:
+        self, n_requests: int = 3, n_parts: int = 40, max_part: int = MAX_PART_BYTES, layers: Sequence[str] = ()
+    ) -> UploadForms:
         """The forms that are in the mailbox from now on."""
-        forms = Forms(
+        forms = UploadForms(
             renewed=datetime.now(UTC),
             expires=datetime.now(UTC) + timedelta(hours=1),
-            letters=tuple(self.form(max_bytes=MAX_LETTER) for _ in range(n_letters)),
+            requests=tuple(self.form(max_bytes=MAX_REQUEST_BYTES) for _ in range(n_requests)),
             parts=tuple(self.form(max_bytes=max_part) for _ in range(n_parts)),
             layers=tuple(layers),
         )
-        self.put_mail(FORMS, forms.model_dump_json())
+        self.put_file(FORMS_FILE, forms.model_dump_json())
         return forms
 
-    def put_status(self, status: Status | None = None) -> None:
+    def put_status(self, status: InvitationStatus | None = None) -> None:
         """The status that is in the mailbox from now on."""
-        self.put_mail(STATUS, (status or status_of()).model_dump_json())
+        self.put_file(STATUS_FILE, (status or status_of()).model_dump_json())
 
     def put_log(self, submission: str, text: str) -> None:
         """The log that is in the mailbox from now on."""
-        self.put_mail(log_name(submission), text)
+        self.put_file(log_name(submission), text)
 
-    def put_mail(self, name: str, text: str) -> None:
+    def put_file(self, name: str, text: str) -> None:
         """A file in the mailbox, whatever it holds."""
-        self.client.put_object(Bucket=self.mail, Key=f"mail/{self.secret}/{name}", Body=text.encode())
+        self.client.put_object(Bucket=self.statuses, Key=f"mail/{self.secret}/{name}", Body=text.encode())
 
     def arrived(self) -> dict[str, list[bytes]]:
         """What lies in the inbox: of each slot all versions."""
         found: dict[str, list[bytes]] = {}
-        for version in self.client.list_object_versions(Bucket=self.inbox, Prefix=self.folder).get("Versions", ()):
+        for version in self.client.list_object_versions(Bucket=self.uploads, Prefix=self.folder).get("Versions", ()):
             named = {"Key": version["Key"], "VersionId": version["VersionId"]}
-            data = self.client.get_object(Bucket=self.inbox, **named)["Body"].read()
+            data = self.client.get_object(Bucket=self.uploads, **named)["Body"].read()
             found.setdefault(version["Key"].removeprefix(self.folder), []).append(data)
         return found
 
     def clear(self) -> None:
         """Deletes all that lies in the inbox, as a judge does with what nobody comes back to."""
-        for version in self.client.list_object_versions(Bucket=self.inbox, Prefix=self.folder).get("Versions", ()):
+        for version in self.client.list_object_versions(Bucket=self.uploads, Prefix=self.folder).get("Versions", ()):
             named = {"Key": version["Key"], "VersionId": version["VersionId"]}
-            self.client.delete_object(Bucket=self.inbox, **named)
+            self.client.delete_object(Bucket=self.uploads, **named)
 
-    def letters(self) -> list[Letter]:
+    def requests(self) -> list[SubmissionRequest]:
         """The letters in the inbox, in the order in which they were sent."""
         arrived = self.arrived()
-        return [Letter.read(arrived[each.slot][-1]) for each in self.sent().letters if each.slot in arrived]
+        return [SubmissionRequest.read(arrived[each.slot][-1]) for each in self.sent().requests if each.slot in arrived]
 
-    def sent(self) -> Sent:
+    def sent(self) -> SentRecord:
         """The author's own record."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("XDG_STATE_HOME", str(self.root / "state"))
-            return read_sent(self.invite)
+            return read_sent_record(self.invite)
 
     @property
     def environment(self) -> dict[str, str]:

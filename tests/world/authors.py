@@ -12,7 +12,7 @@ import docker
 import docker.errors
 
 from tests.servers.registry import RegistryServer
-from tests.world.inbox import Pushed
+from tests.world.intake import Pushed
 
 SERVER = Path(__file__).parents[1] / "sandbox" / "own_server"
 # A twentieth of the base: what an interpreter and the server need. It travels often in these tests.

@@ -167,7 +167,7 @@ class SentImage:
     """An image in parts, and the parts by slot."""
 
     made: MadeImage
-    letter: UploadedImage
+    request: UploadedImage
     parts: dict[str, bytes]
 
     def part(self, sent: SentPart) -> Iterator[bytes]:
@@ -193,5 +193,5 @@ def send(
             parts[slot] = data
             sent.append(SentPart(slot=slot, n_bytes=len(data), sha256=sha256(data).removeprefix("sha256:")))
         layers.append(SentLayer(diff_id=diff_id, parts=tuple(sent)))
-    letter = UploadedImage(reference="alice/model:1", config=image.config.decode(), layers=tuple(layers))
-    return SentImage(image, letter, parts)
+    request = UploadedImage(reference="alice/model:1", config=image.config.decode(), layers=tuple(layers))
+    return SentImage(image, request, parts)

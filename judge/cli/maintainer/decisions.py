@@ -10,7 +10,7 @@ from rich.console import Console
 from judge.cli.options import Reason, checked_reason
 from judge.config import UsageError
 from judge.evaluation.request import choose_submissions
-from judge.intake.status import write_mail
+from judge.intake.status import write_statuses
 from judge.records.decisions import Decisions, EventKind, read_decisions, record_event
 from judge.records.results import read_submissions
 from judge.workspace import open_workspace
@@ -50,7 +50,7 @@ def _decide(id: str, kind: EventKind, reason: str) -> None:
     event = record_event(store, key, kind, submission, words, after=decisions.last_time)
     print(f"{submission}: {kind} on {event.time:%Y-%m-%d}: {words}")
     print(f"{_SAID[kind]}. Next: judge site build")
-    write_mail(workspace)
+    write_statuses(workspace)
 
 
 def _check_change(submission: str, decisions: Decisions, kind: EventKind) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from judge.cli.options import SuiteName
 from judge.config import ConfigError, load_settings
-from judge.intake.status import write_mail
+from judge.intake.status import write_statuses
 from judge.publishing.build_cache import build_key, forget, problems_of_same, remember
 from judge.publishing.destination import SitePlace, open_site, published_to
 from judge.publishing.folder import INDEX
@@ -114,7 +114,7 @@ def publish(
         key = workspace.signing_key(print)
         stored = publish_site(workspace.store, proposal, place, key, now, own)
         print(f"Published, manifest {stored.manifest.n}: {place.path(INDEX)}")
-        write_mail(workspace, chosen)
+        write_statuses(workspace, chosen)
 
 
 def _proposed(proposal: Proposal, place: SitePlace, own: Collection[str]) -> list[str]:

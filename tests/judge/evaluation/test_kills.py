@@ -43,12 +43,12 @@ ELSEWHERE = {
     Event.PUBLISHED: "of judge site publish",
     Event.INVITED: "of judge invite",
     Event.REVOKED: "of judge revoke",
-    Event.LETTER_TAKEN: "of judge intake: tests/judge/intake/test_intake.py dies there",
-    Event.LETTER_REFUSED: "of judge intake",
-    Event.LETTER_DELAYED: "of judge intake",
+    Event.REQUEST_TAKEN: "of judge intake: tests/judge/intake/test_intake.py dies there",
+    Event.REQUEST_REFUSED: "of judge intake",
+    Event.REQUEST_DELAYED: "of judge intake",
     Event.IMAGE_MIRRORED: "of judge intake",
     Event.IMAGE_PULLED: "of images that this engine has lost",
-    Event.MAIL_WRITTEN: "of judge intake",
+    Event.STATUS_WRITTEN: "of judge intake",
 }
 # Of containers, or told only once something else has gone wrong: each of these has a test of its own below.
 AFTER_MORE = {

@@ -70,7 +70,7 @@ def upload(
     held: tuple[str, ...] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> MirroredImage:
-    return mirror_image(Workspace(settings), sent.letter, held, sent.part, say)
+    return mirror_image(Workspace(settings), sent.request, held, sent.part, say)
 
 
 def refused(act: Callable[[], object]) -> SubmissionFault:
@@ -105,7 +105,7 @@ def test_in_parts(settings: JudgeSettings, mirrored: AuthorsRepository) -> None:
     image = MadeImage([some_tar(), twice, twice])
     sent = send(image)
     assert len(sent.parts) > 3
-    assert resolve_id(settings, sent.letter) == image.id
+    assert resolve_id(settings, sent.request) == image.id
     arrived = upload(settings, sent)
     assert (arrived.image_id, arrived.layers, arrived.reference) == (image.id, image.diff_ids, "alice/model:1")
     assert mirrored.request("get", f"blobs/{image.id}").content == image.config
@@ -166,7 +166,7 @@ def test_the_configuration_is_checked_before_anything_travels(
     ):
         sent, reference = send(image), AuthorsRepository(registry).push(image)
         for act in (
-            lambda sent=sent: mirror_image(Workspace(settings), sent.letter, (), untouched, print),
+            lambda sent=sent: mirror_image(Workspace(settings), sent.request, (), untouched, print),
             lambda reference=reference: refer(settings, reference),
         ):
             fault = refused(act)
@@ -221,7 +221,7 @@ def test_layers_that_are_not_those_of_the_configuration(settings: JudgeSettings,
         assert clue in refused(lambda reference=reference: refer(settings, reference)).sentence
     sent = send(image, blobs=other.blobs()[:1])
     assert "not the one that the image names" in refused(lambda: upload(settings, sent)).sentence
-    fewer = dataclasses.replace(sent, letter=sent.letter.model_copy(update={"layers": ()}))
+    fewer = dataclasses.replace(sent, request=sent.request.model_copy(update={"layers": ()}))
     assert "not those that the image names" in refused(lambda: upload(settings, fewer)).sentence
 
 
@@ -250,8 +250,8 @@ def test_an_image_is_too_large_before_it_travels(settings: JudgeSettings) -> Non
     part = SentPart(slot="0" * 32, n_bytes=200 * 1024**2, sha256="0" * 64)
     image = MadeImage([some_tar()])
     layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,))
-    letter = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
-    fault = refused(lambda: mirror_image(Workspace(settings), letter, (), nothing, print))  # type: ignore[arg-type]
+    request = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
+    fault = refused(lambda: mirror_image(Workspace(settings), request, (), nothing, print))  # type: ignore[arg-type]
     assert fault.verdict is Verdict.POLICY_VIOLATION
     assert "GiB" in fault.sentence
 
@@ -292,10 +292,10 @@ def test_an_engines_disk_without_room_is_found_before_anything_travels(
     part = SentPart(slot="0" * 32, n_bytes=200 * 1024**2, sha256="0" * 64)
     image = MadeImage([some_tar()])
     layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,) * (free // part.n_bytes + 20))
-    letter = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
+    request = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
     for limit, fault in ((huge, JudgeFault), (settings, SubmissionFault)):  # what is too large is its author's
         with pytest.raises(fault):
-            mirror_image(Workspace(limit), letter, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
+            mirror_image(Workspace(limit), request, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
 
 
 def test_of_a_base_image_the_layers_alone_matter(settings: JudgeSettings, registry: RegistryServer) -> None:
@@ -353,7 +353,7 @@ def test_a_held_layer_that_the_mirror_lost_is_the_judges_fault_until_it_is_sent_
 def test_without_room_on_the_disk_nothing_travels(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     full = settings.model_copy(update={"min_free_bytes": 1 << 60})
     with pytest.raises(JudgeFault, match="free at") as caught:
-        mirror_image(Workspace(full), send(MadeImage([some_tar()])).letter, (), nothing, print)  # type: ignore[arg-type]
+        mirror_image(Workspace(full), send(MadeImage([some_tar()])).request, (), nothing, print)  # type: ignore[arg-type]
     assert caught.value.cause is FaultCause.DISK
     monkeypatch.setenv("TMPDIR", "/nothing/there")
     with pytest.raises(JudgeFault, match="TMPDIR"):

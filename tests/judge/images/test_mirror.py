@@ -62,7 +62,7 @@ def settings_of(registry: RegistryServer, tmp_path: Path, **fields: object) -> J
 
 def upload(settings: JudgeSettings, image: MadeImage) -> MirroredImage:
     sent = send(image)
-    return mirror_image(Workspace(settings), sent.letter, (), sent.part, lambda line: None)
+    return mirror_image(Workspace(settings), sent.request, (), sent.part, lambda line: None)
 
 
 def submission_of(arrived: MirroredImage) -> Submission:

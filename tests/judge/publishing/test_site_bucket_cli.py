@@ -164,7 +164,7 @@ def test_the_doctor_tells_whether_the_bucket_answers(world: World, bucket: Bucke
     bucket.s3.put_object(Bucket=bucket.name, Key="other/manifest.json", Body=b"of another")
     for settings, remedy in (
         ({"publish_to": "s3://nowhere-to-be-found"}, "make it"),
-        ({"inbox": bucket.url}, "one lies within the other"),
+        ({"upload_bucket": bucket.url}, "one lies within the other"),
         ({"site_url": f"{bucket.rgw.endpoint}/{bucket.name}/other"}, "manifest.json is another there"),
     ):
         finding = found(**settings)

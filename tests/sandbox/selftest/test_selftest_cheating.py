@@ -257,7 +257,7 @@ def test_a_preflight_looks_like_an_evaluation_from_inside(docker_driver: DockerD
     attack: Attack = ALL["looks-around"]
     image = HostileImages().of(attack, docker_driver)
     examined = Trial(docker_driver, image)
-    of_preflight = run_preflight(docker_driver, examined.image, LIMITS, [Question()]).outcome  # type: ignore[arg-type]
+    of_preflight = run_preflight(docker_driver, examined.image, LIMITS, [Question()])  # type: ignore[arg-type]
     ask = partial(ask_energy, atoms=secret_atoms())
     of_evaluation = examined.run(ask, task_s=3600.0)
     assert digest(of_preflight.private) == digest(of_evaluation.private)

@@ -28,10 +28,10 @@ def test_by_reference(author: AuthorMachine, engine: docker.DockerClient, regist
         pushed = engine.images.get(image.name).attrs["RepoDigests"][0]
         status, out = author.run_json(image.name, "--no-check")
         assert status == 0
-    (letter,) = author.letters()
-    assert letter.image.reference == pushed
+    (request,) = author.requests()
+    assert request.image.reference == pushed
     assert pushed.startswith(f"{registry.host}/group/small-")
-    assert letter.image.by == "reference"
+    assert request.image.by == "reference"
     assert json.dumps(out).count(image.id) == 1
 
 
@@ -41,7 +41,7 @@ def test_a_reference_by_digest_needs_nothing_here(author: AuthorMachine) -> None
     status, out, err = author.run(reference, "--no-check")
     assert status == 0, err
     assert "lambench-submit list" in out
-    assert author.letters()[0].image.reference == reference
+    assert author.requests()[0].image.reference == reference
 
 
 @pytest.mark.parametrize(

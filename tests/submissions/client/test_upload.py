@@ -12,8 +12,16 @@ import docker
 import pytest
 
 from sandbox.verdict import Verdict
-from submissions.client.sent_files import open_ledger
-from submissions.requests import DOUBT, FORMS, Fate, Form, Forms, Letter, UploadedImage
+from submissions.client.sent_record import open_sent_record
+from submissions.requests import (
+    CLOCK_TOLERANCE,
+    FORMS_FILE,
+    RequestDecision,
+    SubmissionRequest,
+    UploadedImage,
+    UploadForm,
+    UploadForms,
+)
 from tests.submissions.client.odd_server import Relay, relay
 from tests.submissions.small_image import SmallImage, digest, layer, noise, small_image
 from tests.world.author_machine import NOW, AuthorMachine, progress_of, status_of
@@ -35,18 +43,18 @@ def send(author: AuthorMachine, image: SmallImage, *options: str) -> tuple[int, 
     return author.run(image.name, "--upload", "--no-check", *options)
 
 
-def spoiled(forms: Forms, which: Literal["letters", "parts"], n: int = 0) -> Forms:
+def spoiled(forms: UploadForms, which: Literal["letters", "parts"], n: int = 0) -> UploadForms:
     """Forms that the server refuses, from the `n`-th on."""
-    given: tuple[Form, ...] = getattr(forms, which)
+    given: tuple[UploadForm, ...] = getattr(forms, which)
     bad = (form.model_copy(update={"fields": {**form.fields, "key": "elsewhere"}}) for form in given[n:])
     return forms.model_copy(update={which: (*given[:n], *bad)})
 
 
-def layers_in(author: AuthorMachine, letter: Letter) -> dict[str, bytes]:
+def layers_in(author: AuthorMachine, request: SubmissionRequest) -> dict[str, bytes]:
     """The layers that a letter names, put together from what lies in the inbox; checked part by part."""
-    assert isinstance(letter.image, UploadedImage)
+    assert isinstance(request.image, UploadedImage)
     arrived, found = author.arrived(), {}
-    for sent in letter.image.layers:
+    for sent in request.image.layers:
         parts = [arrived[part.slot] for part in sent.parts]
         assert all(len(versions) == 1 for versions in parts), "a slot was filled twice"
         whole = [versions[0] for versions in parts]
@@ -62,15 +70,15 @@ def test_an_image_is_sent_and_can_be_put_together(author: AuthorMachine, image: 
     status, out, err = send(author, image, "--author", "Alice")
     assert status == 0, err
     expected = f"small-{image.id[7:19]}"
-    assert f"once the judge has taken it, it is {expected}" in out
-    (letter,) = author.letters()
-    assert (letter.author, letter.card.name, letter.image.reference) == ("Alice", "small", image.name)
-    assert isinstance(letter.image, UploadedImage)
-    assert f"sha256:{hashlib.sha256(letter.image.config.encode()).hexdigest()}" == image.id
-    assert tuple(each.diff_id for each in letter.image.layers) == image.diff_ids
-    assert letter.image.layers[3].parts == (), "of a layer that is there twice the parts are named once"
-    assert layers_in(author, letter) == {digest(each): each for each in image.layers}
-    assert len(letter.image.layers[0].parts) == 9
+    assert f"Once the judge has taken it, its ID is {expected}" in out
+    (request,) = author.requests()
+    assert (request.author, request.card.name, request.image.reference) == ("Alice", "small", image.name)
+    assert isinstance(request.image, UploadedImage)
+    assert f"sha256:{hashlib.sha256(request.image.config.encode()).hexdigest()}" == image.id
+    assert tuple(each.diff_id for each in request.image.layers) == image.diff_ids
+    assert request.image.layers[3].parts == (), "of a layer that is there twice the parts are named once"
+    assert layers_in(author, request) == {digest(each): each for each in image.layers}
+    assert len(request.image.layers[0].parts) == 9
     assert not list((author.root / "cache").rglob("part"))
 
 
@@ -80,8 +88,8 @@ def test_layers_that_the_judge_has_are_not_sent(author: AuthorMachine, image: Sm
         author.put_forms(layers=[digest(BASE)])
         assert send(author, image)[0] == 0
         sent = counter.n_bytes
-    (letter,) = author.letters()
-    assert layers_in(author, letter) == {digest(each): each for each in image.layers[1:]}
+    (request,) = author.requests()
+    assert layers_in(author, request) == {digest(each): each for each in image.layers[1:]}
     new = sum(len(gzip.compress(each)) for each in image.layers[1:3])
     assert new < sent < new + 20_000, "the new layers, three forms and the letter"
     assert len(BASE) > 10 * sent
@@ -95,8 +103,8 @@ def test_an_upload_goes_on_where_it_was_cut_off(author: AuthorMachine, image: Sm
         before |= cut_off(author, image, counter, 700_000, signal.SIGINT)
         status, _, err = send(author, image)
         assert status == 0, err
-    (letter,) = author.letters()
-    assert layers_in(author, letter) == {digest(each): each for each in image.layers}
+    (request,) = author.requests()
+    assert layers_in(author, request) == {digest(each): each for each in image.layers}
     whole = sum(len(versions[0]) for versions in author.arrived().values())
     # Twice the part that was cut off once more, and a kilobyte and a half a form.
     assert whole < counter.n_bytes < whole + 2 * FEW + 2_000 * (len(author.arrived()) + 2)
@@ -124,7 +132,7 @@ def cut_off(
 def test_a_slot_is_not_used_for_other_bytes(author: AuthorMachine, image: SmallImage) -> None:
     """Parts of another size, as after a change of the forms: what was sent before stays where it is, and unused."""
     forms = author.put_forms(max_part=FEW, n_parts=20)
-    author.put_mail(FORMS, spoiled(forms, "parts", 5).model_dump_json())
+    author.put_file(FORMS_FILE, spoiled(forms, "parts", 5).model_dump_json())
     status, _, err = send(author, image)
     assert status == 3
     assert "AccessDenied" in err
@@ -133,18 +141,18 @@ def test_a_slot_is_not_used_for_other_bytes(author: AuthorMachine, image: SmallI
     author.put_forms(max_part=FEW + 1000, n_parts=20)
     status, _, err = send(author, image)
     assert status == 0, err
-    (letter,) = author.letters()
-    assert layers_in(author, letter) == {digest(each): each for each in image.layers}
-    (base,) = (each for each in letter.image.layers if each.diff_id == digest(BASE))  # type: ignore[union-attr]
+    (request,) = author.requests()
+    assert layers_in(author, request) == {digest(each): each for each in image.layers}
+    (base,) = (each for each in request.image.layers if each.diff_id == digest(BASE))  # type: ignore[union-attr]
     assert not {part.slot for part in base.parts} & set(before)
-    assert set(before) <= set(author.sent().spent)
+    assert set(before) <= set(author.sent().used_slots)
 
 
 def test_too_few_slots_are_counted_before_anything_is_sent(author: AuthorMachine, image: SmallImage) -> None:
     author.put_forms(max_part=FEW, n_parts=5)
     status, _, err = send(author, image)
     assert status == 2
-    assert "needs 11 more slots for parts of 0.12 MB, and 5 are open" in " ".join(err.split())
+    assert "needs 11 more upload slots for parts of 0.12 MB, and 5 are open" in " ".join(err.split())
     assert author.arrived() == {}
 
 
@@ -155,44 +163,46 @@ def test_what_compresses_well_needs_fewer_slots_than_its_size(
     with small_image(engine, layer("zeros", bytes(1_000_000))) as zeros:
         status, _, err = send(author, zeros)
     assert status == 0, err
-    assert [len(each.parts) for each in author.letters()[0].image.layers] == [1]  # type: ignore[union-attr]
+    assert [len(each.parts) for each in author.requests()[0].image.layers] == [1]  # type: ignore[union-attr]
 
 
-def test_two_letters_before_the_next_intake_use_two_slots(author: AuthorMachine, engine: docker.DockerClient) -> None:
-    author.put_forms(n_letters=2)
+def test_two_requests_before_the_next_intake_use_two_slots(author: AuthorMachine, engine: docker.DockerClient) -> None:
+    author.put_forms(n_requests=2)
     with small_image(engine, MODEL) as one, small_image(engine, layer("a", b"a")) as two, small_image(engine) as three:
         assert send(author, one)[0] == send(author, two)[0] == 0
-        assert len({each.slot for each in author.sent().letters}) == 2
-        assert {letter.image.reference for letter in author.letters()} == {one.name, two.name}
+        assert len({each.slot for each in author.sent().requests}) == 2
+        assert {request.image.reference for request in author.requests()} == {one.name, two.name}
         status, _, err = send(author, three)
     assert status == 2
-    assert "no letter can be sent now: 0 of 20 submissions are taken" in err
+    assert "no submission request can be sent now: 0 of 20 submissions are taken" in err
     assert "see lambench-submit list" in " ".join(err.split())
 
 
 def test_the_same_image_is_sent_once_unless_it_was_refused(author: AuthorMachine, image: SmallImage) -> None:
-    author.put_forms(n_letters=3)
+    author.put_forms(n_requests=3)
     assert send(author, image)[0] == 0
     status, out, _ = send(author, image)
-    assert (status, len(author.sent().letters)) == (0, 1)
+    assert (status, len(author.sent().requests)) == (0, 1)
     assert "This image is sent already, and waits for the judge's next intake: nothing to do." in out
-    slot = author.sent().letters[0].slot
-    refused = Fate(slot=slot, received=NOW, came="refused", verdict=Verdict.STARTUP_FAILED, sentence="It fails.")
+    slot = author.sent().requests[0].slot
+    refused = RequestDecision(
+        slot=slot, received=NOW, outcome="refused", verdict=Verdict.STARTUP_FAILED, sentence="It fails."
+    )
     author.put_status(status_of([refused]))
     before = set(author.arrived())
     (author.root / "lambench.toml").write_text('name = "better"\n')
     assert send(author, image)[0] == 0
-    first, second = author.letters()
+    first, second = author.requests()
     assert (first.card.name, second.card.name) == ("small", "better")
     slots = {part.slot for each in second.image.layers for part in each.parts}  # type: ignore[union-attr]
     assert slots
     assert not slots & before
-    again = refused.model_copy(update={"slot": author.sent().letters[1].slot})
+    again = refused.model_copy(update={"slot": author.sent().requests[1].slot})
     author.put_status(status_of([refused, again]))
     author.put_forms(layers=image.diff_ids)  # which the judge has kept
     before = set(author.arrived())
     assert send(author, image)[0] == 0
-    assert set(author.arrived()) - before == {author.sent().letters[-1].slot}, "nothing but the letter"
+    assert set(author.arrived()) - before == {author.sent().requests[-1].slot}, "nothing but the letter"
     author.put_status(status_of([refused], [progress_of("better-0123456789ab", image_id=image.id)]))
     status, out = author.run_json(image.name, "--upload", "--no-check")
     assert (status, out) == (0, {"sent": None, "known": "is submitted already as better-0123456789ab"})
@@ -201,20 +211,20 @@ def test_the_same_image_is_sent_once_unless_it_was_refused(author: AuthorMachine
 def test_parts_that_the_judge_has_cleared_away_are_sent_again(author: AuthorMachine, image: SmallImage) -> None:
     """As it does with those that no letter has named for long."""
     forms = author.put_forms(max_part=FEW, n_parts=20)
-    author.put_mail(FORMS, spoiled(forms, "letters").model_dump_json())
+    author.put_file(FORMS_FILE, spoiled(forms, "requests").model_dump_json())
     assert send(author, image)[0] == 3
     before = author.arrived()
     assert len(before) > 3
     author.clear()
-    later = {"renewed": forms.renewed + 2 * DOUBT, "expires": forms.renewed + 3 * DOUBT}
-    author.put_mail(FORMS, forms.model_copy(update=later).model_dump_json())
+    later = {"renewed": forms.renewed + 2 * CLOCK_TOLERANCE, "expires": forms.renewed + 3 * CLOCK_TOLERANCE}
+    author.put_file(FORMS_FILE, forms.model_copy(update=later).model_dump_json())
     status, _, err = send(author, image)
     assert status == 0, err
-    (letter,) = author.letters()
-    assert layers_in(author, letter) == {digest(each): each for each in image.layers}
+    (request,) = author.requests()
+    assert layers_in(author, request) == {digest(each): each for each in image.layers}
 
 
-def test_a_letter_that_would_be_too_large_is_found_before_anything_is_sent(
+def test_a_request_that_would_be_too_large_is_found_before_anything_is_sent(
     author: AuthorMachine, engine: docker.DockerClient
 ) -> None:
     author.put_forms()
@@ -230,10 +240,10 @@ def test_one_at_a_time_sends_through_an_invitation(author: AuthorMachine, image:
     author.put_forms()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", author.environment["XDG_STATE_HOME"])
-        with open_ledger(author.invite):
+        with open_sent_record(author.invite):
             status, _, err = send(author, image)
     assert status == 2
-    assert "another lambench-submit sends through the invitation alice" in err
+    assert "another lambench-submit is sending with the invitation alice" in err
     assert send(author, image)[0] == 0
 
 
@@ -253,4 +263,4 @@ def test_an_image_that_does_not_pass_is_not_sent(author: AuthorMachine, image: S
     assert status == 1, err
     assert "was not submitted" in out
     assert author.arrived() == {}
-    assert author.sent().letters == ()
+    assert author.sent().requests == ()

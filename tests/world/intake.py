@@ -17,13 +17,13 @@ from rich.console import Console
 from judge.config import JudgeSettings
 from judge.intake.intake import intake
 from judge.intake.invitations import (
-    Invited,
-    StoredFate,
+    InvitationState,
+    StoredDecision,
     create_invitation,
-    fate_key,
-    letter_slot,
+    decision_key,
     part_slot,
     read_invitation,
+    request_slot,
 )
 from judge.intake.status_bucket import read_forms, read_status
 from judge.intake.summary import IntakeSummary
@@ -32,7 +32,17 @@ from submissions.client.image_archive import read_layout, save_image
 from submissions.client.image_export import layer_parts
 from submissions.progress import Reporter
 from submissions.records import LabelSet, ModelCard, Submission, utc_now
-from submissions.requests import Fate, Form, Forms, Letter, ReferredImage, SentLayer, SentPart, Status, UploadedImage
+from submissions.requests import (
+    InvitationStatus,
+    ReferredImage,
+    RequestDecision,
+    SentLayer,
+    SentPart,
+    SubmissionRequest,
+    UploadedImage,
+    UploadForm,
+    UploadForms,
+)
 from submissions.store.interface import Store
 from submissions.store.s3_client import S3Client
 from tests.servers.rgw import Buckets, RgwServer
@@ -48,8 +58,8 @@ class Pushed(NamedTuple):
     reference: str
 
     @property
-    def letter(self) -> Letter:
-        return Letter(author="Ada", card=CARD, image=ReferredImage(reference=self.reference))
+    def request(self) -> SubmissionRequest:
+        return SubmissionRequest(author="Ada", card=CARD, image=ReferredImage(reference=self.reference))
 
 
 @dataclass
@@ -66,12 +76,12 @@ class IntakeWorld(World):
     prefix: str = field(default_factory=lambda: secrets.token_hex(4))
 
     @property
-    def inbox(self) -> str:
-        return self.buckets.inbox
+    def uploads(self) -> str:
+        return self.buckets.uploads
 
     @property
-    def mail(self) -> str:
-        return self.buckets.mail
+    def statuses(self) -> str:
+        return self.buckets.statuses
 
     @property
     def client(self) -> S3Client:
@@ -87,9 +97,9 @@ class IntakeWorld(World):
             "min_free_bytes": 0,
             "intake_gpu": "cpu",
             "endpoint_url": self.rgw.endpoint,
-            "inbox": f"s3://{self.inbox}/{self.prefix}",
-            "mail": f"s3://{self.mail}/{self.prefix}",
-            "mail_url": f"{self.rgw.endpoint}/{self.mail}/{self.prefix}",
+            "upload_bucket": f"s3://{self.uploads}/{self.prefix}",
+            "status_bucket": f"s3://{self.statuses}/{self.prefix}",
+            "status_url": f"{self.rgw.endpoint}/{self.statuses}/{self.prefix}",
             **self.more,
         }
 
@@ -99,33 +109,37 @@ class IntakeWorld(World):
         vars(workspace)["s3"] = self.client  # as if it was used before: to make a client takes longer than its use
         return workspace
 
-    def invited(self, name: str = "curie", max_judged: int = 3, max_refused: int = 2, n_parts: int = 4) -> Invited:
+    def invited(
+        self, name: str = "curie", max_judged: int = 3, max_refused: int = 2, n_parts: int = 4
+    ) -> InvitationState:
         """An invitation that was just made."""
-        return Invited(create_invitation(self.store, name, max_judged, max_refused, n_parts))
+        return InvitationState(create_invitation(self.store, name, max_judged, max_refused, n_parts))
 
     def versions(self, key: str = "") -> list[dict[str, Any]]:
         """Of everything in the inbox, or of one key of the bucket, as the server lists them."""
-        listed = self.client.list_object_versions(Bucket=self.inbox, Prefix=key or f"{self.prefix}/")
+        listed = self.client.list_object_versions(Bucket=self.uploads, Prefix=key or f"{self.prefix}/")
         found: list[dict[str, Any]] = listed.get("Versions", [])
         return found
 
     def content(self, version: dict[str, Any]) -> bytes:
-        got = self.client.get_object(Bucket=self.inbox, Key=version["Key"], VersionId=version["VersionId"])
+        got = self.client.get_object(Bucket=self.uploads, Key=version["Key"], VersionId=version["VersionId"])
         data: bytes = got["Body"].read()
         return data
 
-    def put(self, invited: Invited, slot: str, data: bytes) -> None:
+    def put(self, invited: InvitationState, slot: str, data: bytes) -> None:
         """What a form does: writes an object into a slot."""
         key = f"{self.prefix}/{invited.invitation.name}/{slot}"
-        self.client.put_object(Bucket=self.inbox, Key=key, Body=data)
+        self.client.put_object(Bucket=self.uploads, Key=key, Body=data)
 
-    def send(self, invited: Invited, letter: Letter | bytes, n: int = 0) -> str:
+    def send(self, invited: InvitationState, request: SubmissionRequest | bytes, n: int = 0) -> str:
         """Puts a letter into the `n`-th slot, and returns that."""
-        slot = letter_slot(invited.invitation, n)
-        self.put(invited, slot, letter if isinstance(letter, bytes) else letter.model_dump_json().encode())
+        slot = request_slot(invited.invitation, n)
+        self.put(invited, slot, request if isinstance(request, bytes) else request.model_dump_json().encode())
         return slot
 
-    def upload(self, invited: Invited, image: Pushed, held: Collection[str], max_bytes: int = 1024**2) -> Letter:
+    def upload(
+        self, invited: InvitationState, image: Pushed, held: Collection[str], max_bytes: int = 1024**2
+    ) -> SubmissionRequest:
         """The letter of an image whose layers, but for those that are held, were put into slots for parts."""
         layout = read_layout(save_image(image.id))
         sent: dict[str, tuple[SentPart, ...]] = {}
@@ -141,56 +155,58 @@ class IntakeWorld(World):
                 sent[file.diff_id] = tuple(arrived)
         layers = tuple(SentLayer(diff_id=diff_id, parts=sent.get(diff_id, ())) for diff_id in layout.diff_ids)
         image_sent = UploadedImage(reference="sum:1", config=layout.config.decode(), layers=layers)
-        return Letter(author="Ben", card=CARD, image=image_sent)
+        return SubmissionRequest(author="Ben", card=CARD, image=image_sent)
 
     def intake(self) -> tuple[IntakeSummary, str]:
         """The summary of `judge intake`, in this process, and its output."""
         output = StringIO()
         return intake(self.workspace, Reporter(Console(file=output, width=200))), output.getvalue()
 
-    def fates(self, invited: Invited) -> dict[str, Fate]:
+    def decisions(self, invited: InvitationState) -> dict[str, RequestDecision]:
         """By slot."""
         again = read_invitation(self.store, invited.invitation.name)
-        return {slot: stored.fate for slot, stored in again.fates.items()}
+        return {slot: stored.decision for slot, stored in again.decisions.items()}
 
-    def left(self, invited: Invited) -> set[str]:
+    def left(self, invited: InvitationState) -> set[str]:
         """The slots that still hold any version of an object."""
         folder = f"{self.prefix}/{invited.invitation.name}/"
-        listed = self.client.list_object_versions(Bucket=self.inbox, Prefix=folder)
+        listed = self.client.list_object_versions(Bucket=self.uploads, Prefix=folder)
         found = [*listed.get("Versions", ()), *listed.get("DeleteMarkers", ())]
         return {version["Key"].removeprefix(folder) for version in found}
 
-    def status(self, invited: Invited) -> Status:
+    def status(self, invited: InvitationState) -> InvitationStatus:
         """What the author reads."""
         status = read_status(self.workspace, invited)
         assert status is not None
         return status
 
-    def forms(self, invited: Invited) -> Forms:
+    def forms(self, invited: InvitationState) -> UploadForms:
         """What the author is offered."""
         forms = read_forms(self.workspace, invited)
         assert forms is not None
         return forms
 
 
-def post(form: Form, data: bytes, url: str = "", **fields: str) -> requests.Response:
+def post(form: UploadForm, data: bytes, url: str = "", **fields: str) -> requests.Response:
     """What the server answers to `data` that is sent with `form`, in which these fields are others."""
     sent = {**form.fields, **fields}
-    return requests.post(url or form.url, data=sent, files={"file": ("letter", data)}, timeout=20)
+    return requests.post(url or form.url, data=sent, files={"file": ("request", data)}, timeout=20)
 
 
-def invite(store: Store, *taken: Submission, name: str = "alice") -> Invited:
+def invite(store: Store, *taken: Submission, name: str = "alice") -> InvitationState:
     """An invitation with which these submissions came."""
     invitation = create_invitation(store, name, 9, 3, 4)
     for n, submission in enumerate(taken):
-        fate = Fate(slot=f"{n:032x}", received=utc_now(), came="submitted", submission=submission.id, name="m")
-        stored = StoredFate(fate=fate).model_dump_json().encode()
-        assert store.put_if_absent(fate_key(invitation, fate.slot), stored)
+        decision = RequestDecision(
+            slot=f"{n:032x}", received=utc_now(), outcome="submitted", submission=submission.id, name="m"
+        )
+        stored = StoredDecision(decision=decision).model_dump_json().encode()
+        assert store.put_if_absent(decision_key(invitation, decision.slot), stored)
     return read_invitation(store, name)
 
 
-def with_mail(settings: JudgeSettings, rgw: RgwServer) -> JudgeSettings:
+def with_status_bucket(settings: JudgeSettings, rgw: RgwServer) -> JudgeSettings:
     """The same settings, with a mail bucket."""
     bucket = rgw.new_bucket(public=True)
-    update = {"mail": f"s3://{bucket}", "mail_url": f"{rgw.endpoint}/{bucket}", "endpoint_url": rgw.endpoint}
+    update = {"status_bucket": f"s3://{bucket}", "status_url": f"{rgw.endpoint}/{bucket}", "endpoint_url": rgw.endpoint}
     return settings.model_copy(update=update)
