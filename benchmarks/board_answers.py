@@ -94,7 +94,7 @@ class _Ready:
     """As the kind, but that it is given in the observation what it would have made of it."""
 
     def __init__(self, kind: Kind) -> None:
-        self.name, self.parameters = kind.name, kind.parameters
+        self.name, self.parameters, self.traits = kind.name, kind.parameters, kind.traits
         self.observe_version, self.measure_version = kind.observe_version, kind.measure_version
         self.observe, self.work = kind.observe, kind.work
 

@@ -8,12 +8,11 @@ from judge.disclosure.redaction import SCORE_DIGITS, rounded
 from judge.figures.figure import Figure, Heading, Trace
 from judge.figures.names import model_names, short_names
 from judge.ranking.leaderboard import NOT_JUDGED, Leaderboard, Row
-from judge.ranking.references import ERRORS
 from judge.view.formatting import count, verdict_words
 from judge.view.page_context import Frame
-from judge.view.score_display import score_of
 from judge.view.score_shares import scores_by_task
 from sandbox.verdict import Verdict
+from scoring.names import ERRORS
 from tasks.suites.suite import Task
 
 NO_VALUE = "no value"
@@ -51,7 +50,7 @@ def heat_map(frame: Frame) -> Figure | None:
 
 def task_errors(board: Leaderboard, row: Row) -> dict[str, float | None]:
     """By task, the normalised error of a model, 0 to 1, as on the task's page; None if it has no value."""
-    scores = scores_by_task(board, {key: score_of(row.scores, key) for key in ERRORS})
+    scores = scores_by_task(board, {key: row.scores[key] for key in ERRORS})
     return {task: score.value for task, score in scores.items()}
 
 

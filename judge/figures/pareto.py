@@ -10,7 +10,8 @@ from judge.figures.figure import Figure, Heading, Trace, axis, log_axis
 from judge.figures.names import clean, model_names, short_names
 from judge.view.leaderboard_export import hardware_of
 from judge.view.page_context import Frame
-from judge.view.score_display import LABELS, RANKED_BY, score_interval, score_of
+from judge.view.score_display import score_interval
+from scoring.names import EFFICIENCY, ERRORS, SCORES
 
 N_NAMES = 8
 """Models of a front whose names stand in the plot: those of the smallest errors."""
@@ -30,25 +31,25 @@ class ParetoPoint(NamedTuple):
 
 def pareto(frame: Frame) -> Figure | None:
     """The figure of all ranked models; None if no model has both scores."""
-    key = next((key for key in RANKED_BY if key in frame.keys), None)
-    points = _points(frame, key) if key and "efficiency" in frame.keys else []
+    key = next((key for key in ERRORS if key in frame.keys), None)
+    points = _points(frame, key) if key and EFFICIENCY in frame.keys else []
     if not key or not points:
         return None
     classes = sorted({point.hardware for point in points})
     fronts = {hardware: front(point for point in points if point.hardware == hardware) for hardware in classes}
     on_front = {id(point) for best in fronts.values() for point in best}
     rows = [(*point, "yes" if id(point) in on_front else "no") for point in points]
-    headings = ("Model", "Rank", LABELS[key], "from, 95 %", "to, 95 %", "Efficiency", "Hardware", "On the front")
+    headings = ("Model", "Rank", SCORES[key].label, "from, 95 %", "to, 95 %", "Efficiency", "Hardware", "On the front")
     return Figure(
         "pareto",
         "Accuracy against efficiency",
-        _about(LABELS[key], classes),
+        _about(SCORES[key].label, classes),
         tuple(map(Heading, headings)),
         rows,
         _traces(points, fronts),
         {
             "xaxis": log_axis("efficiency →"),
-            "yaxis": axis(f"← {LABELS[key].lower()}", rangemode="tozero"),
+            "yaxis": axis(f"← {SCORES[key].label.lower()}", rangemode="tozero"),
             "legend": {"orientation": "h"},
         },
         height=520,
@@ -73,7 +74,7 @@ def _points(frame: Frame, key: str) -> list[ParetoPoint]:
     points = []
     names = model_names(frame.board.rows)
     for row in frame.board.ranked:
-        error, efficiency = score_of(row.scores, key).value, row.scores.efficiency.value
+        error, efficiency = row.scores[key].value, row.scores[EFFICIENCY].value
         if error is None or not efficiency or row.rank is None:
             continue
         interval = score_interval(frame.board, key, row)

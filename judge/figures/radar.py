@@ -10,10 +10,10 @@ from judge.figures.figure import Figure, Heading, Trace
 from judge.figures.names import model_names
 from judge.ranking.leaderboard import Row
 from judge.view.page_context import Frame
-from judge.view.score_display import score_of
+from scoring.names import FORCE_FIELD, PROPERTY_ERROR
 
 N_BEST = 5
-_SCORES = {"force_field": "forces and energies", "property_error": "properties"}
+_SCORES = {FORCE_FIELD: "forces and energies", PROPERTY_ERROR: "properties"}
 _ABOUT = (
     "Each axis is 1 − error in a domain: 1 is perfect, 0 is no better than the trivial model. A domain without a value "
     "is drawn at 0 and has a dash in the table."
@@ -69,9 +69,7 @@ def spokes(frame: Frame) -> tuple[Spoke, ...]:
     first = frame.board.rows[0] if frame.board.rows else None
     if first is None:
         return ()
-    return tuple(
-        Spoke(key, part.name) for key in _SCORES if key in frame.keys for part in score_of(first.scores, key).parts
-    )
+    return tuple(Spoke(key, part.name) for key in _SCORES if key in frame.keys for part in first.scores[key].parts)
 
 
 def _radar(frame: Frame, title: str, about: str, rows: Sequence[tuple[Row, int | None]]) -> Figure | None:
@@ -91,7 +89,7 @@ def _radar(frame: Frame, title: str, about: str, rows: Sequence[tuple[Row, int |
 
 def _values(row: Row, axes: Iterable[Spoke]) -> tuple[float | None, ...]:
     """One less the error on each axis; an error above 1 counts as 1."""
-    errors = {Spoke(key, part.name): part.value for key in _SCORES for part in score_of(row.scores, key).parts}
+    errors = {Spoke(key, part.name): part.value for key in _SCORES for part in row.scores[key].parts}
     by_axis = (errors.get(spoke) for spoke in axes)
     return tuple(None if error is None else round(max(0.0, 1.0 - error), SCORE_DIGITS) for error in by_axis)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jinja2 import Environment
 
 from judge.ranking.leaderboard import Leaderboard
-from judge.ranking.references import ReferenceRow, judged_references, reckoned_references
+from judge.ranking.references import ReferenceRow, computed_references, judged_references
 from judge.view import score_display
 from judge.view.assets import Assets, assets
 from judge.view.columns import Column, columns_of
@@ -67,10 +67,10 @@ class Frame:
 
 def frame(board: Leaderboard, sources: Sources) -> Frame:
     """The frame of a board as anybody may read it."""
-    reckoned = reckoned_references(board)
-    file = leaderboard_file(board, sources, reckoned)
+    computed = computed_references(board)
+    file = leaderboard_file(board, sources, computed)
     data = file.model_dump_json(exclude_defaults=True).encode() + b"\n"
     columns = columns_of(board)
     standings = score_display.standings(board, [column.key for column in columns])
-    references = (*judged_references(board), *reckoned)
+    references = (*judged_references(board), *computed)
     return Frame(board, sources, file, data, assets(data), columns, standings, references, environment())

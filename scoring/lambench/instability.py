@@ -18,10 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scoring.errors import ScoringError
-from scoring.explanation import explained
 from scoring.lambench.rules import InstabilityRule
-from scoring.term import Evidence, Term
-from scoring.tree import Float, Leaf, Node, Scale
+from scoring.tree import Evidence, Float, Leaf, Node, Scale
 
 LAMBENCH_TIME_UNIT_PS = 10.180505710759414
 """1000 Å·√(u/eV), ASE's unit of time: that LAMBench's slopes are per, where it says per ps."""
@@ -62,11 +60,6 @@ class Decades(Scale):
         with np.errstate(divide="ignore"):
             found = np.maximum(np.log10(np.abs(values) * self.time_unit_ps / self.tolerance), 0.0)
         return np.where(np.isinf(found), self.worst, np.minimum(found, self.worst) if self.clipped else found)
-
-
-def instability(runs: Sequence[Run], rule: InstabilityRule, tolerance: float | None = None) -> Term:
-    """The instability of one model with its explanation; see `instability_tree`."""
-    return explained(instability_tree(runs, rule, tolerance))
 
 
 def instability_tree(runs: Sequence[Run], rule: InstabilityRule, tolerance: float | None = None) -> Node:

@@ -15,15 +15,17 @@ from scoring import (
     Run,
     as_data,
     efficiency_tree,
+    explain,
     force_field_tree,
     instability_tree,
     load_release,
     property_tree,
 )
 from scoring.bootstrap import draw_units, pools
-from scoring.explanation import explained
+from scoring.evaluation import Draw
 from scoring.intervals import uncertainty
-from scoring.tree import Draw, Float, Key, leaves_out, score, with_left_out
+from scoring.tree import Float, Key, with_left_out
+from tests.world.one_tree import score
 
 RULES = load_release()
 LABELS = ("energy", "force")
@@ -75,9 +77,9 @@ def test_what_was_left_out_is_worst_where_one_ranks() -> None:
     drifting, quiet = Run("drifting", Fate.COMPLETED, 4.9e-3), Run("quiet", Fate.COMPLETED, 1e-9)
     whole = instability_tree([drifting, quiet], RULES.instability)
     slow = instability_tree([drifting._replace(fate=Fate.UNMEASURED), quiet], RULES.instability)
-    assert (leaves_out(whole), leaves_out(slow)) == (False, True)
+    assert (whole.leaves_out, slow.leaves_out) == (False, True)
     assert (float(score(whole)), float(score(slow))) == pytest.approx((1.0, 0.0))
-    assert float(score(with_left_out(slow))) == pytest.approx(2.5) == explained(slow).at_worst
+    assert float(score(with_left_out(slow))) == pytest.approx(2.5) == explain(slow).at_worst
     assert float(score(with_left_out(whole))) == pytest.approx(1.0)
 
 
@@ -110,11 +112,11 @@ def test_all_left_out_has_no_score_and_no_rank() -> None:
 def test_a_number_that_is_missing_says_what_it_counts() -> None:
     """From what counts, and the shares, the number above follows."""
     asked = [Asked("a", "X", LABELS), Asked("b", "Y", LABELS)]
-    whole = explained(force_field_tree(asked, {"a": _error(0.2)}, RULES.force_field))
+    whole = explain(force_field_tree(asked, {"a": _error(0.2)}, RULES.force_field))
     there, missing = whole.parts
     assert (there.counted, missing.counted) == (None, 1.0)
     assert [leaf.counted for label in missing.parts for leaf in label.parts] == [1.0, 1.0]
-    assert whole.value == pytest.approx(there.weight * 0.2 + missing.weight * 1.0)
+    assert whole.value == pytest.approx(there.share * 0.2 + missing.share * 1.0)
     said = as_data(whole)
     assert isinstance(said["parts"], list)
     assert said["parts"][1]["counted"] == 1.0
@@ -122,7 +124,7 @@ def test_a_number_that_is_missing_says_what_it_counts() -> None:
 
 def test_as_published_states_the_time_that_slopes_are_per() -> None:
     rule = load_release("lambench-0.3.1").instability
-    term = explained(instability_tree([Run("one", Fate.COMPLETED, 1e-3)], rule))
+    term = explain(instability_tree([Run("one", Fate.COMPLETED, 1e-3)], rule))
     evidence = term.parts[0].evidence
     assert evidence is not None
     facts = dict(evidence.facts)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from judge.disclosure.public_leaderboard import public_tree
+from judge.disclosure.public_leaderboard import public_term
 from judge.view.leaderboard_schema import (
     LeaderboardFile,
     ModelFile,
@@ -17,7 +17,7 @@ from judge.view.leaderboard_schema import (
     ScoreValues,
     TaskFile,
 )
-from judge.view.score_export import Shared, values_of
+from judge.view.score_export import SharedTrees, leaf_values
 from scoring import (
     Answers,
     Asked,
@@ -27,6 +27,7 @@ from scoring import (
     Release,
     Run,
     efficiency_tree,
+    explain,
     force_field_tree,
     instability_tree,
     load_release,
@@ -36,7 +37,6 @@ from scoring.ml_peg import Facts, Measured, Variant, ml_peg_tree
 from scoring.mlipaudit import Measured as Items
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_tree
 from scoring.mlipaudit import Variant as AuditVariant
-from scoring.tree import score
 
 DOMAINS = ("Catalysis", "Inorganic Materials", "Molecules / dimers, 100 %")  # the last: names that a path must escape
 RELEASES = {"corrected": load_release(), "as_published": load_release("lambench-0.3.1")}
@@ -125,8 +125,10 @@ def _lambench(variant: str, names: Sequence[str], rng: np.random.Generator) -> S
             rules.property_error,
         ),
         "efficiency": lambda: _efficiency(rules, rng),
-        "instability": lambda: public_tree(
-            "instability", instability_tree([_run(run, rng) for run in RUNS], rules.instability), HIDDEN
+        "instability": lambda: (
+            public_term(
+                "instability", explain(instability_tree([_run(run, rng) for run in RUNS], rules.instability)), HIDDEN
+            ).node
         ),
     }
     scores = tuple(_score(key, names, make) for key, make in trees.items())
@@ -204,16 +206,14 @@ def _item(threshold: float, at_most: float | None, rng: np.random.Generator) -> 
 
 
 def _score(key: str, names: Sequence[str], make: Callable[[], Node], nothing: float | None = None) -> ScoreFile:
-    shared, models = Shared(), {}
+    shared, models = SharedTrees(), {}
     for name in names:
         tree = make()
-        own, value = values_of(tree), float(score(tree))
+        value = explain(tree).value
         models[name] = ScoreValues(
             tree=shared.index(tree),
-            leaves=own.leaves,
-            divisors=own.divisors,
-            left_out=own.left_out,
-            score=value if math.isfinite(value) else nothing,
+            **leaf_values(tree),
+            score=value if value is not None and math.isfinite(value) else nothing,
         )
     return ScoreFile(
         key=key, label=key, lower_is_better=key in LOWER, nothing=nothing, trees=tuple(shared.trees), models=models

@@ -20,7 +20,7 @@ def test_the_heat_map_has_the_errors_of_the_tasks(hostile: Frame) -> None:
     assert figure is not None
     assert [heading.name for heading in figure.headings] == ["Model", "crystals", "molecules", "barriers"]
     for values, row in zip(figure.rows[:5], hostile.board.rows, strict=False):
-        relative = row.scores.property_error.value
+        relative = row.scores["property_error"].value
         assert relative is not None
         assert values[0] == f"{row.rank}. {clean(row.submission.card.name)}"
         assert values[1:] == pytest.approx([relative] * 3)  # every error of theirs is the same share
@@ -51,7 +51,7 @@ def test_a_missing_label_type_counts_as_it_does_in_the_score(tmp_path: Path) -> 
     made = frame_of(tmp_path)
     errors = {row.submission.card.name: task_errors(made.board, row) for row in made.board.rows}
     row = row_called(made, "without")
-    crystals = row.scores.force_field.parts[0].value
+    crystals = row.scores["force_field"].parts[0].value
     assert errors["whole"]["crystals"] == pytest.approx(0.2)
     assert errors["without"]["crystals"] == pytest.approx(crystals)
     assert crystals is not None

@@ -19,7 +19,7 @@ def test_the_best_until_then_is_a_staircase() -> None:
     traces = plot_of(figure)["data"]
     assert figure is not None
     dots = [(row[0], row[3], row[4]) for row in figure.rows]
-    scores = {row.submission.card.name: row.scores.force_field.value for row in frame_of(three()).board.rows}
+    scores = {row.submission.card.name: row.scores["force_field"].value for row in frame_of(three()).board.rows}
     a, b, c = scores["last"], scores["first"], scores["second-of-them"]
     assert dots == [("last", a, a), ("first", b, a), ("second-of-them", c, c)]
     best = next(trace for trace in traces if trace["name"] == "best until then")

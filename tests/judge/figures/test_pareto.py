@@ -16,7 +16,7 @@ def test_pareto_has_the_scores_of_the_board(hostile: Frame) -> None:
     assert figure is not None
     ranked = [row for row in hostile.board.rows if row.rank is not None]
     expected = [
-        (row.rank, row.scores.force_field.value, row.scores.efficiency.value, hardware_of(row)) for row in ranked
+        (row.rank, row.scores["force_field"].value, row.scores["efficiency"].value, hardware_of(row)) for row in ranked
     ]
     assert [(values[1], values[2], values[5], values[6]) for values in figure.rows] == expected
     # The more accurate is the slower one (see `good_metrics`), but times have two digits: of two as fast one is beaten.

@@ -21,7 +21,7 @@ def test_the_radar_is_one_less_the_errors_of_the_board(hostile: Frame) -> None:
     best = [row for row in hostile.board.rows if row.rank is not None][:5]
     assert [values[0] for values in figure.rows] == [clean(row.submission.card.name) for row in best]
     for (_, *values), row in zip(figure.rows, best, strict=True):
-        parts = (*row.scores.force_field.parts, *row.scores.property_error.parts)
+        parts = (*row.scores["force_field"].parts, *row.scores["property_error"].parts)
         assert values == pytest.approx([1 - (part.value or 0.0) for part in parts])
     traces = plot_of(figure)["data"][::-1]  # the best model lies on top
     assert [trace["r"] for trace in traces] == [[*values, values[0]] for _, *values in figure.rows]

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
@@ -19,13 +18,14 @@ from numpy.typing import NDArray
 
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, SchemeFile
 from judge.view.score_export import score_of_file
-from scoring import Entry, Node, ranking
-from scoring.explanation import explained
-from scoring.settings import Path as NamePath
-from scoring.settings import Settings, Threshold, with_settings
-from scoring.tree import Draw, Scale, Valued, evaluate, leaves_out, score, with_left_out
+from scoring import Entry, Node, Term, explain, ranking
+from scoring.evaluation import Draw
+from scoring.tree import AsItIs, Key, Leaf, with_left_out
+from scoring.tree import Path as NamePath
 from tests.servers.site_server import served
+from tests.world.one_tree import score
 from tests.world.random_leaderboard import random_leaderboard
+from tests.world.reader_settings import Settings, Threshold, with_settings
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page
@@ -136,9 +136,9 @@ class Places:
 
 
 def _numbers(node: Node) -> dict[str, float]:
-    if node.leaf is None or not isinstance(node.leaf.normalise, Scale):
+    if node.leaf is None:
         return {}
-    return {k: v for k, v in node.leaf.normalise.numbers().items() if k in EDITABLE and not isinstance(v, str)}
+    return {k: v for k, v in node.leaf.scale.numbers().items() if k in EDITABLE and not isinstance(v, str)}
 
 
 def _drawn(name: str, own: float, rng: np.random.Generator) -> float:
@@ -162,17 +162,29 @@ class Given:
                 self.numbers.setdefault(key, np.full(self.n, np.nan))[b] = number
 
     def score(self, tree: Node, key: str) -> NDArray[np.float64]:
-        """(B,) the score of a tree under each of the settings."""
-        weights, numbers = {}, {}
+        """(B,) the score of a tree under each of the settings: its leaves are scaled here, with an array of numbers."""
+        weights = {}
+        metrics: dict[Key, NDArray[np.float64]] = {}
         for path, node in tree.walk():
             if (factor := self.factors.get((key, *path[1:]))) is not None:
                 weights[path] = node.weight * factor
-            for name, own in _numbers(node).items():
-                threshold = (*node.leaf.key, name)  # type: ignore[union-attr]
-                if (number := self.numbers.get(threshold)) is not None:
-                    numbers[threshold] = np.where(np.isnan(number), own, number)
-        under = with_settings(tree, Settings(thresholds=cast("Mapping[Threshold, float]", numbers)))
-        return np.broadcast_to(score(under, Draw(weights=weights)), self.n)
+            if node.leaf is not None and node.leaf.evidence.value is not None:
+                metrics[node.leaf.key] = self._scaled(node.leaf, node.leaf.evidence.value)
+        return np.broadcast_to(score(_unscaled(tree), Draw(weights=weights), metrics), self.n)
+
+    def _scaled(self, leaf: Leaf, value: float) -> NDArray[np.float64]:
+        """(B,) what is scored of a metric."""
+        numbers = {}
+        for name, own in leaf.scale.numbers().items():
+            number = self.numbers.get((*leaf.key, name))
+            if number is not None and name in EDITABLE:
+                numbers[name] = np.where(np.isnan(number), own, number)
+        return np.broadcast_to(replace(leaf.scale, **numbers)(np.full(self.n, value)), self.n)
+
+
+def _unscaled(node: Node) -> Node:
+    leaf = node.leaf and replace(node.leaf, scale=AsItIs())
+    return replace(node, leaf=leaf, parts=tuple(map(_unscaled, node.parts)))
 
 
 def by_python(scheme: SchemeFile, models: Sequence[str], given: Sequence[Mine]) -> NDArray[np.float64]:
@@ -234,7 +246,7 @@ def page(file: LeaderboardFile, browser: Browser, tmp_path_factory: pytest.TempP
     for folder in ("js", "faulty"):
         shutil.copytree(SCRIPTS, root / folder)
     combine = (SCRIPTS / "combine.js").read_text()
-    faulty = combine.replace("there || !leavesOut", "there")
+    faulty = combine.replace("missing && leavesOut", "missing")
     assert faulty != combine
     (root / "faulty" / "combine.js").write_text(faulty)
     with served(root) as base, browser.new_context() as context:
@@ -296,10 +308,10 @@ def test_every_number_below_a_score_is_the_same(file: LeaderboardFile, page: Pag
             own = np.array([dict(values)[name] for name in expected], np.float64)
             assert differences(own, np.array(list(expected.values()))) == 0
             whole = [share for path, share in shares if path.count("/") == 1]
-            top = [float(share) for share in evaluate(under).shares]
+            top = [part.share for part in explain(under).parts]
             assert differences(np.array(whole), np.array(top)) == 0
             n_at_worst += worst is not None
-            if leaves_out(under):
+            if under.leaves_out:
                 assert differences(np.array(worst, np.float64), score(with_left_out(under))) == 0
             else:
                 assert worst is None
@@ -309,12 +321,12 @@ def test_every_number_below_a_score_is_the_same(file: LeaderboardFile, page: Pag
 def _values(tree: Node) -> dict[NamePath, float]:
     found: dict[NamePath, float] = {}
 
-    def walk(valued: Valued, path: NamePath) -> None:
-        found[(*path, valued.node.name)] = float(valued.value)
-        for part in valued.parts:
-            walk(part, (*path, valued.node.name))
+    def walk(term: Term, path: NamePath) -> None:
+        found[(*path, term.name)] = math.nan if term.value is None else term.value
+        for part in term.parts:
+            walk(part, (*path, term.name))
 
-    walk(evaluate(tree), ())
+    walk(explain(tree), ())
     return found
 
 
@@ -344,7 +356,7 @@ def test_what_was_measured_is_counted_as_python_counts_it(file: LeaderboardFile,
         for key, model, covered, total in page.evaluate(COVERAGE, number):
             tree = score_of_file(of_key[key], model)
             assert tree is not None
-            term = explained(tree)
+            term = explain(tree)
             assert (covered, total) == (term.covered, term.total), (scheme.key, key, model)
             n_in_part += 0 < covered < total
     assert n_in_part > 5

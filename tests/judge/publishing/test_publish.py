@@ -84,7 +84,7 @@ def test_scores_are_published_as_on_the_pages(world: World) -> None:
     board = read_board(world.store, load_suite(world.settings.suite), lambda line: None)
     assert stated == published_scores(board)
     (row,) = board.rows
-    value = row.scores.force_field.value
+    value = row.scores["force_field"].value
     assert value is not None
     assert stated[row.submission.id].force_field == float(f"{value:.5e}")
     assert (stated[row.submission.id].rank, f"{value:.5e}" == f"{value!r}") == (1, False)

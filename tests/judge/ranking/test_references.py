@@ -21,7 +21,7 @@ from judge.audit.verify_published import check_scores
 from judge.disclosure.public_leaderboard import public_board
 from judge.ranking.build import COMPARED, build_leaderboard
 from judge.ranking.leaderboard import Leaderboard
-from judge.ranking.references import COMPOSITION_ONLY, ReferenceRow, judged_references, reckoned_references
+from judge.ranking.references import COMPOSITION_ONLY, ReferenceRow, computed_references, judged_references
 from judge.records.manifest import read_chain
 from judge.records.records import Result
 from judge.records.signing import trusted_keys
@@ -30,7 +30,6 @@ from judge.view.leaderboard_schema import LeaderboardFile
 from judge.view.score_export import score_of_file
 from judge.view.sources import Sources
 from sandbox.verdict import Verdict
-from scoring.tree import score
 from submissions.records import Submission
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.kinds.energy_differences import EnergyDifferences, EnergyDifferencesParameters
@@ -39,6 +38,7 @@ from tasks.suites.suite import StatedReference, Suite, Task, load_suite
 from tests.tasks.made_up import observed
 from tests.world.board_records import SUITE, error, frames_metrics, good_results, items_of, result, submission, task
 from tests.world.commands import ROOT
+from tests.world.one_tree import score
 from tests.world.world import World
 
 A, B, C = submission("alpha"), submission("beta"), submission("emt", version="1.2")
@@ -128,7 +128,7 @@ def test_the_trivial_model_is_exactly_one(of: list[float], relative: float, viri
 
     shown = board([own(name, index) for index, name in enumerate(("crystals", "molecules", "barriers"))], A)
     public = public_board(shown, ())
-    (row,) = reckoned_references(public)
+    (row,) = computed_references(public)
     assert row.id == COMPOSITION_ONLY
     assert {key: term.value for key, term in row.scores.items()} == {"force_field": 1.0, "property_error": 1.0}
     assert stated_in(leaderboard_file(public, Sources()), COMPOSITION_ONLY) == {
@@ -148,7 +148,7 @@ def test_the_trivial_model_has_no_page_no_rank_and_no_speed() -> None:
 
 
 def test_without_a_model_nothing_tells_what_is_asked() -> None:
-    assert reckoned_references(board([], suite=SUITE)) == ()
+    assert computed_references(board([], suite=SUITE)) == ()
 
 
 def stating(**metrics: dict[str, float]) -> Suite:
@@ -157,7 +157,7 @@ def stating(**metrics: dict[str, float]) -> Suite:
 
 def stated_row(suite: Suite, *more: Result) -> tuple[ReferenceRow | None, LeaderboardFile]:
     shown = public_board(board([*good_results(A, 0.3), *more], A, suite=suite), ())
-    rows = [row for row in reckoned_references(shown) if row.id != COMPOSITION_ONLY]
+    rows = [row for row in computed_references(shown) if row.id != COMPOSITION_ONLY]
     return (rows[0] if rows else None), leaderboard_file(shown, Sources())
 
 
@@ -215,8 +215,8 @@ def test_what_a_packaged_suite_states_of_functionals_is_what_their_energies_come
             assert f"{own['mae'].value:.4f}" == f"{stated.metrics[each.name]['mae']:.4f}", (each.name, stated.name)
             results.append(result(models[stated.name], each, own))
     shown = build_leaderboard(suite, list(models.values()), results, lambda _: None)
-    _, *rows = reckoned_references(public_board(shown, ()))
-    own_score = {row.submission.id: row.scores.property_error.value for row in shown.rows}
+    _, *rows = computed_references(public_board(shown, ()))
+    own_score = {row.submission.id: row.scores["property_error"].value for row in shown.rows}
     scores = {row.name: row.scores["property_error"].value or math.nan for row in rows}
     for name, score_of in scores.items():
         assert score_of == pytest.approx(own_score[models[name].id], abs=1e-4)

@@ -13,11 +13,11 @@ from judge.view.leaderboard_schema import FILE, LeaderboardFile, NodeFile, Prese
 from judge.view.presets import presets_of
 from judge.view.score_export import score_of_file
 from sandbox.verdict import Verdict
-from scoring.settings import Settings, with_settings
-from scoring.tree import score
 from submissions.store.local import LocalStore
 from tests.world.board_records import SUITE, good_results, refused, save, submission
+from tests.world.one_tree import score
 from tests.world.random_leaderboard import DOMAINS, random_leaderboard
+from tests.world.reader_settings import Settings, with_settings
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "leaderboard-json.md"
 EFFICIENCY = 0.1  # times are cut to two digits, of which this is the worst: 1.05 becomes 1.1 or 1.0

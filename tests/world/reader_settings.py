@@ -9,10 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from scoring.errors import ScoringError
-from scoring.tree import Leaf, Node, Scale
-
-Path = tuple[str, ...]
-"""Names from below the top of a tree down to a node."""
+from scoring.tree import Leaf, Node, Path
 
 Threshold = tuple[str, str, str]
 """Task, metric, and the name of a number of its scale."""
@@ -56,12 +53,12 @@ def _set(node: Node, settings: Settings, path: Path) -> Node:
 
 
 def _set_leaf(leaf: Leaf, settings: Settings) -> Leaf:
-    if not settings.thresholds or not isinstance(leaf.normalise, Scale):
+    if not settings.thresholds:
         return leaf
-    known = leaf.normalise.numbers().keys()  # a metric without an answer has a scale without numbers
+    known = leaf.scale.numbers().keys()  # a metric without an answer has a scale without numbers
     own = {
         number: value
         for (*key, number), value in settings.thresholds.items()
         if tuple(key) == leaf.key and number in known
     }
-    return replace(leaf, normalise=replace(leaf.normalise, **own)) if own else leaf
+    return replace(leaf, scale=replace(leaf.scale, **own)) if own else leaf
