@@ -1,7 +1,7 @@
-"""The unit that a stored result is of, made again from what it rests on.
+"""Rebuilds the unit of a stored result from submission, task and data set.
 
-That is the submission, the suite's task, the data set, and what the result says of guest, limits and machine. Its two
-keys must come out as they are stored: so nothing that they hash was another when it was judged.
+Guest, limits and machine are taken from the result. Both keys of the unit must equal the stored ones: this proves that
+everything they hash is unchanged since the result was judged.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tasks.suites.suite import Task
 
 
 class NotDerivable(ValueError):
-    """A result that does not follow from submission, suite and data set; one line that says in what, and the remedy."""
+    """A result does not follow from submission, suite and data set; one line with the reason and the remedy."""
 
 
 def rebuild_unit(result: Result, end: End, submission: Submission, task: Task, testset: TestSet) -> Unit:
-    """The unit that `result` is of.
+    """The unit of `result`.
 
     Raises:
-        NotDerivable: another one comes out.
+        NotDerivable: the rebuilt unit has other keys than the result.
     """
     kind = KINDS[task.kind]
     _check_versions(result, kind)

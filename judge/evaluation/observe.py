@@ -76,7 +76,7 @@ def observe_unit(
     if isinstance(target.image, SubmissionFault):
         refused = target.image
         end = End(
-            owner=attempt.owner,
+            owner=attempt.process,
             ended=utc_now(),
             verdict=refused.verdict,
             sentence=refused.sentence,
@@ -99,7 +99,7 @@ def observe_unit(
         emit(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
     peaks = Peaks(wall_s=outcome.wall_s, startup_s=outcome.startup_s, memory_bytes=outcome.memory_bytes)
     end = End(
-        owner=attempt.owner,
+        owner=attempt.process,
         ended=utc_now(),
         verdict=outcome.verdict,
         sentence=outcome.sentence,
@@ -217,7 +217,7 @@ def _deadline(task_s: float) -> float:
 def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, origin: Origin) -> End:
     """The end of an attempt that this machine spoilt."""
     return End(
-        owner=attempt.owner,
+        owner=attempt.process,
         ended=utc_now(),
         fault=fault.cause,
         sentence=fault.remedy,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from judge.records.decisions import Rounds
 from judge.records.record_cache import SubmissionFacts
-from judge.records.result_selection import those_that_count
+from judge.records.result_selection import select_counting
 
 
 class SuiteProgress(NamedTuple):
@@ -38,7 +38,7 @@ def suite_progress(facts: SubmissionFacts, datasets: Mapping[str, str], rounds: 
         rounds: that count.
     """
     histories = facts.histories
-    counting = those_that_count(facts.results, histories, rounds, of_all_suites=True)
+    counting = select_counting(facts.results, histories, rounds, of_all_suites=True)
     done = {result.task: result.key for result in counting if datasets.get(result.task) == result.dataset}
     left = datasets.keys() - done.keys()
     held = {prefix.split("/")[2] for prefix, history in histories.items() if history.held}

@@ -95,7 +95,7 @@ def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
     content = {key: _as_read(store, key, result) for key, result in stored.items()}
     # Records that cannot be read, or added up at all: a row is missing.
     refusals = [line for line in said if line not in board.problems or line in board.rowless]
-    refusals += [str(broken) for broken in (*chain.broken, *unlike_published(store, chain), *misnamed(store))]
+    refusals += [str(defect) for defect in (*chain.defects, *unlike_published(store, chain), *misnamed(store))]
     refusals += _unsigned(stored, content, trusted)
     refusals += unproven(store, shown, settings.selftest_max_age_days, now, settings.allow_process)
     selftests = _selftests(store, shown)

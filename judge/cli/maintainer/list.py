@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 
 from judge.records.decisions import Decisions, read_all_decisions
 from judge.records.record_cache import SubmissionFacts, open_cache
-from judge.records.result_selection import those_that_count
+from judge.records.result_selection import select_counting
 from judge.records.results import submission_ids
 from judge.workspace import open_workspace
 from sandbox.events import plain
@@ -41,7 +41,7 @@ def list_command(
 
 def _row(facts: SubmissionFacts, decisions: Decisions) -> dict[str, str | int]:
     submission, histories = facts.submission, facts.histories
-    results = those_that_count(facts.results, histories, decisions.rounds, of_all_suites=True)
+    results = select_counting(facts.results, histories, decisions.rounds, of_all_suites=True)
     return {
         "id": submission.id,
         "name": submission.card.name,

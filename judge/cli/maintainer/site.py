@@ -67,7 +67,7 @@ def _build(workspace: Workspace, suite: Suite, folder: Path) -> list[str]:
     """Draws all pages into `folder`; a line for each record that was left out."""
     settings, store, trusted = workspace.settings, workspace.store, workspace.trusted
     chain = read_chain(store, trusted)
-    problems = [str(broken) for broken in chain.broken]
+    problems = [str(defect) for defect in chain.defects]
     sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), chain)
     current = readable_results(workspace, suite)
     build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted)

@@ -330,7 +330,7 @@ def test_of_two_who_publish_at_once_the_last_number_is_shown(world: World) -> No
     for thread in threads:
         thread.join(timeout=30)
     chain = read_chain(world.store, {key.public})
-    assert ([stored.manifest.n for stored in chain.manifests], chain.broken) == ([1, 2], ())
+    assert ([stored.manifest.n for stored in chain.manifests], chain.defects) == ([1, 2], ())
     assert (Path(settings.publish_to) / "manifest.json").read_bytes() == chain.manifests[-1].data
 
 

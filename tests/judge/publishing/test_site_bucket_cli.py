@@ -70,8 +70,8 @@ def test_whoever_can_write_the_bucket_is_seen_and_undone(world: World, bucket: B
         ("site.json", "is gone, or cannot be read"),
         ("404.html", "is gone"),
         ("index.html", "is not what was published"),
-        ("index.html", "is handed out with other headers than it should"),
-        (page, "is handed out with other headers than it should"),
+        ("index.html", "is served with wrong headers"),
+        (page, "is served with wrong headers"),
     ]
     status, _, err = world.run_here(*PUBLISH, **where)
     assert (status, "judge site publish --anew" in err) == (3, True)
@@ -122,7 +122,7 @@ def test_two_judges_of_one_store_publish_at_once(world: World, bucket: Bucket) -
     for thread in threads:
         thread.join(timeout=60)
     chain = read_chain(world.store, {key.public})
-    assert (len(chain.manifests) + len(said) >= 2, chain.broken) == (True, ())
+    assert (len(chain.manifests) + len(said) >= 2, chain.defects) == (True, ())
     last = publish_site(world.store, proposal, bucket.site(), key, bucket.clock())
     assert bucket.read("manifest.json") == last.data
 

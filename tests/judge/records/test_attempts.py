@@ -53,11 +53,11 @@ def test_an_end_with_a_verdict_counts(store: LocalStore) -> None:
     assert claimed is not None
     assert read_history(store, PREFIX).open is not None
     with claimed:
-        claimed.write_end(an_end(claimed.owner))
+        claimed.write_end(an_end(claimed.process))
     history = read_history(store, PREFIX)
     assert history.open is None
     assert history.end is not None
-    assert history.end.owner == claimed.owner
+    assert history.end.owner == claimed.process
     assert read_histories(store, ["emt-0123456789ab"]) == {PREFIX: history}
 
 
@@ -68,8 +68,8 @@ def test_the_end_of_a_judge_believed_dead_is_refused(store: LocalStore) -> None:
     assert fast is not None
     assert fast.n == 2
     with pytest.raises(JudgeFault, match="CLAIM_LOST"):
-        slow.write_end(an_end(slow.owner))
-    fast.write_end(an_end(fast.owner, Verdict.CRASHED))
+        slow.write_end(an_end(slow.process))
+    fast.write_end(an_end(fast.process, Verdict.CRASHED))
     end = read_history(store, PREFIX).end
     assert end is not None
     assert end.verdict is Verdict.CRASHED
@@ -160,13 +160,13 @@ def test_three_faults_hold_a_unit_and_a_fourth_try_that_works_frees_it(store: Lo
         claimed = claim(store, PREFIX, history.attempts, 5.0)
         assert claimed is not None
         assert claimed.n == n
-        claimed.write_end(an_end(claimed.owner, None, FaultCause.DOCKER))
+        claimed.write_end(an_end(claimed.process, None, FaultCause.DOCKER))
     history = read_history(store, PREFIX)
     assert history.held is not None
     assert history.end is None
     claimed = claim(store, PREFIX, history.attempts, 5.0)
     assert claimed is not None
-    claimed.write_end(an_end(claimed.owner))
+    claimed.write_end(an_end(claimed.process))
     assert read_history(store, PREFIX).held is None
     assert read_history(store, PREFIX).end is not None
 
@@ -176,7 +176,7 @@ def test_many_judges_that_died_hold_a_unit_once_that_is_said(store: LocalStore) 
         foreign_claim(store, n)
     claimed = claim(store, PREFIX, read_history(store, PREFIX).attempts, 5.0)
     assert claimed is not None
-    claimed.write_end(an_end(claimed.owner, None, FaultCause.DOCKER))
+    claimed.write_end(an_end(claimed.process, None, FaultCause.DOCKER))
     assert read_history(store, PREFIX).held is None  # one less, and one fault
     foreign_claim(store, MAX_DEATHS + 1)
     history = read_history(store, PREFIX)
@@ -184,7 +184,7 @@ def test_many_judges_that_died_hold_a_unit_once_that_is_said(store: LocalStore) 
     assert history.held is None  # the last one may live
     claimed = claim(store, PREFIX, history.attempts, 5.0)
     assert claimed is not None
-    claimed.write_end(an_end(claimed.owner, None, FaultCause.MEASURE))
+    claimed.write_end(an_end(claimed.process, None, FaultCause.MEASURE))
     held = read_history(store, PREFIX).held
     assert held is not None
     assert held.fault is FaultCause.MEASURE

@@ -16,7 +16,7 @@ from judge.records import record_cache
 from judge.records.attempts import read_histories, unit_prefix
 from judge.records.record_cache import RecordCache
 from judge.records.records import End, Result
-from judge.records.result_selection import ResultFacts, those_that_count
+from judge.records.result_selection import ResultFacts, select_counting
 from judge.records.results import load_results, read_submissions, submission_ids
 from sandbox.verdict import Verdict
 from submissions.store.interface import Store, StoreError
@@ -66,7 +66,7 @@ def check(store: Store, cache: RecordCache) -> None:
     assert {result.key for result in results} == {
         key for id in ids for key in store.list(f"results/{id}/") if key.endswith(".json")
     }
-    counting = those_that_count(results, histories, {}, of_all_suites=True)
+    counting = select_counting(results, histories, {}, of_all_suites=True)
     loaded = load_results(store, ids, of_all_suites=True)
     assert counting == [ResultFacts.of(each.key, result) for each, result in zip(counting, loaded, strict=True)]
 
