@@ -112,7 +112,7 @@ def _units(settings: JudgeSettings, suite: Suite, model: Model) -> list[Unit]:
     testsets = {task.dataset: _testset(settings.data, task.dataset) for task in suite.tasks}
     units = make_units([model.submission], suite.tasks, testsets, common)
     rng = generator("units", model.number)
-    match model.fate.word:
+    match model.outcome.word:
         case "empty":
             return []
         case "single":
@@ -162,7 +162,7 @@ def _records_of(settings: JudgeSettings, model: Model, unit: Unit, key: SigningK
 
 def _spoilt(model: Model, unit: Unit, rng: np.random.Generator) -> tuple[Verdict | None, str, float]:
     """The verdict that ended the attempt, None where there was none; its sentence; the share of items that fail."""
-    word, drawn = model.fate.word, rng.uniform()
+    word, drawn = model.outcome.word, rng.uniform()
     if word == "failed":
         return Verdict.STARTUP_FAILED, "The model did not load: see its log.", 0.0
     if word == "molecules" and unit.task.domain != MOLECULES:

@@ -4,7 +4,7 @@ from scoring.errors import ScoringError
 from scoring.lambench.answers import Answers, Asked, Error
 from scoring.lambench.efficiency import efficiency_tree
 from scoring.lambench.force_field import force_field_tree
-from scoring.lambench.instability import Fate, Run, instability_tree
+from scoring.lambench.instability import Run, RunOutcome, instability_tree
 from scoring.lambench.property_error import dropped_domains, property_tree
 from scoring.lambench.release import Release, load_release, packaged_releases, parse_release
 from scoring.ranking import Entry, Placed, ranking
@@ -17,11 +17,11 @@ __all__ = [
     "Entry",
     "Error",
     "Evidence",
-    "Fate",
     "Node",
     "Placed",
     "Release",
     "Run",
+    "RunOutcome",
     "ScoringError",
     "Term",
     "as_data",

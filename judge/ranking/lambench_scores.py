@@ -14,10 +14,10 @@ from scoring import (
     Answers,
     Asked,
     Error,
-    Fate,
     Node,
     Release,
     Run,
+    RunOutcome,
     ScoringError,
     dropped_domains,
     efficiency_tree,
@@ -98,7 +98,7 @@ def published_trees(
         dropped = dropped_domains({key: of for key, of in asked_pc.items() if key not in apart}, answers_pc)
     found = {}
     for key in keys:
-        asked_ff, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=Fate.FAILED)
+        asked_ff, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=RunOutcome.FAILED)
         times = {task.name: reader.time(key, task) for task in judged.counted_in(ScoreFamily.EFFICIENCY)}
         with _named(key, release):
             found[key] = _trees(

@@ -15,7 +15,7 @@ from judge.view.columns import Column, columns_of
 from judge.view.jinja import environment
 from judge.view.leaderboard_export import leaderboard_file
 from judge.view.leaderboard_schema import LeaderboardFile
-from judge.view.score_display import Standing
+from judge.view.score_display import RankStatus
 from judge.view.sources import Sources
 
 
@@ -37,7 +37,7 @@ class Frame:
     data: bytes
     assets: Assets
     columns: tuple[Column, ...]
-    standings: Mapping[str, Standing]
+    rank_statuses: Mapping[str, RankStatus]
     references: tuple[ReferenceRow, ...]
     templates: Environment
 
@@ -71,6 +71,6 @@ def frame(board: Leaderboard, sources: Sources) -> Frame:
     file = leaderboard_file(board, sources, computed)
     data = file.model_dump_json(exclude_defaults=True).encode() + b"\n"
     columns = columns_of(board)
-    standings = score_display.standings(board, [column.key for column in columns])
+    rank_statuses = score_display.rank_statuses(board, [column.key for column in columns])
     references = (*judged_references(board), *computed)
-    return Frame(board, sources, file, data, assets(data), columns, standings, references, environment())
+    return Frame(board, sources, file, data, assets(data), columns, rank_statuses, references, environment())

@@ -34,7 +34,7 @@ def score_interval(board: Leaderboard, key: str, row: Row) -> Interval | None:
     return None if found is None else known(found.score)
 
 
-class Standing(NamedTuple):
+class RankStatus(NamedTuple):
     """Where a model stands among those that are ranked.
 
     Args:
@@ -50,7 +50,7 @@ class Standing(NamedTuple):
     leader: Row | None = None
 
 
-def standings(board: Leaderboard, keys: Sequence[str]) -> dict[str, Standing]:
+def rank_statuses(board: Leaderboard, keys: Sequence[str]) -> dict[str, RankStatus]:
     """By submission, its standing by the score that the ranking is by; nothing of those that are not ranked."""
     key = ranked_by(keys)
     found = {row.submission.id: (row, u) for row in board.ranked if key and (u := uncertainty_of(board, key, row))}
@@ -58,16 +58,16 @@ def standings(board: Leaderboard, keys: Sequence[str]) -> dict[str, Standing]:
     for name, (_, uncertainty) in found.items():
         if uncertainty.group is not None:
             groups.setdefault(uncertainty.group, []).append((uncertainty.value, name))
-    standing = {}
+    rank_status = {}
     for name, (_, uncertainty) in found.items():
         ranks, members = known(uncertainty.rank_interval), groups.get(uncertainty.group or 0, [])
         if len(members) > 1:
             leader = min(members)[1]  # as scoring.intervals.tie_groups orders them
             leads = found[leader][0] if leader != name else None
-            standing[name] = Standing(ranks, True, uncertainty.group or 0, leads)
+            rank_status[name] = RankStatus(ranks, True, uncertainty.group or 0, leads)
         else:
-            standing[name] = Standing(ranks)
-    return standing
+            rank_status[name] = RankStatus(ranks)
+    return rank_status
 
 
 def ranked_by(keys: Sequence[str]) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 from scoring.errors import ScoringError
 from scoring.lambench.efficiency import efficiency_tree
 from scoring.lambench.force_field import force_field_tree
-from scoring.lambench.instability import LAMBENCH_TIME_UNIT_PS, Fate, Run, instability_tree, least_instability
+from scoring.lambench.instability import LAMBENCH_TIME_UNIT_PS, Run, RunOutcome, instability_tree, least_instability
 from scoring.lambench.property_error import dropped_domains, property_tree
 from scoring.lambench.published_tables import (
     DYNAMICS,
@@ -116,7 +116,7 @@ def _instability(release: Release, model: PublishedModel, tolerance: float) -> t
     if model.runs:
         read = [_run(name, row, release.published.n_steps) for name, row in model.runs.items()]
         short = release.published.n_runs - len(read) if release.missing_is_worst else 0
-        read += [Run(f"not in the table ({i})", Fate.MISSING) for i in range(1, short + 1)]
+        read += [Run(f"not in the table ({i})", RunOutcome.MISSING) for i in range(1, short + 1)]
         return explain(instability_tree(read, rule, tolerance)), False
     slope = number(model.dynamics, "slope", DYNAMICS)
     rate = number(model.dynamics, "success_rate", DYNAMICS)
@@ -129,8 +129,8 @@ def _instability(release: Release, model: PublishedModel, tolerance: float) -> t
 
 def _run(name: str, row: Table | None, n_steps: int) -> Run:
     if row is None:
-        return Run(name, Fate.FAILED)
+        return Run(name, RunOutcome.FAILED)
     slope, steps = number(row, "slope", f"{DYNAMICS}: {name}"), number(row, "steps", f"{DYNAMICS}: {name}")
     if slope is None or steps != n_steps:
-        return Run(name, Fate.FAILED)
-    return Run(name, Fate.COMPLETED, slope / LAMBENCH_TIME_UNIT_PS)
+        return Run(name, RunOutcome.FAILED)
+    return Run(name, RunOutcome.COMPLETED, slope / LAMBENCH_TIME_UNIT_PS)

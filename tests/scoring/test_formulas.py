@@ -11,9 +11,9 @@ from scoring import (
     Asked,
     Entry,
     Error,
-    Fate,
     Placed,
     Run,
+    RunOutcome,
     ScoringError,
     efficiency_tree,
     explain,
@@ -110,10 +110,10 @@ def test_property_error_by_hand() -> None:
 
 def test_instability_by_hand() -> None:
     runs = [
-        Run("quiet", Fate.COMPLETED, -1e-9),
-        Run("drifting", Fate.COMPLETED, -4.9e-3),
-        Run("wild", Fate.COMPLETED, 1e9),
-        Run("blown up", Fate.FAILED),
+        Run("quiet", RunOutcome.COMPLETED, -1e-9),
+        Run("drifting", RunOutcome.COMPLETED, -4.9e-3),
+        Run("wild", RunOutcome.COMPLETED, 1e9),
+        Run("blown up", RunOutcome.FAILED),
     ]
     score = explain(instability_tree(runs, RULES.instability))
     assert score.value == pytest.approx((0 + 2 + 5 + 5) / 4, rel=1e-12)
@@ -122,7 +122,7 @@ def test_instability_by_hand() -> None:
 
 
 def test_a_run_out_of_time_is_left_out_and_counted() -> None:
-    runs = [Run("a", Fate.COMPLETED, 4.9e-4), Run("b", Fate.UNMEASURED)]
+    runs = [Run("a", RunOutcome.COMPLETED, 4.9e-4), Run("b", RunOutcome.UNMEASURED)]
     score = explain(instability_tree(runs, RULES.instability))
     assert score.value == pytest.approx(1.0)
     assert (score.covered, score.total) == (1, 2)

@@ -12,8 +12,8 @@ from scoring import (
     Asked,
     Entry,
     Error,
-    Fate,
     Run,
+    RunOutcome,
     Term,
     efficiency_tree,
     explain,
@@ -112,7 +112,7 @@ def test_order_of_tasks_does_not_matter(board: tuple[list[Asked], Table], random
 
 
 slopes = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([0.0, math.inf, math.nan]))
-runs = st.lists(st.builds(Run, st.uuids().map(str), st.sampled_from(Fate), slopes), min_size=1, max_size=9)
+runs = st.lists(st.builds(Run, st.uuids().map(str), st.sampled_from(RunOutcome), slopes), min_size=1, max_size=9)
 
 
 @few
@@ -124,19 +124,19 @@ def test_instability_stays_in_range_in_any_order(listed: list[Run], random: obje
     assert score == explain(instability_tree(turned, RULES.instability))
     assert score.value is None or 0.0 <= score.value <= 5.0
     assert score.at_worst is None or _cost(score.value) <= score.at_worst <= 5.0
-    assert score.covered == sum(run.fate in (Fate.COMPLETED, Fate.FAILED) for run in listed)
+    assert score.covered == sum(run.outcome in (RunOutcome.COMPLETED, RunOutcome.FAILED) for run in listed)
 
 
 @few
 @given(runs, st.data())
 def test_instability_of_a_failed_or_slow_run_never_improves(listed: list[Run], data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(listed) - 1))
-    listed[index] = listed[index]._replace(fate=Fate.COMPLETED)
+    listed[index] = listed[index]._replace(outcome=RunOutcome.COMPLETED)
     before = explain(instability_tree(listed, RULES.instability))
-    for fate in (Fate.FAILED, Fate.MISSING, Fate.UNMEASURED):
-        failing = [run._replace(fate=fate) if i == index else run for i, run in enumerate(listed)]
+    for outcome in (RunOutcome.FAILED, RunOutcome.MISSING, RunOutcome.UNMEASURED):
+        failing = [run._replace(outcome=outcome) if i == index else run for i, run in enumerate(listed)]
         after = explain(instability_tree(failing, RULES.instability))
-        if fate is not Fate.UNMEASURED:
+        if outcome is not RunOutcome.UNMEASURED:
             assert _cost(after.value) >= _cost(before.value) - ROUNDING
         assert _order(after) >= _order(before) - ROUNDING
 

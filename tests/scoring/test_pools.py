@@ -10,9 +10,9 @@ import pytest
 from scoring import (
     Asked,
     Error,
-    Fate,
     Node,
     Run,
+    RunOutcome,
     as_data,
     efficiency_tree,
     explain,
@@ -61,7 +61,7 @@ def test_test_sets_are_drawn_among_those_of_their_domain() -> None:
 def test_timed_sets_and_runs_are_drawn_among_all() -> None:
     timed = efficiency_tree({"a": 100.0, "b": 300.0}, RULES.efficiency)
     assert list(pools([timed]).values()) == [("a", "b")]
-    runs = instability_tree([Run("one", Fate.COMPLETED, 1e-3), Run("two", Fate.FAILED)], RULES.instability)
+    runs = instability_tree([Run("one", RunOutcome.COMPLETED, 1e-3), Run("two", RunOutcome.FAILED)], RULES.instability)
     assert list(pools([runs]).values()) == [("one", "two")]
 
 
@@ -74,9 +74,9 @@ def test_a_test_set_drawn_twice_weighs_twice_with_all_its_columns() -> None:
 
 def test_what_was_left_out_is_worst_where_one_ranks() -> None:
     """To let the drifting run time out lifts the score, and never the rank."""
-    drifting, quiet = Run("drifting", Fate.COMPLETED, 4.9e-3), Run("quiet", Fate.COMPLETED, 1e-9)
+    drifting, quiet = Run("drifting", RunOutcome.COMPLETED, 4.9e-3), Run("quiet", RunOutcome.COMPLETED, 1e-9)
     whole = instability_tree([drifting, quiet], RULES.instability)
-    slow = instability_tree([drifting._replace(fate=Fate.UNMEASURED), quiet], RULES.instability)
+    slow = instability_tree([drifting._replace(outcome=RunOutcome.UNMEASURED), quiet], RULES.instability)
     assert (whole.leaves_out, slow.leaves_out) == (False, True)
     assert (float(score(whole)), float(score(slow))) == pytest.approx((1.0, 0.0))
     assert float(score(with_left_out(slow))) == pytest.approx(2.5) == explain(slow).at_worst
@@ -84,11 +84,11 @@ def test_what_was_left_out_is_worst_where_one_ranks() -> None:
 
 
 def test_ranks_may_go_by_other_trees_than_scores() -> None:
-    quiet, slow = Run("a", Fate.COMPLETED, 1e-9), Run("b", Fate.UNMEASURED)
+    quiet, slow = Run("a", RunOutcome.COMPLETED, 1e-9), Run("b", RunOutcome.UNMEASURED)
     runs = {
         "one": [quiet, slow],
-        "two": [quiet, Run("b", Fate.COMPLETED, 2e-3)],
-        "three": [Run("a", Fate.FAILED), slow],
+        "two": [quiet, Run("b", RunOutcome.COMPLETED, 2e-3)],
+        "three": [Run("a", RunOutcome.FAILED), slow],
     }
     trees = {model: instability_tree(of, RULES.instability) for model, of in runs.items()}
     worst = {model: with_left_out(of) for model, of in trees.items()}
@@ -104,7 +104,7 @@ def test_ranks_may_go_by_other_trees_than_scores() -> None:
 
 
 def test_all_left_out_has_no_score_and_no_rank() -> None:
-    nothing = instability_tree([Run("one", Fate.UNMEASURED)], RULES.instability)
+    nothing = instability_tree([Run("one", RunOutcome.UNMEASURED)], RULES.instability)
     assert math.isnan(score(nothing))
     assert math.isnan(score(with_left_out(nothing)))
 
@@ -124,7 +124,7 @@ def test_a_number_that_is_missing_says_what_it_counts() -> None:
 
 def test_as_published_states_the_time_that_slopes_are_per() -> None:
     rule = load_release("lambench-0.3.1").instability
-    term = explain(instability_tree([Run("one", Fate.COMPLETED, 1e-3)], rule))
+    term = explain(instability_tree([Run("one", RunOutcome.COMPLETED, 1e-3)], rule))
     evidence = term.parts[0].evidence
     assert evidence is not None
     facts = dict(evidence.facts)

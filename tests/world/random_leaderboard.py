@@ -22,10 +22,10 @@ from scoring import (
     Answers,
     Asked,
     Error,
-    Fate,
     Node,
     Release,
     Run,
+    RunOutcome,
     efficiency_tree,
     explain,
     force_field_tree,
@@ -109,8 +109,8 @@ def _answers(asked: Sequence[Asked], columns: Mapping[str, str], divided: bool, 
 
 
 def _run(name: str, rng: np.random.Generator) -> Run:
-    fate = rng.choice(list(Fate), p=[0.7, 0.1, 0.1, 0.1])
-    return Run(name, Fate(fate), float(rng.choice([-1.0, 1.0]) * 10 ** rng.uniform(-7, 2)))
+    outcome = rng.choice(list(RunOutcome), p=[0.7, 0.1, 0.1, 0.1])
+    return Run(name, RunOutcome(outcome), float(rng.choice([-1.0, 1.0]) * 10 ** rng.uniform(-7, 2)))
 
 
 def _lambench(variant: str, names: Sequence[str], rng: np.random.Generator) -> SchemeFile:

@@ -137,7 +137,7 @@ def test_a_selftest_by_another_version_needs_forty_attacks(gate: Gate, n_attacks
     assert (gate.doubts() == []) == proves
 
 
-def test_what_was_judged_in_a_broken_sandbox_is_refused_though_it_was_mended(gate: Gate) -> None:
+def test_what_was_judged_in_a_broken_sandbox_is_refused_though_it_was_corrected(gate: Gate) -> None:
     failed = store_selftest(gate.store, selftest_of(started=NOON - timedelta(days=1), held=False))
     store_selftest(gate.store, selftest_of(started=NOON))
     assert gate.doubts() == []

@@ -161,7 +161,7 @@ def stated_row(suite: Suite, *more: Result) -> tuple[ReferenceRow | None, Leader
     return (rows[0] if rows else None), leaderboard_file(shown, Sources())
 
 
-def test_what_is_published_of_a_method_is_reckoned_through_the_same_tree() -> None:
+def test_what_is_published_of_a_method_is_computed_through_the_same_tree() -> None:
     row, file = stated_row(stating(barriers={"mae": 0.125}))
     assert row is not None
     assert (row.id, row.name, row.about, row.source) == ("reference:ωb97m-v-qz", "ωB97M-V (QZ)", ABOUT, SOURCE)

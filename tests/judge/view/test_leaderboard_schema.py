@@ -67,7 +67,7 @@ def example() -> ModuleType:
     return module
 
 
-def test_the_documented_example_reckons_the_scores(
+def test_the_documented_example_yields_the_scores(
     published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It prints the force-field errors of the file in its folder; and gives those of a world of all kinds of leaves."""

@@ -38,7 +38,7 @@ EDITABLE = ("baseline", "cap", "floor", "good", "bad", "tolerance", "worst", "re
 pytestmark = pytest.mark.slow
 
 # What every setting comes to: [score of each model by score, rank of each model].
-RECKON = """async ([folder, number, settings]) => {
+COMPUTE = """async ([folder, number, settings]) => {
   const file = await (await fetch("leaderboard.json")).json();
   const { evaluateScheme } = await import(`./${folder}/evaluate.js`);
   const { rankModels } = await import(`./${folder}/ranks.js`);
@@ -259,12 +259,12 @@ def by_browser(
     page: Page, number: int, given: Sequence[Mine], folder: str = "js"
 ) -> tuple[NDArray[np.float64], list[list[int | None]]]:
     """(B, M, S) scores, NaN where null, and ranks by setting."""
-    found = page.evaluate(RECKON, [folder, number, [one.data() for one in given]])
+    found = page.evaluate(COMPUTE, [folder, number, [one.data() for one in given]])
     scores = np.array([own for own, _ in found], np.float64)  # None becomes NaN
     return scores, [ranks for _, ranks in found]
 
 
-def test_the_browser_reckons_as_python_does(file: LeaderboardFile, page: Page) -> None:
+def test_the_browser_computes_as_python_does(file: LeaderboardFile, page: Page) -> None:
     rng = np.random.default_rng(1)
     models = [model.id for model in file.models]
     n_settings = n_checked = 0
