@@ -22,14 +22,14 @@ selftest: ## attack this machine's sandbox with hostile images; a record in the 
 	@setup/all.sh
 	$(BIN)/judge selftest
 
-bench: ## measure; a table, and var/bench.json. ONLY="wire judging": these alone (names: python -m benchmarks --list)
+bench: ## measure; a table, and var/bench.json
 	@setup/all.sh
 	@setup/servers.sh
-	$(BIN)/python -m benchmarks $(ONLY)
+	$(BIN)/python -m benchmarks
 
-soak: ## what takes longer than `make test` may. ONLY=kills: tests of that name; PART=1/4: the first of four parts
+soak: ## what takes longer than `make test` may
 	@setup/all.sh
-	$(BIN)/python -m pytest tests -v -m soak -p tests.shared_files $(if $(ONLY),-k "$(ONLY)") $(if $(PART),--part $(PART))
+	$(BIN)/python -m pytest tests -m soak
 
 lint: setup ## ruff, mypy --strict, the import contract
 	@setup/lint.sh

@@ -46,12 +46,12 @@ class Event(StrEnum):
     PUBLISHED = "published"
     INVITED = "invited"
     REVOKED = "revoked"  # an invitation
-    REQUEST_TAKEN = "letter taken"
-    REQUEST_REFUSED = "letter refused"
-    REQUEST_DELAYED = "letter delayed"  # by a fault of the judge
+    LETTER_TAKEN = "letter taken"
+    LETTER_REFUSED = "letter refused"
+    LETTER_DELAYED = "letter delayed"  # by the judge's own fault
     IMAGE_MIRRORED = "image mirrored"
     IMAGE_PULLED = "image pulled"
-    STATUS_WRITTEN = "mail written"
+    MAIL_WRITTEN = "mail written"
 
 
 class EventFacts(TypedDict, total=False):

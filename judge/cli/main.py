@@ -83,14 +83,11 @@ def _interrupt(signum: int, frame: FrameType | None) -> None:
 
 
 def _event_log() -> AbstractContextManager[None]:
-    """Appends the events of this command to the log. The command itself reports broken settings."""
+    """Writes down what happens meanwhile. Settings that are broken are told by the command that needs them."""
     try:
-        settings = load_settings()
+        return events_to(load_settings().log)
     except ConfigError:
         return nullcontext()
-    for notice in settings.notices:
-        print(f"judge: {notice}", file=sys.stderr)
-    return events_to(settings.log)
 
 
 def main() -> None:

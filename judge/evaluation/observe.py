@@ -53,7 +53,7 @@ class ExecutionTarget:
     gpu: str | None
 
 
-class UnitStorage(NamedTuple):
+class Place(NamedTuple):
     """Where things lie, and what signs them.
 
     Args:
@@ -65,9 +65,7 @@ class UnitStorage(NamedTuple):
     key: SigningKey | None = None
 
 
-def observe_unit(
-    unit: Unit, target: ExecutionTarget, place: UnitStorage, attempt: ClaimedAttempt, progress: Progress
-) -> End:
+def observe_unit(unit: Unit, target: ExecutionTarget, place: Place, attempt: ClaimedAttempt, progress: Progress) -> End:
     """Asks the model, stores its answers and then the end of the attempt, and returns that end.
 
     Raises:
@@ -76,7 +74,7 @@ def observe_unit(
     if isinstance(target.image, SubmissionFault):
         refused = target.image
         end = End(
-            owner=attempt.process,
+            owner=attempt.owner,
             ended=utc_now(),
             verdict=refused.verdict,
             sentence=refused.sentence,
@@ -92,14 +90,14 @@ def observe_unit(
     prefix, run_dir = unit.prefix, target.driver.run_dir.root
     checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, target.origin.hardware)
     secret = order_secret(place.store) if structures.hidden else b""
-    outcome = _UnitSession(unit, target, target.image, structures, progress, checkpoint, secret).outcome()
+    outcome = _Asking(unit, target, target.image, structures, progress, checkpoint, secret).outcome()
     _check_gpu(target)
     digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
     if digest is not None:
         emit(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
     peaks = Peaks(wall_s=outcome.wall_s, startup_s=outcome.startup_s, memory_bytes=outcome.memory_bytes)
     end = End(
-        owner=attempt.process,
+        owner=attempt.owner,
         ended=utc_now(),
         verdict=outcome.verdict,
         sentence=outcome.sentence,
@@ -114,7 +112,7 @@ def observe_unit(
 
 
 @dataclass(frozen=True)
-class _UnitSession:
+class _Asking:
     """One attempt's questions to a model: all of them, and of some kinds a few again."""
 
     unit: Unit
@@ -217,7 +215,7 @@ def _deadline(task_s: float) -> float:
 def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, origin: Origin) -> End:
     """The end of an attempt that this machine spoilt."""
     return End(
-        owner=attempt.process,
+        owner=attempt.owner,
         ended=utc_now(),
         fault=fault.cause,
         sentence=fault.remedy,

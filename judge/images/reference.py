@@ -34,7 +34,7 @@ class Repository(NamedTuple):
         return DOCKER_HUB_HOST if self.host == DOCKER_HUB else self.host
 
 
-class ImageReference(NamedTuple):
+class Reference(NamedTuple):
     """An image in a registry, by the digest of its manifest or of an index."""
 
     repository: Repository
@@ -44,7 +44,7 @@ class ImageReference(NamedTuple):
         return f"{self.repository}@{self.digest}"
 
 
-def read_reference(text: str, registries: Collection[str]) -> ImageReference:
+def read_reference(text: str, registries: Collection[str]) -> Reference:
     """The image that `text` names, in `docker.io` where it names no host.
 
     Raises:
@@ -65,7 +65,7 @@ def read_reference(text: str, registries: Collection[str]) -> ImageReference:
         raise invalid(
             f"{plain(text, 120)!r} names no image by its digest: give registry/name@sha256:…, as `docker push` says."
         )
-    return ImageReference(repository, found[2])
+    return Reference(repository, found[2])
 
 
 def read_repository(text: str) -> Repository | None:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scoring.errors import ScoringError
-from scoring.tree import AsItIs, Evidence, Float, Leaf, Scale
+from scoring.term import Evidence
+from scoring.tree import AsItIs, Float, Leaf, Scale
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from tasks.kinds.registry import KINDS, KindError, KindRegistry
 from tasks.metrics.kind_metric import Better
 from tests.judge import own_kind
 from tests.judge.own_kind import STRETCH, Stretch
-from tests.world.commands import ROOT
-from tests.world.world import World
+from tests.judge.small_world import ROOT, World
 
 METAL_NAMES = ("Al", "Cu", "Ag", "Ni", "Au", "Pd")
 TASK = """

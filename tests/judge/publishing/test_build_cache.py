@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from judge.publishing.folder import publish
-from tests.world.judged import result_key, submission_of
-from tests.world.world import World
+from tests.judge.judged_world import copy_of, judged_world, result_key, submission_of
+from tests.judge.small_world import World
+
+
+@pytest.fixture(scope="module")
+def once() -> Iterator[World]:
+    with judged_world() as world:
+        yield world
 
 
 @pytest.fixture
-def world(judged_world: World) -> World:
+def world(once: World) -> Iterator[World]:
     """A world whose site was built."""
-    assert build(judged_world)
-    return judged_world
+    with copy_of(once) as copy:
+        assert build(copy)
+        yield copy
 
 
 def build(world: World, *more: str) -> bool:
