@@ -22,14 +22,14 @@ selftest: ## attack this machine's sandbox with hostile images; a record in the 
 	@setup/all.sh
 	$(BIN)/judge selftest
 
-bench: ## measure; a table, and var/bench.json
+bench: ## measure; a table, and var/bench.json. ONLY="wire judging": these alone (names: python -m benchmarks --list)
 	@setup/all.sh
 	@setup/servers.sh
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(ONLY)
 
-soak: ## what takes longer than `make test` may
+soak: ## what takes longer than `make test` may. ONLY=kills: tests of that name; PART=1/4: the first of four parts
 	@setup/all.sh
-	$(BIN)/python -m pytest tests -m soak
+	$(BIN)/python -m pytest tests -v -m soak -p tests.shared_files $(if $(ONLY),-k "$(ONLY)") $(if $(PART),--part $(PART))
 
 lint: setup ## ruff, mypy --strict, the import contract
 	@setup/lint.sh

@@ -15,7 +15,7 @@ from benchmarks.publishing import measure_publishing
 from benchmarks.report import Figure, report
 from benchmarks.scoring import measure_scoring
 from benchmarks.site_build import measure_site_build
-from benchmarks.store_index import N_RESULTS, measure_store_index
+from benchmarks.store_index import measure_store_index
 from benchmarks.wire import measure_wire
 from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.rundir import RunDir, default_run_dir
@@ -26,7 +26,7 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "metrics": measure_metrics,
     "scoring": measure_scoring,
     "concurrency": measure_concurrency,
-    "store-index": lambda: measure_store_index(N_RESULTS // 10),
+    "store-index": measure_store_index,
     "publishing": measure_publishing,
     "site-build": measure_site_build,
 }

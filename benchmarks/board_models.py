@@ -34,7 +34,7 @@ HOSTILE = (
 CPU_HOSTS = 0.5  # of all models
 
 
-class Fate(NamedTuple):
+class ModelOutcome(NamedTuple):
     """What befell a model.
 
     Args:
@@ -58,7 +58,7 @@ class Model(NamedTuple):
 
     number: int
     submission: Submission
-    fate: Fate
+    outcome: ModelOutcome
     quality: float
     speed: float
     drift: float
@@ -74,11 +74,11 @@ def make_model(number: int, n_models: int) -> Model:
     name = f"{stem}{'' if team < len(STEMS) else f' {team // len(STEMS) + 1}'}-{rng.choice(SIZES)} {number}"
     if n_models >= 20 and 3 <= number < 3 + len(HOSTILE):
         name = HOSTILE[number - 3][:200]
-    fate = _fate(number, n_models, rng)
+    outcome = _outcome(number, n_models, rng)
     image = f"sha256:{sha256(f'image {number}'.encode()).hexdigest()}"
     quality = float(np.exp(rng.uniform(np.log(0.03), np.log(0.7))))
     speed = float(np.exp(rng.uniform(np.log(5), np.log(2000))))
-    card = _card(name, version, team, fate, rng)
+    card = _card(name, version, team, outcome, rng)
     came = BEGIN + timedelta(hours=37 * number + int(rng.integers(0, 24)))
     submission = Submission(
         id=submission_id(name, image),
@@ -93,22 +93,22 @@ def make_model(number: int, n_models: int) -> Model:
     )
     drift = float(np.exp(rng.normal(np.log(3e-5), 2.0)))
     log = f"loading weights of {name}\nready in {rng.uniform(1, 30):.1f} s" if number % 3 else ""
-    return Model(number, submission, fate, quality, speed, drift, bool(rng.uniform() > CPU_HOSTS), log)
+    return Model(number, submission, outcome, quality, speed, drift, bool(rng.uniform() > CPU_HOSTS), log)
 
 
-def _fate(number: int, n_models: int, rng: np.random.Generator) -> Fate:
+def _outcome(number: int, n_models: int, rng: np.random.Generator) -> ModelOutcome:
     if n_models >= 20 and number < 3:
-        return Fate(("empty", "failed", "single")[number])  # type: ignore[arg-type]
+        return ModelOutcome(("empty", "failed", "single")[number])  # type: ignore[arg-type]
     drawn = rng.uniform()
     if drawn < 0.10:
-        return Fate("molecules")
+        return ModelOutcome("molecules")
     if drawn < 0.22:
-        return Fate("spoilt")
-    return Fate("partial" if drawn < 0.26 else "ranked")
+        return ModelOutcome("spoilt")
+    return ModelOutcome("partial" if drawn < 0.26 else "ranked")
 
 
-def _card(name: str, version: int, team: int, fate: Fate, rng: np.random.Generator) -> ModelCard:
-    domains: tuple[Domain, ...] = (MOLECULES,) if fate.word == "molecules" else (CRYSTALS, MOLECULES, SURFACES)
+def _card(name: str, version: int, team: int, outcome: ModelOutcome, rng: np.random.Generator) -> ModelCard:
+    domains: tuple[Domain, ...] = (MOLECULES,) if outcome.word == "molecules" else (CRYSTALS, MOLECULES, SURFACES)
     known = sorted({symbol for domain in domains for symbol in ELEMENTS[domain]})
     elements = known[: len(known) - int(rng.integers(0, 3))] if rng.uniform() < 0.8 else []
     chosen = {d: LABEL_SETS[d][int(rng.uniform() < 0.3)] for d in domains if rng.uniform() < 0.9}

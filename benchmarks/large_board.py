@@ -37,7 +37,7 @@ from judge.evaluation.measure import remeasure
 from judge.evaluation.plan import Circumstances, Unit
 from judge.evaluation.request import circumstances
 from judge.evaluation.work_plan import make_units
-from judge.records.decisions import EventKind, StandingEvent
+from judge.records.decisions import DecisionEvent, EventKind
 from judge.records.hardware import hardware_class
 from judge.records.items_file import items_path, result_path
 from judge.records.observation_file import observation_path, pack
@@ -112,7 +112,7 @@ def _units(settings: JudgeSettings, suite: Suite, model: Model) -> list[Unit]:
     testsets = {task.dataset: _testset(settings.data, task.dataset) for task in suite.tasks}
     units = make_units([model.submission], suite.tasks, testsets, common)
     rng = generator("units", model.number)
-    match model.fate.word:
+    match model.outcome.word:
         case "empty":
             return []
         case "single":
@@ -162,7 +162,7 @@ def _records_of(settings: JudgeSettings, model: Model, unit: Unit, key: SigningK
 
 def _spoilt(model: Model, unit: Unit, rng: np.random.Generator) -> tuple[Verdict | None, str, float]:
     """The verdict that ended the attempt, None where there was none; its sentence; the share of items that fail."""
-    word, drawn = model.fate.word, rng.uniform()
+    word, drawn = model.outcome.word, rng.uniform()
     if word == "failed":
         return Verdict.STARTUP_FAILED, "The model did not load: see its log.", 0.0
     if word == "molecules" and unit.task.domain != MOLECULES:
@@ -212,7 +212,7 @@ def _take_out(settings: JudgeSettings, key: SigningKey, model: Model, kind: Even
     reason = (
         "Its authors asked for it." if kind is EventKind.WITHDRAWN else "It answered otherwise where it was watched."
     )
-    event = StandingEvent(kind=kind, submission=model.submission.id, time=time, who=key.public, reason=reason)
+    event = DecisionEvent(kind=kind, submission=model.submission.id, time=time, who=key.public, reason=reason)
     name = f"submissions/{model.submission.id}/events/{time:%Y%m%dT%H%M%S.%fZ}-{kind}-{model.number:08x}.json"
     _write(settings, name, key.sign(event).model_dump_json(indent=1).encode())
 

@@ -12,7 +12,7 @@ from benchmarks.report import Figure
 from judge.publishing.bucket import BucketSite
 from judge.publishing.bucket_objects import BucketObjects
 from judge.records.manifest import FILE
-from submissions.store.s3_client import Place, S3Client
+from submissions.store.s3_client import BucketPlace, S3Client
 from tests.servers.rgw import RgwServer
 from tests.session_guard import begin_session
 
@@ -32,7 +32,7 @@ def pages(version: int) -> dict[str, bytes]:
 def publish(client: S3Client, bucket: str, files: dict[str, bytes]) -> float:
     """Seconds that publishing takes."""
     begin = time.perf_counter()
-    site = BucketSite(BucketObjects(client, Place(bucket, "")), timedelta(days=1))
+    site = BucketSite(BucketObjects(client, BucketPlace(bucket, "")), timedelta(days=1))
     with site.staged(files) as staged:
         staged.add(FILE, repr(sorted(files.items())).encode())
         staged.show()

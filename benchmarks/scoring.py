@@ -12,8 +12,8 @@ from benchmarks.report import Figure
 from scoring.bootstrap import draw_units, pools, resample
 from scoring.clusters import ClusterSums
 from scoring.intervals import Uncertainty, uncertainty
-from scoring.term import Evidence
-from scoring.tree import Float, How, Leaf, Node
+from scoring.lambench.answers import RelativeError
+from scoring.tree import Evidence, Float, How, Leaf, Node
 
 N_MODELS, N_DOMAINS, N_TASKS_PER_DOMAIN, N_CLUSTERS, N_RESAMPLES = 50, 5, 8, 1_000, 1_000
 METRICS = {"energy": 1.0, "force": 0.5}
@@ -48,7 +48,7 @@ def tree(stats: list[ClusterSums]) -> Node:
 
     def leaf(task: str, metric: str) -> Node:
         evidence = Evidence(task, metric, values[task, metric])
-        return Node(task, "error / baseline", unit=task, leaf=Leaf(evidence, lambda raw: np.clip(raw, 1e-3, 1.0)))
+        return Node(task, "error / baseline", unit=task, leaf=Leaf(evidence, RelativeError(1.0, cap=1.0, floor=1e-3)))
 
     def label_type(domain: int, metric: str) -> Node:
         tasks = tuple(leaf(f"{domain} {t}", metric) for t in range(N_TASKS_PER_DOMAIN))

@@ -4,58 +4,64 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any, Self
 
-from pydantic import Field, ValidationError, field_validator
-from pydantic_settings import SettingsConfigDict
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, field_validator, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from submissions.settings import SETTINGS_FILE, Settings
 from tasks.structures.validation_errors import one_line
 
 
 class ConfigError(ValueError):
-    """A setting that cannot be; the message names the field."""
+    """A setting is wrong; the message names it."""
 
 
 class UsageError(ValueError):
-    """What was asked for cannot be done; one line that says what can."""
+    """A command cannot be run as it was given; one line that says why, and what to do."""
 
 
 def default_key_file() -> Path:
-    """Where this user's signing key lies when nothing else is said."""
+    """The default path of this user's signing key."""
     base = os.environ.get("XDG_CONFIG_HOME")
     return (Path(base) if base else Path.home() / ".config") / "lambench-judge" / "signing.key"
 
 
+RENAMED = {"inbox": "upload_bucket", "mail": "status_bucket", "mail_url": "status_url"}
+"""Settings by their old names, which are still accepted."""
+
+
 class JudgeSettings(Settings):
-    """What the author's command knows, and where the judge keeps its data, its site, and its patience.
+    """The maintainer's settings: those of the author's command, and where the judge keeps its data and its site.
 
     Args:
-        data: the data root, with a folder per dataset.
-        site_dir: where `judge site build` writes.
-        suite: what is judged when nothing is said: a packaged suite's name, or a path.
-        references: names or ids of submissions that are shown for comparison: they are judged, and have no rank.
-        allow_process: also judge submissions of the process driver (no isolation) without being told each time.
+        data: folder with a folder for each data set.
+        site_dir: folder that `judge site build` writes.
+        suite: the default suite: a packaged suite's name, or a path.
+        references: names or IDs of submissions that are shown for comparison: they are judged, and have no rank.
+        allow_process: also judge submissions of the process driver (no isolation) without an option.
         beat_s: seconds between two signs of life of an attempt.
-        dead_after_s: an attempt of another host whose sign of life has not changed for so long is taken over.
-        engine_wait_s: how long the engine is waited for that stopped answering in the middle of a run.
-        min_free_bytes: on each disk that is written to, without which nothing is begun.
-        log: file to which every event is written, a line of JSON each.
+        dead_after_s: an attempt of another host is taken over if its sign of life has not changed for this time.
+        engine_wait_s: how long to wait for a container engine that stops answering during a run.
+        min_free_bytes: on each disk that is written to; with less space, nothing is started.
+        log: file that every event is appended to, as a line of JSON.
         key_file: the private key that signs results and manifests.
         trusted_keys: public keys, besides that of `key_file`, whose signatures count.
         selftest_max_age_days: a result is not published if the last selftest of its host and engine is older.
-        publish_to: where `judge site publish` puts the pages: a folder, or `s3://BUCKET/PREFIX`.
-        site_grace_hours: for so long what the pages no longer refer to stays in a bucket, for readers of older ones.
-        site_url: address of the published site, ending with a slash, for the links that authors are sent.
-        inbox: `s3://BUCKET/PREFIX` that authors upload to; nobody but the judge reads it, and it is versioned.
-        mail: `s3://BUCKET/PREFIX` of which anybody may read an object whose name he knows, and nobody may list any.
-        mail_url: the address at which `mail` is read, as invitations name it.
-        intake_gpu: UUID of the GPU on which `judge intake` tries images where it is given none; `cpu` for none; empty:
-            the first of this machine, where it has any.
-        form_days: how long the forms live by which authors upload; so long a revoked invitation can still fill the
-            inbox, with what intake refuses.
-        mirror: `HOST[:PORT]/NAME` of the registry that keeps every image that was taken.
-        registries: hosts that images are fetched from; of another one nothing is ever asked.
-        registry_config: a `config.json` as `docker login` writes it, with what is needed to read private registries.
+        publish_to: where `judge site publish` writes the pages: a folder, or `s3://BUCKET/PREFIX`.
+        site_grace_hours: how long files that the pages no longer need stay in a bucket, for readers of older pages.
+        site_url: address of the published site, ending with a slash, for links in the authors' status.
+        upload_bucket: `s3://BUCKET/PREFIX` that authors upload to. Only the judge reads it, and it keeps every version.
+        status_bucket: `s3://BUCKET/PREFIX` for the authors' status files. Anybody may read an object whose name he
+            knows, and nobody may list any.
+        status_url: the address of `status_bucket` for readers, as invitations state it.
+        intake_gpu: UUID of the GPU on which `judge intake` tries images; `cpu` for none; empty: the machine's first.
+        form_days: lifetime of the upload forms. The forms of a revoked invitation also work that long, but what is
+            uploaded with them is refused.
+        mirror: `HOST[:PORT]/NAME` of the registry that keeps every accepted image.
+        registries: hosts that images are fetched from; no other host is contacted.
+        registry_config: a `config.json` as `docker login` writes it, with the credentials of private registries.
         max_image_bytes: of all layers of an image, unpacked.
     """
 
@@ -77,15 +83,40 @@ class JudgeSettings(Settings):
     publish_to: str = "var/public"
     site_grace_hours: float = Field(24.0, ge=0)
     site_url: str = ""
-    inbox: str = ""
-    mail: str = ""
-    mail_url: str = ""
+    upload_bucket: str = ""
+    status_bucket: str = ""
+    status_url: str = ""
     intake_gpu: str = ""
     form_days: float = Field(7.0, gt=0, le=7)
     mirror: str = ""
     registries: tuple[str, ...] = ("docker.io", "ghcr.io", "quay.io", "nvcr.io", "registry.gitlab.com")
     registry_config: Path | None = None
     max_image_bytes: int = Field(64 * 1024**3, gt=0)
+    _old_names: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def notices(self) -> list[str]:
+        """A line for each setting that was given by its old name."""
+        return [f"the setting {old} is now called {RENAMED[old]}" for old in self._old_names]
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _accept_old_names(cls, given: dict[str, Any], validate: ModelWrapValidatorHandler[Self]) -> Self:
+        old_names = tuple(old for old in RENAMED if old in given)
+        for old in old_names:
+            if RENAMED[old] in given:
+                raise ValueError(f"{RENAMED[old]}: is set, and so is {old}, its old name: remove {old}")
+        settings = validate({RENAMED.get(name, name): value for name, value in given.items()})
+        settings._old_names = old_names
+        return settings
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **named: PydanticBaseSettingsSource
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """As of the author's settings; the environment may use old names too."""
+        given, environment, file = super().settings_customise_sources(settings_cls, *sources, **named)
+        return given, environment, _OldVariables(settings_cls), file
 
     @field_validator("data", "site_dir", "run_dir", "log", "key_file", "registry_config")
     @classmethod
@@ -98,8 +129,19 @@ class JudgeSettings(Settings):
         return value if "://" in value else str(Path(value).expanduser().absolute())
 
 
+class _OldVariables(PydanticBaseSettingsSource):
+    """The settings whose environment variable has an old name."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError("all values are read at once")
+
+    def __call__(self) -> dict[str, Any]:
+        prefix = str(self.config.get("env_prefix"))
+        return {old: os.environ[prefix + old.upper()] for old in RENAMED if prefix + old.upper() in os.environ}
+
+
 def load_settings() -> JudgeSettings:
-    """The settings that hold in the working directory, every path absolute.
+    """The settings of the working directory, with absolute paths.
 
     Raises:
         ConfigError: one line that names the file or variable, and the field.

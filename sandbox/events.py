@@ -46,12 +46,12 @@ class Event(StrEnum):
     PUBLISHED = "published"
     INVITED = "invited"
     REVOKED = "revoked"  # an invitation
-    LETTER_TAKEN = "letter taken"
-    LETTER_REFUSED = "letter refused"
-    LETTER_DELAYED = "letter delayed"  # by the judge's own fault
+    REQUEST_TAKEN = "letter taken"
+    REQUEST_REFUSED = "letter refused"
+    REQUEST_DELAYED = "letter delayed"  # by a fault of the judge
     IMAGE_MIRRORED = "image mirrored"
     IMAGE_PULLED = "image pulled"
-    MAIL_WRITTEN = "mail written"
+    STATUS_WRITTEN = "mail written"
 
 
 class EventFacts(TypedDict, total=False):

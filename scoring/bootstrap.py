@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
-from scoring.tree import Float, Key, Node
+from scoring.tree import Float, Key, Node, Path
 
-Path = tuple[str, ...]
 Pools = Mapping[Path, Sequence[str]]
 BLOCK = 4_000_000  # multiplicities held at once: 32 MB
 

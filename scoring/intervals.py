@@ -1,14 +1,14 @@
 """How far scores and ranks would move on other test sets: intervals, and models that cannot be told apart.
 
-Scores are computed anew from resampled metrics (`scoring.bootstrap.resample`), with test sets drawn anew within each
-pool, such as a domain (`scoring.bootstrap.draw_units`), or both. Both is the default and errs on the wide side: what
-sets apart the test sets of a domain holds some of what resampling their clusters adds once more. With test sets alone,
-a domain of few comes out too narrow, and one of a single set without any spread.
+Scores are computed again from resampled metrics (`scoring.bootstrap.resample`), with the test sets of each pool, such
+as a domain, resampled too (`scoring.bootstrap.draw_units`). Both together err on the wide side: the spread between the
+test sets of a domain contains part of what resampling their clusters adds once more. With test sets alone, a domain of
+few comes out too narrow, and a domain of one has no spread.
 
-Intervals run from one resample to another, without interpolation: infinite errors have one too.
+Ends of intervals are values of single resamples, without interpolation: infinite errors have intervals too.
 
-An interval is unknown, NaN, where nothing could be resampled. Unknown is not narrow: what has no interval is never told
-apart from anything.
+An interval is unknown, NaN, if nothing could be resampled. Unknown is not narrow: a score without an interval is never
+told apart from another.
 
 Source: Davison and Hinkley, Bootstrap Methods and their Application, Cambridge 1997, sections 3.8
 (hierarchical data) and 5.3 (percentile intervals).
@@ -17,57 +17,48 @@ Source: Davison and Hinkley, Bootstrap Methods and their Application, Cambridge 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.bootstrap import Path, draw_units, pools, resample
-from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
-from scoring.forest import Grown, Stand, stands
+from scoring.evaluation import Draw, Evaluated, Metrics, TreeGroup, tree_groups
 from scoring.ranking import costs, ranks
-from scoring.tree import Draw, Float, Key, Node
+from scoring.tree import Float, Key, Node, Path
 
-AGREEMENT = 1e-6
-"""Relative difference at which statistics and metric are not the same number."""
-
-
-class Over(StrEnum):
-    """What is drawn anew."""
-
-    CLUSTERS = "clusters"
-    TEST_SETS = "test sets"
-    BOTH = "clusters and test sets"
+LEVEL = 0.95
+"""Of all intervals of scores: the middle 95 % of the resamples."""
 
 
 class Interval(NamedTuple):
-    """Where the middle `level` of the resamples that have a value lie; NaN where nothing could be resampled.
+    """From the lowest to the highest of the middle `LEVEL` of the resamples; NaN if nothing could be resampled.
 
-    `n_held` metrics and pools of a single test set below have a value that could not be drawn anew: the interval is too
-    narrow by what they would add.
+    `n_held`: number of metrics, and pools of a single test set, that have a value and could not be resampled. The
+    interval is too narrow by what they would add.
     """
 
     low: float
     high: float
-    level: float = 0.95
     n_held: int = 0
 
     @property
     def known(self) -> bool:
-        """True where something could be resampled."""
+        """True if something could be resampled."""
         return self.low <= self.high
+
+
+UNKNOWN = Interval(math.nan, math.nan)
 
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Of one model's score.
+    """How far one model's score would move.
 
     Args:
-        value: the score itself, NaN where there is none.
+        value: the score itself, NaN if there is none.
         score: its interval.
         nodes: intervals of all numbers of the score, normalised metrics included, by path.
         metrics: intervals of the raw metrics.
@@ -85,80 +76,57 @@ class Uncertainty:
     group: int | None
 
 
-def bootstrapped(
-    trees: Mapping[str, Node],
-    stats: Mapping[str, Sequence[ClusterSums]],
-    n_resamples: int,
-    rng: np.random.Generator,
-    *,
-    lower_is_better: bool,
-    over: Over = Over.BOTH,
-    level: float = 0.95,
-) -> dict[str, Uncertainty]:
-    """The uncertainty of one score of each model, from the statistics of its metrics by cluster.
+class _Drawn(NamedTuple):
+    """A model's score: its value, and (B,) its values on the resamples; None if nothing of it could be resampled."""
 
-    Raises:
-        ScoringError: statistics that do not give the metric of the tree, and see `resample` and `pools`.
-    """
-    require_agreement(trees, stats)
-    metrics = resample(stats, n_resamples, rng)
-    units = draw_units(pools(trees.values()), n_resamples, rng)
-    return uncertainty(trees, metrics, units, lower_is_better=lower_is_better, over=over, level=level)
+    value: float
+    resampled: Float | None
 
 
 def uncertainty(
     trees: Mapping[str, Node],
-    metrics: Mapping[str, Mapping[Key, Float]],
+    metrics: Mapping[str, Metrics],
     units: Mapping[str, Float],
     *,
     lower_is_better: bool,
-    over: Over = Over.BOTH,
-    level: float = 0.95,
     ranked_by: Mapping[str, Node] | None = None,
 ) -> dict[str, Uncertainty]:
-    """The uncertainty of one score of each model, from draws that may serve several scores.
+    """By model, the uncertainty of one score, from resamples that may serve several scores.
 
     Args:
         metrics: (B,) by model and metric, from `resample`.
         units: (B,) by unit, from `draw_units`.
-        ranked_by: by model, what ranks and groups go by where that is another tree, such as that of `with_left_out`.
+        ranked_by: by model, the tree that ranks and groups go by, if it is another one, such as `with_left_out`.
     """
-    of_metrics = {} if over is Over.TEST_SETS else {model: metrics.get(model, {}) for model in trees}
-    draw = Draw(units={} if over is Over.CLUSTERS else units)
-    found: dict[str, Uncertainty] = {}
-    drawn: dict[str, Float | None] = {}
-    for stand in stands(trees, of_metrics):
-        structure = _structure(stand, draw, over)
-        for block in stand.blocks(_n_drawn(stand, draw)):
-            for model, (own, values) in _intervals(block, draw, structure, level).items():
-                found[model], drawn[model] = own, values
-    in_order = {model: found[model] for model in sorted(trees)}
-    scores = {model: result.value for model, result in in_order.items()}
+    draw = Draw(units=units)
+    uncertainties: dict[str, Uncertainty] = {}
+    drawn: dict[str, _Drawn] = {}
+    for group in tree_groups(trees, draw, metrics):
+        resampled = _Resampled.of(group, draw)
+        uncertainties |= resampled.uncertainties()
+        drawn |= resampled.scores()
     others = {model: tree for model, tree in (ranked_by or {}).items() if tree is not trees[model]}
-    for stand in stands(others, of_metrics):
-        varies = _structure(stand, draw, over)[(stand.trees[0].name,)].varies
-        for block in stand.blocks(_n_drawn(stand, draw)):
-            undrawn, top = _undrawn(block), block.evaluate(draw)
-            for i, (model, values) in enumerate(zip(block.models, _at_worst(top, undrawn), strict=True)):
-                scores[model], drawn[model] = float(undrawn.value[i]), values if varies else None
-    return _ranked(in_order, scores, drawn, lower_is_better, level)
+    for group in tree_groups(others, draw, metrics):
+        drawn |= _Resampled.of(group, draw).scores()
+    models = sorted(trees)
+    return _ranked({m: uncertainties[m] for m in models}, {m: drawn[m] for m in models}, lower_is_better)
 
 
 def tie_groups(
-    scores: Mapping[str, float], drawn: Mapping[str, Float], *, lower_is_better: bool, level: float = 0.95
+    scores: Mapping[str, float], resampled: Mapping[str, Float], *, lower_is_better: bool
 ) -> tuple[tuple[str, ...], ...]:
-    """Models in groups from best to worst, those in a group not told apart from its leader, who stands first.
+    """Models in groups from best to worst; those in a group cannot be told apart from its leader, who comes first.
 
     By score, equals by name. A model joins the group of the leader if the interval of the paired difference between the
-    two includes 0; the first that does not leads the next. Models without a score are in none.
+    two includes 0; the first model that does not leads the next group. Models without a score are in no group.
 
     Args:
-        drawn: (B,) scores on the same resamples. Without them a model cannot be told apart from any leader.
+        resampled: (B,) scores on the same resamples. A model without them cannot be told apart from any leader.
     """
     cost = {m: float(costs(np.array(scores[m]), lower_is_better=lower_is_better)) for m in sorted(scores)}
     groups: list[list[str]] = []
     for model in sorted((m for m in cost if not math.isnan(scores[m])), key=lambda m: (cost[m], m)):
-        if groups and not _apart(drawn.get(groups[-1][0]), drawn.get(model), lower_is_better, level):
+        if groups and not _differ(resampled.get(groups[-1][0]), resampled.get(model), lower_is_better):
             groups[-1].append(model)
         else:
             groups.append([model])
@@ -185,162 +153,139 @@ def middle(values: Float, level: float) -> tuple[Float, Float]:
     return _at(ordered, low), _at(ordered, last - low)
 
 
-def require_agreement(trees: Mapping[str, Node], stats: Mapping[str, Sequence[ClusterSums]]) -> None:
-    """Holds the statistics of each model against the metrics of its tree.
-
-    Raises:
-        ScoringError: statistics that give another number than the tree has.
-    """
-    for model in sorted(trees):
-        leaves = {node.leaf.key: node.leaf.evidence for _, node in trees[model].walk() if node.leaf}
-        for own in stats.get(model, ()):
-            evidence = leaves.get(own.key)
-            if evidence is None:
-                continue
-            there = math.nan if evidence.value is None else evidence.value
-            if not (own.value == there or math.isclose(own.value, there, rel_tol=AGREEMENT)):
-                raise ScoringError(
-                    f"task {own.task}: {own.metric} of model {model}: clusters give {own.value:g}, the metric is "
-                    f"{there:g} {evidence.unit}".rstrip()
-                    + "; same unit and the same charges are needed"
-                )
-
-
 class _Known(NamedTuple):
-    """Of a node of trees of one shape: how many below it have a value that was held, and whether it varies at all."""
+    """What the resamples say of a node of m trees of one shape.
 
-    n_held: int
+    Args:
+        n_held: (m,) number of metrics and pools below it that have a value and could not be resampled.
+        varies: True if a metric of it was resampled, or several test sets of it against one another.
+    """
+
+    n_held: NDArray[np.int64]
     varies: bool
 
 
-def _n_drawn(stand: Stand, draw: Draw) -> int:
-    """Of how many resamples a node has a value."""
-    drawn = [*stand.metrics[0].values(), *draw.units.values()]
-    return max([len(values) for values in drawn], default=1)
+def _known(evaluated: Evaluated, keys: frozenset[Key], draw: Draw) -> dict[Path, _Known]:
+    """What is known of a node and all below it, by path.
 
-
-def _structure(stand: Stand, draw: Draw, over: Over) -> dict[Path, _Known]:
-    """By path, what is known of a node of all trees of the stand."""
-    found: dict[Path, _Known] = {}
-    _look_below(stand.trees[0], (), stand.keys, draw, over, found)
-    return found
-
-
-def _look_below(
-    node: Node, path: Path, keys: frozenset[Key], draw: Draw, over: Over, found: dict[Path, _Known]
-) -> tuple[_Known, frozenset[str]]:
-    """What is known of a node, and the units at and below it; enters it and all below in `found`.
-
-    It varies where a metric of it was drawn anew, or several test sets of it were drawn against one another.
+    Args:
+        keys: the metrics that were resampled.
     """
-    own = (*path, node.name)
-    below = [_look_below(part, own, keys, draw, over, found) for part in node.parts]
-    units = frozenset({node.unit} if node.unit else ()).union(*(names for _, names in below))
-    n_held, drawn = sum(known.n_held for known, _ in below), any(known.varies for known, _ in below)
-    if node.leaf is not None:
-        drawn = node.leaf.key in keys
-        n_held += over is not Over.TEST_SETS and not drawn and node.leaf.evidence.value is not None
-    n_held += over is not Over.CLUSTERS and node.pool and len(units) == 1
-    found[own] = _Known(n_held, drawn or sum(unit in draw.units for unit in units) > 1)
-    return found[own], units
+    first = evaluated.nodes[0]
+    known: dict[Path, _Known] = {}
+    for part in evaluated.parts:
+        known |= _known(part, keys, draw)
+    below = [known[part.path] for part in evaluated.parts]
+    n_held = sum((part.n_held for part in below), np.zeros(len(evaluated.nodes), np.int64))
+    varies = any(part.varies for part in below)
+    if first.leaf is not None:
+        varies = first.leaf.key in keys
+        if not varies:
+            n_held += [node.leaf is not None and node.leaf.evidence.value is not None for node in evaluated.nodes]
+    n_held += first.pool and len(first.units) == 1
+    known[evaluated.path] = _Known(n_held, varies or sum(unit in draw.units for unit in first.units) > 1)
+    return known
 
 
-def _intervals(
-    stand: Stand, draw: Draw, structure: Mapping[Path, _Known], level: float
-) -> dict[str, tuple[Uncertainty, Float | None]]:
-    """By model, all but the ranks, and the score on each resample; None where nothing of it could be drawn."""
-    undrawn = _undrawn(stand)
-    top = stand.evaluate(draw)
-    nodes: list[dict[Path, Interval]] = [{} for _ in stand.models]
-    values = _at_worst(top, undrawn)
-    for own, before in zip(top.walk(), undrawn.walk(), strict=True):
-        known = structure[own.path]
-        if known.varies:
-            lows, highs = middle(_at_worst(own, before), level)
-            bounds = zip(nodes, lows.tolist(), highs.tolist(), strict=True)
-            for of_model, low, high in bounds:
-                of_model[own.path] = Interval(low, high, level, known.n_held)
-        else:
-            unknown = Interval(math.nan, math.nan, level, known.n_held)
-            for of_model in nodes:
-                of_model[own.path] = unknown
-    raw = _of_metrics(stand, level)
-    varies, rank = structure[top.path].varies, nodes[0][top.path]._replace(low=math.nan, high=math.nan)
-    return {
-        model: (
-            Uncertainty(float(undrawn.value[i]), nodes[i][top.path], nodes[i], raw[i], None, rank, None),
-            values[i] if varies else None,
-        )
-        for i, model in enumerate(stand.models)
-    }
+class _Resampled(NamedTuple):
+    """The trees of a group, with their own metrics, on the resamples, and what is known of each node by its path."""
+
+    group: TreeGroup
+    own: Evaluated
+    resampled: Evaluated
+    known: Mapping[Path, _Known]
+
+    @classmethod
+    def of(cls, group: TreeGroup, draw: Draw) -> _Resampled:
+        own = group._replace(metrics=[{}] * len(group.models)).evaluate()
+        return cls(group, own, group.evaluate(draw), _known(own, frozenset(group.metrics[0]), draw))
+
+    def scores(self) -> dict[str, _Drawn]:
+        """By model."""
+        values, varies = _with_absent(self.resampled, self.own), self.known[self.own.path].varies
+        return {
+            model: _Drawn(float(self.own.values[i, 0]), values[i] if varies else None)
+            for i, model in enumerate(self.group.models)
+        }
+
+    def uncertainties(self) -> dict[str, Uncertainty]:
+        """By model, all but the ranks."""
+        nodes: list[dict[Path, Interval]] = [{} for _ in self.group.models]
+        for node, own in zip(self.resampled.walk(), self.own.walk(), strict=True):
+            known = self.known[node.path]
+            ends = _ends(_with_absent(node, own)) if known.varies else [UNKNOWN] * len(nodes)
+            for of_model, interval, n_held in zip(nodes, ends, known.n_held.tolist(), strict=True):
+                of_model[node.path] = interval._replace(n_held=n_held)
+        metrics, top = _metric_intervals(self.group), self.own.path
+        return {
+            model: Uncertainty(
+                value=float(self.own.values[i, 0]),
+                score=nodes[i][top],
+                nodes=nodes[i],
+                metrics=metrics[i],
+                rank=None,
+                rank_interval=nodes[i][top]._replace(low=math.nan, high=math.nan),
+                group=None,
+            )
+            for i, model in enumerate(self.group.models)
+        }
 
 
-def _undrawn(stand: Stand) -> Grown:
-    """All nodes as they are."""
-    return replace(stand, metrics=({},) * len(stand.models)).evaluate(Draw())
+def _ends(values: Float) -> list[Interval]:
+    """(m,) the interval of each row of (m, B) values."""
+    return [Interval(low, high) for low, high in zip(*[ends.tolist() for ends in middle(values, LEVEL)], strict=True)]
 
 
-def _at_worst(drawn: Grown, own: Grown) -> Float:
-    """The drawn values. Where only test sets were drawn that a model has nothing of, it has what these count."""
-    absent = drawn.nodes[0].absent
+def _with_absent(resampled: Evaluated, own: Evaluated) -> Float:
+    """(m, B) the resampled values. If only test sets were drawn that a model did not answer, what `absent` states."""
+    absent = resampled.nodes[0].absent
     if absent is None or math.isnan(absent):
-        return drawn.value
-    missing = np.isnan(drawn.value)
-    if not missing.any():
-        return drawn.value
-    has_own = ~np.isnan(own.value)
-    if drawn.value.ndim > 1:
-        has_own = has_own[:, np.newaxis]
-    return np.where(missing & drawn.present & has_own, absent, drawn.value)
+        return resampled.values
+    unanswered = np.isnan(resampled.values) & resampled.present & ~np.isnan(own.values)
+    return np.where(unanswered, absent, resampled.values)
 
 
-def _of_metrics(stand: Stand, level: float) -> list[dict[Key, Interval]]:
-    """By tree, intervals of the raw metrics, drawn or of the tree."""
-    keys = sorted({node.leaf.key for _, node in stand.trees[0].walk() if node.leaf} | stand.keys)
-    unknown = Interval(math.nan, math.nan, level, 1)
-    found: list[dict[Key, Interval]] = [dict.fromkeys(keys, unknown) for _ in stand.models]
-    for key in keys:
-        if key in stand.keys:
-            lows, highs = middle(np.array([drawn[key] for drawn in stand.metrics]), level)
-            for own, low, high in zip(found, lows.tolist(), highs.tolist(), strict=True):
-                own[key] = Interval(low, high, level)
-    return found
+def _metric_intervals(group: TreeGroup) -> list[dict[Key, Interval]]:
+    """(m,) by metric, drawn or of the tree, the interval of the raw metric."""
+    keys = sorted({leaf.key for leaf in group.trees[0].leaves} | group.metrics[0].keys())
+    intervals: list[dict[Key, Interval]] = [dict.fromkeys(keys, UNKNOWN._replace(n_held=1)) for _ in group.models]
+    for key in group.metrics[0]:
+        for of_model, ends in zip(intervals, _ends(np.array([drawn[key] for drawn in group.metrics])), strict=True):
+            of_model[key] = ends
+    return intervals
 
 
 def _ranked(
-    found: Mapping[str, Uncertainty],
-    own: Mapping[str, float],
-    drawn: Mapping[str, Float | None],
-    lower_is_better: bool,
-    level: float,
+    uncertainties: Mapping[str, Uncertainty], drawn: Mapping[str, _Drawn], lower_is_better: bool
 ) -> dict[str, Uncertainty]:
-    """The same with ranks, their intervals and groups, by these scores and draws of them."""
-    if not found:
+    """The same with ranks, their intervals and groups, by these scores."""
+    if not uncertainties:
         return {}
-    table = np.broadcast_arrays(*(np.array([own[m]]) if (d := drawn[m]) is None else d for m in found))
-    now = ranks(np.array(list(own.values())), lower_is_better=lower_is_better).tolist()
-    low, high = middle(ranks(np.array(table), lower_is_better=lower_is_better).astype(np.float64), level)
-    known = {model: values for model, values in drawn.items() if values is not None}
-    groups = tie_groups(own, known, lower_is_better=lower_is_better, level=level)
+    values = {model: score.value for model, score in drawn.items()}
+    resampled = {model: score.resampled for model, score in drawn.items() if score.resampled is not None}
+    table = np.broadcast_arrays(*(resampled.get(model, np.array([value])) for model, value in values.items()))
+    now = ranks(np.array(list(values.values())), lower_is_better=lower_is_better).tolist()
+    ends = _ends(ranks(np.array(table), lower_is_better=lower_is_better).astype(np.float64))
+    groups = tie_groups(values, resampled, lower_is_better=lower_is_better)
     group = {model: number for number, models in enumerate(groups, 1) for model in models}
     ranked = {}
-    for place, (model, result) in enumerate(found.items()):
+    for place, (model, result) in enumerate(uncertainties.items()):
         interval = result.rank_interval
-        if model in known and model in group:
-            interval = interval._replace(low=float(low[place]), high=float(high[place]))
+        if model in resampled and model in group:
+            interval = interval._replace(low=ends[place].low, high=ends[place].high)
         rank = now[place] if model in group else None
         ranked[model] = replace(result, rank=rank, rank_interval=interval, group=group.get(model))
     return ranked
 
 
-def _apart(leader: Float | None, other: Float | None, lower_is_better: bool, level: float) -> bool:
-    """True where the interval of the paired difference is known and leaves 0 out."""
+def _differ(leader: Float | None, other: Float | None, lower_is_better: bool) -> bool:
+    """True if the interval of the paired difference is known and does not include 0."""
     if leader is None or other is None:
         return False
     one, two = (costs(values, lower_is_better=lower_is_better) for values in (leader, other))
     with np.errstate(invalid="ignore"):
         difference = np.where(one == two, 0.0, two - one)
-    low, high = middle(difference, level)
+    low, high = middle(difference, LEVEL)
     return bool(low > 0 or high < 0)
 
 

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.bootstrap import Path, named_generator, seed_of
+from scoring.bootstrap import named_generator, seed_of
 from scoring.errors import ScoringError
-from scoring.forest import forest_scores
+from scoring.evaluation import NOTHING_DRAWN, Draw, scores
 from scoring.intervals import middle
 from scoring.ranking import ranks
-from scoring.tree import Draw, Float, Node
+from scoring.tree import Float, Node, Path
 
 LEVEL = 0.9
 """Between the 5 % and the 95 % quantile."""
@@ -109,9 +109,9 @@ def leave_one_out(trees: Mapping[str, Node], *, lower_is_better: bool) -> dict[s
     if not units:
         return {model: LeftOut(now[model], {}, ()) for model in models}
     times = dict(zip(units, 1.0 - np.eye(len(units)), strict=True))
-    scores = _scores(trees, Draw(units=times))
-    under = ranks(scores, lower_is_better=lower_is_better)
-    kept = [i for i in range(len(units)) if not np.isnan(scores[:, i]).all()]
+    values = _scores(trees, Draw(units=times))
+    under = ranks(values, lower_is_better=lower_is_better)
+    kept = [i for i in range(len(units)) if not np.isnan(values[:, i]).all()]
     return {
         model: _left_out(now[model], {units[i]: int(under[place, i]) for i in kept})
         for place, model in enumerate(models)
@@ -125,7 +125,7 @@ def _left_out(rank: int | None, without: Mapping[str, int]) -> LeftOut:
 
 
 def _ranks_now(trees: Mapping[str, Node], lower_is_better: bool) -> dict[str, int | None]:
-    own = _scores(trees, Draw())[:, 0] if trees else np.empty(0)
+    own = _scores(trees)[:, 0] if trees else np.empty(0)
     placed = ranks(own, lower_is_better=lower_is_better).tolist()
     return {m: None if np.isnan(value) else rank for m, value, rank in zip(sorted(trees), own, placed, strict=True)}
 
@@ -134,10 +134,10 @@ def _ranks(trees: Mapping[str, Node], draw: Draw, lower_is_better: bool) -> NDAr
     return ranks(_scores(trees, draw), lower_is_better=lower_is_better)
 
 
-def _scores(trees: Mapping[str, Node], draw: Draw) -> Float:
+def _scores(trees: Mapping[str, Node], draw: Draw = NOTHING_DRAWN) -> Float:
     """(M, B) the score of each model, in alphabetical order, under each alternative."""
-    found = forest_scores(trees, draw)
-    return np.array(np.broadcast_arrays(*(np.atleast_1d(found[model]) for model in sorted(trees))))
+    values = scores(trees, draw)
+    return np.array(np.broadcast_arrays(*[values[model] for model in sorted(trees)]))
 
 
 def _branches(trees: Iterable[Node], chosen: Callable[[Path, Node], bool]) -> dict[Path, dict[str, float]]:

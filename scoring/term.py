@@ -1,79 +1,69 @@
-"""`Term`: a number of a score together with what it is made of, down to single metrics.
-
-Every score is a tree of terms, so that it can always be asked why it is what it is.
-"""
+"""A score and why it is what it is: the values of a model's tree, down to single metrics."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-
-class Evidence(NamedTuple):
-    """The raw metric at the end of a branch.
-
-    Args:
-        task: that it is a metric of.
-        metric: its name there.
-        value: what is scored, failures charged where the scheme charges them; None where the model has none.
-        unit: of `value`.
-        facts: what it is held against, by name: a baseline, a threshold, a tolerance.
-        n_items: over how many items it stands.
-        n_failed: of these, how many failed.
-        uncharged: the same metric over the items that succeeded; None where it is not known.
-    """
-
-    task: str
-    metric: str
-    value: float | None
-    unit: str = ""
-    facts: tuple[tuple[str, float | str], ...] = ()
-    n_items: int = 0
-    n_failed: int = 0
-    uncharged: float | None = None
+from scoring.evaluation import Evaluated, tree_groups
+from scoring.tree import Evidence, Float, Node, with_left_out
 
 
 @dataclass(frozen=True)
 class Term:
-    """One number and the terms below it.
+    """A node of a model's tree with its value.
 
     Args:
-        name: a score, a domain, a label type, a task, a metric or a run.
-        value: None only where nothing at all was measured, or the scheme gives none.
-        rule: how the value comes from the terms below, or from the evidence, in words.
-        covered: of `total` tasks (or runs), how many were measured.
-        total: what is asked for.
-        weight: its share in the term above; the shares of the terms below one another sum to 1.
-        counted: what it counts in the term above where it has no value itself; None: it has, or it is left out.
-        at_worst: the value if what was left out had come out worst; None where nothing was left out.
-        at_best: the value if what is missing had come out perfect; None where nothing is missing, or not asked for.
-        evidence: the raw metric, at the end of a branch.
-        source: where rule and facts come from.
+        node: the name and the rule, the raw metric and the source; see `Node`.
+        value: None only if nothing at all was measured, or the scheme gives none.
+        covered: of `total` tasks (or runs), the number that was measured.
+        total: number of tasks (or runs) that are asked for.
+        share: of the weight in the term above; the shares of the parts of a term sum to 1.
+        counted: what it counts in the term above if it has no value itself; None: it has one, or it is left out.
+        at_worst: the value if what was left out had the worst value; None if nothing was left out.
+        at_best: the value if what is missing were perfect; None if nothing is missing, or if not asked for.
         parts: the terms below.
     """
 
-    name: str
+    node: Node
     value: float | None
-    rule: str
     covered: int
     total: int
-    weight: float = 1.0
+    share: float = 1.0
     counted: float | None = None
     at_worst: float | None = None
     at_best: float | None = None
-    evidence: Evidence | None = None
-    source: str = ""
     parts: tuple[Term, ...] = ()
 
     @property
+    def name(self) -> str:
+        """A score, a domain, a label type, a task, a metric or a run."""
+        return self.node.name
+
+    @property
+    def rule(self) -> str:
+        """How the value is computed, in words."""
+        return self.node.rule
+
+    @property
+    def source(self) -> str:
+        """Publication of the rule and its facts."""
+        return self.node.source
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The raw metric, at a leaf."""
+        return None if self.node.leaf is None else self.node.leaf.evidence
+
+    @property
     def complete(self) -> bool:
-        """True where everything asked for was measured."""
+        """True if everything asked for was measured."""
         return self.covered == self.total
 
     def part(self, name: str) -> Term | None:
-        """The term of that name directly below, None where there is none."""
+        """The term of that name directly below, None if there is none."""
         return next((part for part in self.parts if part.name == name), None)
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Term]]:
@@ -83,33 +73,120 @@ class Term:
             yield from part.walk(depth + 1)
 
 
+def explain(tree: Node) -> Term:
+    """The values of a tree."""
+    return explain_all({"": tree})[""]
+
+
+def explain_all(trees: Mapping[str, Node]) -> dict[str, Term]:
+    """By model, the values of its tree."""
+    terms = _terms(trees)
+    worst = _terms({model: with_left_out(tree) for model, tree in trees.items() if tree.leaves_out})
+    return {model: _with_worst(terms[model], worst[model]) if model in worst else terms[model] for model in trees}
+
+
+def _terms(trees: Mapping[str, Node]) -> dict[str, Term]:
+    found: dict[str, Term] = {}
+    for group in tree_groups(trees):
+        top = group.evaluate()
+        found.update(zip(group.models, _explained(top, [1.0] * len(group.models), None).terms, strict=True))
+    return found
+
+
+class _Explained(NamedTuple):
+    """A node of m trees.
+
+    Args:
+        covered: (m,) the units at and below it that have a value.
+        units: all units at and below it.
+    """
+
+    terms: list[Term]
+    covered: list[frozenset[str]]
+    units: frozenset[str]
+
+
+def _explained(evaluated: Evaluated, shares: Sequence[float], counts: float | None) -> _Explained:
+    """The terms of a node.
+
+    Args:
+        shares: (m,) of the node in the one above.
+        counts: what it counts there without a value; None: nothing.
+    """
+    first, m = evaluated.nodes[0], len(evaluated.nodes)
+    absent = None if first.absent is None or math.isnan(first.absent) else first.absent
+    below = [
+        _explained(part, _each(share, m), absent) for part, share in zip(evaluated.parts, evaluated.shares, strict=True)
+    ]
+    if first.leaf is not None or first.unit:
+        units = frozenset({first.unit or "::".join(first.leaf.key if first.leaf else ())})
+    else:
+        units = _NO_UNITS.union(*[part.units for part in below])
+    found = _Explained([], [], units)
+    for i, (node, value, share) in enumerate(zip(evaluated.nodes, _each(evaluated.values, m), shares, strict=True)):
+        missing = math.isnan(value)
+        covered = _NO_UNITS.union(*[part.covered[i] for part in below])
+        if first.leaf is not None or first.unit:
+            covered = units if covered or (first.leaf is not None and not missing) else _NO_UNITS
+        found.covered.append(covered)
+        found.terms.append(
+            Term(
+                node,
+                None if missing else value,
+                len(covered),
+                len(units),
+                share,
+                counts if missing and share > 0 else None,
+                parts=tuple([part.terms[i] for part in below]),
+            )
+        )
+    return found
+
+
+_NO_UNITS: frozenset[str] = frozenset()
+
+
+def _each(values: Float, m: int) -> list[float]:
+    """(m,) the numbers of an array (m, 1), or (1, 1) if they are all equal."""
+    numbers: list[float] = values.reshape(-1).tolist()
+    return numbers if len(numbers) == m else numbers * m
+
+
+def _with_worst(term: Term, worst: Term) -> Term:
+    """The term, with the value of `worst` wherever something was left out."""
+    if not term.node.leaves_out:
+        return term
+    parts = tuple(map(_with_worst, term.parts, worst.parts))
+    return replace(term, at_worst=None if term.value is None else worst.value, parts=parts)
+
+
 def as_data(term: Term) -> dict[str, object]:
-    """The tree as plain data for JSON: what is not finite is null, and what is empty is not there."""
-    found: dict[str, object] = {
+    """The tree as plain data for JSON: null for what is not finite, no entry for what is empty."""
+    data: dict[str, object] = {
         "name": term.name,
         "value": _finite(term.value),
         "rule": term.rule,
-        "share": term.weight,
+        "share": term.share,
         "covered": term.covered,
         "total": term.total,
     }
     for name, value in (("counted", term.counted), ("at_worst", term.at_worst), ("at_best", term.at_best)):
         if value is not None:
-            found[name] = _finite(value)
+            data[name] = _finite(value)
     if term.source:
-        found["source"] = term.source
+        data["source"] = term.source
     if term.evidence is not None:
         evidence = term.evidence._asdict()
         if not term.evidence.n_items:  # not known
             del evidence["n_items"], evidence["n_failed"]
-        found["evidence"] = evidence | {
+        data["evidence"] = evidence | {
             "value": _finite(term.evidence.value),
             "uncharged": _finite(term.evidence.uncharged),
             "facts": dict(term.evidence.facts),
         }
     if term.parts:
-        found["parts"] = [as_data(part) for part in term.parts]
-    return found
+        data["parts"] = [as_data(part) for part in term.parts]
+    return data
 
 
 def _finite(value: float | None) -> float | None:

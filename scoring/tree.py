@@ -1,8 +1,8 @@
-"""A score as a tree: metrics at the leaves, ways to combine them at the branches, and one evaluation for every use.
+"""A score as a tree: metrics at the leaves, means at the branches.
 
-A scheme makes such a tree from its facts and one model's metrics. Evaluated on the metrics it gives the score with its
-explanation; on arrays of resampled metrics, its interval; under other weights, how firm the ranking is. So what is
-explained is what was computed, and a formula stands in one place.
+A scheme makes such a tree from its facts and one model's metrics. `scoring.evaluation` computes its values: the score
+with its explanation, its interval from resampled metrics, and the ranking under other weights. So what is explained is
+what was computed, and each formula stands in one place.
 
 In arrays, NaN is a metric that the model does not have. A perfect answer, an infinite error and no answer are three
 different things: 0, inf and NaN.
@@ -10,8 +10,8 @@ different things: 0, inf and NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -19,11 +19,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.term import Evidence
-
 Float = NDArray[np.float64]
 Key = tuple[str, str]
 """A task and one of its metrics."""
+
+Path = tuple[str, ...]
+"""The names from the top of a tree down to a node."""
 
 
 class How(StrEnum):
@@ -34,21 +35,45 @@ class How(StrEnum):
     HARMONIC_MEAN = "harmonic mean"
 
 
+class Evidence(NamedTuple):
+    """The raw metric at a leaf.
+
+    Args:
+        task: the task that it belongs to.
+        metric: its name there.
+        value: what is scored, with failures penalised where the scheme penalises them; None if the model has none.
+        unit: of `value`.
+        facts: what it is compared with, by name: a baseline, a threshold, a tolerance.
+        n_items: number of items that it is measured on.
+        n_failed: how many of them failed.
+        uncharged: the same metric over the items that succeeded; None if it is not known.
+    """
+
+    task: str
+    metric: str
+    value: float | None
+    unit: str = ""
+    facts: tuple[tuple[str, float | str], ...] = ()
+    n_items: int = 0
+    n_failed: int = 0
+    uncharged: float | None = None
+
+
 @dataclass(frozen=True)
 class Scale:
-    """From values of a metric to what is scored, elementwise: a formula of a name, and numbers that it is given.
+    """A formula from values of a metric to what is scored, elementwise, and its constants.
 
-    So it is data too, and whoever knows the formula by its name comes to the same score. `__call__` takes (...) values,
-    never NaN.
+    The formula has a name, so `leaderboard.json` can state it and a reader can compute the same score.
     """
 
     name: ClassVar[str]
 
     def __call__(self, values: Float) -> Float:
+        """(...) what is scored, from values (...) that are never NaN."""
         raise NotImplementedError
 
     def numbers(self) -> dict[str, float | bool | str]:
-        """What the formula is given, by name."""
+        """The constants of the formula by name."""
         return dict(vars(self))
 
 
@@ -67,35 +92,36 @@ class Leaf:
     """A metric of one model.
 
     Args:
-        evidence: the metric; its task and name are the key by which resampled values are found.
-        normalise: from values of the metric, (...) and never NaN, to what is scored, elementwise: a `Scale`, in every
-            scheme that is shown to readers.
-        left_out: not measured for no fault of the model: it has no weight, but counts in `Term.at_worst`.
+        evidence: the metric; its task and name are the key of resampled values.
+        scale: from values of the metric to what is scored.
+        left_out: True if it was not measured for no fault of the model: then it has no weight, but counts in
+            `Term.at_worst`.
     """
 
     evidence: Evidence
-    normalise: Callable[[Float], Float]
+    scale: Scale
     left_out: bool = False
 
     @property
     def key(self) -> Key:
+        """The task and the metric."""
         return self.evidence.task, self.evidence.metric
 
 
 @dataclass(frozen=True)
 class Node:
-    """One number of a score: a leaf, or a combination of parts.
+    """One number of a score: a leaf, or a mean over parts.
 
     Args:
-        rule: how the value comes about, in words.
-        weight: beside its siblings; only ratios matter.
+        rule: how the value is computed, in words.
+        weight: relative to its siblings; only ratios matter.
         absent: what a part without a value counts here. None: it is left out, and the others share its weight; NaN:
-            then there is no value here either. Where no part has a value there is never one.
-        unit: name of the task (or run) that this is the whole or a part of. Units are what is counted as covered, and
-            drawn when test sets are resampled.
-        pool: the units below are a sample of what this node stands for: they are drawn anew among themselves.
-        decimals: that the value is rounded to, as a scheme prescribes; None: not at all.
-        source: where rule and facts come from.
+            then there is no value here either. If no part has a value, there is never one.
+        unit: name of the task (or run) that this is the whole or a part of. Units are counted as covered, and drawn
+            when test sets are resampled.
+        pool: True if the units below are a sample of what this node stands for: they are resampled among themselves.
+        decimals: number of decimals that the scheme rounds the value to; None: no rounding.
+        source: publication of the rule and its facts.
     """
 
     name: str
@@ -110,170 +136,43 @@ class Node:
     decimals: int | None = None
     source: str = ""
 
-    def walk(self, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Node]]:
-        """This node and all below, each with the names on the way to it, from the top down."""
-        own = (*path, self.name)
-        yield own, self
+    def walk(self, above: Path = ()) -> Iterator[tuple[Path, Node]]:
+        """This node and all below, each with its path, from the top down."""
+        path = (*above, self.name)
+        yield path, self
         for part in self.parts:
-            yield from part.walk(own)
+            yield from part.walk(path)
 
     @cached_property
     def shape(self) -> Hashable:
-        """All of the tree that its evaluation hangs on but the numbers of its leaves."""
-        return _shape(self)
+        """All that the evaluation depends on, except the numbers at the leaves."""
+        leaf = self.leaf and (self.leaf.key, self.leaf.left_out)
+        parts = tuple([part.shape for part in self.parts])
+        absent = repr(self.absent)  # NaN is not equal to itself
+        return self.name, float(self.weight), self.how, absent, self.unit, self.pool, self.decimals, leaf, parts
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
         """The leaves of the tree, from the first to the last."""
-        return tuple(_leaves(self))
+        if self.leaf is not None:
+            return (self.leaf,)
+        return tuple([leaf for part in self.parts for leaf in part.leaves])
 
     @property
     def units(self) -> tuple[str, ...]:
         """The units at and below this node, in alphabetical order."""
         return tuple(sorted({node.unit for _, node in self.walk() if node.unit}))
 
-
-def _shape(node: Node) -> Hashable:
-    leaf = node.leaf and (node.leaf.key, node.leaf.left_out)
-    parts = tuple([_shape(part) for part in node.parts])
-    absent = repr(node.absent)  # NaN is like no other, and here it is
-    return node.name, float(node.weight), node.how, absent, node.unit, node.pool, node.decimals, leaf, parts
-
-
-def _leaves(node: Node) -> list[Leaf]:
-    if node.leaf is not None:
-        return [node.leaf]
-    found: list[Leaf] = []
-    for part in node.parts:
-        found += _leaves(part)
-    return found
-
-
-@dataclass(frozen=True)
-class Draw:
-    """What a tree is evaluated on in place of its own numbers: B alternatives at once.
-
-    Args:
-        metrics: (B,) by key; others keep their own value.
-        units: (B,) by unit, how many times its weight it has; others once.
-        weights: (B,) by path, the weight of that node in place of its own.
-    """
-
-    metrics: Mapping[Key, Float] = field(default_factory=dict)
-    units: Mapping[str, Float] = field(default_factory=dict)
-    weights: Mapping[tuple[str, ...], Float] = field(default_factory=dict)
-
-
-class Valued(NamedTuple):
-    """A node and its value, (B,) or (); NaN where there is none. `present` is false where no unit of it was drawn."""
-
-    node: Node
-    value: Float
-    present: NDArray[np.bool_]
-    shares: tuple[Float, ...] = ()
-    parts: tuple[Valued, ...] = ()
-
-
-NOTHING_DRAWN = Draw()
-
-
-def evaluate(node: Node, draw: Draw = NOTHING_DRAWN) -> Valued:
-    """The node with the values of all nodes below it."""
-    return _evaluate(node, draw, ())
-
-
-def score(node: Node, draw: Draw = NOTHING_DRAWN) -> Float:
-    """(B,) or () the value of the node; NaN where there is none."""
-    return evaluate(node, draw).value
+    @property
+    def leaves_out(self) -> bool:
+        """True if any leaf was left out."""
+        return any(leaf.left_out for leaf in self.leaves)
 
 
 def with_left_out(node: Node) -> Node:
-    """The node with all that is left out counted as absent: what to rank by, since to be slow must not look stable."""
+    """The tree with what is left out counted as absent. Models are ranked by it: to be slow must not look stable."""
+    if not node.leaves_out:
+        return node
     if node.leaf is not None:
-        return replace(node, leaf=replace(node.leaf, left_out=False)) if node.leaf.left_out else node
-    parts = tuple(with_left_out(part) for part in node.parts)
-    unchanged = all(one is other for one, other in zip(parts, node.parts, strict=True))
-    return node if unchanged else replace(node, parts=parts)
-
-
-def _evaluate(node: Node, draw: Draw, path: tuple[str, ...]) -> Valued:
-    own = (*path, node.name)
-    if node.leaf is not None:
-        return _evaluate_leaf(node, node.leaf, draw)
-    parts = tuple(_evaluate(part, draw, own) for part in node.parts)
-    if not parts:
-        return Valued(node, np.array(np.nan), np.array(False))
-    weights = [_weight(part, draw, own) for part in parts]
-    w, v = _stacked(weights, [part.value for part in parts])
-    value, shares = combine(v, w, node.how, node.absent)
-    if node.decimals is not None:
-        value = np.round(value, node.decimals)
-    return Valued(node, value, w.sum(axis=0) > 0, tuple(shares), parts)
-
-
-def _stacked(weights: list[Float], values: list[Float]) -> tuple[Float, Float]:
-    """Both as arrays (k, ...) of one shape."""
-    shapes = {array.shape for array in (*weights, *values)}
-    if len(shapes) > 1:
-        shape = np.broadcast_shapes(*shapes)
-        weights = [np.broadcast_to(array, shape) for array in weights]
-        values = [np.broadcast_to(array, shape) for array in values]
-    return np.array(weights), np.array(values)
-
-
-def _evaluate_leaf(node: Node, leaf: Leaf, draw: Draw) -> Valued:
-    raw = draw.metrics.get(leaf.key)
-    if raw is None:
-        raw = np.array(np.nan if leaf.evidence.value is None else leaf.evidence.value)
-    missing = np.isnan(raw)
-    value = np.where(missing, np.nan, leaf.normalise(np.where(missing, 1.0, raw)))
-    return Valued(node, value, np.array(not leaf.left_out))
-
-
-def _weight(part: Valued, draw: Draw, path: tuple[str, ...]) -> Float:
-    node = part.node
-    own = draw.weights.get((*path, node.name))
-    weight = np.array(node.weight) if own is None else own
-    return np.asarray(weight * draw.units.get(node.unit, 1.0) * part.present)
-
-
-def combine(values: Float, weights: Float, how: How, absent: float | None) -> tuple[Float, Float]:
-    """The weighted mean (...) of values (k, ...), never outside their range, and the shares (k, ...) of each.
-
-    NaN where nothing has both a weight and a value, whatever `absent` says.
-
-    Args:
-        weights: (k, ...), none negative.
-        absent: what NaN counts, see `Node`.
-    """
-    there = ~np.isnan(values)
-    measured = (there & (weights > 0)).any(axis=0)
-    if absent is None:
-        weights = np.where(there, weights, 0.0)
-    else:
-        values = np.where(there, values, absent)
-    used = weights > 0
-    filled = np.where(used, values, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(used, weights / weights.sum(axis=0), 0.0)  # where nothing has a weight, 0 / 0
-        match how:
-            case How.MEAN:
-                value = _weighted(filled, shares)
-            case How.LOGARITHMIC_MEAN:
-                value = np.exp(_weighted(np.log(filled), shares))
-            case How.HARMONIC_MEAN:
-                value = 1.0 / _weighted(1.0 / filled, shares)
-    low, high = np.where(used, values, np.inf).min(axis=0), np.where(used, values, -np.inf).max(axis=0)
-    # NaN among the values stays NaN; rounding must not lift a mean out of the range of what it is the mean of.
-    inside = np.minimum(np.maximum(value, low), high)
-    return np.where(measured, inside, np.nan), shares
-
-
-def _weighted(values: Float, shares: Float) -> Float:
-    # 0 × inf is NaN: what has no share must not speak.
-    return np.asarray(np.where(shares > 0, shares * values, 0.0).sum(axis=0))
-
-
-def leaves_out(node: Node) -> bool:
-    """Whether anything below was left out."""
-    return any(leaf.left_out for leaf in _leaves(node))
+        return replace(node, leaf=replace(node.leaf, left_out=False))
+    return replace(node, parts=tuple([with_left_out(part) for part in node.parts]))

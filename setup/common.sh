@@ -27,6 +27,7 @@ quietly() {
 # Root may install Debian packages; nobody else is asked for a password.
 apt_install() {
     [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
-    quietly apt-get update -q && DEBIAN_FRONTEND=noninteractive \
-        quietly apt-get install -y -q --no-install-recommends "$@"
+    local alone=(flock "$CACHE/apt.lock") # several scripts at once may install something
+    quietly "${alone[@]}" apt-get update -q && DEBIAN_FRONTEND=noninteractive \
+        quietly "${alone[@]}" apt-get install -y -q --no-install-recommends "$@"
 }

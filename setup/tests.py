@@ -1,40 +1,51 @@
-"""`python -m setup.tests`: all tests in two processes that share the files, then those that measure times, alone.
+"""`python -m setup.tests`: all tests in processes that share the files, then those that measure times, alone.
 
-On two cores this takes little more than half the time of one process. The output of the second process follows once
-both have ended. Neither is started by a shell, which would have Ctrl-C ignored in the second.
+There is one process more than cores: many tests wait for a container, a browser or a time limit. The output of the
+first is shown at once, that of the others when all have ended. No shell starts them: it would have Ctrl-C ignored.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
+from pathlib import Path
 
 from tests.session_guard import begin_session
 
+N_PROCESSES = min((os.cpu_count() or 1) + 1, 4)
 TOGETHER, ALONE = "not soak and not alone", "not soak and alone"
 
 
 def main() -> int:
     """0 if all tests passed."""
-    begin_session()  # both processes end with this one
+    begin_session()  # all processes end with this one
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many tests start a command, which would be compiled each time
-    handle, shared = tempfile.mkstemp()
-    os.close(handle)
-    together = command(TOGETHER, "-p", "tests.shared_files", "--shared", shared)
-    with tempfile.TemporaryFile() as output:
-        second = subprocess.Popen(together, stdout=output, stderr=subprocess.STDOUT)
+    failed = run_together()
+    return subprocess.call(command(ALONE)) or failed
+
+
+def run_together() -> int:
+    """0 if all processes that share the tests passed."""
+    folder = Path(tempfile.mkdtemp())
+    (folder / "shared").touch()
+    together = command(TOGETHER, "-p", "tests.shared_files", "--shared", str(folder / "shared"))
+    with ExitStack() as stack:
+        outputs = [stack.enter_context((folder / str(n)).open("w+b")) for n in range(1, N_PROCESSES)]
+        processes = [subprocess.Popen(together, stdout=output, stderr=output) for output in (None, *outputs)]
         try:
-            status = subprocess.call(together)
-            status = second.wait() or status
+            return next(filter(None, [process.wait() for process in processes]), 0)
         finally:
-            second.kill()
-            second.wait()
-            output.seek(0)
-            sys.stdout.buffer.write(output.read())
-            sys.stdout.buffer.flush()
-    return subprocess.call(command(ALONE)) or status
+            for process in processes:
+                process.kill()
+                process.wait()
+            for output in outputs:
+                output.seek(0)
+                shutil.copyfileobj(output, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
 
 
 def command(marked: str, *options: str) -> list[str]:

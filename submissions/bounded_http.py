@@ -1,7 +1,7 @@
-"""HTTP with servers of strangers: no answer may cost more time or memory than it is worth.
+"""HTTP requests with bounds on time, bytes, redirects and hosts, for servers that may be hostile.
 
-The time-out of a socket begins anew with each byte, even in the middle of a header. So a clock bounds each exchange as
-a whole: when it strikes, the connections are shut. The bodies of redirects are not read at all.
+The timeout of a socket starts again with each byte, even in the middle of a header. So a timer bounds each exchange as
+a whole: at its end it shuts the connections. The bodies of redirects are not read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class AnswerTooLarge(requests.RequestException):
 
 
 class BoundedSession(requests.Session):
-    """A session that sends no credentials but those that it is given.
+    """A session that sends only the credentials that it is given.
 
     Args:
         same_host: a redirect is followed only on the same host, by the same scheme. Else it may lead to another host,
@@ -55,11 +55,10 @@ class BoundedSession(requests.Session):
 
     @contextmanager
     def cut_after(self, seconds: float) -> Iterator[None]:
-        """Shuts every connection after so long.
+        """Shuts every connection after so many seconds.
 
         Raises:
-            requests.Timeout: the time was over, whatever became of the connection: one that was shut may look like one
-                that has ended.
+            requests.Timeout: the time is over. A connection that was shut may look like one that ended by itself.
         """
         until = time.monotonic() + seconds
         self._renew_connections(until)
@@ -82,18 +81,18 @@ class BoundedSession(requests.Session):
             self._renew_connections(None)
 
     def _renew_connections(self, until: float | None) -> None:
-        """Closes all connections; new ones are kept in hand where there is a clock."""
+        """Closes all connections. While a timer runs (`until`), new ones are remembered, so that it can shut them."""
         self.close()
         while self._handles:
             self._handles.pop().close()
         self._until = until
 
     def _keep_handle(self, connection: socket.socket) -> None:
-        """Keeps a second handle: the first is closed while an answer is still read, and under TLS it is another."""
+        """Keeps a second handle: the first may be closed while an answer is read, and TLS wraps it in another."""
         if self._until is None:
             return
         self._handles.append(connection.dup())
-        if time.monotonic() >= self._until:  # the clock has struck while it was made
+        if time.monotonic() >= self._until:  # the timer ended while the connection was made
             self._cut()
 
     def _cut(self) -> None:
@@ -114,11 +113,11 @@ class BoundedSession(requests.Session):
         return answer
 
     def resolve_redirects(self, *arguments: Any, **options: Any) -> Iterator[requests.Response]:  # type: ignore[override]
-        """The answers along a redirect; none where the caller does not follow it."""
+        """The answers along a redirect; none if the caller does not follow redirects."""
         return iter(()) if options.pop("yield_requests", False) else super().resolve_redirects(*arguments, **options)
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """Where an answer leads; of a redirect nothing more is read, since it may unpack to gigabytes."""
+        """The target of a redirect. Its body is not read: it might unpack to gigabytes."""
         target = super().get_redirect_target(resp)
         if target is not None:
             resp.close()
@@ -126,10 +125,10 @@ class BoundedSession(requests.Session):
         return target
 
     def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
-        """Leaves the credential out of a redirect to another place.
+        """Removes the credential from a redirect to another host.
 
         Raises:
-            RedirectRefused: it is not followed.
+            RedirectRefused: the redirect is not followed.
         """
         before, url = str(response.request.url), str(prepared_request.url)
         if "Authorization" in prepared_request.headers and self.should_strip_auth(before, url):
@@ -138,8 +137,8 @@ class BoundedSession(requests.Session):
             if urlsplit(url)[:2] != urlsplit(before)[:2]:
                 raise RedirectRefused(f"a redirect to another host, {urlsplit(url).netloc}")
             return
-        here = is_loopback(urlsplit(before).netloc)
-        if is_loopback(urlsplit(url).netloc) != here or (not here and urlsplit(url).scheme != "https"):
+        is_local = is_loopback(urlsplit(before).netloc)
+        if is_loopback(urlsplit(url).netloc) != is_local or (not is_local and urlsplit(url).scheme != "https"):
             raise RedirectRefused("a redirect to this machine, or away from TLS")
 
 
@@ -147,7 +146,7 @@ def read_body(answer: requests.Response, max_bytes: int, *, unpack: bool = False
     """The whole body of a streamed answer.
 
     Args:
-        unpack: as `pieces`; then `max_bytes` bounds what was unpacked.
+        unpack: as `pieces`; then `max_bytes` bounds the unpacked bytes.
 
     Raises:
         AnswerTooLarge: it has more than `max_bytes`.
@@ -164,7 +163,7 @@ def pieces(answer: requests.Response, piece_bytes: int = 64 * 1024, *, unpack: b
     """The body of a streamed answer, piece by piece.
 
     Args:
-        unpack: as the server says that it is packed.
+        unpack: undo the compression that the server states.
     """
     try:
         yield from answer.raw.stream(piece_bytes, decode_content=unpack)
@@ -175,7 +174,7 @@ def pieces(answer: requests.Response, piece_bytes: int = 64 * 1024, *, unpack: b
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host`, with or without a port, is this machine: with it alone one speaks without TLS."""
+    """Whether `host`, with or without a port, is this machine: the only one that is asked without TLS."""
     name = urlsplit(f"//{host}").hostname or ""
     return name == "localhost" or (is_address(name) and ipaddress.ip_address(name).is_loopback)
 
@@ -190,7 +189,7 @@ def is_address(host: str) -> bool:
 
 
 class _Adapter(HTTPAdapter):
-    """Tells `on_connect` of each connection that it makes, those to proxies too."""
+    """Calls `on_connect` with each connection that it makes, also to a proxy."""
 
     def __init__(self, on_connect: Callable[[socket.socket], None]) -> None:
         pools = {"http": urllib3.HTTPConnectionPool, "https": urllib3.HTTPSConnectionPool}
@@ -198,12 +197,12 @@ class _Adapter(HTTPAdapter):
         super().__init__()
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        """As every adapter, with pools of such connections."""
+        """As in the base class, with such connections."""
         super().init_poolmanager(*arguments, **options)
         self.poolmanager.pool_classes_by_scheme = self._pools
 
     def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
-        """As every adapter, with pools of such connections; a SOCKS proxy has pools of its own."""
+        """As in the base class, with such connections; a SOCKS proxy keeps its own kind."""
         manager = super().proxy_manager_for(*arguments, **options)
         if type(manager) is urllib3.ProxyManager:
             manager.pool_classes_by_scheme = self._pools

@@ -31,7 +31,8 @@ class Record(BaseModel):
     the pure function that makes the fields of the version after it from those of an older one.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A field may have an `alias`: its name in the files, where that is older than its name here.
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, serialize_by_alias=True)
     upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {}
 
     @classmethod

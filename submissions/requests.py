@@ -1,14 +1,17 @@
-"""What passes between an author and a judge that share no account and no server: files in object storage.
+"""What an author and a judge exchange when they share no account and no server: files in object storage.
 
-An invitation is one file with one address, below which nobody can guess anything and nobody can list anything. There
-the judge leaves two files, and writes them anew at each intake:
+An invitation is a file that holds one secret address. Nobody can guess or list what is below that address. The judge
+writes two files there, and renews both at each intake:
 
-- `forms.json`: presigned POST forms, each good for one object of a limited size in the judge's inbox. `letters` are
-  slots for a submission, `parts` for the parts of an image. A slot can be filled once: of an object that was uploaded
-  twice the first stands.
-- `status.json`: what became of every letter, and how far each submission is; beside it a `log-ID.txt` for each.
+- `forms.json`: upload forms (presigned POST). Each allows uploads of limited size into one upload slot of the judge's
+  bucket. There are slots for submission requests and slots for the parts of images. If several uploads go into one
+  slot, the first counts.
+- `status.json`: the decision about each submission request, and the progress of each submission. Beside it there is a
+  `log-ID.txt` for each submission.
 
-A letter says which image is submitted and with which card. The image comes by reference to a registry, or in parts.
+A submission request names the image and holds the model card. The image is in a registry, or is uploaded in parts.
+
+Some fields have an older name in the files: see each `alias`.
 """
 
 from __future__ import annotations
@@ -21,15 +24,15 @@ from pydantic import AfterValidator, AwareDatetime, Field, field_validator
 from sandbox.verdict import Verdict
 from submissions.records import ModelCard, Record
 
-FORMS, STATUS = "forms.json", "status.json"
-MAX_LETTER = 1024**2
-MAX_PART = 256 * 1024**2
-MAX_FORMS, MAX_STATUS = 4 * 1024**2, 16 * 1024**2
+FORMS_FILE, STATUS_FILE = "forms.json", "status.json"
+MAX_REQUEST_BYTES = 1024**2
+MAX_PART_BYTES = 256 * 1024**2
+MAX_FORMS_BYTES, MAX_STATUS_BYTES = 4 * 1024**2, 16 * 1024**2
 DIGEST = r"^sha256:[0-9a-f]{64}$"
 SLOT = r"^[0-9a-f]{32}$"
 
-DOUBT = timedelta(hours=1)
-"""By how much two clocks may differ, and for how long a file may still be on its way after it was written down."""
+CLOCK_TOLERANCE = timedelta(hours=1)
+"""How far two clocks may differ, and how long an upload may still take after its slot was written down."""
 
 
 def _printable(value: str) -> str:
@@ -39,28 +42,28 @@ def _printable(value: str) -> str:
 
 
 Digest = Annotated[str, Field(pattern=DIGEST)]
-Slot = Annotated[str, Field(pattern=SLOT)]
+SlotId = Annotated[str, Field(pattern=SLOT)]
 Printable = Annotated[str, AfterValidator(_printable)]
 
 
 def log_name(submission: str) -> str:
-    """The name beside `status.json` of what a submission's container said in the preflight."""
+    """The name of the file, beside `status.json`, with the preflight log of a submission."""
     return f"log-{submission}.txt"
 
 
 class InviteFile(Record):
-    """What an invited author is given: no credential, but an address to be kept to oneself.
+    """The file that an invited author receives. It holds no credential, but an address that must stay secret.
 
     Args:
         name: of the invitation.
-        mail: address that ends with a slash.
+        status_url: address that ends with a slash.
     """
 
     schema_version: Literal[1] = 1
     name: str = Field(min_length=1, max_length=100)
-    mail: str = Field(max_length=1000)
+    status_url: str = Field(alias="mail", max_length=1000)
 
-    @field_validator("mail")
+    @field_validator("status_url")
     @classmethod
     def _is_folder(cls, value: str) -> str:
         if not value.startswith(("https://", "http://")) or not value.endswith("/"):
@@ -68,21 +71,23 @@ class InviteFile(Record):
         return value
 
 
-class Form(Record):
+class UploadForm(Record):
     """A presigned POST: `fields`, and then the file, are sent to `url` as multipart/form-data."""
 
-    slot: Slot
+    slot: SlotId
     url: str
     fields: dict[str, str]
     max_bytes: int = Field(gt=0)
 
 
-class Forms(Record):
+class UploadForms(Record):
     """`forms.json`.
 
     Args:
-        expires: of all forms in it.
-        revoked: why the invitation no longer holds; empty while it does. Then there are no forms.
+        expires: when all of these forms end.
+        revoked: why the invitation was revoked; empty if it was not. A revoked invitation has no forms.
+        requests: forms for submission requests.
+        parts: forms for parts of images.
         layers: diff IDs of layers that need not be sent: of public base images, and of this author's earlier images.
     """
 
@@ -90,31 +95,31 @@ class Forms(Record):
     renewed: AwareDatetime
     expires: AwareDatetime
     revoked: str = ""
-    letters: tuple[Form, ...] = ()
-    parts: tuple[Form, ...] = ()
+    requests: tuple[UploadForm, ...] = Field((), alias="letters")
+    parts: tuple[UploadForm, ...] = ()
     layers: tuple[Digest, ...] = ()
 
-    def empty(self, since: datetime) -> frozenset[str]:
-        """The slots that hold nothing although they were used at `since`: the judge offers none that is filled."""
-        if self.renewed <= since + DOUBT:
+    def empty_slots(self, since: datetime) -> frozenset[str]:
+        """The slots that are empty although they were used at `since`: the judge offers no slot that is filled."""
+        if self.renewed <= since + CLOCK_TOLERANCE:
             return frozenset()
-        return frozenset(form.slot for form in (*self.letters, *self.parts))
+        return frozenset(form.slot for form in (*self.requests, *self.parts))
 
     def may_have_cleared(self, arrived: datetime) -> bool:
-        """Whether the judge may have removed a part that no letter has named: it does so after two lives of a form."""
-        return arrived < self.renewed - 2 * (self.expires - self.renewed) + DOUBT
+        """True if the judge may have removed a part that no request names: it does so after two lifetimes of a form."""
+        return arrived < self.renewed - 2 * (self.expires - self.renewed) + CLOCK_TOLERANCE
 
 
 class SentPart(Record):
     """A part of a layer as it was uploaded."""
 
-    slot: Slot
-    n_bytes: int = Field(gt=0, le=MAX_PART)
+    slot: SlotId
+    n_bytes: int = Field(gt=0, le=MAX_PART_BYTES)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
 class SentLayer(Record):
-    """A layer of an image: its parts one after the other are a gzipped tar; none where the judge has it already."""
+    """A layer of an image. Its parts, joined, are a gzipped tar; it has no parts if the judge has the layer already."""
 
     diff_id: Digest
     parts: tuple[SentPart, ...] = ()
@@ -128,27 +133,27 @@ class ReferredImage(Record):
 
 
 class UploadedImage(Record):
-    """An image in parts.
+    """An image that was uploaded in parts.
 
     Args:
-        reference: as its author calls it.
-        config: the image's configuration, the very bytes whose sha256 is the image ID.
-        layers: all, in the configuration's order.
+        reference: the author's name for it.
+        config: the image's configuration, byte by byte: its sha256 is the image ID.
+        layers: all layers, in the configuration's order.
     """
 
     by: Literal["upload"] = "upload"
     reference: Printable = Field(max_length=512)
-    config: str = Field(max_length=MAX_LETTER)
+    config: str = Field(max_length=MAX_REQUEST_BYTES)
     layers: tuple[SentLayer, ...] = Field(max_length=200)
 
 
 class Receipt(Record):
-    """What a check at the author's own desk found. The judge keeps none, and trusts none: it checks again.
+    """The result of a check on the author's own machine. The judge neither stores nor trusts it: it checks again.
 
     Args:
         subject: `image:tag`, or `module:factory`.
         digest: the image ID, or the sha256 of the factory's module.
-        versions: of what checked and of what was checked.
+        versions: of the software that checked, and of the software that was checked.
     """
 
     schema_version: Literal[1] = 1
@@ -159,8 +164,8 @@ class Receipt(Record):
     versions: dict[str, str] = Field(default_factory=dict)
 
 
-class Letter(Record):
-    """What an author puts into a slot."""
+class SubmissionRequest(Record):
+    """The file that an author uploads to submit an image."""
 
     schema_version: Literal[1] = 1
     author: str = Field("", max_length=200)
@@ -168,29 +173,34 @@ class Letter(Record):
     image: Annotated[ReferredImage | UploadedImage, Field(discriminator="by")]
 
 
-class Fate(Record):
-    """What became of a letter.
+class RequestDecision(Record):
+    """The decision about a submission request.
 
     Args:
-        came: `submitted` as a submission of its own; `duplicate` of an earlier one of the same image; `refused`, by its
-            author's fault; `delayed` by the judge's, and to be looked at again.
-        verdict: of a refused one.
-        sentence: what to change.
-        said: what the container said in the preflight, on public structures.
+        slot: that the request was uploaded into.
+        outcome: `submitted`: it is a submission now; `duplicate`: the same image was submitted before; `refused`: for a
+            fault of its author; `delayed`: for a fault of the judge, which will try again.
+        verdict: why it was refused.
+        sentence: what the author should change.
+        container_log: what the container printed in the preflight, on public structures.
     """
 
-    slot: Slot
+    slot: SlotId
     received: AwareDatetime
-    came: Literal["submitted", "duplicate", "refused", "delayed"]
+    outcome: Literal["submitted", "duplicate", "refused", "delayed"] = Field(alias="came")
     submission: str = ""
     name: str = ""
     verdict: Verdict | None = None
     sentence: str = ""
-    said: str = ""
+    container_log: str = Field("", alias="said")
 
 
 class TaskState(Record):
-    """What one task came to, as its author may see it: times and memory to two digits, words of ours."""
+    """The result of one task as its author may see it: time and memory to two digits, sentences of the judge's own.
+
+    Args:
+        phase: how far the attempt came: start, compute or done; empty if that is not known.
+    """
 
     task: str
     verdict: Verdict
@@ -200,15 +210,15 @@ class TaskState(Record):
     memory_bytes: int | None = None
 
 
-class Progress(Record):
-    """How far a submission is.
+class SubmissionProgress(Record):
+    """The progress of one submission, as its author may see it.
 
     Args:
-        state: `held`: what is left waits for the judge's maintainer, whose machine failed at it.
-        position: how many submissions are judged before it, itself included; None once it is judged, or held.
+        state: `held`: the judge's machine failed at a task, and the maintainer has to look at it.
+        position: in the queue, from 1; None once it is judged, or held.
         n_tasks: of the suite.
-        scores: by name, as published; empty until they are.
-        page: its address, once it is published.
+        scores: by name, as published; empty before that.
+        page: its address; empty before it is published.
     """
 
     submission: str
@@ -226,11 +236,11 @@ class Progress(Record):
 
 
 class Quota(Record):
-    """How much of an invitation is used. What failed by the judge's fault counts nowhere.
+    """How much of an invitation is used. Requests that failed by the judge's fault do not count.
 
     Args:
         judged: submissions that were taken.
-        refused: letters that were refused, which have a bound of their own.
+        refused: requests that were refused, which have a limit of their own.
     """
 
     max_judged: int
@@ -239,13 +249,17 @@ class Quota(Record):
     refused: int
 
 
-class Status(Record):
-    """`status.json`."""
+class InvitationStatus(Record):
+    """`status.json`.
+
+    Args:
+        revoked: why the invitation takes no more requests; empty if it does.
+    """
 
     schema_version: Literal[1] = 1
     written: AwareDatetime
     invitation: str
     revoked: str = ""
     quota: Quota
-    fates: tuple[Fate, ...] = ()
-    submissions: tuple[Progress, ...] = ()
+    decisions: tuple[RequestDecision, ...] = Field((), alias="fates")
+    submissions: tuple[SubmissionProgress, ...] = ()

@@ -18,7 +18,7 @@ from sandbox.verdict import JudgeFault
 from tests.chromium import launch
 from tests.selftested import Selftested, run
 from tests.servers.registry import PASSWORD, USER, RegistryServer
-from tests.servers.rgw import RgwServer
+from tests.servers.rgw import Buckets, RgwServer
 from tests.session_guard import begin_session
 
 if TYPE_CHECKING:
@@ -43,6 +43,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("soak") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SOAK_LIMIT_S))
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A temporary folder for sockets, whose paths have at most 107 bytes; `tmp_path` is too long."""
+    with tempfile.TemporaryDirectory(prefix="lj") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")
@@ -87,6 +94,12 @@ def rgw() -> Iterator[RgwServer]:
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def buckets(rgw: RgwServer) -> Buckets:
+    """Two buckets for all tests: each puts its objects below a prefix of its own."""
+    return Buckets(rgw.new_bucket(versioned=True), rgw.new_bucket(public=True), rgw.client())
 
 
 @pytest.fixture

@@ -48,13 +48,17 @@ def begin_session() -> Path:
 
 def processes_of(folder: Path) -> list[int]:
     """The processes that the session with this folder started; the session itself is not among them."""
-    pids = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # ended meanwhile, or another user's
-            folders = [entry for entry in path.read_bytes().split(b"\0") if entry.startswith(f"{SESSION}=".encode())]
-            if any(os.fsencode(folder) in entry.partition(b"=")[2].split(b":") for entry in folders):
-                pids.append(int(path.parent.name))
-    return pids
+    pids = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
+    return [pid for pid in pids if _is_of(pid, folder)]
+
+
+def _is_of(pid: int, folder: Path) -> bool:
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # ended meanwhile, or another user's
+        return False
+    sessions = [value for name, _, value in (entry.partition(b"=") for entry in variables) if name == SESSION.encode()]
+    return any(os.fsencode(folder) in folders.split(b":") for folders in sessions)
 
 
 def main(pid: int, folder: Path) -> None:
@@ -79,8 +83,18 @@ def _kill_processes(folder: Path) -> None:
     while (pids := processes_of(folder)) and time.monotonic() < until:
         for pid in pids:
             with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+                _kill(pid, folder)
         time.sleep(0.05)
+
+
+def _kill(pid: int, folder: Path) -> None:
+    """Kills the process unless it has ended and another has its number."""
+    handle = os.pidfd_open(pid)
+    try:
+        if _is_of(pid, folder):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+    finally:
+        os.close(handle)
 
 
 def _remove_containers(folder: Path) -> None:

@@ -1,7 +1,7 @@
-"""The unit that a stored result is of, made again from what it rests on.
+"""Rebuilds the unit of a stored result from submission, task and data set.
 
-That is the submission, the suite's task, the data set, and what the result says of guest, limits and machine. Its two
-keys must come out as they are stored: so nothing that they hash was another when it was judged.
+Guest, limits and machine are taken from the result. Both keys of the unit must equal the stored ones: this proves that
+everything they hash is unchanged since the result was judged.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Task
 
 
-class Unlike(ValueError):
-    """A result that does not follow from submission, suite and data set; one line that says in what, and the remedy."""
+class NotDerivable(ValueError):
+    """A result does not follow from submission, suite and data set; one line with the reason and the remedy."""
 
 
-def unit_again(result: Result, end: End, submission: Submission, task: Task, testset: TestSet) -> Unit:
-    """The unit that `result` is of.
+def rebuild_unit(result: Result, end: End, submission: Submission, task: Task, testset: TestSet) -> Unit:
+    """The unit of `result`.
 
     Raises:
-        Unlike: another one comes out.
+        NotDerivable: the rebuilt unit has other keys than the result.
     """
     kind = KINDS[task.kind]
     _check_versions(result, kind)
@@ -34,7 +34,7 @@ def unit_again(result: Result, end: End, submission: Submission, task: Task, tes
     try:
         limits = Limits.model_validate(result.provenance.limits)
     except ValidationError:
-        raise Unlike(f"its limits cannot be: judge rejudge {result.submission}") from None
+        raise NotDerivable(f"its limits cannot be: judge rejudge {result.submission}") from None
     origin = result.provenance.origin
     common = Circumstances(origin.guest, limits, origin.hardware)
     unit = make_unit(submission, task, kind, testset, common, result.round)
@@ -43,7 +43,7 @@ def unit_again(result: Result, end: End, submission: Submission, task: Task, tes
         ("result", result.result_key, unit.result_key(end)),
     ):
         if stored != key:
-            raise Unlike(
+            raise NotDerivable(
                 f"its {name} key does not follow from submission, suite, data set, and what it says of limits and "
                 "guest: one of these was changed since: restore it, or judge evaluate"
             )
@@ -57,14 +57,14 @@ def _check_versions(result: Result, kind: Kind) -> None:
         ("measured", stated.measure_version, kind.measure_version),
     ):
         if version != here:
-            raise Unlike(f"{word} by version {version} of {kind.name}, here is version {here}: judge evaluate")
+            raise NotDerivable(f"{word} by version {version} of {kind.name}, here is version {here}: judge evaluate")
 
 
 def _check_data(result: Result, task: Task, testset: TestSet) -> None:
     stated, remedy = result.provenance, "restore these, or judge evaluate"
     if stated.dataset != task.dataset:
-        raise Unlike(f"it is of data set {stated.dataset}, the suite's task of {task.dataset}: judge evaluate")
+        raise NotDerivable(f"it is of data set {stated.dataset}, the suite's task of {task.dataset}: judge evaluate")
     if stated.frames_sha256 != testset.frames_sha256:
-        raise Unlike(f"it was observed on other structures than {task.dataset} has: {remedy}")
+        raise NotDerivable(f"it was observed on other structures than {task.dataset} has: {remedy}")
     if stated.labels_sha256 != testset.labels_sha256:
-        raise Unlike(f"it was measured with other labels than {task.dataset} has: {remedy}")
+        raise NotDerivable(f"it was measured with other labels than {task.dataset} has: {remedy}")

@@ -1,11 +1,11 @@
-"""One number for all that a store has come to, the same for two stores that were judged alike.
+"""One digest of all results of a store, equal for two stores in which the same was judged.
 
-Whatever was killed, taken over or tried again meanwhile must not show: a store that was disturbed and one that was not
-have the same digest, or something was lost or doubled.
+Kills, take-overs and retries do not enter. If a disturbed store has another digest than an undisturbed one, a result
+was lost or doubled.
 
-Of kinds that ask some hidden structures again (`tasks.observing.memorisation_probes`), two stores draw these with a
-secret of their own: probes, observation and key differ. To compare such stores, give both one `secrets/order` before
-anything is judged.
+Some kinds ask hidden structures twice (`tasks.observing.memorisation_probes`) and choose them by a secret of the store:
+observation and key differ between stores. To compare such stores, give both the same `secrets/order` before anything is
+judged.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def digest_of(lines: Iterable[str]) -> str:
 
 
 def line_of(result: Result) -> str:
-    """What `result` says, as canonical JSON, every float with all its digits.
+    """The content of `result` as canonical JSON, every float with all its digits.
 
-    When, where, at which attempt and by whom it was found is left out. So is of a kind that takes times what hangs on
-    these: metrics, observation and key.
+    Time, host, attempt and signature are left out. For kinds that measure times, metrics, observation and key are left
+    out too.
     """
     stated: dict[str, Any] = {
         "submission": result.submission,

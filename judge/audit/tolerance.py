@@ -1,8 +1,8 @@
-"""Whether numbers that were computed again are those that were stored, but for rounding.
+"""Compares stored numbers with numbers that were computed again, up to rounding.
 
-Another BLAS or another order of sums moves the last digits: a part in 10⁹ is allowed, and 10⁻¹² of any unit here, which
-is what is left of a number that should be zero. So not the hash of the items is compared, but these. Nor are our own
-sentences, which a later judge may put better; they are signed with the rest.
+Another BLAS or another order of sums changes the last digits. So a relative difference of 10⁻⁹ is allowed, and an
+absolute one of 10⁻¹² in any unit for numbers that should be zero. Of the items table the numbers are compared, not the
+hash. Sentences are not compared, because a later version of the judge may word them differently.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 NOT_COMPARED = frozenset({"measured", "signature", "items_sha256", "sentence", "notes", "provenance.measured_with"})
 
 
-class Comparison(NamedTuple):
-    """What came out otherwise first, empty for nothing, and the largest relative difference of all that did not."""
+class NumberComparison(NamedTuple):
+    """The first difference beyond rounding, empty if there is none; and the largest relative difference within it."""
 
-    otherwise: str
+    difference: str
     largest: float
 
 
-def compare(stored: Result, again: Result) -> Comparison:
-    """How a result that was measured again compares with the one that is stored."""
+def compare(stored: Result, again: Result) -> NumberComparison:
+    """The comparison of a stored result with the same result measured again."""
     largest = 0.0
-    for path, one, other in _pairs("", stored.model_dump(mode="json"), again.model_dump(mode="json")):
-        if _is_number(one) and _is_number(other):
-            if not is_same(one, other):
-                return Comparison(f"{path} is {one!r}, but comes out as {other!r}", largest)
-            largest = max(largest, abs(one - other) / max(abs(one), abs(other), ABSOLUTE))
-        elif one != other:
-            return Comparison(f"{path} is {one!r:.80}, but comes out as {other!r:.80}", largest)
-    return Comparison("", largest)
+    for path, first, second in _pairs("", stored.model_dump(mode="json"), again.model_dump(mode="json")):
+        if _is_number(first) and _is_number(second):
+            if not is_same(first, second):
+                return NumberComparison(f"{path} is {first!r}, but comes out as {second!r}", largest)
+            largest = max(largest, abs(first - second) / max(abs(first), abs(second), ABSOLUTE))
+        elif first != second:
+            return NumberComparison(f"{path} is {first!r:.80}, but comes out as {second!r:.80}", largest)
+    return NumberComparison("", largest)
 
 
-def is_same(one: float | None, other: float | None) -> bool:
-    """Whether two numbers are the same but for rounding; None is the same as None alone."""
-    if one is None or other is None:
-        return one is other
-    return abs(one - other) <= max(RELATIVE * max(abs(one), abs(other)), ABSOLUTE)
+def is_same(first: float | None, second: float | None) -> bool:
+    """Whether two numbers are equal up to rounding; None equals only None."""
+    if first is None or second is None:
+        return first is second
+    return abs(first - second) <= max(RELATIVE * max(abs(first), abs(second)), ABSOLUTE)
 
 
 def same_items(stored: Items, again: Items) -> bool:
-    """Whether two items tables are the same but for rounding."""
+    """Whether two items tables are equal up to rounding."""
     return (
         all(list(getattr(stored, name)) == list(getattr(again, name)) for name in ("id", "group", "cluster"))
         and np.array_equal(stored.cause, again.cause)
@@ -65,15 +65,15 @@ def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _pairs(path: str, one: object, other: object) -> Iterator[tuple[str, object, object]]:
-    """Everything that two records hold, with where it stands; what only one of them has beside None."""
+def _pairs(path: str, first: object, second: object) -> Iterator[tuple[str, object, object]]:
+    """The values of two records by path, side by side; None for a value that only one of them has."""
     if path in NOT_COMPARED:
         return
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in {**one, **other}:
-            yield from _pairs(f"{path}.{name}" if path else str(name), one.get(name), other.get(name))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for index, (a, b) in enumerate(zip(one, other, strict=True)):
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for name in {**first, **second}:
+            yield from _pairs(f"{path}.{name}" if path else str(name), first.get(name), second.get(name))
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        for index, (a, b) in enumerate(zip(first, second, strict=True)):
             yield from _pairs(f"{path}.{index}", a, b)
     else:
-        yield path, one, other
+        yield path, first, second

@@ -83,11 +83,14 @@ def _interrupt(signum: int, frame: FrameType | None) -> None:
 
 
 def _event_log() -> AbstractContextManager[None]:
-    """Writes down what happens meanwhile. Settings that are broken are told by the command that needs them."""
+    """Appends the events of this command to the log. The command itself reports broken settings."""
     try:
-        return events_to(load_settings().log)
+        settings = load_settings()
     except ConfigError:
         return nullcontext()
+    for notice in settings.notices:
+        print(f"judge: {notice}", file=sys.stderr)
+    return events_to(settings.log)
 
 
 def main() -> None:

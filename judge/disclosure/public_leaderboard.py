@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from operator import is_
-from typing import TypeVar
 
 from judge.disclosure.public_curves import is_hidden
-from judge.disclosure.redaction import (
-    EFFICIENCY,
-    SCORE_DIGITS,
-    TIME_DIGITS,
-    cut,
-    public_result,
-    public_submission,
-    rounded,
-)
-from judge.ranking.leaderboard import Firmness, Leaderboard, MetricLine, OtherScores, Row, Scores, ScoreTrees, TaskLine
-from judge.records.records import Result
+from judge.disclosure.redaction import SCORE_DIGITS, TIME_DIGITS, cut, public_result, public_submission, rounded
+from judge.ranking.leaderboard import Firmness, Leaderboard, Row, TaskLine
 from scoring import Evidence, Node, Term
 from scoring.intervals import Interval, Uncertainty
+from scoring.names import EFFICIENCY, INSTABILITY
 from scoring.robustness import LeftOut
-from scoring.tree import AsItIs, Float, Leaf, Scale, score
+from scoring.tree import AsItIs, Leaf, Scale
 from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
-Part = TypeVar("Part", Node, Term)
 ALL_RUNS = "mean over the runs of a hidden data set, which are not shown one by one"
 
 
@@ -50,12 +38,12 @@ def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
 
 
 def hidden_runs(rows: Iterable[Row], hidden: Iterable[Task]) -> dict[str, str]:
-    """By run of a hidden task of dynamics, that task: each run is of one structure, and is not shown by itself."""
+    """By run of a hidden task of dynamics, that task: each run is of one structure, and is not shown alone."""
     prefixes = {f"{task.name}: ": task.name for task in hidden if task.traits.score is ScoreFamily.INSTABILITY}
     if not prefixes:
         return {}
-    trees = (tree for row in rows for of in (row.scores, row.as_published) for tree in of.instability.values())
-    names = {term.name for tree in trees for _, term in tree.walk()}
+    terms = (scores[INSTABILITY] for row in rows for scores in (row.scores, row.as_published))
+    names = {leaf.evidence.task for term in terms for leaf in term.node.leaves}
     return {name: task for prefix, task in prefixes.items() for name in sorted(names) if name.startswith(prefix)}
 
 
@@ -63,163 +51,99 @@ def _public_row(row: Row, public: Collection[str], runs: Mapping[str, str]) -> R
     return replace(
         row,
         submission=public_submission(row.submission),
-        scores=_public_scores(row.scores, runs),
-        as_published=_public_scores(row.as_published, runs),
-        # What intervals were computed from has the names of clusters, and is of no use any more.
-        others=OtherScores(
-            {name: _public_term(term) for name, term in row.others.corrected.items()},
-            {name: _public_term(term) for name, term in row.others.as_published.items()},
-        ),
+        scores={key: public_term(key, term, runs) for key, term in row.scores.items()},
+        as_published={key: public_term(key, term, runs) for key, term in row.as_published.items()},
         tasks=tuple(_public_line(line, public) for line in row.tasks),
-        trees=ScoreTrees(
-            {name: public_tree(name, tree, runs) for name, tree in row.trees.corrected.items()},
-            {name: public_tree(name, tree, runs) for name, tree in row.trees.as_published.items()},
-        ),
     )
 
 
-def public_tree(name: str, tree: Node, runs: Mapping[str, str]) -> Node:
-    """What a score is reckoned from, as anybody may read it: a score made of it differs in what is cut.
+def public_term(key: str, term: Term, runs: Mapping[str, str]) -> Term:
+    """A score as anybody may read it: numbers with fewer digits, and the runs of a hidden task as one.
+
+    A score that is computed again from its leaves differs from its value in the digits that are cut.
 
     Args:
-        name: of the score: times are cut further.
-        runs: see `hidden_runs`; of a task of them one leaf is left, with their mean.
+        key: of the score: times have fewer digits.
+        runs: see `hidden_runs`.
     """
-    digits = TIME_DIGITS if name == EFFICIENCY else SCORE_DIGITS
-    return _cut_leaves(_with_runs_as_one(tree, runs), digits)
+    return _public_term(term, TIME_DIGITS if key == EFFICIENCY else SCORE_DIGITS, runs)
 
 
-def _cut_leaves(node: Node, digits: int) -> Node:
-    """Written out, as `_public_term` is: there are a hundred thousand nodes, and `replace` takes twice as long."""
-    leaf = node.leaf
-    return Node(
-        name=node.name,
-        rule=node.rule,
-        weight=node.weight,
-        parts=tuple([_cut_leaves(part, digits) for part in node.parts]) if leaf is None else node.parts,
-        how=node.how,
-        absent=node.absent,
-        leaf=leaf and Leaf(_cut_evidence(leaf.evidence, digits), _cut_scale(leaf.normalise), leaf.left_out),
-        unit=node.unit,
-        pool=node.pool,
-        decimals=node.decimals,
-        source=node.source,
+def _public_term(term: Term, digits: int, runs: Mapping[str, str]) -> Term:
+    """Node and term are written out: a board has a hundred thousand, and `replace` takes twice as long."""
+    node, below = term.node, term.parts
+    if not runs.keys().isdisjoint([part.name for part in below]):
+        below = tuple(_with_runs_as_one(term, runs))
+    parts = tuple([_public_term(part, digits, runs) for part in below])
+    return Term(
+        node=Node(
+            name=node.name,
+            rule=node.rule,
+            weight=node.weight,
+            parts=tuple([part.node for part in parts]),
+            how=node.how,
+            absent=node.absent,
+            leaf=node.leaf and _public_leaf(node.leaf, digits),
+            unit=node.unit,
+            pool=node.pool,
+            decimals=node.decimals,
+            source=node.source,
+        ),
+        value=cut(term.value, digits),
+        covered=term.covered,
+        total=term.total,
+        share=term.share,
+        counted=cut(term.counted, digits),
+        at_worst=cut(term.at_worst, digits),
+        at_best=cut(term.at_best, digits),
+        parts=parts,
     )
 
 
-def _cut_evidence(of: Evidence, digits: int) -> Evidence:
-    value, uncharged = cut(of.value, digits), cut(of.uncharged, digits)
-    return Evidence(of.task, of.metric, value, of.unit, of.facts, of.n_items, of.n_failed, uncharged)
+def _public_leaf(leaf: Leaf, digits: int) -> Leaf:
+    task, metric, value, unit, facts, n_items, n_failed, uncharged = leaf.evidence
+    evidence = Evidence(task, metric, cut(value, digits), unit, facts, n_items, n_failed, cut(uncharged, digits))
+    return Leaf(evidence, _public_scale(leaf.scale), leaf.left_out)
 
 
 @lru_cache(maxsize=10_000)  # models that are asked the same share nearly all
-def _cut_scale(scale: Callable[[Float], Float]) -> Callable[[Float], Float]:
-    """The scale with its numbers cut: a baseline is the trivial model's error, which tells of the labels."""
-    if not isinstance(scale, Scale):
-        return scale
+def _public_scale(scale: Scale) -> Scale:
+    """The scale with fewer digits: a baseline is the trivial model's error, which tells of the labels."""
     numbers = {name: cut(value) for name, value in scale.numbers().items() if type(value) is float}
     return replace(scale, **numbers)
 
 
-def _with_runs_as_one(node: Node, runs: Mapping[str, str]) -> Node:
-    """The node with one leaf for all `runs` of a task, where its first one was; itself where none is below it."""
-    if runs.keys().isdisjoint([part.name for part in node.parts]):
-        parts = [_with_runs_as_one(part, runs) for part in node.parts] if runs else list(node.parts)
-        return node if all(map(is_, parts, node.parts)) else replace(node, parts=tuple(parts))
-    return replace(node, parts=_joined(node.parts, runs, _with_runs_as_one, lambda task, of: _one_leaf(task, of, node)))
+def _with_runs_as_one(term: Term, runs: Mapping[str, str]) -> Iterator[Term]:
+    """The parts of a term with one part in place of all runs of a hidden task, where the first of them was."""
+    of_task: dict[str, list[Term]] = {}
+    for part in term.parts:
+        of_task.setdefault(runs.get(part.name, ""), []).append(part)
+    for part in term.parts:
+        task = runs.get(part.name)
+        if task is None:
+            yield part
+        elif part is of_task[task][0]:
+            yield _one_run(task, of_task[task], term.node.absent)
 
 
-def _one_leaf(task: str, runs: Sequence[Node], above: Node) -> Node:
-    """Their mean, with the weight of those that were not left out; left out itself where all were."""
-    there = [run for run in runs if not (run.leaf and run.leaf.left_out)]
-    value = float(score(replace(above, parts=tuple(there)))) if there else math.nan
-    evidence = Evidence(task, "instability", None if math.isnan(value) else value)
-    leaf = Leaf(evidence, AsItIs(), left_out=not there)
-    return Node(task, ALL_RUNS, sum(run.weight for run in there or runs), leaf=leaf, unit=task)
+def _one_run(task: str, runs: Sequence[Term], absent: float | None) -> Term:
+    """The mean of the runs that were not left out, with their weight; left out itself if all were."""
+    kept = [run for run in runs if not run.node.leaves_out]
+    share = sum(run.share for run in runs)
+    value = None
+    if any(run.value is not None for run in kept):
+        worths = [(run.share, absent if run.value is None else run.value) for run in kept]
+        value = sum(share * worth for share, worth in worths if worth is not None) / share
+    leaf = Leaf(Evidence(task, INSTABILITY, value), AsItIs(), left_out=not kept)
+    node = Node(task, ALL_RUNS, sum(run.node.weight for run in kept or runs), leaf=leaf, unit=task)
+    counted = absent if kept and value is None else None
+    return Term(node, value, sum(run.covered for run in runs), sum(run.total for run in runs), share, counted)
 
 
 def _public_line(line: TaskLine, public: Collection[str]) -> TaskLine:
     if line.result is None:
         return line
-    result = public_result(line.result, hidden=is_hidden(line, public))
-    return replace(line, result=result, metrics=tuple(_public_metric(each, result) for each in line.metrics))
-
-
-def _public_metric(line: MetricLine, result: Result) -> MetricLine:
-    return MetricLine(line.name, result.metrics[line.name], cut(line.normalised))
-
-
-def _public_scores(scores: Scores, runs: Mapping[str, str]) -> Scores:
-    return Scores(
-        _public_term(scores.force_field),
-        _public_term(scores.property_error),
-        _with_public_evidence(_public_term(scores.efficiency, TIME_DIGITS)),
-        {at: _public_term(_without_runs(tree, runs)) for at, tree in scores.instability.items()},
-    )
-
-
-def _public_term(term: Term, digits: int = SCORE_DIGITS) -> Term:
-    return Term(
-        name=term.name,
-        value=cut(term.value, digits),
-        rule=term.rule,
-        covered=term.covered,
-        total=term.total,
-        weight=term.weight,
-        counted=cut(term.counted, digits),
-        at_worst=cut(term.at_worst, digits),
-        at_best=cut(term.at_best, digits),
-        evidence=term.evidence,
-        source=term.source,
-        parts=tuple([_public_term(part, digits) for part in term.parts]),
-    )
-
-
-def _with_public_evidence(term: Term) -> Term:
-    """The tree with the times at its ends cut."""
-    own = term.evidence and _cut_evidence(term.evidence, TIME_DIGITS)
-    return replace(term, evidence=own, parts=tuple(_with_public_evidence(part) for part in term.parts))
-
-
-def _without_runs(term: Term, runs: Mapping[str, str]) -> Term:
-    """The tree with one term for all `runs` of a task, where its first one was."""
-    return replace(term, parts=_joined(term.parts, runs, _without_runs, _all_runs)) if term.parts else term
-
-
-def _joined(
-    parts: Sequence[Part],
-    runs: Mapping[str, str],
-    below: Callable[[Part, Mapping[str, str]], Part],
-    one: Callable[[str, list[Part]], Part],
-) -> tuple[Part, ...]:
-    """The parts with `one` for all runs of a task, where its first one was; every other as `below` makes it."""
-    of: dict[str, list[Part]] = {}
-    for part in parts:
-        of.setdefault(runs.get(part.name, ""), []).append(part)
-    found = []
-    for part in parts:
-        task = runs.get(part.name)
-        if task is None:
-            found.append(below(part, runs))
-        elif part is of[task][0]:
-            found.append(one(task, of[task]))
-    return tuple(found)
-
-
-def _all_runs(task: str, runs: list[Term]) -> Term:
-    weight = sum(run.weight for run in runs)
-    worth = [(run.weight, run.value if run.value is not None else run.counted) for run in runs]
-    mean = sum(w * v for w, v in worth if w and v is not None) / weight if weight else None
-    measured = any(run.value is not None for run in runs)
-    return Term(
-        task,
-        mean if measured else None,
-        ALL_RUNS,
-        sum(run.covered for run in runs),
-        sum(run.total for run in runs),
-        weight,
-        counted=None if measured else mean,
-    )
+    return replace(line, result=public_result(line.result, hidden=is_hidden(line, public)))
 
 
 def _public_firmness(firmness: Firmness, runs: Mapping[str, str]) -> Firmness:
@@ -241,7 +165,7 @@ def _public_intervals(of: Uncertainty, runs: Mapping[str, str], of_times: bool) 
     digits = TIME_DIGITS if of_times else SCORE_DIGITS
 
     def shown(interval: Interval) -> Interval:
-        return Interval(rounded(interval.low, digits), rounded(interval.high, digits), interval.level, interval.n_held)
+        return Interval(rounded(interval.low, digits), rounded(interval.high, digits), interval.n_held)
 
     return replace(
         of,

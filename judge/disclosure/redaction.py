@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from judge.records.records import Origin, Peaks, Result
 from sandbox.limits import MIB
 from sandbox.verdict import Verdict
+from scoring.names import EFFICIENCY
 from submissions.records import Submission
 from tasks.datasets.card import Card, DatasetError
 from tasks.datasets.dataset import read_card
@@ -35,13 +36,6 @@ SCORE_DIGITS = 6
 """More than a page shows, for its sorting; a model that answers what it was asked could speak through the rest."""
 
 TIME_DIGITS = 2
-EFFICIENCY = "efficiency"
-"""The score that is made of times alone."""
-
-LOG_WITHHELD = (
-    "The log is withheld: the structures of this task are hidden, and a container could write them down. "
-    "That of the preflight, on public structures, is shown."
-)
 
 _FORMATS = tuple(f".{max(digits - 1, 0)}e" for digits in range(18))  # by digits
 

@@ -7,7 +7,7 @@ from judge.data.testset import read_testset
 from judge.evaluation.plan import Circumstances, Step, make_plan
 from judge.evaluation.work_plan import make_units
 from judge.records.attempts import read_histories
-from judge.records.decisions import Rounds, read_standings, rounds_that_count
+from judge.records.decisions import Rounds, read_all_decisions, rounds_that_count
 from judge.records.hardware import hardware_class
 from judge.records.items_file import result_path
 from judge.records.results import read_submissions
@@ -37,7 +37,7 @@ def current_results(workspace: Workspace, suite: Suite, rounds: Rounds | None = 
     histories = read_histories(store, [submission.id for submission in submissions])
     guest, this = guest_version(), hardware_class(limits.cpus, None)
     if rounds is None:
-        rounds = rounds_that_count(read_standings(store, [s.id for s in submissions], workspace.trusted))
+        rounds = rounds_that_count(read_all_decisions(store, [s.id for s in submissions], workspace.trusted))
     units = make_units(submissions, tasks, testsets, Circumstances(guest, limits, this), rounds)
     timings = [task for task in tasks if task.traits.times]
     for machine in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {this}):

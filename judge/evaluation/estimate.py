@@ -20,7 +20,7 @@ from tasks.kind import Work
 HOUR_S = 3600.0
 
 
-class Speed(NamedTuple):
+class ModelSpeed(NamedTuple):
     """What a model costs.
 
     Args:
@@ -64,12 +64,12 @@ class Total(NamedTuple):
     limited: int
 
 
-def speed_of(report: PreflightReport) -> Speed | None:
+def speed_of(report: PreflightReport) -> ModelSpeed | None:
     """The speed that the preflight measured; None if it timed nothing."""
     timings = [t for t in report.timings if t.n_atoms > 0 and np.isfinite(t.seconds) and t.seconds >= 0]
     if not timings:
         return None
-    return Speed(*fit_line(timings), report.startup_s or 0.0)
+    return ModelSpeed(*fit_line(timings), report.startup_s or 0.0)
 
 
 def fit_line(timings: Sequence[Timing]) -> tuple[float, float]:
@@ -81,7 +81,7 @@ def fit_line(timings: Sequence[Timing]) -> tuple[float, float]:
     return float(per_call), float(per_atom)
 
 
-def cost_of(work: Work, speed: Speed | None, time_limit_s: float) -> Cost:
+def cost_of(work: Work, speed: ModelSpeed | None, time_limit_s: float) -> Cost:
     """What a unit will take, a container's start and at most `time_limit_s`."""
     if speed is None:
         return Cost(None)

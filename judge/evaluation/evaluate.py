@@ -18,12 +18,12 @@ from judge.evaluation.budget import Budget
 from judge.evaluation.estimate import total_of
 from judge.evaluation.host_selftest import last_selftest
 from judge.evaluation.machine import Machine
-from judge.evaluation.observe import Place
+from judge.evaluation.observe import UnitStorage
 from judge.evaluation.plan import Step
-from judge.evaluation.request import Request, Scope, scope_of
+from judge.evaluation.request import Request
 from judge.evaluation.runner import Runner
 from judge.evaluation.unit_report import Did, UnitReport
-from judge.evaluation.work_plan import WorkPlan, work_plan_of
+from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.records.attempts import DeathWatch
 from judge.records.hardware import hardware_class
 from judge.workspace import Workspace
@@ -74,14 +74,11 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
             is kept.
     """
     settings = workspace.settings
-    scope = scope_of(workspace, request, reporter)
-    if request.rounds is None and scope.is_settled():
-        return _nothing_to_do(scope, request)
-    work = work_plan_of(workspace.data, request, scope)
+    work = plan_work(workspace, request, reporter)
     # A machine that only observes signs nothing: it needs no key, and makes none.
     key = None if request.observe_only else workspace.signing_key(reporter.say)
     runner = Runner(
-        place=Place(work.store, workspace.data, key),
+        place=UnitStorage(work.store, workspace.data, key),
         machine=_machine(settings, work, reporter),
         reporter=reporter,
         beat_s=settings.beat_s,
@@ -105,24 +102,6 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
         skipped_tasks=work.skipped_tasks,
         left_s=_left_s(work, reports),
         suite_option=suite_option(request),
-    )
-
-
-def _nothing_to_do(scope: Scope, request: Request) -> Summary:
-    """What a run did that found everything done, as the last one did. A unit each, as of any other run."""
-    pairs = [(submission.id, task.name) for submission in scope.submissions for task in scope.prepared.tasks]
-    emit(Event.RUN_BEGUN, count=len(pairs))
-    emit(Event.RUN_ENDED, count=len(pairs))
-    units = [{"submission": id, "task": task, "did": Did.NOTHING} for id, task in pairs]
-    return Summary.model_validate(  # at once: a hundred thousand reports, made one by one, take a second
-        {
-            "suite": scope.suite.name,
-            "driver": scope.driver,
-            "units": units,
-            "skipped": scope.skipped,
-            "skipped_tasks": scope.prepared.skipped,
-            "suite_option": suite_option(request),
-        }
     )
 
 

@@ -64,7 +64,7 @@ class SelftestRecord(Record):
     signature: Signature | None = None
 
 
-class Place(NamedTuple):
+class HostEngine(NamedTuple):
     """What a selftest is of."""
 
     host: str
@@ -167,11 +167,11 @@ def unproven(
     shown = list(results)
     origins = [result.provenance.origin for result in shown]
     lines = [] if allow_process else sorted({_of_no_isolation(o.host) for o in origins if o.driver == "process"})
-    times: dict[tuple[Place, str], list[datetime]] = {}
+    times: dict[tuple[HostEngine, str], list[datetime]] = {}
     for result in shown:
         origin = result.provenance.origin
         if origin.driver != "process":
-            times.setdefault((Place(origin.host, origin.engine), origin.selftest), []).append(result.measured)
+            times.setdefault((HostEngine(origin.host, origin.engine), origin.selftest), []).append(result.measured)
     for (place, named), measured in sorted(times.items()):
         reason = _doubt(store, place, timedelta(days=max_age_days), now, named, measured)
         if reason:
@@ -184,7 +184,7 @@ def _of_no_isolation(host: str) -> str:
 
 
 def _doubt(
-    store: Store, place: Place, max_age: timedelta, now: datetime, named: str, measured: Sequence[datetime]
+    store: Store, place: HostEngine, max_age: timedelta, now: datetime, named: str, measured: Sequence[datetime]
 ) -> str:
     """Why results of `place`, measured then, may not be published; empty where they may.
 
@@ -212,7 +212,7 @@ def _doubt(
     return f"its selftest is {age.days} days old, {max_age.days} are allowed: run judge selftest again"
 
 
-def _was_proven(store: Store, place: Place, max_age: timedelta, named: str, measured: Sequence[datetime]) -> bool:
+def _was_proven(store: Store, place: HostEngine, max_age: timedelta, named: str, measured: Sequence[datetime]) -> bool:
     """Whether the selftest that results name had passed, and not too long before each."""
     record = _read(store, named)
     if record is None or (record.host, record.engine) != place or not _passed(record) or not _is_whole(record):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from judge.evaluation.observe import Place, kind_at_fault
+from judge.evaluation.observe import UnitStorage, kind_at_fault
 from judge.evaluation.plan import Unit
 from judge.evaluation.provenance import provenance
 from judge.evaluation.verdict import Assessment, assess
@@ -29,14 +29,14 @@ from tasks.structures.predictions import Cause
 MAX_PARTS = 2000  # of a result: all elements and a good many groups; what is beyond is in the items table
 
 
-class Measured(NamedTuple):
+class MeasuredUnit(NamedTuple):
     """What an attempt came to: the result, not yet signed, and its items table as stored; None where it has none."""
 
     result: Result
     items: bytes | None
 
 
-def measure_unit(unit: Unit, end: End, place: Place) -> Result:
+def measure_unit(unit: Unit, end: End, place: UnitStorage) -> Result:
     """What `end` came to, with the labels: stored, and returned. Starts no container.
 
     Raises:
@@ -63,7 +63,7 @@ def measure_unit(unit: Unit, end: End, place: Place) -> Result:
     return winner
 
 
-def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]) -> Measured:
+def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]) -> MeasuredUnit:
     """What `end` comes to, from its observation and the labels. Writes nothing.
 
     Args:
@@ -74,7 +74,9 @@ def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]
     """
     key = unit.result_key(end)
     if end.observation is None:
-        return Measured(_result(unit, end, key, Assessment(end.verdict or Verdict.CRASHED, end.sentence), None), None)
+        return MeasuredUnit(
+            _result(unit, end, key, Assessment(end.verdict or Verdict.CRASHED, end.sentence), None), None
+        )
     observation = read_observation(store, end.observation)
     with kind_at_fault(unit):
         measurement = unit.kind.measure(observation, dataset(), unit.parameters, unit.measured_label_set)
@@ -87,7 +89,7 @@ def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]
     )
     items = pack_items(measurement.items)
     result = _result(unit, end, key, assessment, measurement)
-    return Measured(result.model_copy(update={"items_sha256": hashlib.sha256(items).hexdigest()}), items)
+    return MeasuredUnit(result.model_copy(update={"items_sha256": hashlib.sha256(items).hexdigest()}), items)
 
 
 def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement: Measurement | None) -> Result:

@@ -53,7 +53,7 @@ class ExecutionTarget:
     gpu: str | None
 
 
-class Place(NamedTuple):
+class UnitStorage(NamedTuple):
     """Where things lie, and what signs them.
 
     Args:
@@ -65,7 +65,9 @@ class Place(NamedTuple):
     key: SigningKey | None = None
 
 
-def observe_unit(unit: Unit, target: ExecutionTarget, place: Place, attempt: ClaimedAttempt, progress: Progress) -> End:
+def observe_unit(
+    unit: Unit, target: ExecutionTarget, place: UnitStorage, attempt: ClaimedAttempt, progress: Progress
+) -> End:
     """Asks the model, stores its answers and then the end of the attempt, and returns that end.
 
     Raises:
@@ -74,7 +76,7 @@ def observe_unit(unit: Unit, target: ExecutionTarget, place: Place, attempt: Cla
     if isinstance(target.image, SubmissionFault):
         refused = target.image
         end = End(
-            owner=attempt.owner,
+            owner=attempt.process,
             ended=utc_now(),
             verdict=refused.verdict,
             sentence=refused.sentence,
@@ -90,14 +92,14 @@ def observe_unit(unit: Unit, target: ExecutionTarget, place: Place, attempt: Cla
     prefix, run_dir = unit.prefix, target.driver.run_dir.root
     checkpoint = checkpoint_of(run_dir, prefix, unit.submission.id, target.origin.hardware)
     secret = order_secret(place.store) if structures.hidden else b""
-    outcome = _Asking(unit, target, target.image, structures, progress, checkpoint, secret).outcome()
+    outcome = _UnitSession(unit, target, target.image, structures, progress, checkpoint, secret).outcome()
     _check_gpu(target)
     digest = store_observation(place.store, outcome.value) if outcome.value is not None else None
     if digest is not None:
         emit(Event.OBSERVATION_STORED, unit=unit.prefix, key=digest)
     peaks = Peaks(wall_s=outcome.wall_s, startup_s=outcome.startup_s, memory_bytes=outcome.memory_bytes)
     end = End(
-        owner=attempt.owner,
+        owner=attempt.process,
         ended=utc_now(),
         verdict=outcome.verdict,
         sentence=outcome.sentence,
@@ -112,7 +114,7 @@ def observe_unit(unit: Unit, target: ExecutionTarget, place: Place, attempt: Cla
 
 
 @dataclass(frozen=True)
-class _Asking:
+class _UnitSession:
     """One attempt's questions to a model: all of them, and of some kinds a few again."""
 
     unit: Unit
@@ -215,7 +217,7 @@ def _deadline(task_s: float) -> float:
 def fault_end(attempt: ClaimedAttempt, fault: JudgeFault, origin: Origin) -> End:
     """The end of an attempt that this machine spoilt."""
     return End(
-        owner=attempt.owner,
+        owner=attempt.process,
         ended=utc_now(),
         fault=fault.cause,
         sentence=fault.remedy,

@@ -17,7 +17,7 @@ from judge.evaluation.request import Request, circumstances
 from judge.evaluation.unit_report import UnitReport
 from judge.evaluation.work_plan import WorkPlan, plan_work, task_of
 from judge.records.attempts import read_histories
-from judge.records.decisions import EventKind, RoundRecord, Rounds, TaskOf, read_standing, record_event
+from judge.records.decisions import EventKind, RoundRecord, Rounds, SubmissionTask, read_decisions, record_event
 from judge.records.items_file import result_path
 from judge.records.records import Result
 from judge.records.results import load_results, read_record
@@ -142,13 +142,13 @@ def next_round(counting: int, begun: int, again: bool) -> int:
     return begun if begun > counting and not again else begun + 1
 
 
-def begun_rounds(store: Store, units: Sequence[Unit], common: Circumstances) -> dict[TaskOf, int]:
+def begun_rounds(store: Store, units: Sequence[Unit], common: Circumstances) -> dict[SubmissionTask, int]:
     """By task the highest round of which there is anything: an attempt under the present limits, or any result."""
     submissions = dict.fromkeys(unit.submission.id for unit in units)
     histories = read_histories(store, submissions)
     begun = {task_of(unit): unit.round for unit in units}
     for result in _all_results(store, submissions):
-        task = TaskOf(result.submission, result.task, result.provenance.dataset)
+        task = SubmissionTask(result.submission, result.task, result.provenance.dataset)
         begun[task] = max(begun.get(task, 0), result.round)
     for unit in units:
         task = task_of(unit)
@@ -166,19 +166,19 @@ def _all_results(store: Store, submissions: Mapping[str, object]) -> list[Result
     return [read_record(store, key, Result) for key in keys]
 
 
-def _counting(workspace: Workspace, work: WorkPlan) -> dict[TaskOf, Result]:
+def _counting(workspace: Workspace, work: WorkPlan) -> dict[SubmissionTask, Result]:
     """The results that count, of what was asked for."""
     current = current_results(workspace, work.suite)
     results = load_results(work.store, _ids(work), current, of_all_suites=True, trusted=workspace.trusted)
-    return {TaskOf(r.submission, r.task, r.provenance.dataset): r for r in results}
+    return {SubmissionTask(r.submission, r.task, r.provenance.dataset): r for r in results}
 
 
-def _of_rounds(workspace: Workspace, work: WorkPlan, rounds: Rounds) -> dict[TaskOf, Result]:
+def _of_rounds(workspace: Workspace, work: WorkPlan, rounds: Rounds) -> dict[SubmissionTask, Result]:
     """The results of `rounds` that fit the present data sets, versions and limits."""
     current = current_results(workspace, work.suite, rounds)
     results = load_results(work.store, _ids(work), current, of_all_suites=True, rounds=rounds)
     fitting = [r for r in results if result_path(r.submission, r.task, r.result_key) in current]
-    return {TaskOf(r.submission, r.task, r.provenance.dataset): r for r in fitting}
+    return {SubmissionTask(r.submission, r.task, r.provenance.dataset): r for r in fitting}
 
 
 def _ids(work: WorkPlan) -> list[str]:
@@ -226,18 +226,18 @@ def apply(workspace: Workspace, rejudged: Rejudged, reason: str, reporter: Repor
     store, key = workspace.store, workspace.signing_key(reporter.say)
     lines, applied = [], False
     for submission in dict.fromkeys(change.submission for change in rejudged.changes):
-        standing = read_standing(store, submission, workspace.trusted)
+        decisions = read_decisions(store, submission, workspace.trusted)
         taken = []
         for change in (change for change in rejudged.changes if change.submission == submission):
-            counting = standing.rounds.get(TaskOf(submission, change.task, change.dataset), 0)
+            counting = decisions.rounds.get(SubmissionTask(submission, change.task, change.dataset), 0)
             if change.after is None:
                 lines.append(f"{submission} {change.task} came to no verdict: what counted counts still")
-            elif standing.out or counting >= change.round:
-                why = standing.in_words or f"round {counting} was applied meanwhile"
+            elif decisions.removal or counting >= change.round:
+                why = decisions.in_words or f"round {counting} was applied meanwhile"
                 lines.append(f"{submission} {change.task} is not applied: {why}")
             else:
                 taken.append(RoundRecord(task=change.task, dataset=change.dataset, round=change.round))
         if taken:
-            record_event(store, key, EventKind.APPLIED, submission, reason, rounds=taken, after=standing.last)
+            record_event(store, key, EventKind.APPLIED, submission, reason, rounds=taken, after=decisions.last_time)
             applied = True
     return rejudged.model_copy(update={"applied": applied, "not_applied": tuple(lines)})

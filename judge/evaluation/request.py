@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judge.config import JudgeSettings, UsageError
 from judge.data.datasets import Prepared, prepare
 from judge.evaluation.plan import Circumstances
-from judge.records.decisions import Rounds, read_standings, rounds_that_count, taken_out
+from judge.records.decisions import Rounds, read_all_decisions, removed_lines, rounds_that_count
 from judge.records.hardware import hardware_class
-from judge.records.record_index import RecordIndex, open_index
+from judge.records.record_cache import RecordCache, open_cache
 from judge.records.results import read_submissions
 from judge.workspace import Workspace
 from sandbox.driver import DriverName
@@ -20,7 +19,6 @@ from sandbox.guest_archive import guest_version
 from submissions.progress import Reporter
 from submissions.records import Submission
 from submissions.store.interface import Store
-from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Suite, Task, load_suite
 
 
@@ -64,7 +62,7 @@ class Scope:
 
     suite: Suite
     store: Store
-    index: RecordIndex
+    cache: RecordCache
     driver: DriverName
     gpus: Sequence[Gpu]
     submissions: Sequence[Submission]
@@ -72,18 +70,6 @@ class Scope:
     common: Circumstances
     rounds: Rounds
     skipped: tuple[str, ...]
-
-    @property
-    def key(self) -> str:
-        """sha256 of all that the units are made from, but for what is stored of the submissions."""
-        kinds = [(KINDS[task.kind].observe_version, KINDS[task.kind].measure_version) for task in self.prepared.tasks]
-        rounds = sorted(self.rounds.items())
-        made_from = (self.prepared.tasks, kinds, sorted(self.prepared.testsets.items()), self.common, rounds)
-        return hashlib.sha256(repr(made_from).encode()).hexdigest()
-
-    def is_settled(self) -> bool:
-        """Whether the last survey of this very scope found everything done, and nothing has changed since."""
-        return self.index.is_settled([submission.id for submission in self.submissions], self.key)
 
 
 def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scope:
@@ -100,10 +86,10 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
     suite = load_suite(request.suite or settings.suite)
     tasks = choose_tasks(suite, request.tasks)
     chosen = choose_submissions(read_submissions(store), request.ids)
-    standings = read_standings(store, [submission.id for submission in chosen], workspace.trusted)
-    judged = [submission for submission in chosen if not standings[submission.id].out]
+    decisions_by_id = read_all_decisions(store, [submission.id for submission in chosen], workspace.trusted)
+    judged = [submission for submission in chosen if not decisions_by_id[submission.id].removal]
     submissions, skipped = split_by_driver(judged, driver, settings.allow_process or request.driver == "process")
-    skipped = [*taken_out(chosen, standings), *skipped]
+    skipped = [*removed_lines(chosen, decisions_by_id), *skipped]
     if request.ids and skipped:
         raise UsageError(skipped[0])
     for line in skipped:
@@ -113,13 +99,13 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
     return Scope(
         suite=suite,
         store=store,
-        index=open_index(settings, store),
+        cache=open_cache(settings, store),
         driver=driver,
         gpus=gpus,
         submissions=submissions,
         prepared=prepared,
         common=circumstances(settings, gpus),
-        rounds=rounds_that_count(standings) if request.rounds is None else request.rounds,
+        rounds=rounds_that_count(decisions_by_id) if request.rounds is None else request.rounds,
         skipped=tuple(skipped),
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from judge.evaluation.budget import Budget
 from judge.evaluation.machine import Machine
 from judge.evaluation.measure import measure_unit
-from judge.evaluation.observe import ExecutionTarget, Place, fault_end, observe_unit
+from judge.evaluation.observe import ExecutionTarget, UnitStorage, fault_end, observe_unit
 from judge.evaluation.plan import Planned, Step, Unit, next_step
 from judge.evaluation.quarantine import MIN_SUBMISSIONS, Quarantine, bad_datasets, bad_gpus
 from judge.evaluation.unit_report import Did, UnitReport, line_of
@@ -40,7 +40,7 @@ class Runner:
         command: that runs these units, for the line that says how to try one again.
     """
 
-    place: Place
+    place: UnitStorage
     machine: Machine
     reporter: Reporter
     beat_s: float

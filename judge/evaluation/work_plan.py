@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,9 +15,8 @@ from judge.evaluation.plan import Circumstances, Planned, Step, Unit, UnitsOf, m
 from judge.evaluation.request import Request, Scope, scope_of
 from judge.gc_pause import long_lived
 from judge.records.attempts import read_histories
-from judge.records.decisions import FIRST_ROUNDS, Rounds, TaskOf
-from judge.records.index_file import Row
-from judge.records.record_index import Facts
+from judge.records.decisions import FIRST_ROUNDS, Rounds, SubmissionTask
+from judge.records.record_cache import SubmissionFacts
 from judge.workspace import Workspace
 from sandbox.driver import DriverName
 from sandbox.drivers.gpu import Gpu
@@ -82,10 +81,8 @@ def work_plan_of(data: Path, request: Request, scope: Scope) -> WorkPlan:
         units = make_units(scope.submissions, prepared.tasks, prepared.testsets, scope.common, scope.rounds)
         if request.rounds is not None:
             units = [unit for unit in units if task_of(unit) in request.rounds]
-        rows = scope.index.rows(dict.fromkeys(unit.submission.id for unit in units))
-        plan = _plan_from_index(rows, units, request.retry_held)
-    if request.rounds is None and all(planned.step is Step.DONE for planned in plan):
-        scope.index.settle(rows, scope.key)
+        facts = scope.cache.facts(dict.fromkeys(unit.submission.id for unit in units))
+        plan = _plan_from_facts(facts.values(), units, request.retry_held)
     works = read_works(data, scope.suite, plan, labels_here=not request.observe_only)
     skipped = prepared.skipped
     return WorkPlan(scope.suite, scope.store, scope.driver, scope.gpus, plan, works, scope.skipped, skipped)
@@ -120,18 +117,10 @@ def plan_from_store(store: Store, units: Sequence[Unit], retry_held: bool = Fals
     return make_plan(units, histories, frozenset(store.list("results/")).__contains__, retry_held)
 
 
-def _plan_from_index(rows: Mapping[str, Row], units: Sequence[Unit], retry_held: bool) -> list[Planned]:
-    """As `plan_from_store`, from the rows of the index."""
-    facts = [Facts.model_validate_json(row.facts) for row in rows.values()]
-    histories = {
-        prefix: history for submission_facts in facts for prefix, history in submission_facts.histories.items()
-    }
-    return make_plan(
-        units,
-        histories,
-        {key for submission_facts in facts for key in submission_facts.stated}.__contains__,
-        retry_held,
-    )
+def _plan_from_facts(facts: Collection[SubmissionFacts], units: Sequence[Unit], retry_held: bool) -> list[Planned]:
+    """As `plan_from_store`, from the facts of all submissions of `units`."""
+    histories = {prefix: history for each in facts for prefix, history in each.histories.items()}
+    return make_plan(units, histories, {r.key for each in facts for r in each.results}.__contains__, retry_held)
 
 
 def make_units(
@@ -144,12 +133,12 @@ def make_units(
     """Every submission at every task, submission by submission, in the first round or that of `rounds`."""
     of_tasks = [(task, UnitsOf(task, KINDS[task.kind], testsets[task.dataset], common)) for task in tasks]
     return [
-        units.unit(submission, rounds.get(TaskOf(submission.id, task.name, task.dataset), 0) if rounds else 0)
+        units.unit(submission, rounds.get(SubmissionTask(submission.id, task.name, task.dataset), 0) if rounds else 0)
         for submission in submissions
         for task, units in of_tasks
     ]
 
 
-def task_of(unit: Unit) -> TaskOf:
+def task_of(unit: Unit) -> SubmissionTask:
     """The submission, the task and the data set of `unit`."""
-    return TaskOf(unit.submission.id, unit.task.name, unit.task.dataset)
+    return SubmissionTask(unit.submission.id, unit.task.name, unit.task.dataset)

@@ -4,102 +4,96 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from math import log10
 from statistics import median
 from typing import NamedTuple
 
 from ase.data import atomic_numbers, chemical_symbols
-from markupsafe import Markup
 
-from judge.figures.drawing import WIDTH, Point, group, joined, path, ramp, rect, short, svg, text
-from judge.figures.figure import Cell, Figure, Heading
+from judge.figures.figure import Cell, Figure, Heading, Trace
 from judge.ranking.leaderboard import Row, TaskLine
 from judge.view import formatting
 from judge.view.page_context import Frame
 from tasks.metrics.measurement import MetricPart
 
-LARGEST = 118
-FORCES = "force_rmse"
-"""Drawn where there is a choice: of energies and virials, all that is known by element is whose frames have it."""
+SYMBOLS = chemical_symbols[1:119]
+"""All 118 elements."""
 
-_CELL, _SIZE, _TOP, _LEFT = 41.6, 40.0, 8.0, 5.6
-_HEIGHT = _TOP + 9.4 * _CELL + 8
+FORCES = "force_rmse"
+"""Preferred among metrics by element: an error of energies or virials belongs to a whole frame, not to one element."""
+
 _NOBLE = (0, 2, 10, 18, 36, 54, 86, 118)
 
 
-class Place(NamedTuple):
-    """Where an element stands: columns and rows from 0, the f block below, after a gap."""
+class PeriodicPlace(NamedTuple):
+    """The place of an element in the table: columns and rows from 0, the f block below after a gap."""
 
     column: float
     row: float
 
 
-class _Value(NamedTuple):
-    """What is known of an element; None: nothing but failures.
-
-    Args:
-        n_items, n_failed: that it is over.
-    """
+class ElementValue(NamedTuple):
+    """The error of an element, over `n_items` items; None if all of them failed."""
 
     value: float | None
     n_items: int
     n_failed: int
 
 
-def place_of(symbol: str) -> Place:
-    """The place of an element, as the table is printed with 18 columns."""
+def place_of(symbol: str) -> PeriodicPlace:
+    """The place of an element in the periodic table with 18 columns."""
     number = atomic_numbers[symbol]
     period = next(index for index, last in enumerate(_NOBLE) if number <= last)
     first, last = _NOBLE[period - 1] + 1, _NOBLE[period]
     size, index = last - first + 1, number - first
     if size == 32 and 2 <= index < 17:  # La to Lu, Ac to Lr
-        return Place(float(index), period + 1.4)
+        return PeriodicPlace(float(index), period + 1.4)
     from_the_end = last - number
     left = index < (1 if size == 2 else 2)
-    return Place(float(index if left else 17 - from_the_end), period - 1.0)
+    return PeriodicPlace(float(index if left else 17 - from_the_end), period - 1.0)
 
 
 def elements_of(frame: Frame, row: Row) -> Figure | None:
-    """The errors of a model by element in the task that has most of them, of forces if they are known; or None."""
+    """The errors of a model by element, in the task with the most elements; None if no task has errors by element."""
     by_task = [(line, parts) for line in row.tasks if (parts := _parts(line))]
     if not by_task:
         return None
-    line, parts = max(by_task, key=lambda own: len({part.name for part in own[1]}))
-    values = {part.name: _Value(part.value, part.n_items, part.n_failed) for part in parts}
-    more = f" Of {formatting.count(len(by_task), 'task')} the one with most elements." if len(by_task) > 1 else ""
+    line, parts = max(by_task, key=lambda task: len({part.name for part in task[1]}))
+    values = {part.name: ElementValue(part.value, part.n_items, part.n_failed) for part in parts}
+    more = f" Of {formatting.count(len(by_task), 'task')}, this one has the most elements." if len(by_task) > 1 else ""
     about = (
-        f"{formatting.metric_label(parts[0].metric)} in {line.task.name} by element: of forces over its atoms, of "
-        f"others over the structures that have it. The stronger the colour, the larger, on a logarithmic scale.{more}"
+        f"{formatting.metric_label(parts[0].metric)} in {line.task.name} by element. A force error is over the "
+        "atoms of the element; any other error is over the structures with the element. The colour scale is "
+        f"logarithmic.{more}"
     )
-    return _figure("Error by element", about, parts[0], values)
+    return _figure(about, parts[0], values)
 
 
 def elements_figure(frame: Frame, task: str) -> Figure | None:
-    """The median over all models of the errors by element in a task; None where no result knows any."""
+    """The errors by element in a task, the median over all models; None if no result has them."""
     lines = [line for row in frame.board.rows for line in row.tasks if line.task.name == task]
-    every = [parts for line in lines if (parts := _parts(line))]
-    if not every:
+    by_model = [parts for line in lines if (parts := _parts(line))]
+    if not by_model:
         return None
-    metric = Counter(parts[0].metric for parts in every).most_common(1)[0][0]
-    known: dict[str, list[MetricPart]] = {}
-    for part in (part for parts in every for part in parts if part.metric == metric):
-        known.setdefault(part.name, []).append(part)
-    values = {symbol: _over_models(parts) for symbol, parts in known.items()}
+    metric = Counter(parts[0].metric for parts in by_model).most_common(1)[0][0]
+    by_element: dict[str, list[MetricPart]] = {}
+    for part in (part for parts in by_model for part in parts if part.metric == metric):
+        by_element.setdefault(part.name, []).append(part)
+    values = {symbol: _over_models(parts) for symbol, parts in by_element.items()}
     about = (
         f"{formatting.metric_label(metric)} in {task} by element, the median over "
-        f"{formatting.count(len(every), 'model')}. The stronger the colour, the larger, on a logarithmic scale."
+        f"{formatting.count(len(by_model), 'model')}. The colour scale is logarithmic."
     )
-    return _figure("Error by element", about, next(iter(known.values()))[0], values)
+    return _figure(about, next(iter(by_element.values()))[0], values)
 
 
-def _over_models(parts: Sequence[MetricPart]) -> _Value:
-    there = [part.value for part in parts if part.value is not None]
-    return _Value(median(there) if there else None, parts[0].n_items, max(part.n_failed for part in parts))
+def _over_models(parts: Sequence[MetricPart]) -> ElementValue:
+    values = [part.value for part in parts if part.value is not None]
+    return ElementValue(median(values) if values else None, parts[0].n_items, max(part.n_failed for part in parts))
 
 
 def _parts(line: TaskLine) -> list[MetricPart]:
-    """The parts by element, of one metric; those whose name is no element are none."""
+    """The parts by element, of one metric; a part whose name is not an element is left out."""
     if line.result is None:
         return []
     parts = [part for part in line.result.parts if part.by == "element" and atomic_numbers.get(part.name, 0)]
@@ -108,64 +102,79 @@ def _parts(line: TaskLine) -> list[MetricPart]:
     return [part for part in parts if part.metric == metric]
 
 
-def _figure(title: str, about: str, like: MetricPart, values: Mapping[str, _Value]) -> Figure:
-    """The figure of values by element, in the unit that a part like them has."""
-    rows: list[Sequence[Cell]] = [
-        (symbol, *values[symbol]) for symbol in chemical_symbols[1 : LARGEST + 1] if symbol in values
-    ]
+def _figure(about: str, like: MetricPart, values: Mapping[str, ElementValue]) -> Figure:
+    """The figure of values by element, with the metric and unit of `like`."""
+    values = {symbol: values[symbol] for symbol in SYMBOLS if symbol in values}
+    rows: list[Sequence[Cell]] = [(symbol, *value) for symbol, value in values.items()]
     metric = Heading(formatting.metric_label(like.metric), like.unit)
     headings = (Heading("Element"), metric, Heading("Items"), Heading("Failed"))
     unit = formatting.shown_unit(like.unit)
-    told = f"{about} Values are in {unit}." if unit else about
-    return Figure("elements", title, told, headings, rows, _drawing(title, told, like.unit, values))
+    positive = [value.value for value in values.values() if value.value is not None and value.value > 0]
+    ends = (min(positive), max(positive)) if positive else (1.0, 1.0)
+    layout = {
+        "barmode": "overlay",
+        "hovermode": "closest",
+        "coloraxis": {
+            "cmin": log10(ends[0]),
+            "cmax": log10(ends[1]),
+            "colorbar": {
+                "title": {"text": unit},
+                "tickvals": [log10(end) for end in ends],
+                "ticktext": [formatting.number(formatting.shown_value(end, like.unit), 2) for end in ends],
+            },
+        },
+        "xaxis": {"visible": False, "range": [-0.5, 17.5]},
+        "yaxis": {"visible": False, "range": [9.0, -0.6], "scaleanchor": "x"},
+    }
+    title = f"{metric.name} by element"
+    return Figure("elements", title, about, headings, rows, _traces(values, like.unit, ends[0]), layout, height=440)
 
 
-def _drawing(title: str, about: str, unit: str, values: Mapping[str, _Value]) -> Markup:
-    """All elements, those that nothing is known of as empty cells."""
-    there = [log10(own.value) for own in values.values() if own.value is not None and own.value > 0]
-    ends = (min(there), max(there)) if there else (0.0, 0.0)
-    symbols = chemical_symbols[1 : LARGEST + 1]
-    known = [_cell(symbol, values[symbol], unit, ends) for symbol in symbols if symbol in values]
-    return svg("elements", title, about, WIDTH, _HEIGHT, *_empty([s for s in symbols if s not in values]), *known)
+def _traces(values: Mapping[str, ElementValue], unit: str, lowest: float) -> list[Trace]:
+    """Elements with a value, elements of which every item failed, and elements without items.
+
+    Args:
+        lowest: the colour of a value that is 0.
+    """
+    known, failed = {}, {}
+    for symbol, value in values.items():
+        if value.value is None:
+            failed[symbol] = f"{symbol}\n×"
+        else:
+            known[symbol] = f"{symbol}\n{formatting.number(formatting.shown_value(value.value, unit), 2)}"
+    colours = [log10(max(values[symbol].value or 0.0, lowest)) for symbol in known]
+    absent = [symbol for symbol in SYMBOLS if symbol not in values]
+    return [
+        _cells(absent, absent, absent) | {"meta": {"colour": "void"}, "hoverinfo": "skip"},
+        _cells(list(failed), list(failed.values()), [_hover_text(s, values[s], unit) for s in failed])
+        | {"meta": {"colour": "bad-wash"}},
+        _cells(list(known), list(known.values()), [_hover_text(s, values[s], unit) for s in known])
+        | {"marker": {"color": colours, "coloraxis": "coloraxis"}},
+    ]
 
 
-def _empty(symbols: Sequence[str]) -> tuple[Markup, ...]:
-    """The cells of these elements, and their symbols; what is the same of all is said once."""
-    boxes = path("".join(map(_box, symbols)), "cell absent")
-    return boxes, group(*map(_name, symbols), css="small soft", anchor="middle")
+def _cells(symbols: Sequence[str], texts: Sequence[str], hover_texts: Sequence[str]) -> Trace:
+    """A bar at the place of each element."""
+    places = [place_of(symbol) for symbol in symbols]
+    return {
+        "type": "bar",
+        "x": [place.column for place in places],
+        "y": [0.95] * len(places),
+        "base": [round(place.row - 0.475, 3) for place in places],
+        "width": 0.95,
+        "text": texts,
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "hovertext": hover_texts,
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "showlegend": False,
+    }
 
 
-@cache  # a site of many models has thousands of them
-def _box(symbol: str) -> str:
-    x, y = _corner(symbol)
-    return f"M{short(x)} {short(y)}h{_SIZE:g}v{_SIZE:g}h-{_SIZE:g}z"
-
-
-@cache
-def _name(symbol: str) -> Markup:
-    x, y = _corner(symbol)
-    return text((x + _SIZE / 2, y + 17), symbol)
-
-
-def _cell(symbol: str, own: _Value, unit: str, ends: tuple[float, float]) -> Markup:
-    x, y = _corner(symbol)
-    middle = x + _SIZE / 2
-    if own.value is None:
-        box, css, said = "cell fault", "", "× failed"
-    else:
-        step = ramp(log10(own.value), *ends) if own.value > 0 else 0
-        box, css, said = f"cell h{step}", f"on-h{step}", formatting.number(formatting.shown_value(own.value, unit), 2)
-    items = formatting.count(own.n_items, "item")
-    told = f"{symbol}: {said} {formatting.shown_unit(unit)}, {items}, {own.n_failed} failed"
-    parts = (
-        rect((x, y), _SIZE, _SIZE, box, told),
-        text((middle, y + 17), symbol, f"strong {css}", "middle"),
-        text((middle, y + 32), said, f"small {css}", "middle"),
-    )
-    return joined(parts)
-
-
-def _corner(symbol: str) -> Point:
-    """The upper left corner of an element's cell."""
-    column, row = place_of(symbol)
-    return _LEFT + column * _CELL, _TOP + row * _CELL
+def _hover_text(symbol: str, value: ElementValue, unit: str) -> str:
+    items = formatting.count(value.n_items, "item")
+    if value.value is None:
+        return f"{symbol}: failed, {items}"
+    shown = formatting.number(formatting.shown_value(value.value, unit), 3)
+    return f"{symbol}: {shown} {formatting.shown_unit(unit)}, {items}, {value.n_failed} failed"

@@ -1,187 +1,129 @@
-"""Failures: which share of the items had no number, and why; and which tasks came to another verdict than OK."""
+"""Failures: the share of items without a number, by cause; and the share of models whose task failed, by verdict."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from markupsafe import Markup
-
-from judge.figures.axes import Axis, linear
-from judge.figures.drawing import N_COLOURS, PATTERNS, WIDTH, clean, group, hatched, hatches, line, shortened, svg, text
-from judge.figures.figure import Cell, Figure, Heading
-from judge.figures.names import model_names
+from judge.figures.figure import N_COLOURS, Figure, Heading, Trace, axis
+from judge.figures.names import model_names, short_names
 from judge.ranking.leaderboard import Row, TaskLine
 from judge.view.formatting import count, verdict_words
-from judge.view.formatting import number as number_text
 from judge.view.page_context import Frame
 
 N_BARS = 30
-_LEFT, _RIGHT = 190.0, WIDTH - 60.0
-_BAR, _STEP, _TOP = 12.0, 19.0, 14.0
 _OTHERS = "others"
-_IN_LINE = 4  # entries of the legend
 
 
-class Bar(NamedTuple):
-    """A bar of so many parts, by their name."""
+class FailureBar(NamedTuple):
+    """A bar: the number of failures of each cause, and the number of all items or models."""
 
     name: str
     total: int
-    parts: Mapping[str, int]
+    failures: Mapping[str, int]
 
     @property
     def failed(self) -> int:
-        return sum(self.parts.values())
+        return sum(self.failures.values())
 
-    def share(self, part: str) -> float:
-        """Of the total, in percent."""
-        return 100.0 * self.parts.get(part, 0) / self.total if self.total else 0.0
+    def percent(self, cause: str) -> float:
+        """The share of a cause in the total."""
+        return 100.0 * self.failures.get(cause, 0) / self.total if self.total else 0.0
 
 
 def failures_by_cause(frame: Frame) -> Figure | None:
-    """By model, the share of items that failed, by cause; None where none did."""
+    """For each model, the share of items that failed, by cause; None if no item failed."""
     rows = frame.board.rows
     names = model_names(rows)
     bars = [_items_of(names[row.submission.id], row.tasks) for row in rows]
     failing = sorted((bar for bar in bars if bar.failed), key=lambda bar: -bar.failed / bar.total)
-    about = f"Share of all items that a model was asked and that it failed, by cause. {_spared(len(bars), failing)}"
-    return _figure("failures", "Failures by cause", about, failing, "Model", "items")
+    about = f"Share of failed items among all items of a model, by cause. {_left_out(len(bars), failing)}".strip()
+    return _figure("failures", "Failed items by cause", about, failing, "Model", "items")
 
 
 def failures_of(frame: Frame, row: Row) -> Figure | None:
-    """By task of one model, the share of items that failed, by cause; None where none did."""
+    """For each task of one model, the share of items that failed, by cause; None if no item failed."""
     bars = [_items_of(line.task.name, (line,)) for line in row.tasks]
     failing = [bar for bar in bars if bar.failed]
-    about = "Share of the items of a task that the model failed, by cause. Tasks without a failure are left out."
-    return _figure("failures", "Failures by cause", about, failing, "Task", "items")
+    about = "Share of failed items among all items of a task, by cause. Tasks without a failed item are left out."
+    return _figure("failures", "Failed items by cause", about, failing, "Task", "items")
 
 
 def verdicts_by_task(frame: Frame) -> Figure | None:
-    """By task, the share of models that came to no OK, by verdict; None where all did."""
+    """For each task, the share of models with a verdict other than OK; None if all verdicts are OK."""
     lines = [[row.tasks[number] for row in frame.board.rows] for number in range(len(frame.board.suite.tasks))]
-    bars = [_verdicts_of(task.name, own) for task, own in zip(frame.board.suite.tasks, lines, strict=True)]
-    missed = sorted((bar for bar in bars if bar.failed), key=lambda bar: -bar.failed / bar.total)
-    about = (
-        "Share of the models that came to another verdict than OK in a task. Tasks that all came through are left out."
-    )
-    return _figure("verdicts", "Verdicts other than OK", about, missed, "Task", "models")
+    bars = [_verdicts_of(task.name, of_task) for task, of_task in zip(frame.board.suite.tasks, lines, strict=True)]
+    failing = sorted((bar for bar in bars if bar.failed), key=lambda bar: -bar.failed / bar.total)
+    about = "Share of models with a verdict other than OK. Tasks in which every model has OK are left out."
+    return _figure("verdicts", "Failed tasks by verdict", about, failing, "Task", "models")
 
 
-def _items_of(name: str, lines: Sequence[TaskLine]) -> Bar:
+def _items_of(name: str, lines: Sequence[TaskLine]) -> FailureBar:
     causes: Counter[str] = Counter()
     total = 0
-    for line_ in lines:
-        if line_.result is not None:
-            total += line_.result.n_items
-            causes.update({cause: n for cause, n in line_.result.failures.items() if n})
-    return Bar(name, total, causes)
+    for line in lines:
+        if line.result is not None:
+            total += line.result.n_items
+            causes.update({cause: n for cause, n in line.result.failures.items() if n})
+    return FailureBar(name, total, causes)
 
 
-def _verdicts_of(name: str, lines: Sequence[TaskLine]) -> Bar:
-    judged = [line_ for line_ in lines if line_.result is not None]
-    return Bar(name, len(judged), Counter(verdict_words(line_.status) for line_ in judged if not line_.ok))
+def _verdicts_of(name: str, lines: Sequence[TaskLine]) -> FailureBar:
+    judged = [line for line in lines if line.result is not None]
+    return FailureBar(name, len(judged), Counter(verdict_words(line.status) for line in judged if not line.ok))
 
 
-def _spared(n_models: int, failing: Sequence[Bar]) -> str:
-    spared = n_models - len(failing)
-    words = f"{count(spared, 'model')} without any failure left out." if spared else ""
+def _left_out(n_models: int, failing: Sequence[FailureBar]) -> str:
+    n_sound = n_models - len(failing)
+    words = f"{count(n_sound, 'model')} without a failed item left out." if n_sound else ""
     if len(failing) > N_BARS:
-        words += f" Drawn are the {N_BARS} with most; the table has all."
-    return words.strip()
+        words += f" The plot has the {N_BARS} models with the largest share; the table has all."
+    return words
 
 
-def _figure(key: str, title: str, about: str, bars: Sequence[Bar], name: str, of: str) -> Figure | None:
+def _figure(key: str, title: str, about: str, bars: Sequence[FailureBar], name: str, unit: str) -> Figure | None:
     if not bars:
         return None
     totals = Counter[str]()
     for bar in bars:
-        totals.update(bar.parts)
-    parts = [part for part, _ in totals.most_common()]
-    shown = [_folded(bar, parts) for bar in bars[:N_BARS]]
-    drawn = parts if len(parts) <= N_COLOURS else [*parts[: N_COLOURS - 1], _OTHERS]
+        totals.update(bar.failures)
+    causes = [cause for cause, _ in totals.most_common()]
+    drawn = [_with_others(bar, causes) for bar in bars[:N_BARS]]
+    series = causes if len(causes) <= N_COLOURS else [*causes[: N_COLOURS - 1], _OTHERS]
+    labels = short_names([bar.name for bar in drawn], 24)
     return Figure(
         key,
         title,
         about,
-        (Heading(name), Heading(f"All {of}"), *(Heading(_words(part), "%") for part in parts)),
-        [_row(bar, parts) for bar in bars],
-        _drawing(key, title, about, shown, drawn),
-        {"data": [_trace(number, part, shown) for number, part in enumerate(drawn)], "layout": _layout(of)},
+        (Heading(name), Heading(f"All {unit}"), *(Heading(verdict_words(cause).lower(), "%") for cause in causes)),
+        [(bar.name, bar.total, *(bar.percent(cause) for cause in causes)) for bar in bars],
+        [_trace(number, cause, drawn, labels) for number, cause in enumerate(series)],
+        {
+            "barmode": "stack",
+            "xaxis": axis(f"share of all {unit}", ticksuffix=" %", rangemode="tozero"),
+            "yaxis": {"type": "category", "autorange": "reversed"},
+            "legend": {"orientation": "h", "traceorder": "normal"},
+        },
+        height=180 + 19 * len(drawn),
     )
 
 
-def _folded(bar: Bar, parts: Sequence[str]) -> Bar:
-    """The bar with no more parts than there are colours: the least of all bars together become one."""
-    if len(parts) <= N_COLOURS:
+def _with_others(bar: FailureBar, causes: Sequence[str]) -> FailureBar:
+    """The bar with one colour for each cause: the rarest causes together are one."""
+    if len(causes) <= N_COLOURS:
         return bar
-    kept = parts[: N_COLOURS - 1]
-    others = sum(n for part, n in bar.parts.items() if part not in kept)
-    return bar._replace(parts={part: n for part, n in bar.parts.items() if part in kept} | {_OTHERS: others})
+    kept = {cause: bar.failures.get(cause, 0) for cause in causes[: N_COLOURS - 1]}
+    return bar._replace(failures=kept | {_OTHERS: bar.failed - sum(kept.values())})
 
 
-def _row(bar: Bar, parts: Sequence[str]) -> tuple[Cell, ...]:
-    return (bar.name, bar.total, *(bar.share(part) for part in parts))
-
-
-def _words(part: str) -> str:
-    return verdict_words(part).lower()
-
-
-def _drawing(key: str, title: str, about: str, bars: Sequence[Bar], parts: Sequence[str]) -> Markup:
-    """Horizontal bars, each of its parts one after the other, the share of all behind it."""
-    legend_lines = math.ceil(len(parts) / _IN_LINE)
-    top = _TOP + 18 * legend_lines
-    bottom = top + _STEP * len(bars)
-    x = linear([0.0, *(_failed_share(bar) for bar in bars)], _LEFT, _RIGHT)
-    grid = [line((x(tick.value), top - 4), (x(tick.value), bottom), "grid") for tick in x.ticks]
-    ticks = [text((x(tick.value), bottom + 14), f"{tick.label} %", "tick", "middle") for tick in x.ticks]
-    drawn = [_bar(key, bar, parts, x, top + _STEP * number) for number, bar in enumerate(bars)]
-    entries = [_entry(key, number, part) for number, part in enumerate(parts)]
-    return svg(key, title, about, WIDTH, bottom + 24, hatches(key), *entries, *grid, *ticks, *drawn)
-
-
-def _bar(key: str, bar: Bar, parts: Sequence[str], x: Axis, top: float) -> Markup:
-    left, drawn = 0.0, []
-    for number, part in enumerate(parts):
-        share = bar.share(part)
-        if share:
-            told = f"{bar.name}: {_words(part)} {share:.3g} %"
-            corner = (x(left), top)
-            drawn.append(hatched(key, corner, x(left + share) - x(left), _BAR, number, told))
-            left += share
-    name = text((_LEFT - 6, top + _BAR - 2.5), shortened(clean(bar.name), 32), "small", "end")
-    return group(name, *drawn, text((x(left) + 5, top + _BAR - 2.5), f"{number_text(left, 2)} %", "small number"))
-
-
-def _entry(key: str, number: int, part: str) -> Markup:
-    at = (_LEFT + 136 * (number % _IN_LINE), 4 + 18 * (number // _IN_LINE))
-    return group(hatched(key, at, 16, 10, number), text((at[0] + 22, at[1] + 9), _words(part), "small"))
-
-
-def _failed_share(bar: Bar) -> float:
-    return sum(bar.share(part) for part in bar.parts)
-
-
-def _trace(number: int, part: str, bars: Sequence[Bar]) -> dict[str, object]:
+def _trace(number: int, cause: str, bars: Sequence[FailureBar], labels: Sequence[str]) -> Trace:
     return {
         "type": "bar",
         "orientation": "h",
-        "name": _words(part),
-        "x": [bar.share(part) for bar in bars],
-        "y": [bar.name for bar in bars],
-        "marker": {"pattern": {"shape": PATTERNS[number % len(PATTERNS)]}},
+        "name": verdict_words(cause).lower(),
+        "x": [bar.percent(cause) for bar in bars],
+        "y": labels,
         "hovertemplate": "%{y}: %{x:.3g} %",
         "meta": {"colour": number},
-    }
-
-
-def _layout(of: str) -> dict[str, object]:
-    return {
-        "barmode": "stack",
-        "xaxis": {"title": {"text": f"share of all {of}"}, "ticksuffix": " %", "rangemode": "tozero"},
-        "yaxis": {"type": "category", "autorange": "reversed"},
-        "legend": {"orientation": "h", "traceorder": "normal"},
     }

@@ -1,10 +1,10 @@
-"""A figure: what it shows as a table, as a drawing, and as what plotly draws where a script runs."""
+"""A figure: its numbers as a table, and as a plot for plotly, which a script of the page draws."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from jinja2.utils import htmlsafe_json_dumps
@@ -12,7 +12,12 @@ from markupsafe import Markup
 
 from judge.figures.table import Cell, Heading, table_markup
 
-__all__ = ["Cell", "Figure", "Heading"]
+__all__ = ["N_COLOURS", "Cell", "Figure", "Heading", "Trace", "axis", "log_axis"]
+
+N_COLOURS = 8
+"""Colours of the stylesheet, `--c0` to `--c7`."""
+
+Trace = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -20,16 +25,16 @@ class Figure:
     """One figure.
 
     Args:
-        key: its id in the page, and the name of what is downloaded of it: letters, digits and hyphens.
-        title: what is drawn.
+        key: its id in the page, and the name of its downloads: letters, digits and hyphens.
+        title: what the figure shows.
         about: how to read it, in a sentence or two.
-        headings, rows: all numbers that are drawn, as a table, whose first column names the row. The page shows them
-            as `judge.view.formatting` does, downloads have them whole, in the heading's own unit.
-        drawing: an SVG without any style of its own: its colours are classes of the stylesheet.
-        plot: `data` and `layout` as plotly takes them, without any colour: a trace may say which of the page's colours
-            it has, by `meta: {"colour": 0}` (`judge.figures.drawing` counts the same; "rest": grey), or, of a heat
-            map, `meta: {"ramp": true}`. Empty: the drawing stays.
-        digits: that the page shows of a number.
+        headings, rows: all numbers of the figure, as a table whose first column names the row. The page shows them
+            as `judge.view.formatting` does; downloads have them whole, in the heading's own unit.
+        traces: as plotly takes them, without colours: `js/plot_look.js` colours a trace by `meta["colour"]`. A number
+            selects a series' colour, dash, symbol and pattern; a name selects a colour of the stylesheet.
+        layout: as plotly takes it, without colours and margins.
+        height: of the plot, in CSS pixels.
+        digits: significant digits of the numbers in the page's table.
     """
 
     key: str
@@ -37,8 +42,9 @@ class Figure:
     about: str
     headings: tuple[Heading, ...]
     rows: Sequence[Sequence[Cell]]
-    drawing: Markup
-    plot: Mapping[str, Any] = field(default_factory=dict)
+    traces: Sequence[Trace]
+    layout: Mapping[str, Any]
+    height: float = 420
     digits: int = 3
 
     @property
@@ -47,13 +53,24 @@ class Figure:
         return table_markup(self.headings, self.rows, self.digits)
 
     @property
-    def data(self) -> Markup:
-        """The plot as JSON that may stand within a script element; what is not finite is null."""
-        return htmlsafe_json_dumps(_plain(self.plot), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    def plot(self) -> Markup:
+        """Traces and layout as JSON for a script element; null in place of a number that is not finite."""
+        plot = _plain({"data": self.traces, "layout": self.layout})
+        return htmlsafe_json_dumps(plot, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def axis(title: str, **settings: Any) -> dict[str, Any]:
+    """An axis with its title, as plotly takes it."""
+    return {"title": {"text": title}, **settings}
+
+
+def log_axis(title: str) -> dict[str, Any]:
+    """A logarithmic axis with powers of 10 as ticks."""
+    return axis(title, type="log", exponentformat="power", dtick=1)
 
 
 def _plain(value: Any) -> Any:
-    """The value with lists for sequences, and null for a number that JSON does not have."""
+    """The value with lists for sequences, and None for a number that JSON does not have."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""A model's errors by group of structures, beside its error over the whole task."""
+"""A model's errors by group of structures, relative to its error over the whole task."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from markupsafe import Markup
-
 from judge.disclosure.redaction import SCORE_DIGITS, cut, rounded
-from judge.figures.axes import Axis, key_line, log
-from judge.figures.drawing import WIDTH, group, line, mark, path, shortened, svg, text
-from judge.figures.figure import Figure, Heading
+from judge.figures.figure import Figure, Heading, Trace, axis
+from judge.figures.names import shortened
 from judge.ranking.leaderboard import Row
 from judge.view import formatting
 from judge.view.page_context import Frame
@@ -20,18 +17,16 @@ from judge.view.table_cells import shown
 from tasks.metrics.measurement import MetricPart
 
 DRAWN = 12
-"""Groups of a task that are drawn: those of the largest errors. The table has all."""
+"""The plot has so many groups of a task, those with the largest errors. The table has all."""
 
-_TITLE = "Error by group of structures"
-_NAME = "error in the group / error in the task"
-_LEFT, _RIGHT, _STEP = 250.0, 736.0, 19.0
+_ROW_HEIGHT = 19  # CSS pixels
 
 
-class _Part(NamedTuple):
+class GroupError(NamedTuple):
     """A metric over a group.
 
     Args:
-        ratio: to the metric over the whole task; None where one of the two has no value.
+        ratio: to the metric over the whole task; None if one of the two has no value.
     """
 
     task: str
@@ -40,36 +35,36 @@ class _Part(NamedTuple):
 
 
 def groups_of(frame: Frame, row: Row) -> Figure | None:
-    """The errors of a model by group; None where no task has groups."""
-    parts = list(_parts(row))
-    if not parts:
+    """The errors of a model by group; None if no task has groups."""
+    errors = list(_errors(row))
+    if not errors:
         return None
     about = (
-        "Each error over the structures of a group, beside the same over its whole task: 1 is no better and no worse "
-        f"than elsewhere. Of each task up to {DRAWN} groups are drawn, those of the largest errors."
+        "Each error over the structures of a group, divided by the error over the whole task: a ratio of 1 is the "
+        f"task's own error. The plot has up to {DRAWN} groups of a task, those with the largest errors."
     )
     # The unit is a column: a table of several metrics has several.
     names = ("Group", "Task", "Metric", "Error", "Unit", "Error in the task = 1", "Items", "Failed")
     rows = [
         (
-            *(own.record.name, own.task, formatting.metric_label(own.record.metric), cut(own.record.value)),
-            *(own.record.unit, own.ratio, own.record.n_items, own.record.n_failed),
+            *(error.record.name, error.task, formatting.metric_label(error.record.metric), cut(error.record.value)),
+            *(error.record.unit, error.ratio, error.record.n_items, error.record.n_failed),
         )
-        for own in parts
+        for error in errors
     ]
-    series = {name: index for index, name in enumerate(dict.fromkeys(own.record.metric for own in parts))}
-    return Figure("groups", _TITLE, about, tuple(map(Heading, names)), rows, _drawing(_drawn(parts), series, about))
+    metrics = list(dict.fromkeys(error.record.metric for error in errors))
+    return _figure(about, tuple(map(Heading, names)), rows, _drawn(errors), metrics)
 
 
-def _parts(row: Row) -> Iterator[_Part]:
-    """Task by task and group by group, as they come."""
-    for own in row.tasks:
-        by_group: dict[str, list[_Part]] = {}
-        for record in own.result.parts if own.result else ():
+def _errors(row: Row) -> Iterator[GroupError]:
+    """Task by task and group by group."""
+    for line in row.tasks:
+        by_group: dict[str, list[GroupError]] = {}
+        for record in line.result.parts if line.result else ():
             if record.by == "group":
-                whole = own.result.metrics.get(record.metric) if own.result else None
+                whole = line.result.metrics.get(record.metric) if line.result else None
                 ratio = _ratio(record.value, whole.value if whole else None)
-                by_group.setdefault(record.name, []).append(_Part(own.task.name, record, ratio))
+                by_group.setdefault(record.name, []).append(GroupError(line.task.name, record, ratio))
         yield from chain.from_iterable(by_group.values())
 
 
@@ -79,62 +74,69 @@ def _ratio(value: float | None, whole: float | None) -> float | None:
     return rounded(value / whole, SCORE_DIGITS)
 
 
-def _drawn(parts: Sequence[_Part]) -> dict[str, dict[str, list[_Part]]]:
-    """By task and group, the parts that are drawn, the largest errors first."""
-    by_task: dict[str, dict[str, list[_Part]]] = {}
-    for own in parts:
-        if own.ratio is not None:
-            by_task.setdefault(own.task, {}).setdefault(own.record.name, []).append(own)
+def _drawn(errors: Sequence[GroupError]) -> dict[str, dict[str, list[GroupError]]]:
+    """By task and group, the errors in the plot, the largest first."""
+    by_task: dict[str, dict[str, list[GroupError]]] = {}
+    for error in errors:
+        if error.ratio is not None:
+            by_task.setdefault(error.task, {}).setdefault(error.record.name, []).append(error)
     return {task: dict(sorted(groups.items(), key=_largest_first)[:DRAWN]) for task, groups in by_task.items()}
 
 
-def _largest_first(entry: tuple[str, Sequence[_Part]]) -> float:
-    return -max(own.ratio or 0.0 for own in entry[1])
+def _largest_first(group: tuple[str, Sequence[GroupError]]) -> float:
+    return -max(error.ratio or 0.0 for error in group[1])
 
 
-def _drawing(tasks: Mapping[str, Mapping[str, Sequence[_Part]]], series: Mapping[str, int], about: str) -> Markup:
-    """A line a group, under the name of its task."""
-    ratios = [own.ratio or 1.0 for groups in tasks.values() for found in groups.values() for own in found]
-    x = log([0.5, 2.0, *ratios], _LEFT, _RIGHT)
-    metrics = dict.fromkeys(own.record.metric for groups in tasks.values() for of in groups.values() for own in of)
-    legend = [
-        key_line(
-            series[name], shortened(formatting.metric_label(name), 36), 12 + i % 3 * 246, 14 + i // 3 * 17, marks=True
-        )
-        for i, name in enumerate(metrics)
-    ]
-    top = y = 24.0 + 17 * math.ceil(len(metrics) / 3)
-    lines: list[Markup] = []
-    called: list[Markup] = []
-    grid: list[str] = []
+def _figure(
+    about: str,
+    headings: tuple[Heading, ...],
+    rows: Sequence[Sequence[str | float | int | None]],
+    tasks: Mapping[str, Mapping[str, Sequence[GroupError]]],
+    metrics: Sequence[str],
+) -> Figure:
+    """A line of the plot for each task's name, and below it one for each of its groups."""
+    labels: list[str] = []
+    placed: list[tuple[int, GroupError]] = []
     for task, groups in tasks.items():
-        called.append(text((12, y + 13), shortened(task, 40), "strong"))
-        y += _STEP + 3
-        for name, found in groups.items():
-            lines.append(_line(name, found, series, x, y + _STEP / 2))
-            grid.append(f"M{_LEFT:g} {y + _STEP / 2:g}H{_RIGHT:g}")
-            y += _STEP
-        y += 8
-    below = (*_axis(x, top, y), *legend, path("".join(grid), "grid"), *called)
-    return svg("groups", _TITLE, about, WIDTH, y + 44, *below, group(*lines, css="small", anchor="end"))
+        labels.append(f"{shortened(task, 34)}:")
+        for name, errors in groups.items():
+            placed += [(len(labels), error) for error in errors]
+            labels.append(shortened(name, 30))
+    one = {"type": "line", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "yref": "paper"}
+    layout = {
+        "hovermode": "closest",
+        "xaxis": axis("error in the group / error in the task", type="log"),
+        "yaxis": {
+            "tickvals": list(range(len(labels))),
+            "ticktext": labels,
+            "range": [len(labels) - 0.5, -0.5],
+            "zeroline": False,
+        },
+        "shapes": [one],
+        "legend": {"orientation": "h"},
+    }
+    traces = [_trace(series, metric, placed) for series, metric in enumerate(metrics)]
+    height = 140 + _ROW_HEIGHT * len(labels)
+    return Figure("groups", "Error by group of structures", about, headings, rows, traces, layout, height)
 
 
-def _line(name: str, found: Sequence[_Part], series: Mapping[str, int], x: Axis, y: float) -> Markup:
-    """A group's name and its marks; the numbers are said of all of it."""
-    label = shortened(name, 36)
-    items = formatting.count(max(own.record.n_items for own in found), "item")
-    told = f"{'' if label == name else f'{name}: '}{', '.join(map(_announced, found))}; {items}"
-    marks = [mark((x(own.ratio or 1.0), y), series[own.record.metric], 4.5) for own in found]
-    return group(text((_LEFT - 12, y + 4), label), *marks, told=told)
+def _trace(series: int, metric: str, placed: Sequence[tuple[int, GroupError]]) -> Trace:
+    points = [(number, error) for number, error in placed if error.record.metric == metric]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": formatting.metric_label(metric),
+        "x": [error.ratio for _, error in points],
+        "y": [number for number, _ in points],
+        "text": [_hover_text(error) for _, error in points],
+        "marker": {"size": 9},
+        "hovertemplate": "%{text}<extra></extra>",
+        "meta": {"colour": series},
+    }
 
 
-def _announced(own: _Part) -> str:
-    value = shown(formatting.shown_value(own.record.value, own.record.unit))
-    return f"{formatting.metric_label(own.record.metric)} {value} {formatting.shown_unit(own.record.unit)}"
-
-
-def _axis(x: Axis, top: float, low: float) -> list[Markup]:
-    ticks = [line((x(tick.value), low), (x(tick.value), low + 4), "axis") for tick in x.ticks]
-    labels = [text((x(tick.value), low + 17), tick.label, "tick", "middle") for tick in x.ticks]
-    whole, below = line((x(1.0), top), (x(1.0), low), "axis"), line((x.start, low), (x.end, low), "axis")
-    return [group(whole, below, *ticks, *labels, text(((x.start + x.end) / 2, low + 37), _NAME, "name", "middle"))]
+def _hover_text(error: GroupError) -> str:
+    record = error.record
+    value = shown(formatting.shown_value(record.value, record.unit))
+    unit, items = formatting.shown_unit(record.unit), formatting.count(record.n_items, "item")
+    return f"{record.name}\n{formatting.metric_label(record.metric)} {value} {unit}; {items}"

@@ -1,4 +1,4 @@
-"""What models are called in figures: no two alike."""
+"""What models are called in figures: no two names are alike."""
 
 from __future__ import annotations
 
@@ -6,12 +6,24 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import count
 
-from judge.figures.drawing import clean, shortened
 from judge.ranking.leaderboard import Row
+from judge.view.formatting import plain
+
+_NO_XML = {ord("\t"): " ", ord("\n"): " ", 0xFFFE: None, 0xFFFF: None}
+
+
+def clean(text: str) -> str:
+    """The text in one line, without characters that reverse its direction or that XML does not allow."""
+    return plain(text).translate(_NO_XML)
+
+
+def shortened(text: str, length: int) -> str:
+    """The text, cut to at most `length` characters."""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def model_names(rows: Iterable[Row]) -> dict[str, str]:
-    """By submission its name, with the version where several have that name, numbered where that is not enough."""
+    """The name of each submission, with the version if several share the name, and a number if that is not enough."""
     cards = {row.submission.id: row.submission.card for row in rows}
     often = Counter(clean(card.name) for card in cards.values())
     names = [f"{card.name} {card.version}" if often[clean(card.name)] > 1 else card.name for card in cards.values()]
@@ -19,14 +31,14 @@ def model_names(rows: Iterable[Row]) -> dict[str, str]:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """The names as a drawing can have them, a number behind those that were there before."""
-    found: dict[str, None] = {}
+    """The cleaned names; a name that came before gets a number."""
+    chosen: dict[str, None] = {}
     for name in map(clean, names):
         numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))
-        found[next(one for one in numbered if one not in found)] = None
-    return list(found)
+        chosen[next(candidate for candidate in numbered if candidate not in chosen)] = None
+    return list(chosen)
 
 
 def short_names(names: Iterable[str], length: int) -> list[str]:
-    """The names cut to that length, distinct still."""
+    """The names cut to that length, still distinct."""
     return distinct(shortened(clean(name), length) for name in names)

@@ -34,7 +34,7 @@ from submissions.requests import ReferredImage, SentLayer, SentPart, UploadedIma
 ReadPart = Callable[[SentPart], Iterator[bytes]]
 
 
-class Arrived(NamedTuple):
+class MirroredImage(NamedTuple):
     """An image that the mirror keeps.
 
     Args:
@@ -92,14 +92,14 @@ def resolve_id(settings: JudgeSettings, image: ReferredImage | UploadedImage) ->
     return _uploaded(image, lambda part: iter(())).id
 
 
-def arrive(
+def mirror_image(
     workspace: Workspace,
     image: ReferredImage | UploadedImage,
     held: Collection[str],
     part: ReadPart,
     say: Callable[[str], None],
     disks: Collection[Path] = (),
-) -> Arrived:
+) -> MirroredImage:
     """The image, which the mirror keeps from now on.
 
     Args:
@@ -123,14 +123,14 @@ def arrive(
     kept = _keep_layers(settings, mirror, layers, held, budget, say)
     _require_room(disks, settings, budget.unpacked_bytes)
     stored = mirror.keep_image(coming.config, kept)
-    return Arrived(coming.id, str(stored), coming.reference, config.diff_ids, budget.unpacked_bytes)
+    return MirroredImage(coming.id, str(stored), coming.reference, config.diff_ids, budget.unpacked_bytes)
 
 
-def arrive_layers(workspace: Workspace, image: ReferredImage, say: Callable[[str], None]) -> tuple[str, ...]:
+def mirror_layers(workspace: Workspace, image: ReferredImage, say: Callable[[str], None]) -> tuple[str, ...]:
     """Diff IDs of the layers of an image that need not be one of a calculator; the mirror keeps them from now on.
 
     Raises:
-        SubmissionFault, JudgeFault, ConfigError: see `arrive`.
+        SubmissionFault, JudgeFault, ConfigError: see `mirror_image`.
     """
     settings, mirror = workspace.settings, open_mirror(workspace)
     coming = _referred(settings, image)

@@ -16,11 +16,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from judge.records.strict_json import parse_strictly
 from sandbox.events import plain
 from sandbox.image.image_check import MACHINE, invalid
-from submissions.requests import MAX_LETTER, Digest
+from submissions.requests import MAX_REQUEST_BYTES, Digest
 from tasks.structures.validation_errors import one_line
 
 MAX_MANIFEST = 4 * 1024**2  # registries take no larger one
-MAX_CONFIG = MAX_LETTER
+MAX_CONFIG = MAX_REQUEST_BYTES
 MAX_LAYERS = 125  # engines unpack no more on top of each other
 
 _PLATFORM = "^[a-z0-9]{0,32}$"
@@ -59,7 +59,7 @@ class ImageManifest(_Said):
     layers: tuple[Blob, ...] = Field(max_length=MAX_LAYERS, strict=False)
 
 
-class Index(_Said):
+class ImageIndex(_Said):
     """The manifests of one image for several platforms."""
 
     manifests: tuple[Blob, ...] = Field(max_length=1000, strict=False)
@@ -178,7 +178,7 @@ class ImageConfig(_Said):
         return {"Id": image_id, "Os": self.os, "Architecture": self.architecture, "Config": settings}
 
 
-def read_manifest(data: bytes) -> ImageManifest | Index:
+def read_manifest(data: bytes) -> ImageManifest | ImageIndex:
     """What `data` is: of one image, or of several platforms.
 
     Raises:
@@ -189,7 +189,7 @@ def read_manifest(data: bytes) -> ImageManifest | Index:
     if fields.get("schemaVersion") != 2 or ("manifests" in fields) == ("layers" in fields):
         raise invalid(f"The image's manifest is not one of an image, or of schema 1: {_AGAIN}")
     if "manifests" in fields:
-        return _validated(Index, fields, "manifest", _AGAIN)
+        return _validated(ImageIndex, fields, "manifest", _AGAIN)
     return _validated(ImageManifest, fields, "manifest", _AGAIN)
 
 

@@ -20,7 +20,7 @@ from pydantic import AwareDatetime, Field
 
 from judge.config import ConfigError
 from judge.images.credentials import login_for
-from judge.images.reference import Reference, Repository, read_repository
+from judge.images.reference import ImageReference, Repository, read_repository
 from judge.images.registry_client import RegistryClient, does_not_answer, login_refused, status_of
 from judge.records.results import read_record
 from judge.workspace import Workspace
@@ -96,7 +96,7 @@ class Mirror:
                 words = f"the mirror {self._client.repository} has other bytes than were written: {fault.sentence}"
                 raise JudgeFault(FaultCause.REGISTRY, words) from None
 
-    def keep_image(self, config: bytes, layers: Sequence[MirroredLayer]) -> Reference:
+    def keep_image(self, config: bytes, layers: Sequence[MirroredLayer]) -> ImageReference:
         """The image of that configuration and these layers, which the mirror has, from now on to be pulled from it."""
         image_id = f"sha256:{hashlib.sha256(config).hexdigest()}"
         self._push(image_id, BytesIO(config))
@@ -105,7 +105,7 @@ class Mirror:
             # By a tag too: registries that are cleaned up lose what has none.
             self._client.set_manifest(image_id.removeprefix("sha256:"), manifest)
         digest = f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}"
-        reference = Reference(self._client.repository, digest)
+        reference = ImageReference(self._client.repository, digest)
         emit(Event.IMAGE_MIRRORED, key=str(reference), count=len(layers))
         return reference
 

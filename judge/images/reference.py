@@ -34,7 +34,7 @@ class Repository(NamedTuple):
         return DOCKER_HUB_HOST if self.host == DOCKER_HUB else self.host
 
 
-class Reference(NamedTuple):
+class ImageReference(NamedTuple):
     """An image in a registry, by the digest of its manifest or of an index."""
 
     repository: Repository
@@ -44,7 +44,7 @@ class Reference(NamedTuple):
         return f"{self.repository}@{self.digest}"
 
 
-def read_reference(text: str, registries: Collection[str]) -> Reference:
+def read_reference(text: str, registries: Collection[str]) -> ImageReference:
     """The image that `text` names, in `docker.io` where it names no host.
 
     Raises:
@@ -65,7 +65,7 @@ def read_reference(text: str, registries: Collection[str]) -> Reference:
         raise invalid(
             f"{plain(text, 120)!r} names no image by its digest: give registry/name@sha256:…, as `docker push` says."
         )
-    return Reference(repository, found[2])
+    return ImageReference(repository, found[2])
 
 
 def read_repository(text: str) -> Repository | None:

@@ -21,8 +21,8 @@ import www_authenticate  # type: ignore[import-untyped]
 
 from judge.config import JudgeSettings
 from judge.images.credentials import login_for
-from judge.images.manifest import MAX_CONFIG, MAX_MANIFEST, Blob, ImageManifest, Index, read_manifest
-from judge.images.reference import DOCKER_HUB_HOST, Reference, Repository, read_reference
+from judge.images.manifest import MAX_CONFIG, MAX_MANIFEST, Blob, ImageIndex, ImageManifest, read_manifest
+from judge.images.reference import DOCKER_HUB_HOST, ImageReference, Repository, read_reference
 from sandbox.driver import Login
 from sandbox.events import plain
 from sandbox.image.image_check import invalid
@@ -49,14 +49,14 @@ _TOKEN_SERVICES = {DOCKER_HUB_HOST: "auth.docker.io", "registry.gitlab.com": "gi
 
 
 @dataclass(frozen=True)
-class FoundImage:
+class RegistryImage:
     """An image in its author's registry.
 
     Args:
         reference: of its manifest for this machine.
     """
 
-    reference: Reference
+    reference: ImageReference
     manifest: ImageManifest
     client: RegistryClient
 
@@ -77,7 +77,7 @@ class FoundImage:
             yield from self.client.blob(blob)
 
 
-def find_image(settings: JudgeSettings, reference: str) -> FoundImage:
+def find_image(settings: JudgeSettings, reference: str) -> RegistryImage:
     """The image that `reference` names, or the one for this machine where it names an index.
 
     Raises:
@@ -90,12 +90,12 @@ def find_image(settings: JudgeSettings, reference: str) -> FoundImage:
     client = RegistryClient(repository, login_for(settings.registry_config, repository.host))
     with registry_faults(client):
         found = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
-        if isinstance(found, Index):
-            named = Reference(repository, found.manifest().digest)
+        if isinstance(found, ImageIndex):
+            named = ImageReference(repository, found.manifest().digest)
             found = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
-    if isinstance(found, Index):
+    if isinstance(found, ImageIndex):
         raise invalid("The image's index names another index: push it again with `docker push`.")
-    return FoundImage(named, found, client)
+    return RegistryImage(named, found, client)
 
 
 class RegistryClient(dxf.DXF):

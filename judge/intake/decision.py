@@ -1,6 +1,6 @@
-"""The fate of one letter: a submission, an earlier one of the same image, or a refusal with its reason.
+"""Decides one submission request: it becomes a submission, is a duplicate of an earlier one, or is refused.
 
-Nothing that the letter says is believed: its image is fetched, verified and mirrored, and the preflight is repeated.
+Nothing in the request is believed: the image is fetched, verified and mirrored, and the preflight is run again.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from judge.config import ConfigError
-from judge.images.fetch import Arrived, arrive, resolve_id
+from judge.images.fetch import MirroredImage, mirror_image, resolve_id
 from judge.images.pull import pull_image
-from judge.intake.examiner import Case, Desk
-from judge.intake.invitations import Invited, StoredFate
-from judge.intake.request_check import MAX_WORDS, check_parts, named_parts, read_letter
-from judge.intake.reusable_layers import may_be_left_out
-from judge.intake.upload_bucket import Flood
+from judge.intake.examiner import Examiner, PendingRequest
+from judge.intake.invitations import InvitationState, StoredDecision
+from judge.intake.request_check import MAX_SENTENCE, check_parts, named_parts, read_request
+from judge.intake.reusable_layers import omittable_layers
 from sandbox.driver import Driver
 from sandbox.events import Event, emit, plain
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
@@ -30,24 +29,24 @@ from submissions.preflight.acceptance import (
 from submissions.preflight.log import printable_end
 from submissions.preflight.preflight import run_preflight
 from submissions.records import Arrival, Submission, submission_id
-from submissions.requests import MAX_LETTER, Fate, Letter, SentPart, UploadedImage
+from submissions.requests import MAX_REQUEST_BYTES, RequestDecision, SentPart, SubmissionRequest, UploadedImage
 
-MAX_SAID = 8 * 1024
+MAX_LOG_BYTES = 8 * 1024
 
-_STAYS = "Your letter stays in the inbox, and is looked at again."
-_WORDS: Mapping[FaultCause, str] = {
-    FaultCause.REGISTRY: "The judge could not fetch the image, or could not keep it.",
-    FaultCause.DISK: "The judge has no room for the image.",
-    FaultCause.GPU: "The judge's GPU is not free, or not there.",
+_TRIED_AGAIN = "The judge will try again: you need do nothing."
+_SENTENCES: Mapping[FaultCause, str] = {
+    FaultCause.REGISTRY: "The judge could not fetch or store the image.",
+    FaultCause.DISK: "The judge has no disk space for the image.",
+    FaultCause.GPU: "The judge's GPU is in use, or missing.",
 }
 
 
 @dataclass
-class _Seen:
-    """What is known of a letter so far: enough for its fate where it is refused.
+class _Details:
+    """What is known of a request so far: its decision states this if it is refused.
 
     Args:
-        layers: diff IDs, once all of them were verified and are in the mirror.
+        layers: diff IDs, once all layers were verified and are in the mirror.
     """
 
     name: str = ""
@@ -56,57 +55,64 @@ class _Seen:
     layers: tuple[str, ...] = ()
 
 
-def fate_of(desk: Desk, case: Case) -> StoredFate:
-    """What becomes of a letter. Where it becomes a submission, that is stored already.
+def decide(examiner: Examiner, pending: PendingRequest) -> StoredDecision:
+    """The decision about a request. If it becomes a submission, the submission is stored when this returns.
 
     Raises:
-        JudgeFault: this machine is at fault, and the letter has no fate yet.
+        JudgeFault: this machine is at fault, and there is no decision yet.
     """
-    seen = _Seen()
+    details = _Details()
     try:
-        letter = _open(desk, case)
-        seen.parts, seen.name = tuple(named_parts(letter)), letter.card.name
-        # First of all: an intake that died before it could say so stored it, and nothing since takes it back.
-        if own := arrived_submission(desk.store, letter.card.name, _arrival(case, letter)):
-            return _submitted(case, letter, own, seen.parts, _own_layers(desk, letter, own))
-        _require_open(case.invited)
-        return _take(desk, case, letter, seen)
+        request = _read(examiner, pending)
+        details.parts, details.name = tuple(named_parts(request)), request.card.name
+        # First, since an earlier intake may have died after it stored the submission, and nothing revokes that.
+        stored = arrived_submission(examiner.store, request.card.name, _arrival(pending, request))
+        if stored:
+            return _submitted(pending, request, stored, _layers_of_request(examiner, request, stored))
+        _require_open(pending.invitation)
+        return _examine(examiner, pending, request, details)
     except SubmissionFault as fault:
-        fate = Fate(
-            slot=case.slot,
-            received=case.sent.received,
-            came="refused",
-            name=seen.name,
+        decision = RequestDecision(
+            slot=pending.slot,
+            received=pending.upload.received,
+            outcome="refused",
+            name=details.name,
             verdict=fault.verdict,
-            sentence=plain(fault.sentence, MAX_WORDS),
-            said=printable_end(fault.private, MAX_SAID),
+            sentence=plain(fault.sentence, MAX_SENTENCE),
+            container_log=printable_end(fault.private, MAX_LOG_BYTES),
         )
-        return StoredFate(fate=fate, parts=_slots(seen.parts, case), image_id=seen.image_id, layers=seen.layers)
+        slots = _slots_of_invitation(details.parts, pending)
+        return StoredDecision(decision=decision, parts=slots, image_id=details.image_id, layers=details.layers)
     except ConfigError as error:  # of the mirror or the credentials, which were right when the intake began
         raise JudgeFault(FaultCause.REGISTRY, str(error)) from error
 
 
-def _open(desk: Desk, case: Case) -> Letter:
+def _read(examiner: Examiner, pending: PendingRequest) -> SubmissionRequest:
     try:
-        return read_letter(desk.inbox.read(case.sent, MAX_LETTER))
+        return read_request(examiner.bucket.read(pending.upload, MAX_REQUEST_BYTES))
     except SubmissionFault:
-        _require_open(case.invited)  # of one that takes nothing more that is the better reason
+        _require_open(pending.invitation)  # that the invitation is used up is the better reason
         raise
 
 
-def delayed_fate(case: Case, fault: JudgeFault) -> Fate:
-    """What the author of a letter is told that the judge could not look at.
+def delayed_decision(pending: PendingRequest, fault: JudgeFault) -> RequestDecision:
+    """What the author is told of a request that the judge could not examine.
 
-    In words of ours alone: those of the fault name folders, hosts and the judge's own accounts.
+    The sentence is general: the fault itself names folders, hosts and the judge's accounts.
     """
-    why = _WORDS.get(fault.cause, "Something of the judge's own is broken.")
-    return Fate(slot=case.slot, received=case.sent.received, came="delayed", sentence=f"{why} {_STAYS}")
+    reason = _SENTENCES.get(fault.cause, "Something of the judge's own is broken.")
+    return RequestDecision(
+        slot=pending.slot,
+        received=pending.upload.received,
+        outcome="delayed",
+        sentence=f"{reason} {_TRIED_AGAIN}",
+    )
 
 
-def _require_open(invited: Invited) -> None:
-    if invited.revocation:
+def _require_open(invitation: InvitationState) -> None:
+    if invitation.revocation:
         raise SubmissionFault(Verdict.POLICY_VIOLATION, "The invitation was revoked: nothing more is taken with it.")
-    quota = invited.quota
+    quota = invitation.quota
     if quota.judged >= quota.max_judged:
         raise SubmissionFault(
             Verdict.POLICY_VIOLATION,
@@ -114,59 +120,65 @@ def _require_open(invited: Invited) -> None:
         )
 
 
-def _take(desk: Desk, case: Case, letter: Letter, seen: _Seen) -> StoredFate:
-    """The fate of a letter that could be read; where it is a submission, that is stored.
+def _examine(
+    examiner: Examiner, pending: PendingRequest, request: SubmissionRequest, details: _Details
+) -> StoredDecision:
+    """The decision about a readable request. If it becomes a submission, that is stored.
 
     Raises:
         SubmissionFault: it is refused.
         JudgeFault: this machine is at fault.
     """
-    case = _with_late_parts(desk, case, seen.parts)
-    check_parts(seen.parts, case.slots, {slot: sent.n_bytes for slot, sent in case.objects.items()})
-    seen.image_id = image_id = resolve_id(desk.settings, letter.image)
-    if known := earlier_submission(desk.store, image_id):
-        if known.arrival == _arrival(case, letter):  # another host's intake stored it at this moment
-            return _submitted(case, letter, known, seen.parts, _own_layers(desk, letter, known))
-        return _duplicate(case, letter, known, seen.parts)
-    driver = desk.driver  # before anything travels, which without an engine would be in vain
-    arrived = _fetch(desk, case, letter)
+    pending = _with_late_parts(examiner, pending, details.parts)
+    sizes = {slot: upload.n_bytes for slot, upload in pending.uploads.items()}
+    check_parts(details.parts, pending.part_slots, sizes)
+    details.image_id = image_id = resolve_id(examiner.settings, request.image)
+    if earlier := earlier_submission(examiner.store, image_id):
+        if earlier.arrival == _arrival(pending, request):  # another host's intake stored it a moment ago
+            return _submitted(pending, request, earlier, _layers_of_request(examiner, request, earlier))
+        return _duplicate(pending, request, earlier)
+    driver = examiner.driver  # first: without an engine the image would be fetched in vain
+    arrived = _fetch(examiner, pending, request)
     if arrived.image_id != image_id:
-        raise SubmissionFault(Verdict.IMAGE_INVALID, "The image is another one than a moment before: submit it again.")
-    seen.layers = arrived.layers
-    submission = _examine(desk, driver, letter, arrived, _arrival(case, letter))
-    return _submitted(case, letter, submission, seen.parts, arrived.layers)
+        raise SubmissionFault(Verdict.IMAGE_INVALID, "The image was replaced while it was fetched: submit it again.")
+    details.layers = arrived.layers
+    submission = _try(examiner, driver, request, arrived, _arrival(pending, request))
+    return _submitted(pending, request, submission, arrived.layers)
 
 
-def _with_late_parts(desk: Desk, case: Case, parts: Sequence[SentPart]) -> Case:
-    """The letter with all that is there now: a part may have come after the inbox was listed, but before its letter."""
-    if {part.slot for part in parts} & case.slots <= case.objects.keys():
-        return case
-    objects = desk.inbox.objects(case.name)
-    return case if isinstance(objects, Flood) else replace(case, objects=objects)
+def _with_late_parts(examiner: Examiner, pending: PendingRequest, parts: Sequence[SentPart]) -> PendingRequest:
+    """The request with all parts that are there now: some may have arrived after the bucket was listed."""
+    if {part.slot for part in parts} & pending.part_slots <= pending.uploads.keys():
+        return pending
+    uploads = examiner.bucket.uploads(pending.invitation.name)
+    return pending if uploads is None else replace(pending, uploads=uploads)
 
 
-def _own_layers(desk: Desk, letter: Letter, own: Submission) -> tuple[str, ...]:
-    """Diff IDs of the layers of a submission that is stored, as far as its letter alone tells them."""
-    image = letter.image
-    if not isinstance(image, UploadedImage) or resolve_id(desk.settings, image) != own.image.id:
+def _layers_of_request(examiner: Examiner, request: SubmissionRequest, stored: Submission) -> tuple[str, ...]:
+    """Diff IDs of the layers of a stored submission, if its request alone tells them."""
+    image = request.image
+    if not isinstance(image, UploadedImage) or resolve_id(examiner.settings, image) != stored.image.id:
         return ()
     return tuple(layer.diff_id for layer in image.layers)
 
 
-def _fetch(desk: Desk, case: Case, letter: Letter) -> Arrived:
-    """The image of a letter, verified, and kept in the judge's registry."""
+def _fetch(examiner: Examiner, pending: PendingRequest, request: SubmissionRequest) -> MirroredImage:
+    """The image of a request, verified, and stored in the judge's registry."""
 
-    def part(wanted: SentPart) -> Iterator[bytes]:
-        return desk.inbox.chunks(case.objects[wanted.slot])
+    def read_part(part: SentPart) -> Iterator[bytes]:
+        return examiner.bucket.chunks(pending.uploads[part.slot])
 
-    held = may_be_left_out(case.invited, desk.public)
-    return arrive(desk.workspace, letter.image, held, part, desk.reporter.say, desk.driver.disks)
+    omittable = omittable_layers(pending.invitation, examiner.public)
+    workspace, disks = examiner.workspace, examiner.driver.disks
+    return mirror_image(workspace, request.image, omittable, read_part, examiner.reporter.say, disks)
 
 
-def _examine(desk: Desk, driver: Driver, letter: Letter, arrived: Arrived, arrival: Arrival) -> Submission:
-    """The submission, which passed the preflight and is stored."""
-    id = submission_id(letter.card.name, arrived.image_id)
-    if desk.store.exists(submission_path(id)):  # of another image, whose ID begins with the same digits
+def _try(
+    examiner: Examiner, driver: Driver, request: SubmissionRequest, arrived: MirroredImage, arrival: Arrival
+) -> Submission:
+    """The submission, stored after its image has passed the preflight."""
+    id = submission_id(request.card.name, arrived.image_id)
+    if examiner.store.exists(submission_path(id)):  # of another image, whose ID begins with the same digits
         raise SubmissionFault(
             Verdict.IMAGE_INVALID, f"Another image is submitted as {id}: change anything in yours, and build it again."
         )
@@ -175,57 +187,60 @@ def _examine(desk: Desk, driver: Driver, letter: Letter, arrived: Arrived, arriv
         arrived.mirror,
         arrived.image_id,
         arrived.size_bytes,
-        desk.settings.min_free_bytes,
-        desk.settings.registry_config,
+        examiner.settings.min_free_bytes,
+        examiner.settings.registry_config,
     )
-    asked = questions(letter.card, desk.gpu.uuid if desk.gpu else None)
-    with desk.alone_on_gpu(), desk.reporter.unit(f"preflight of {plain(letter.card.name)}") as progress:
-        outcome = run_preflight(driver, image, desk.settings.limits, asked, progress).outcome
+    gpu = examiner.gpu
+    asked = questions(request.card, gpu.uuid if gpu else None)
+    with examiner.alone_on_gpu(), examiner.reporter.unit(f"preflight of {plain(request.card.name)}") as progress:
+        outcome = run_preflight(driver, image, examiner.settings.limits, asked, progress)
     if outcome.value is None:
-        tried = f" It was tried on {f'a GPU, {desk.gpu.name}' if desk.gpu else 'the CPU'}."
-        raise SubmissionFault(outcome.verdict, outcome.sentence + tried, outcome.private)
-    called = arrived.reference or letter.image.reference
-    submission = make_submission(letter.author, letter.card, image, outcome.value, arrival, arrived.mirror)
-    submission = submission.model_copy(update={"image": submission.image.model_copy(update={"reference": called})})
-    if not store_submission(desk.store, submission, outcome.private):
+        device = f"a GPU, {gpu.name}" if gpu else "the CPU"
+        raise SubmissionFault(outcome.verdict, f"{outcome.sentence} It was tried on {device}.", outcome.private)
+    reference = arrived.reference or request.image.reference
+    submission = make_submission(request.author, request.card, image, outcome.value, arrival, arrived.mirror)
+    submission = submission.model_copy(update={"image": submission.image.model_copy(update={"reference": reference})})
+    if not store_submission(examiner.store, submission, outcome.private):
         raise JudgeFault(FaultCause.CLAIM_LOST, f"{submission.id} was stored meanwhile by another intake")
     return submission
 
 
 def _submitted(
-    case: Case, letter: Letter, submission: Submission, parts: Sequence[SentPart], layers: tuple[str, ...]
-) -> StoredFate:
-    # Between the submission and its fate: whoever listens may kill us here, and must find both at the next intake.
-    emit(Event.LETTER_TAKEN, submission=submission.id, key=f"{case.name}/{case.slot}")
-    fate = _fate(case, letter, "submitted", submission.id)
-    return StoredFate(fate=fate, parts=_slots(parts, case), image_id=submission.image.id, layers=layers)
-
-
-def _duplicate(case: Case, letter: Letter, known: Submission, parts: Sequence[SentPart]) -> StoredFate:
-    sentence = f"This image is submitted already, as {known.id}."
-    if letter.card != known.card:
-        sentence += " Its card is fixed: what the letter states otherwise was not taken. Build a new image for that."
-    fate = _fate(case, letter, "duplicate", known.id, sentence)
-    return StoredFate(fate=fate, parts=_slots(parts, case), image_id=known.image.id)
-
-
-def _fate(case: Case, letter: Letter, came: str, submission: str, sentence: str = "") -> Fate:
-    return Fate.model_validate(
-        {
-            "slot": case.slot,
-            "received": case.sent.received,
-            "came": came,
-            "submission": submission,
-            "name": letter.card.name,
-            "sentence": sentence,
-        }
+    pending: PendingRequest, request: SubmissionRequest, submission: Submission, layers: tuple[str, ...]
+) -> StoredDecision:
+    # After the submission, before the decision: a listener may kill us here, and the next intake must find both.
+    emit(Event.REQUEST_TAKEN, submission=submission.id, key=pending.key)
+    decision = RequestDecision(
+        slot=pending.slot,
+        received=pending.upload.received,
+        outcome="submitted",
+        submission=submission.id,
+        name=request.card.name,
     )
+    slots = _slots_of_invitation(named_parts(request), pending)
+    return StoredDecision(decision=decision, parts=slots, image_id=submission.image.id, layers=layers)
 
 
-def _arrival(case: Case, letter: Letter) -> Arrival:
-    return Arrival(by=letter.image.by, invitation=case.name, slot=case.slot)
+def _duplicate(pending: PendingRequest, request: SubmissionRequest, earlier: Submission) -> StoredDecision:
+    sentence = f"This image is submitted already, as {earlier.id}."
+    if request.card != earlier.card:
+        sentence += " A model card is fixed for an image: yours differs, and was not taken. Build a new image for that."
+    decision = RequestDecision(
+        slot=pending.slot,
+        received=pending.upload.received,
+        outcome="duplicate",
+        submission=earlier.id,
+        name=request.card.name,
+        sentence=sentence,
+    )
+    slots = _slots_of_invitation(named_parts(request), pending)
+    return StoredDecision(decision=decision, parts=slots, image_id=earlier.image.id)
 
 
-def _slots(parts: Sequence[SentPart], case: Case) -> tuple[str, ...]:
-    """The slots of `parts` that are of this invitation: a letter may name any, and is to use up none of another's."""
-    return tuple(dict.fromkeys(part.slot for part in parts if part.slot in case.slots))
+def _arrival(pending: PendingRequest, request: SubmissionRequest) -> Arrival:
+    return Arrival(by=request.image.by, invitation=pending.invitation.name, slot=pending.slot)
+
+
+def _slots_of_invitation(parts: Sequence[SentPart], pending: PendingRequest) -> tuple[str, ...]:
+    """The slots of `parts` that belong to this invitation: a request may name any, and must not use up another's."""
+    return tuple(dict.fromkeys(part.slot for part in parts if part.slot in pending.part_slots))

@@ -1,17 +1,17 @@
-"""Where letters are opened: one letter as it lies in the inbox, and what the judge opens letters with."""
+"""What submission requests are examined with, and one request as it was uploaded."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
 from judge.config import JudgeSettings
-from judge.intake.invitations import Invited
+from judge.intake.invitations import InvitationState
 from judge.intake.reusable_layers import PublicLayer
-from judge.intake.upload_bucket import Inbox, Sent
+from judge.intake.upload_bucket import UploadBucket, UploadedObject, Uploads
 from judge.workspace import Workspace
 from sandbox.driver import Driver
 from sandbox.drivers.gpu import Gpu, hold_gpu, list_gpus, require_gpus
@@ -24,39 +24,38 @@ NO_GPU = "cpu"
 
 
 @dataclass(frozen=True)
-class Case:
-    """A letter that lies in the inbox.
+class PendingRequest:
+    """A submission request in the upload bucket.
 
     Args:
-        slots: for parts, that the invitation has and no letter has used.
-        objects: all that lies there of the invitation, by slot.
+        part_slots: of the invitation, that no decided request has used.
+        uploads: all that was uploaded with the invitation.
     """
 
-    invited: Invited
+    invitation: InvitationState
     slot: str
-    sent: Sent
-    slots: frozenset[str]
-    objects: Mapping[str, Sent]
+    upload: UploadedObject
+    part_slots: frozenset[str]
+    uploads: Uploads
 
     @property
-    def name(self) -> str:
-        """Of the invitation."""
-        return self.invited.invitation.name
+    def key(self) -> str:
+        """Invitation and slot, as events name it."""
+        return f"{self.invitation.name}/{self.slot}"
 
 
 @dataclass
-class Desk:
-    """Where letters are opened.
+class Examiner:
+    """What submission requests are examined with.
 
     Args:
-        gpus: UUIDs; the preflights run on the first. Empty: as `intake_gpu` of the settings says.
-        public: layers that nobody needs to send.
-        gpu_wait_s: for so long it is waited for the GPU, of all letters together, before they are kept for the next
-            intake [s].
+        gpus: UUIDs; the preflights run on the first. Empty: as the setting `intake_gpu` says.
+        public: layers that no author needs to send.
+        gpu_wait_s: how long all requests together may wait for the GPU [s]. After that they are delayed.
     """
 
     workspace: Workspace
-    inbox: Inbox
+    bucket: UploadBucket
     reporter: Reporter
     gpus: Sequence[str]
     public: Sequence[PublicLayer]
@@ -72,35 +71,35 @@ class Desk:
 
     @cached_property
     def gpu(self) -> Gpu | None:
-        """On which preflights run; None for the CPU. A model that needs a GPU is not refused for want of an option.
+        """The GPU for the preflights; None for the CPU. By default the machine's first GPU, since a model may need one.
 
         Raises:
-            JudgeFault: the one that was named is not in this machine, or its driver does not answer.
+            JudgeFault: the GPU that was named is not in this machine, or its driver does not answer.
         """
-        named = self.gpus[0] if self.gpus else self.settings.intake_gpu
-        if named == NO_GPU:
+        uuid = self.gpus[0] if self.gpus else self.settings.intake_gpu
+        if uuid == NO_GPU:
             return None
-        return next(iter(require_gpus([named]) if named else list_gpus()), None)
+        return next(iter(require_gpus([uuid]) if uuid else list_gpus()), None)
 
     @contextmanager
     def alone_on_gpu(self) -> Iterator[None]:
         """Holds the GPU, if there is one.
 
         Raises:
-            JudgeFault: another judge does not let go of it.
+            JudgeFault: another judge does not release it.
         """
-        begun = time.monotonic()
+        start = time.monotonic()
         with ExitStack() as held:
             try:
                 if self.gpu:
                     held.enter_context(hold_gpu(self.gpu.uuid, self.settings.run_dir / "gpus", self.gpu_wait_s))
             finally:
-                self.gpu_wait_s = max(0.0, self.gpu_wait_s - (time.monotonic() - begun))
+                self.gpu_wait_s = max(0.0, self.gpu_wait_s - (time.monotonic() - start))
             yield
 
     @cached_property
     def driver(self) -> Driver:
-        """The engine's; opened when it is needed for the first time. What comes by letter is never run without one.
+        """The Docker driver, opened at the first use. An author's image is never run without a container.
 
         Raises:
             JudgeFault: the engine does not answer.

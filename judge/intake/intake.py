@@ -1,12 +1,12 @@
-"""Intake: what lies in the inbox becomes submissions, and every letter gets its fate.
+"""Intake: decides every submission request in the upload bucket, then writes every author's status and upload forms.
 
-A letter without a fate is looked at, the oldest first, whoever sent it. First its submission is stored, then its fate,
-and only then the letter and its parts leave the inbox. So whatever dies on the way, the next intake finds the letter
-again, and where its submission is there already, that it is its own.
+The oldest request is examined first, whoever sent it. Three steps follow in this order: the submission is stored, the
+decision is stored, the request and its parts are removed from the bucket. If an intake dies in between, the next one
+finds the request again, and recognises the submission that is stored already.
 
-A fault of this machine is no fate: the letter stays, and is looked at again at the next intake. On one host one intake
-at a time looks at the inbox; a second one leaves it to the first. On two hosts with one store both may do the work; of
-submissions and fates there is one all the same, since each is put if absent.
+If this machine is at fault there is no decision: the request stays, and the next intake examines it again. On one host
+only one intake runs at a time; a second one does nothing. Two hosts with one store may do the same work, but there is
+only one submission and one decision, since each is put if absent.
 """
 
 from __future__ import annotations
@@ -20,50 +20,49 @@ from pathlib import Path
 
 from judge.config import UsageError
 from judge.images.mirror import open_mirror
-from judge.intake.decision import delayed_fate, fate_of
-from judge.intake.examiner import Case, Desk
-from judge.intake.form_renewal import renew_forms
-from judge.intake.inbox_listing import (
+from judge.intake.bucket_listing import (
     FLOODED,
-    Found,
-    clear_decided,
-    clear_forgotten,
-    letters_in_order,
+    list_bucket,
     part_slots,
-    read_contents,
+    pending_in_order,
+    remove_decided,
+    remove_expired,
 )
-from judge.intake.invitations import Invited, StoredFate, fate_key, read_again, read_invitations
-from judge.intake.retry_queue import delayed_letters, forget_delayed, write_delayed
+from judge.intake.decision import decide, delayed_decision
+from judge.intake.examiner import Examiner, PendingRequest
+from judge.intake.form_renewal import renew_forms
+from judge.intake.invitations import InvitationState, StoredDecision, decision_key, read_invitations, refreshed
+from judge.intake.retry_queue import delayed_requests, forget_delayed, write_delayed
 from judge.intake.reusable_layers import public_layers
-from judge.intake.status import write_mail
-from judge.intake.summary import Came, IntakeSummary
-from judge.intake.upload_bucket import open_inbox
+from judge.intake.status import write_statuses
+from judge.intake.summary import IntakeDecision, IntakeSummary
+from judge.intake.upload_bucket import Uploads, open_upload_bucket
 from judge.records.results import read_record
 from judge.workspace import Workspace
 from sandbox.events import Event, emit, plain
 from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
-from submissions.requests import Fate
+from submissions.requests import RequestDecision
 from submissions.settings import SETTINGS_FILE
 
 LOCK = "intake.lock"
 
 
 def intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str] = ()) -> IntakeSummary:
-    """What became of the letters in the inbox; then every author is told, and given fresh forms.
+    """Decides all pending requests; then every author gets a new status and new upload forms.
 
     Args:
-        gpus: UUIDs; the preflights run on the first. Empty: as `intake_gpu` of the settings says.
+        gpus: UUIDs; the preflights run on the first. Empty: as the setting `intake_gpu` says.
 
     Raises:
-        UsageError: no inbox is set.
+        UsageError: no upload bucket is set.
         ConfigError: no mirror is set, or the credentials for registries cannot be read.
-        JudgeFault: the inbox or the store does not answer. What was decided before is kept.
+        JudgeFault: the upload bucket or the store does not answer. Earlier decisions are kept.
     """
     settings = workspace.settings
-    if not settings.inbox:
-        raise UsageError(f'there is no inbox: set inbox = "s3://BUCKET/PREFIX" in {SETTINGS_FILE}')
-    open_mirror(workspace)  # before the first letter: without one each would be in vain
+    if not settings.upload_bucket:
+        raise UsageError(f'there is no upload bucket: set upload_bucket = "s3://BUCKET/PREFIX" in {SETTINGS_FILE}')
+    open_mirror(workspace)  # first: without a mirror no request can be decided
     with _alone(settings.run_dir) as alone:
         if not alone:
             return IntakeSummary(elsewhere=True)
@@ -71,134 +70,128 @@ def intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str] = ()) -
 
 
 def _intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str]) -> IntakeSummary:
-    store, inbox = workspace.store, open_inbox(workspace)
-    desk = Desk(workspace, inbox, reporter, gpus, public_layers(store))
-    everybody = {invited.invitation.name: invited for invited in read_invitations(store)}
-    found, flooded, notes = read_contents(inbox, everybody)
+    store, bucket = workspace.store, open_upload_bucket(workspace)
+    examiner = Examiner(workspace, bucket, reporter, gpus, public_layers(store))
+    states = {state.name: state for state in read_invitations(store)}
+    uploads_of, flooded, notes = list_bucket(bucket, states)
     for name in flooded:
-        everybody[name] = replace(everybody[name], halted=FLOODED)
-    order = letters_in_order(everybody, found)
-    if order:  # until they are decided hours may pass
-        _tell_authors(desk, everybody)
-    came = _decide_all(desk, everybody, found, order)
-    for name, objects in found.items():
-        clear_decided(inbox, everybody[name], objects)
-        everybody[name] = clear_forgotten(workspace, inbox, everybody[name], objects)
-    _forget_delayed(desk, everybody, found)
-    written = _tell_authors(desk, everybody)
+        states[name] = replace(states[name], suspended=FLOODED)
+    order = pending_in_order(states, uploads_of)
+    if order:  # the decisions may take hours
+        _write_to_authors(examiner, states)
+    decisions = _decide_all(examiner, states, uploads_of, order)
+    for name, uploads in uploads_of.items():
+        remove_decided(bucket, states[name], uploads)
+        states[name] = remove_expired(workspace, bucket, states[name], uploads)
+    _forget_delayed(examiner, states, uploads_of)
+    written = _write_to_authors(examiner, states)
     return IntakeSummary(
-        invitations=len(everybody), letters=tuple(came), notes=notes, flooded=flooded, mail_written=written
+        invitations=len(states), decisions=tuple(decisions), notes=notes, flooded=flooded, status_written=written
     )
 
 
 def _decide_all(
-    desk: Desk, everybody: dict[str, Invited], found: Found, order: Sequence[tuple[str, str]]
-) -> list[Came]:
-    """What became of the letters; the invitations are as they are then.
+    examiner: Examiner,
+    states: dict[str, InvitationState],
+    uploads_of: Mapping[str, Uploads],
+    order: Sequence[tuple[str, str]],
+) -> list[IntakeDecision]:
+    """The decisions; updates `states` and removes decided uploads.
 
     Args:
-        order: invitation and slot of each.
+        order: invitation and slot of each request.
     """
-    came = []
+    decisions = []
     for name, slot in order:
-        # Anew for each letter, which may take an hour: it may have been revoked, or another host may be at work.
-        invited, objects = read_again(desk.store, everybody[name]), found[name]
-        everybody[name] = invited
-        if slot in invited.fates or invited.is_exhausted:
-            continue  # a bound of its own: of whom so much came to nothing, nothing more is looked at
-        case = Case(invited, slot, objects[slot], part_slots(invited) - invited.used_parts, objects)
+        # Read again before each decision, which may take an hour: another host may have decided, or revoked it.
+        state, uploads = refreshed(examiner.store, states[name]), uploads_of[name]
+        states[name] = state
+        if slot in state.decisions or state.is_exhausted:
+            continue
+        pending = PendingRequest(state, slot, uploads[slot], part_slots(state) - state.used_part_slots, uploads)
         try:
-            stored = _decide(desk, case)
+            stored = _decide(examiner, pending)
         except JudgeFault as fault:
-            elsewhere = _decided_elsewhere(desk, case)
+            elsewhere = _decided_elsewhere(examiner, pending)
             if elsewhere is None:
-                came.append(_delay(desk, case, fault))
+                decisions.append(_delay(examiner, pending, fault))
                 continue
             stored = elsewhere
-        everybody[name] = replace(invited, fates={**invited.fates, slot: stored})
-        clear_decided(desk.inbox, everybody[name], objects)
-        came.append(_came(name, stored.fate))
-    return came
+        states[name] = replace(state, decisions={**state.decisions, slot: stored})
+        remove_decided(examiner.bucket, states[name], uploads)
+        decisions.append(_of_invitation(name, stored.decision))
+    return decisions
 
 
-def _decide(desk: Desk, case: Case) -> StoredFate:
-    """The fate of a letter, stored.
+def _decide(examiner: Examiner, pending: PendingRequest) -> StoredDecision:
+    """The decision about a request, stored.
 
     Raises:
-        JudgeFault: this machine is at fault, and there is none.
+        JudgeFault: this machine is at fault, and there is no decision.
     """
-    stored = fate_of(desk, case)
-    key = fate_key(case.invited.invitation, case.slot)
-    if not desk.store.put_if_absent(key, stored.model_dump_json(indent=1).encode()):
-        stored = read_record(desk.store, key, StoredFate)  # another host's intake was first, and it counts
-    fate = stored.fate
-    if fate.came == "refused":
-        # Between the fate and the letter's removal: whoever listens may kill us here.
-        emit(Event.LETTER_REFUSED, key=f"{case.name}/{case.slot}", verdict=str(fate.verdict))
+    stored = decide(examiner, pending)
+    key = decision_key(pending.invitation.invitation, pending.slot)
+    if not examiner.store.put_if_absent(key, stored.model_dump_json(indent=1).encode()):
+        stored = read_record(examiner.store, key, StoredDecision)  # another host's intake was first
+    if stored.decision.outcome == "refused":
+        # After the decision, before the request is removed: a listener may kill us here.
+        emit(Event.REQUEST_REFUSED, key=pending.key, verdict=str(stored.decision.verdict))
     return stored
 
 
-def _decided_elsewhere(desk: Desk, case: Case) -> StoredFate | None:
-    """The fate that another host's intake gave the letter meanwhile, if so: then what is missing here is its doing.
+def _decided_elsewhere(examiner: Examiner, pending: PendingRequest) -> StoredDecision | None:
+    """The decision of another host's intake, if there is one: its intake then also removed what is missing here.
 
     Raises:
         StoreError: the store does not answer.
     """
-    key = fate_key(case.invited.invitation, case.slot)
-    return read_record(desk.store, key, StoredFate) if desk.store.exists(key) else None
+    key = decision_key(pending.invitation.invitation, pending.slot)
+    return read_record(examiner.store, key, StoredDecision) if examiner.store.exists(key) else None
 
 
-def _delay(desk: Desk, case: Case, fault: JudgeFault) -> Came:
-    """What is said of a letter that this machine could not look at."""
-    fate = delayed_fate(case, fault)
-    write_delayed(desk.store, case.name, fate)
-    emit(Event.LETTER_DELAYED, key=f"{case.name}/{case.slot}", fault=str(fault.cause))
-    return _came(case.name, fate).model_copy(update={"sentence": f"{fault.cause}: {fault.remedy}"})
+def _delay(examiner: Examiner, pending: PendingRequest, fault: JudgeFault) -> IntakeDecision:
+    """Records that this machine could not examine a request."""
+    name, decision = pending.invitation.name, delayed_decision(pending, fault)
+    write_delayed(examiner.store, name, decision)
+    emit(Event.REQUEST_DELAYED, key=pending.key, fault=str(fault.cause))
+    return _of_invitation(name, decision).model_copy(update={"sentence": f"{fault.cause}: {fault.remedy}"})
 
 
-def _came(name: str, fate: Fate) -> Came:
-    return Came(
-        invitation=name,
-        slot=fate.slot,
-        came=fate.came,
-        submission=fate.submission,
-        name=fate.name,
-        verdict=str(fate.verdict or ""),
-        sentence=fate.sentence,
-    )
+def _of_invitation(name: str, decision: RequestDecision) -> IntakeDecision:
+    return IntakeDecision(invitation=name, **vars(decision))
 
 
-def _forget_delayed(desk: Desk, everybody: Mapping[str, Invited], found: Found) -> None:
-    """Forgets the letters that are decided, here or by another host, and those that are gone from the inbox."""
-    for name, slot in delayed_letters(desk.store):
-        if name in found and (slot in everybody[name].fates or slot not in found[name]):
-            forget_delayed(desk.store, name, slot)
+def _forget_delayed(
+    examiner: Examiner, states: Mapping[str, InvitationState], uploads_of: Mapping[str, Uploads]
+) -> None:
+    """Removes the records of delayed requests that are decided, or that are gone from the bucket."""
+    for name, slot in delayed_requests(examiner.store):
+        if name in uploads_of and (slot in states[name].decisions or slot not in uploads_of[name]):
+            forget_delayed(examiner.store, name, slot)
 
 
-def _tell_authors(desk: Desk, everybody: dict[str, Invited]) -> bool:
-    """Whether every author has fresh forms and the present status; if not, why is said in a line."""
-    written = _write_forms(desk, everybody)
-    invitations = list(everybody.values())
-    return write_mail(desk.workspace, say=desk.reporter.say, everybody=invitations) and written
+def _write_to_authors(examiner: Examiner, states: dict[str, InvitationState]) -> bool:
+    """True if every author has new upload forms and the present status. A line says what prevented it."""
+    written = _write_forms(examiner, states)
+    return write_statuses(examiner.workspace, say=examiner.reporter.say, states=list(states.values())) and written
 
 
-def _write_forms(desk: Desk, everybody: dict[str, Invited]) -> bool:
-    """Whether every author has fresh forms; if not, why is said in a line. The invitations are as they are then."""
-    if not desk.settings.mail:
+def _write_forms(examiner: Examiner, states: dict[str, InvitationState]) -> bool:
+    """True if every author has new upload forms; updates `states`. A line says what prevented it."""
+    if not examiner.settings.status_bucket:
         return True
     try:
-        for name, invited in everybody.items():
-            renewed = renew_forms(desk.workspace, desk.inbox, invited, desk.public)
-            everybody[name] = renewed.invited
+        for name, state in states.items():
+            states[name], _ = renew_forms(examiner.workspace, examiner.bucket, state, examiner.public)
     except JudgeFault as fault:
-        desk.reporter.say(f"! Forms were not written anew: {plain(fault.remedy, 500)}")
+        examiner.reporter.say(f"! Upload forms were not renewed: {plain(fault.remedy, 500)}")
         return False
     return True
 
 
 @contextmanager
 def _alone(run_dir: Path) -> Iterator[bool]:
-    """Whether no other intake of this host is at work; none begins meanwhile."""
+    """True if no other intake of this host is running; none starts meanwhile."""
     run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(run_dir / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:

@@ -1,7 +1,7 @@
-"""What is left to be done for a submission at a suite, told from the index of the records alone.
+"""Which tasks of a suite are done, held and pending for a submission, from the submission's records alone.
 
-`judge plan` tells it from the data sets too, to which keys belong that change with versions and limits. What a version
-left behind is judged anew some day; to its author it is done.
+`judge plan` also reads the data sets, whose keys change with versions and limits. A result of an earlier version will
+be judged again some day, but its author is told that it is done.
 """
 
 from __future__ import annotations
@@ -10,39 +10,38 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from judge.records.decisions import Rounds
-from judge.records.record_index import Facts
-from judge.records.result_selection import those_that_count
+from judge.records.record_cache import SubmissionFacts
+from judge.records.result_selection import select_counting
 
 
-class Work(NamedTuple):
+class SuiteProgress(NamedTuple):
     """The tasks of a suite, for one submission.
 
     Args:
-        done: keys in the store of the results that count.
-        held: tasks that wait for a person.
+        done: store keys of the results that count.
+        held: tasks that wait for the maintainer.
         pending: tasks that wait for a judge.
-        begun: whether anything was tried.
+        started: whether anything was tried.
     """
 
     done: tuple[str, ...]
     held: frozenset[str]
     pending: frozenset[str]
-    begun: bool
+    started: bool
 
 
-def work_of(own: Facts, tasks: Mapping[str, str], rounds: Rounds) -> Work:
-    """What is done, held and left of `tasks`.
+def suite_progress(facts: SubmissionFacts, datasets: Mapping[str, str], rounds: Rounds) -> SuiteProgress:
+    """The progress of one submission.
 
     Args:
-        own: of the submission.
-        tasks: by name, their data sets.
+        datasets: of the suite's tasks, by task.
         rounds: that count.
     """
-    histories = own.histories
-    counting = those_that_count(own.results, histories, rounds, of_all_suites=True)
-    done = {result.task: result.key for result in counting if tasks.get(result.task) == result.dataset}
-    left = tasks.keys() - done.keys()
+    histories = facts.histories
+    counting = select_counting(facts.results, histories, rounds, of_all_suites=True)
+    done = {result.task: result.key for result in counting if datasets.get(result.task) == result.dataset}
+    left = datasets.keys() - done.keys()
     held = {prefix.split("/")[2] for prefix, history in histories.items() if history.held}
-    again = {prefix.split("/")[2] for prefix, history in histories.items() if history.open}  # --retry-held is at it
-    waits = frozenset(left & (held - again))
-    return Work(tuple(done.values()), waits, frozenset(left - waits), bool(histories))
+    retried = {prefix.split("/")[2] for prefix, history in histories.items() if history.open}  # with --retry-held
+    waiting = frozenset(left & (held - retried))
+    return SuiteProgress(tuple(done.values()), waiting, frozenset(left - waiting), bool(histories))

@@ -1,11 +1,11 @@
-"""A letter as it came: a stranger's bytes, until they are shown to be a letter. What needs no image is checked here.
+"""Checks an uploaded submission request, as far as that needs no image. Its bytes come from a stranger.
 
-Nothing here asks whether the author has checked it: a letter carries no receipt, and none would be trusted.
+A request holds no receipt of a check on the author's machine, since the judge would not trust it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from pydantic import ValidationError
 
@@ -14,33 +14,33 @@ from sandbox.events import plain
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.card.rules import first_breach
 from submissions.records import ModelCard
-from submissions.requests import Letter, SentPart, UploadedImage
+from submissions.requests import SentPart, SubmissionRequest, UploadedImage
 from tasks.structures.validation_errors import one_line
 
-MAX_WORDS = 500
+MAX_SENTENCE = 500
 
 
-def read_letter(data: bytes) -> Letter:
-    """The letter in `data`, with a card that can be shown.
+def read_request(data: bytes) -> SubmissionRequest:
+    """The request in `data`, with a model card that can be shown.
 
     Raises:
         SubmissionFault: PROTOCOL_ERROR, with the field that is wrong.
     """
     try:
-        letter = Letter.read(data)
+        request = SubmissionRequest.read(data)
         parse_strictly(data)
     except ValidationError as error:
         raise _broken(one_line(error)) from None
     except ValueError as error:
         raise _broken(str(error)) from None
-    _require_printable("author", letter.author)
-    _require_printable("image.reference", letter.image.reference)
-    check_card(letter.card)
-    return letter
+    _require_printable("author", request.author)
+    _require_printable("image.reference", request.image.reference)
+    check_card(request.card)
+    return request
 
 
 def check_card(card: ModelCard) -> None:
-    """Returns where `card` says nothing impossible.
+    """Returns if nothing in `card` is impossible.
 
     Raises:
         SubmissionFault: PROTOCOL_ERROR, with the field that is wrong.
@@ -49,18 +49,18 @@ def check_card(card: ModelCard) -> None:
         raise _broken(f"card.{breach}")
 
 
-def named_parts(letter: Letter) -> list[SentPart]:
-    """Every part that the letter names, in the order of the layers."""
-    layers = letter.image.layers if isinstance(letter.image, UploadedImage) else ()
+def named_parts(request: SubmissionRequest) -> list[SentPart]:
+    """All parts that the request names, in the order of the layers."""
+    layers = request.image.layers if isinstance(request.image, UploadedImage) else ()
     return [part for layer in layers for part in layer.parts]
 
 
-def check_parts(parts: Collection[SentPart], slots: Collection[str], sizes: dict[str, int]) -> None:
-    """Returns where every part lies in a slot of its own, and has arrived as it was described.
+def check_parts(parts: Collection[SentPart], slots: Collection[str], sizes: Mapping[str, int]) -> None:
+    """Returns if every part is in a slot of its own, and has the size that the request states.
 
     Args:
-        slots: for parts, that the invitation has and no letter has used.
-        sizes: of what lies in the inbox, by slot [bytes].
+        slots: part slots of the invitation that no decided request has used.
+        sizes: of all uploads, by slot [bytes].
 
     Raises:
         SubmissionFault: IMAGE_INVALID, with the slot.
@@ -69,28 +69,30 @@ def check_parts(parts: Collection[SentPart], slots: Collection[str], sizes: dict
     for part in parts:
         if part.slot not in slots:
             raise _invalid(
-                f"the slot {part.slot} is not open for parts: fetch the forms anew, and send the image again"
+                f"the upload slot {part.slot} is not open for parts: run lambench-submit again, which sends the image"
             )
         if part.slot in seen:
-            raise _invalid(f"the slot {part.slot} is named twice: each part has its own")
+            raise _invalid(f"the upload slot {part.slot} is named twice: each part has its own")
         if part.slot not in sizes:
-            raise _invalid(f"the part in {part.slot} has not arrived: send the parts first, and then the letter")
+            raise _invalid(f"the part in {part.slot} has not arrived: send the parts before the request")
         if sizes[part.slot] != part.n_bytes:
             raise _invalid(
-                f"the part in {part.slot} has {sizes[part.slot]} bytes, and {part.n_bytes} by the letter: of a slot "
-                "used twice the first upload stands; send the image again"
+                f"the part in {part.slot} has {sizes[part.slot]} bytes, and the request states {part.n_bytes}: if a "
+                "slot is used twice the first upload counts; send the image again"
             )
         seen.add(part.slot)
 
 
 def _require_printable(field: str, text: str) -> None:
-    # What turns a line around or moves a cursor is no part of a name, and would be seen on the pages.
+    # Control characters and changes of text direction would be shown on the pages.
     if not text.isprintable():
-        raise _broken(f"{field}: has characters that cannot be shown")
+        raise _broken(f"{field}: has characters that cannot be printed")
 
 
 def _broken(complaint: str) -> SubmissionFault:
-    return SubmissionFault(Verdict.PROTOCOL_ERROR, f"The letter cannot be read: {plain(complaint, MAX_WORDS)}")
+    return SubmissionFault(
+        Verdict.PROTOCOL_ERROR, f"The submission request cannot be read: {plain(complaint, MAX_SENTENCE)}"
+    )
 
 
 def _invalid(complaint: str) -> SubmissionFault:

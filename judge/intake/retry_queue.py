@@ -1,27 +1,28 @@
-"""`delayed/<invitation>/<slot>.json`: letters that wait for the judge to correct a fault of its own.
+"""`delayed/<invitation>/<slot>.json`: submission requests that wait until a fault of the judge is corrected.
 
-Only so that their authors can be told between two intakes. Nothing is decided by it: each intake looks at the inbox.
+These records only serve to tell the authors between two intakes. No intake decides anything by them.
 """
 
 from __future__ import annotations
 
-from judge.intake.invitations import StoredFate
+from judge.intake.invitations import StoredDecision
 from judge.records.results import read_record
-from submissions.requests import Fate
+from submissions.requests import RequestDecision
 from submissions.store.interface import Store
 
 
-def write_delayed(store: Store, invitation: str, fate: Fate) -> None:
-    """Keeps what the author of a letter is told until it is decided.
+def write_delayed(store: Store, invitation: str, decision: RequestDecision) -> None:
+    """Stores what the author of a delayed request is told.
 
     Raises:
         StoreError: it cannot be written.
     """
-    store.put(_key(invitation, fate.slot), StoredFate(fate=fate).model_dump_json(indent=1).encode())
+    data = StoredDecision(decision=decision).model_dump_json(indent=1).encode()
+    store.put(_key(invitation, decision.slot), data)
 
 
 def forget_delayed(store: Store, invitation: str, slot: str) -> None:
-    """Removes it, now that the letter is decided.
+    """Removes the record, after a final decision.
 
     Raises:
         StoreError: it cannot be removed.
@@ -29,35 +30,26 @@ def forget_delayed(store: Store, invitation: str, slot: str) -> None:
     store.delete(_key(invitation, slot))
 
 
-def read_delayed(store: Store, invitation: str) -> list[Fate]:
-    """The letters of an invitation that wait for the judge.
-
-    Raises:
-        StoreError: a record cannot be read; one line that names it.
-    """
-    return [read_record(store, key, StoredFate).fate for key in store.list(f"delayed/{invitation}/")]
-
-
-def delayed_letters(store: Store) -> list[tuple[str, str]]:
-    """Invitation and slot of every letter that waits for the judge, read from names alone.
+def delayed_requests(store: Store) -> list[tuple[str, str]]:
+    """Invitation and slot of every delayed request, by the keys of the records alone.
 
     Raises:
         StoreError: the store does not answer.
     """
-    keys = [key.removesuffix(".json").split("/") for key in store.list("delayed/")]
-    return [(key[1], key[2]) for key in keys if len(key) == 3]
+    parts = [key.removesuffix(".json").split("/") for key in store.list("delayed/")]
+    return [(part[1], part[2]) for part in parts if len(part) == 3]
 
 
-def read_all_delayed(store: Store) -> dict[str, list[Fate]]:
-    """The same of every invitation, by its name: listed once.
+def read_delayed(store: Store, invitation: str = "") -> dict[str, list[RequestDecision]]:
+    """The delayed requests of one invitation, or of all, by the invitation's name.
 
     Raises:
         StoreError: a record cannot be read; one line that names it.
     """
-    found: dict[str, list[Fate]] = {}
-    for key in store.list("delayed/"):
-        found.setdefault(key.split("/")[1], []).append(read_record(store, key, StoredFate).fate)
-    return found
+    delayed: dict[str, list[RequestDecision]] = {}
+    for key in store.list(f"delayed/{invitation}/" if invitation else "delayed/"):
+        delayed.setdefault(key.split("/")[1], []).append(read_record(store, key, StoredDecision).decision)
+    return delayed
 
 
 def _key(invitation: str, slot: str) -> str:

@@ -1,10 +1,10 @@
-"""Layers that an author need not send: those of his own earlier images, and of base images that anybody may have.
+"""Layers that an author need not send: those of the author's earlier images, and those of public base images.
 
-Never those of other authors. Whoever names a layer gets it into his image: by its diff ID alone a stranger's weights
-could be taken into a model of one's own, and read out of it.
+Layers of other authors are never among them. Anyone who names a layer gets it into the image: if a diff ID were
+enough, an author could take the weights of another one into an image, and read them.
 
-`layers-public/<diff ID>.json` is one layer that the maintainer declared public. Nothing takes it away again: an image
-that was made of it stays one.
+`layers-public/<diff ID>.json` is one layer that the maintainer declared public. It stays public, since images were made
+of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
-from judge.intake.invitations import Invited
+from judge.intake.invitations import InvitationState
 from judge.records.results import read_record
 from submissions.records import Record, utc_now
 from submissions.requests import Digest
@@ -27,7 +27,7 @@ class PublicLayer(Record):
     """`layers-public/<diff ID>.json`.
 
     Args:
-        image: that it was declared public with, as the maintainer called it.
+        image: that it belongs to, as the maintainer named it.
     """
 
     schema_version: Literal[1] = 1
@@ -37,7 +37,7 @@ class PublicLayer(Record):
 
 
 def public_layers(store: Store) -> list[PublicLayer]:
-    """The layers that anybody may leave out, by image.
+    """The layers that no author needs to send, sorted by image.
 
     Raises:
         StoreError: a record cannot be read; one line that names it.
@@ -48,7 +48,7 @@ def public_layers(store: Store) -> list[PublicLayer]:
 
 
 def declare_public(store: Store, image: str, diff_ids: Iterable[str]) -> int:
-    """How many of the layers of `image` were not public before, and are now.
+    """Declares the layers of `image` public; how many were not public before.
 
     Args:
         diff_ids: of layers that the judge's registry has.
@@ -65,8 +65,13 @@ def declare_public(store: Store, image: str, diff_ids: Iterable[str]) -> int:
     return added
 
 
-def may_be_left_out(invited: Invited, public: Iterable[PublicLayer]) -> frozenset[str]:
-    """Diff IDs of the layers that the author who has the invitation need not send."""
-    # Also of an image that failed the preflight: its layers were verified, and only what changed must be sent again.
-    own = (stored.layers for stored in invited.fates.values() if stored.fate.came in ("submitted", "refused"))
-    return frozenset(diff_id for layers in own for diff_id in layers) | {layer.diff_id for layer in public}
+def omittable_layers(state: InvitationState, public: Iterable[PublicLayer]) -> frozenset[str]:
+    """Diff IDs of the layers that the author with this invitation need not send."""
+    # Also those of images that failed the preflight: they were verified, and only changed layers must be sent again.
+    layers_of_author = (
+        diff_id
+        for stored in state.decisions.values()
+        if stored.decision.outcome in ("submitted", "refused")
+        for diff_id in stored.layers
+    )
+    return frozenset(layers_of_author) | {layer.diff_id for layer in public}

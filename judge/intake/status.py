@@ -1,8 +1,7 @@
-"""What an invited author is told: what became of each letter, and how far each submission is.
+"""Writes each invited author's status: the decisions about requests, and the progress of submissions.
 
-Of a submission its author sees what `judge show --author` shows, and the scores that are published already. Of anybody
-else's submission nothing is told: a letter with the image of another one learns that one's ID alone, and in the queue
-the others are a number.
+An author sees of an own submission what `judge show --author` prints. Of other submissions an author learns only the ID
+of an earlier submission of the same image, and how many submissions are ahead in the queue.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from typing import NamedTuple
 
 from judge.config import ConfigError
 from judge.data.datasets import is_there
-from judge.disclosure.author_view import AuthorTask, author_view
+from judge.disclosure.author_view import task_states
 from judge.disclosure.redaction import public_sets
-from judge.intake.invitations import Invited, read_invitations
-from judge.intake.progress import Work, work_of
-from judge.intake.retry_queue import read_all_delayed
-from judge.intake.status_bucket import mail_names, write_status
-from judge.records.decisions import EventKind, Standing, read_standings, rounds_that_count
+from judge.intake.invitations import InvitationState, read_invitations
+from judge.intake.progress import SuiteProgress, suite_progress
+from judge.intake.retry_queue import read_delayed
+from judge.intake.status_bucket import file_names, write_status
+from judge.records.decisions import Decisions, EventKind, read_all_decisions, rounds_that_count
 from judge.records.manifest import Manifest, newest_manifest
-from judge.records.record_index import open_index
+from judge.records.record_cache import open_cache
 from judge.records.records import Result
 from judge.records.results import read_record, submission_ids
 from judge.workspace import Workspace
@@ -30,75 +29,77 @@ from sandbox.events import plain
 from sandbox.verdict import JudgeFault
 from submissions.preflight.log import read_log
 from submissions.records import Submission, utc_now
-from submissions.requests import Fate, Progress, Status, TaskState, log_name
+from submissions.requests import InvitationStatus, RequestDecision, SubmissionProgress, log_name
 from submissions.store.interface import Store
 from tasks.suites.suite import Suite, SuiteError, load_suite
 
 _OUT = {EventKind.WITHDRAWN: "withdrawn", EventKind.DISQUALIFIED: "disqualified"}
-NO_MORE = (
-    "Too many letters were refused, or were of images submitted before: nothing more is taken. Ask the maintainer for "
+EXHAUSTED = (
+    "Too many requests were refused, or were of images submitted before: no more are taken. Ask the maintainer for "
     "another invitation."
 )
 
 
 def invitation_status(
-    invited: Invited, progress: Mapping[str, Progress], delayed: Sequence[Fate], now: datetime
-) -> Status:
-    """What the author who has the invitation is told.
+    state: InvitationState,
+    progress: Mapping[str, SubmissionProgress],
+    delayed: Sequence[RequestDecision],
+    now: datetime,
+) -> InvitationStatus:
+    """The status of an invitation, for its author.
 
     Args:
-        progress: by submission; only those are told of that came with this invitation.
-        delayed: letters that wait for the judge to correct its own fault.
+        progress: by submission; only submissions of this invitation are taken from it.
+        delayed: the delayed requests of this invitation.
     """
-    fates = [stored.fate for stored in invited.fates.values()]
-    fates += [fate for fate in delayed if fate.slot not in invited.fates]
-    own = [fate.submission for fate in fates if fate.came == "submitted"]
-    quota = invited.quota
-    revoked = f"Revoked: {invited.revocation.reason}" if invited.revocation else ""
-    return Status(
+    decisions = [stored.decision for stored in state.decisions.values()]
+    decisions += [decision for decision in delayed if decision.slot not in state.decisions]
+    submitted = [decision.submission for decision in decisions if decision.outcome == "submitted"]
+    revoked = f"Revoked: {state.revocation.reason}" if state.revocation else ""
+    return InvitationStatus(
         written=now,
-        invitation=invited.invitation.name,
-        revoked=revoked or invited.halted or (NO_MORE if invited.is_exhausted else ""),
-        quota=quota,
-        fates=tuple(sorted(fates, key=lambda fate: (fate.received, fate.slot))),
-        submissions=tuple(progress[id] for id in own if id in progress),
+        invitation=state.name,
+        revoked=revoked or state.suspended or (EXHAUSTED if state.is_exhausted else ""),
+        quota=state.quota,
+        decisions=tuple(sorted(decisions, key=lambda decision: (decision.received, decision.slot))),
+        submissions=tuple(progress[id] for id in submitted if id in progress),
     )
 
 
-def read_progress(workspace: Workspace, suite: Suite, ids: Collection[str]) -> dict[str, Progress]:
-    """How far each of the submissions `ids` is, by its ID.
+def read_progress(workspace: Workspace, suite: Suite, ids: Collection[str]) -> dict[str, SubmissionProgress]:
+    """The progress of the submissions `ids`, by ID.
 
     Raises:
-        StoreError: a record cannot be read, or nobody trusted signed an event; one line that names it.
+        StoreError: a record cannot be read, or an event is not signed by a trusted key; one line that names it.
     """
     if not ids:
         return {}
     settings, store, trusted = workspace.settings, workspace.store, workspace.trusted
-    facts = open_index(settings, store).facts(submission_ids(store))
-    everybody = sorted((own.submission for own in facts.values()), key=lambda s: (s.created, s.id))
-    standings = read_standings(store, facts, trusted)
-    rounds = rounds_that_count(standings)
-    tasks = {task.name: task.dataset for task in suite.tasks if is_there(settings.data, task.dataset)}
-    tasks = tasks or {task.name: task.dataset for task in suite.tasks}
-    work = {id: work_of(own, tasks, rounds) for id, own in facts.items()}
-    view = _View(
+    facts = open_cache(settings, store).facts(submission_ids(store))
+    submissions = sorted((each.submission for each in facts.values()), key=lambda s: (s.created, s.id))
+    decisions = read_all_decisions(store, facts, trusted)
+    rounds = rounds_that_count(decisions)
+    datasets = {task.name: task.dataset for task in suite.tasks if is_there(workspace.data, task.dataset)}
+    datasets = datasets or {task.name: task.dataset for task in suite.tasks}
+    by_id = {id: suite_progress(each, datasets, rounds) for id, each in facts.items()}
+    context = _Context(
         suite=suite,
-        queue=[each for each in everybody if work[each.id].pending and not standings[each.id].out],
-        public=public_sets(settings.data, tasks.values(), utc_now().date()),
+        queue=[each for each in submissions if by_id[each.id].pending and not decisions[each.id].removal],
+        public=public_sets(workspace.data, datasets.values(), utc_now().date()),
         manifest=newest_manifest(store, suite.name, trusted),
         site_url=settings.site_url,
     )
-    own = [each for each in everybody if each.id in ids]
-    return {each.id: _progress(store, each, standings[each.id], work[each.id], view) for each in own}
+    chosen = [each for each in submissions if each.id in ids]
+    return {each.id: _progress(store, each, decisions[each.id], by_id[each.id], context) for each in chosen}
 
 
-class _View(NamedTuple):
-    """What the progress of every submission is told from.
+class _Context(NamedTuple):
+    """What the progress of all submissions depends on.
 
     Args:
-        queue: submissions that wait to be judged, in the order in which they came.
+        queue: submissions that wait to be judged, in the order in which they arrived.
         public: names of the data sets that are public.
-        manifest: of the newest publication of the suite.
+        manifest: of the suite's newest publication.
     """
 
     suite: Suite
@@ -108,23 +109,24 @@ class _View(NamedTuple):
     site_url: str
 
 
-def _progress(store: Store, submission: Submission, standing: Standing, work: Work, view: _View) -> Progress:
-    results = [read_record(store, key, Result) for key in work.done]
-    scores = view.manifest.scores.get(submission.id) if view.manifest else None
-    published = view.manifest is not None and all(key in view.manifest.results for key in work.done)
-    if work.pending:
-        state = "judging" if work.begun else "waiting"
-    elif work.held:
+def _progress(
+    store: Store, submission: Submission, decisions: Decisions, tasks: SuiteProgress, context: _Context
+) -> SubmissionProgress:
+    results = [read_record(store, key, Result) for key in tasks.done]
+    manifest = context.manifest
+    scores = manifest.scores.get(submission.id) if manifest else None
+    published = manifest is not None and all(key in manifest.results for key in tasks.done)
+    if tasks.pending:
+        state = "judging" if tasks.started else "waiting"
+    elif tasks.held:
         state = "held"
     else:
         state = "published" if scores and published else "judged"
-    if standing.out:
-        state = _OUT[standing.out.kind]
-    ahead = [each for each in view.queue if each.image.driver == submission.image.driver]
-    place = next((n for n, each in enumerate(ahead, 1) if each.id == submission.id), None)
-    shown = author_view(submission, results, "", view.public).tasks
-    page = f"{view.site_url.rstrip('/')}/submissions/{submission.id}.html" if scores and view.site_url else ""
-    return Progress.model_validate(
+    if decisions.removal:
+        state = _OUT[decisions.removal.kind]
+    queue = [each.id for each in context.queue if each.image.driver == submission.image.driver]
+    site_url = context.site_url.rstrip("/")
+    return SubmissionProgress.model_validate(
         {
             "submission": submission.id,
             "name": submission.card.name,
@@ -132,66 +134,54 @@ def _progress(store: Store, submission: Submission, standing: Standing, work: Wo
             "image_id": submission.image.id,
             "submitted": submission.created,
             "state": state,
-            "position": place,
-            "n_tasks": len(view.suite.tasks),
-            "tasks": tuple(_task_state(task) for task in shown),
+            "position": queue.index(submission.id) + 1 if submission.id in queue else None,
+            "n_tasks": len(context.suite.tasks),
+            "tasks": task_states(results, context.public),
             "scores": scores.model_dump(exclude={"rank"}) if scores else {},
             "rank": scores.rank if scores else None,
-            "page": page,
+            "page": f"{site_url}/submissions/{submission.id}.html" if scores and site_url else "",
         }
     )
 
 
-def _task_state(task: AuthorTask) -> TaskState:
-    peaks = task.peaks
-    return TaskState(
-        task=task.task,
-        verdict=task.verdict,
-        phase=task.phase,
-        sentence=task.sentence,
-        wall_s=peaks.wall_s if peaks else None,
-        memory_bytes=peaks.memory_bytes if peaks else None,
-    )
-
-
 def say_to_stderr(line: str) -> None:
-    """Prints `line` where a person sees it, and a machine that reads the output does not."""
+    """Prints `line` to standard error, so that standard output stays JSON."""
     print(line, file=sys.stderr)
 
 
-def write_mail(
+def write_statuses(
     workspace: Workspace,
     suite: Suite | None = None,
     say: Callable[[str], None] = say_to_stderr,
-    everybody: Sequence[Invited] | None = None,
+    states: Sequence[InvitationState] | None = None,
 ) -> bool:
-    """Whether the status of every invitation was written anew. What hindered it is said in a line, and nothing fails.
+    """True if the status of every invitation was written. Else `say` gets one line with the reason, and nothing fails.
 
     Args:
-        suite: at which the progress of submissions is told; None for that of the settings.
-        everybody: whose mail it is, as read already; None: all are read.
+        suite: whose progress is shown; None for that of the settings.
+        states: the invitations, if they were read already; None: all are read.
     """
-    if not workspace.settings.mail:
+    if not workspace.settings.status_bucket:
         return True
     try:
-        everybody = read_invitations(workspace.store) if everybody is None else everybody
-        _write_all(workspace, suite or load_suite(workspace.settings.suite), everybody)
+        states = read_invitations(workspace.store) if states is None else states
+        _write_all(workspace, suite or load_suite(workspace.settings.suite), states)
     except (JudgeFault, SuiteError, ConfigError) as error:
-        say(f"! What authors are told was not written anew: {plain(str(error), 500)}")
+        say(f"! The authors' status was not written: {plain(str(error), 500)}")
         return False
     return True
 
 
-def _write_all(workspace: Workspace, suite: Suite, everybody: Sequence[Invited]) -> None:
-    if not everybody:
+def _write_all(workspace: Workspace, suite: Suite, states: Sequence[InvitationState]) -> None:
+    if not states:
         return
     store = workspace.store
-    submitted = {f.fate.submission for each in everybody for f in each.fates.values() if f.fate.came == "submitted"}
+    decisions = [stored.decision for state in states for stored in state.decisions.values()]
+    submitted = {decision.submission for decision in decisions if decision.outcome == "submitted"}
     progress = read_progress(workspace, suite, submitted)
-    delayed, mail = read_all_delayed(store), mail_names(workspace)
-    for invited in everybody:
-        name, secret = invited.invitation.name, invited.invitation.secret
-        status = invitation_status(invited, progress, delayed.get(name, ()), utc_now())
-        there = mail.get(secret, ())  # what a container said is written once: it need not be read again
-        ids = [each.submission for each in status.submissions if log_name(each.submission) not in there]
-        write_status(workspace, invited, status, {id: read_log(store, id) for id in ids})
+    delayed, existing = read_delayed(store), file_names(workspace)
+    for state in states:
+        status = invitation_status(state, progress, delayed.get(state.name, ()), utc_now())
+        names = existing.get(state.invitation.secret, ())  # a log never changes: it is written once
+        ids = [each.submission for each in status.submissions if log_name(each.submission) not in names]
+        write_status(workspace, state, status, {id: read_log(store, id) for id in ids})

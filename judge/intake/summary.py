@@ -1,56 +1,52 @@
-"""What an intake did, for the maintainer."""
+"""The result of an intake, for the maintainer."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
+
+from pydantic import Field
 
 from submissions.records import Record
+from submissions.requests import RequestDecision
 
 
-class Came(Record):
-    """What became of a letter.
+class IntakeDecision(RequestDecision):
+    """A decision, with the invitation that the request came with.
 
     Args:
-        sentence: of a delayed one, what is to be corrected here.
+        sentence: of a delayed request, what the maintainer has to correct.
     """
 
     invitation: str
-    slot: str
-    came: Literal["submitted", "duplicate", "refused", "delayed"]
-    submission: str = ""
-    name: str = ""
-    verdict: str = ""
-    sentence: str = ""
 
 
 class IntakeSummary(Record):
-    """What an intake did.
+    """The result of an intake.
 
     Args:
         invitations: how many there are.
-        notes: what else is to be known, a line each.
-        flooded: names of invitations that were not looked at, since their inbox is flooded.
-        elsewhere: another intake of this host is at it, and nothing was done here.
-        mail_written: whether all authors were told.
-        fault: why the inbox was not looked at at all; empty where it was.
+        notes: a line each about anything else that the maintainer should know.
+        flooded: names of invitations that were not read, since they have too many uploads.
+        elsewhere: another intake of this host is running, and nothing was done here.
+        status_written: whether the status of every invitation was written.
+        fault: why the upload bucket was not read; empty if it was.
     """
 
     invitations: int = 0
-    letters: tuple[Came, ...] = ()
+    decisions: tuple[IntakeDecision, ...] = Field((), alias="letters")
     notes: tuple[str, ...] = ()
     flooded: tuple[str, ...] = ()
     elsewhere: bool = False
-    mail_written: bool = True
+    status_written: bool = Field(True, alias="mail_written")
     fault: str = ""
 
     @property
     def counts(self) -> Counter[str]:
-        """How many letters came to what."""
-        return Counter(letter.came for letter in self.letters)
+        """How many requests had each outcome."""
+        return Counter(decision.outcome for decision in self.decisions)
 
     @property
     def exit_status(self) -> int:
-        """1: something kept a letter from being looked at, or an author from being told; 0: all else."""
-        hindered = self.fault or self.flooded or self.counts["delayed"] or not self.mail_written
+        """1 if a request could not be examined, or a status could not be written; else 0."""
+        hindered = self.fault or self.flooded or self.counts["delayed"] or not self.status_written
         return 1 if hindered else 0

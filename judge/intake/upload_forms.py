@@ -1,7 +1,6 @@
-"""Presigned POST forms: each lets whoever has it put one object of a limited size under one key of the inbox.
+"""Upload forms (presigned POST). Each allows uploads of limited size to one key of the upload bucket.
 
-They are signed here, without a request. A form is as good as the credentials that signed it: with temporary ones it
-ends when they do.
+They are signed here, without a request. A form ends with the credentials that signed it, if these are temporary.
 """
 
 from __future__ import annotations
@@ -12,85 +11,85 @@ from typing import Any
 
 from botocore.exceptions import NoCredentialsError
 
-from judge.intake.invitations import Invited, inbox_key
+from judge.intake.invitations import InvitationState, upload_key
 from judge.workspace import Workspace
-from submissions.requests import MAX_LETTER, MAX_PART, Form, Forms
-from submissions.store.s3_client import Place, S3Client, place_of, s3_errors
+from submissions.requests import MAX_PART_BYTES, MAX_REQUEST_BYTES, UploadForm, UploadForms
+from submissions.store.s3_client import BucketPlace, S3Client, bucket_place, s3_errors
 
-MAX_LIFE = timedelta(days=7)
-"""The longest that a signature of version 4 may live."""
+MAX_LIFETIME = timedelta(days=7)
+"""The longest lifetime of an S3 signature of version 4."""
 
 
 def make_forms(
     workspace: Workspace,
-    invited: Invited,
+    state: InvitationState,
     layers: Collection[str],
     now: datetime,
     filled: Collection[str] = (),
-) -> Forms:
-    """The forms for what is open of an invitation; of a revoked one, or one that is used up, none.
+) -> UploadForms:
+    """Forms for the open slots of an invitation; none if it is revoked or used up.
 
     Args:
         layers: diff IDs of layers that need not be sent.
-        filled: slots that hold an object already: of two the older one counts, so they are not offered again.
+        filled: slots that hold an object already. They are left out, since a second object would not count.
 
     Raises:
-        StoreError: `inbox` is no place in S3, or there are no credentials to sign with.
+        StoreError: `upload_bucket` is no place in S3, or there are no credentials to sign with.
     """
-    client, inbox = workspace.s3, place_of(workspace.settings.inbox, "inbox")
-    revocation = invited.revocation
-    with s3_errors("inbox"):
-        life = _life(workspace, now)
+    client, place = workspace.s3, bucket_place(workspace.settings.upload_bucket, "upload_bucket")
+    revocation = state.revocation
+    with s3_errors("upload_bucket"):
+        lifetime = _lifetime(workspace, now)
 
-        def form(slot: str, max_bytes: int) -> Form:
-            return _form(client, inbox, inbox_key(invited.invitation, slot), slot, max_bytes, life)
+        def form(slot: str, max_bytes: int) -> UploadForm:
+            return _form(client, place, upload_key(state.invitation, slot), slot, max_bytes, lifetime)
 
-        return Forms(
+        return UploadForms(
             renewed=now,
-            expires=(now + life).replace(microsecond=0),  # a policy knows no parts of a second
+            expires=(now + lifetime).replace(microsecond=0),  # S3 policies have whole seconds
             revoked=revocation.reason if revocation else "",
-            letters=tuple(form(slot, MAX_LETTER) for slot in invited.open_slots(filled)),
-            parts=tuple(form(slot, MAX_PART) for slot in invited.open_part_slots(filled)),
-            layers=tuple(sorted(layers)) if invited.is_open else (),
+            requests=tuple(form(slot, MAX_REQUEST_BYTES) for slot in state.open_request_slots(filled)),
+            parts=tuple(form(slot, MAX_PART_BYTES) for slot in state.open_part_slots(filled)),
+            layers=tuple(sorted(layers)) if state.is_open else (),
         )
 
 
-def _form(client: S3Client, inbox: Place, key: str, slot: str, max_bytes: int, life: timedelta) -> Form:
-    made = client.generate_presigned_post(
-        inbox.bucket,
-        inbox.prefix + key,
+def _form(client: S3Client, place: BucketPlace, key: str, slot: str, max_bytes: int, lifetime: timedelta) -> UploadForm:
+    signed = client.generate_presigned_post(
+        place.bucket,
+        place.prefix + key,
         Conditions=[["content-length-range", 1, max_bytes]],
-        ExpiresIn=int(life.total_seconds()),
+        ExpiresIn=int(lifetime.total_seconds()),
     )
-    return Form(slot=slot, url=made["url"], fields=made["fields"], max_bytes=max_bytes)
+    return UploadForm(slot=slot, url=signed["url"], fields=signed["fields"], max_bytes=max_bytes)
 
 
-def _life(workspace: Workspace, now: datetime) -> timedelta:
-    """How long a form lives that is made now: in whole seconds, and at least one."""
-    life = min(timedelta(days=workspace.settings.form_days), MAX_LIFE)
+def _lifetime(workspace: Workspace, now: datetime) -> timedelta:
+    """The lifetime of a form that is made now: in whole seconds, and at least one."""
+    lifetime = min(timedelta(days=workspace.settings.form_days), MAX_LIFETIME)
     if end := credentials_end(workspace.s3):
-        life = min(life, end - now)
-    return timedelta(seconds=max(1, int(life.total_seconds())))
+        lifetime = min(lifetime, end - now)
+    return timedelta(seconds=max(1, int(lifetime.total_seconds())))
 
 
 def credentials_end(client: S3Client) -> datetime | None:
-    """When the credentials of `client` end; None where they do not, or where nothing tells."""
+    """When the credentials of `client` end; None if they do not, or if that is not known."""
     credentials = _credentials(client)
-    credentials.get_frozen_credentials()  # refreshes what is about to end: the next to sign has the new ones
+    credentials.get_frozen_credentials()  # refreshes credentials that end soon, for the next form
     end = getattr(credentials, "_expiry_time", None)
     return end if isinstance(end, datetime) and end.tzinfo else None
 
 
 def are_temporary(client: S3Client) -> bool:
-    """Whether the credentials of `client` come with a session token, and so end some day."""
+    """True if the credentials of `client` have a session token, and so will end."""
     return bool(_credentials(client).get_frozen_credentials().token)
 
 
 def _credentials(client: S3Client) -> Any:
-    """What botocore signs with, which it tells to nobody but itself.
+    """The credentials that botocore signs with; it has no public attribute for them.
 
     Raises:
-        botocore.exceptions.NoCredentialsError: it has none; to sign a form without any it would trip over itself.
+        botocore.exceptions.NoCredentialsError: it has none; signing without them would end in a TypeError.
     """
     credentials = client._request_signer._credentials
     if credentials is None:

@@ -10,7 +10,7 @@ from judge.records.manifest import PublishedScores
 from judge.version import judge_version
 from judge.view.columns import Column
 from judge.view.page_context import Frame
-from judge.view.score_display import RANKED_BY
+from scoring.names import ERRORS
 
 PAGE, FEED = "changes.html", "changes.atom"
 N_ON_PAGE, N_IN_FEED = 100, 30
@@ -61,7 +61,7 @@ def score_moves(move: Move, columns: Sequence[Column]) -> list[tuple[Column, flo
     found = []
     for column in columns:
         before, after = (_score(side, column.key) for side in (move.before, move.after))
-        wanted = move.before is not None or column.key in RANKED_BY
+        wanted = move.before is not None or column.key in ERRORS
         if wanted and before != after and move.after is not None:
             found.append((column, before, after))
     return found

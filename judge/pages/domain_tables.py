@@ -6,9 +6,10 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from judge.ranking.leaderboard import Leaderboard, Row
-from judge.view.score_display import LABELS, RANKED_BY, known, score_of, uncertainty_of
+from judge.view.score_display import known, uncertainty_of
 from scoring import Term
 from scoring.intervals import Interval
+from scoring.names import ERRORS, SCORES
 from scoring.ranking import Entry, ranking
 
 
@@ -40,7 +41,7 @@ class DomainTable(NamedTuple):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(LABELS[key] for key in self.keys)
+        return tuple(SCORES[key].label for key in self.keys)
 
     @property
     def n_ranked(self) -> int:
@@ -57,7 +58,7 @@ def domain_tables(board: Leaderboard, references: Collection[str] = ()) -> tuple
         return ()
     tables = []
     for domain in dict.fromkeys(task.domain for task in board.suite.tasks):
-        keys = [key for key in RANKED_BY if any(_term(row, key, domain) is not None for row in board.rows)]
+        keys = [key for key in ERRORS if any(_term(row, key, domain) is not None for row in board.rows)]
         if keys:
             tables.append(DomainTable(domain, tuple(keys), _lines(board, domain, keys, references)))
     return tuple(tables) if len(tables) > 1 else ()
@@ -72,7 +73,7 @@ def _lines(
         Entry(
             id,
             id not in references and all(line.ok for line in row.tasks if line.task.domain == domain),
-            *(cells[id][key].value if key in keys else None for key in RANKED_BY),
+            *(cells[id][key].value if key in keys else None for key in ERRORS),
         )
         for id, row in rows.items()
     ]
@@ -81,9 +82,9 @@ def _lines(
 
 def _cell(board: Leaderboard, row: Row, key: str, domain: str) -> DomainCell:
     term, firm = _term(row, key, domain), uncertainty_of(board, key, row)
-    path = (score_of(row.scores, key).name, domain)
+    path = (row.scores[key].name, domain)
     return DomainCell(term, known(firm.nodes.get(path)) if firm else None)
 
 
 def _term(row: Row, key: str, domain: str) -> Term | None:
-    return next((part for part in score_of(row.scores, key).parts if part.name == domain), None)
+    return row.scores[key].part(domain)

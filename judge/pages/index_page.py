@@ -13,7 +13,7 @@ from judge.view.columns import task_groups
 from judge.view.leaderboard_export import task_page
 from judge.view.page_context import Frame
 from judge.view.preloads import modules_behind
-from judge.view.score_display import LABELS
+from scoring.names import SCORES
 
 SCRIPTS, DOMAIN_TABLES = ("board.js", "settings.js", "sortable.js"), "domain_tables.js"
 N_LINES = 10  # of tables below the ranking; `judge.pages.table_pages` have all
@@ -31,10 +31,10 @@ def pages(frame: Frame) -> dict[str, bytes]:
         ranked=[row for row in taking_part if row.rank is not None],
         unranked=[row for row in taking_part if row.rank is None],
         reference_rows=[row for row in board.rows if row.submission.id in references],
-        reckoned_rows=[reference for reference in frame.references if not reference.page],
+        computed_rows=[reference for reference in frame.references if not reference.page],
         references=references,
-        standings=frame.standings,
-        ranked_by=LABELS.get(score_display.ranked_by(keys) or ""),
+        rank_statuses=frame.rank_statuses,
+        ranked_by=SCORES[key].label if (key := score_display.ranked_by(keys)) else None,
         firm_tables=score_display.firm_tables(board, keys),
         n_lines=N_LINES,
         others=score_display.other_table(board),

@@ -30,11 +30,11 @@ from judge.publishing.served_file import SiteObject, site_object
 from judge.records.manifest import FILE
 from submissions.records import utc_now
 from submissions.store.interface import StoreError
-from submissions.store.s3_client import connect, place_of
+from submissions.store.s3_client import bucket_place, connect
 
 
 @dataclass(frozen=True)
-class Found:
+class BucketContents:
     """What a bucket holds of a site, and beside it.
 
     Args:
@@ -66,7 +66,7 @@ class BucketSite:
         Raises:
             StoreError: it names none, or no service can be at `endpoint_url`.
         """
-        return cls(BucketObjects(connect(endpoint_url), place_of(url, "publish_to")), grace)
+        return cls(BucketObjects(connect(endpoint_url), bucket_place(url, "publish_to")), grace)
 
     def path(self, name: str = "") -> str:
         return self._objects.path(name)
@@ -82,7 +82,7 @@ class BucketSite:
 
     def difference(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
         names, now = [*files, FILE], self._now()
-        found = find(self._objects, names, own)
+        found = read_contents(self._objects, names, own)
         wanted = {name: site_object(name, content) for name, content in files.items()}
         differing = set(differing_of(self._objects, found, wanted))
         new = {name for name in differing if name not in found.etags}
@@ -97,7 +97,7 @@ class BucketSite:
 
     @contextmanager
     def staged(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> Iterator[StagedObjects]:
-        site = StagedObjects(self._objects, find(self._objects, [*files, FILE], own), self._grace, self._now)
+        site = StagedObjects(self._objects, read_contents(self._objects, [*files, FILE], own), self._grace, self._now)
         for name, content in files.items():
             site.add(name, content)
         site.begin()
@@ -107,7 +107,9 @@ class BucketSite:
 class StagedObjects:
     """Files that are to be put into a bucket; once it has begun, the assets among them are there."""
 
-    def __init__(self, objects: BucketObjects, found: Found, grace: timedelta, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, objects: BucketObjects, found: BucketContents, grace: timedelta, now: Callable[[], datetime]
+    ) -> None:
         self._objects, self._found, self._grace, self._now = objects, found, grace, now
         self._wanted: dict[str, SiteObject] = {}
         self._unseen: dict[str, SiteObject] = {}  # not yet compared with what is there
@@ -187,7 +189,7 @@ class StagedObjects:
         return self._objects.put(MANIFEST, site_object(MANIFEST, data), self._version)
 
 
-def find(objects: BucketObjects, names: Collection[str], own: Collection[str] = ()) -> Found:
+def read_contents(objects: BucketObjects, names: Collection[str], own: Collection[str] = ()) -> BucketContents:
     """What lies where `names` are to lie, and where the site lay before; whatever else there is, is not looked at.
 
     Args:
@@ -199,7 +201,7 @@ def find(objects: BucketObjects, names: Collection[str], own: Collection[str] = 
     got = objects.get(MANIFEST)
     listed = read_list((got[0] or b"") if got else None, objects.path(MANIFEST))
     etags = list_objects(objects, (*names, *listed.objects, *own))
-    return Found(etags, listed, got[1] if got else "", frozenset(own) & etags.keys())
+    return BucketContents(etags, listed, got[1] if got else "", frozenset(own) & etags.keys())
 
 
 def list_objects(objects: BucketObjects, names: Collection[str]) -> dict[str, str]:
@@ -210,7 +212,7 @@ def list_objects(objects: BucketObjects, names: Collection[str]) -> dict[str, st
     return etags
 
 
-def differing_of(objects: BucketObjects, found: Found, wanted: Mapping[str, SiteObject]) -> list[str]:
+def differing_of(objects: BucketObjects, found: BucketContents, wanted: Mapping[str, SiteObject]) -> list[str]:
     """The names of `wanted` that are not in the bucket as they are.
 
     Raises:

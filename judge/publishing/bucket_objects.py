@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from botocore.exceptions import ClientError
 
-from judge.publishing.served_file import Served, SiteObject, is_well_served, unpacked
+from judge.publishing.served_file import ServedAs, SiteObject, is_well_served, unpacked
 from sandbox.events import plain
 from submissions.store.interface import StoreError
-from submissions.store.s3_client import Place, S3Client, error_code, s3_errors
+from submissions.store.s3_client import BucketPlace, S3Client, error_code, s3_errors
 
 N_THREADS = 8
 MAX_BULK = 1000  # names in one request to delete
@@ -21,7 +21,7 @@ _ABSENT = frozenset({"404", "NoSuchKey"})
 _CONFLICT = frozenset({"409", "412", "ConditionalRequestConflict", "PreconditionFailed", *_ABSENT})
 
 
-class Head(NamedTuple):
+class ObjectHead(NamedTuple):
     """What a bucket says of an object.
 
     Args:
@@ -29,7 +29,7 @@ class Head(NamedTuple):
     """
 
     etag: str
-    served: Served
+    served: ServedAs
     metadata: Mapping[str, str]
 
 
@@ -40,7 +40,7 @@ class BucketObjects:
         StoreError: the bucket does not answer; one line with the remedy.
     """
 
-    def __init__(self, client: S3Client, place: Place) -> None:
+    def __init__(self, client: S3Client, place: BucketPlace) -> None:
         self._client, self._place = client, place
         self._token = secrets.token_hex(16)  # with every object that is put, to know it again
 
@@ -94,7 +94,7 @@ class BucketObjects:
             heads = zip(asked, pool.map(self._head, asked), strict=True)
             return tuple(name for name, head in heads if head and not is_well_served(name, head.served))
 
-    def _head(self, name: str) -> Head | None:
+    def _head(self, name: str) -> ObjectHead | None:
         """What is said of the object; None if nothing is there."""
         with s3_errors(self.path(name)):
             try:
@@ -104,7 +104,7 @@ class BucketObjects:
                     raise
                 return None
         served = (answer.get(field, "") for field in ("ContentType", "ContentEncoding", "CacheControl"))
-        return Head(answer["ETag"].strip('"'), Served(*served), answer["Metadata"])
+        return ObjectHead(answer["ETag"].strip('"'), ServedAs(*served), answer["Metadata"])
 
     def put(self, name: str, wanted: SiteObject, etag: str) -> str:
         """The ETag of `wanted`, which is there now.

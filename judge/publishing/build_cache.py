@@ -27,7 +27,7 @@ PACKAGES = ("ase", "jinja2", "markupsafe", "numpy", "plotly", "pydantic", "scipy
 ROOMS = ("judge", "scoring", "submissions", "tasks", "templates")
 
 
-class Built(Record):
+class BuildRecord(Record):
     """A build that was made.
 
     Args:
@@ -55,7 +55,7 @@ def build_key(workspace: Workspace, suite: Suite) -> str:
     for said in (settings.model_dump_json(), repr(suite), kinds, trusted, today, *map(version, PACKAGES)):
         digest.update(f"{said}\n".encode())
     for place in RECORDS:
-        for key, stamp in workspace.store.stamped(place):
+        for key, stamp, _ in workspace.store.stamped(place):
             digest.update(f"{key} {stamp}\n".encode())
     for file in _read_files(settings, suite):
         found = file.stat()
@@ -66,7 +66,7 @@ def build_key(workspace: Workspace, suite: Suite) -> str:
 def problems_of_same(settings: JudgeSettings, folder: Path, key: str) -> tuple[str, ...] | None:
     """The problems of the build that is in `folder`, if it was made from the same; None: it has to be made."""
     with suppress(FileNotFoundError, ValidationError):
-        built = Built.read(_file(settings, folder).read_bytes())
+        built = BuildRecord.read(_file(settings, folder).read_bytes())
         if built.key == key and built.site == _site(folder) and is_whole(folder):
             return built.problems
     return None
@@ -85,7 +85,7 @@ def remember(settings: JudgeSettings, folder: Path, key: str, problems: tuple[st
     """
     file = _file(settings, folder)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(Built(key=key, site=_site(folder), problems=problems).model_dump_json().encode())
+    file.write_bytes(BuildRecord(key=key, site=_site(folder), problems=problems).model_dump_json().encode())
 
 
 def _file(settings: JudgeSettings, folder: Path) -> Path:

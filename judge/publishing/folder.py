@@ -45,7 +45,7 @@ def publish(files: Mapping[str, bytes], out_dir: Path) -> list[Path]:
         return site.show()
 
 
-class Staged:
+class StagedFolder:
     """Files that lie beside their places in a site, complete, and that no reader sees yet."""
 
     def __init__(self, out_dir: Path) -> None:
@@ -107,13 +107,13 @@ def _holds(path: Path, content: bytes) -> bool:
 
 
 @contextmanager
-def staged(files: Mapping[str, bytes], out_dir: Path) -> Iterator[Staged]:
+def staged(files: Mapping[str, bytes], out_dir: Path) -> Iterator[StagedFolder]:
     """`files`, written beside their places in `out_dir`; what is not shown when this is left, is gone.
 
     Until they are shown the site there is as it was, byte by byte. One at a time: others wait.
     """
     out_dir.mkdir(parents=True, exist_ok=True)
-    folder, site = os.open(out_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), Staged(out_dir)
+    folder, site = os.open(out_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), StagedFolder(out_dir)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         for name, content in files.items():
@@ -203,5 +203,5 @@ class FolderSite:
         leaving = tuple(name for name in sorted(removed) if (self._folder / name).is_file())
         return {**{how: tuple(names) for how, names in found.items()}, "removed": leaving}
 
-    def staged(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> AbstractContextManager[Staged]:
+    def staged(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> AbstractContextManager[StagedFolder]:
         return staged(files, self._folder)  # whatever lies there under the site's names, is the site's

@@ -6,9 +6,9 @@ from itertools import combinations
 from pathlib import Path
 
 from judge.config import ConfigError, JudgeSettings
-from submissions.store.s3_client import Place, place_of
+from submissions.store.s3_client import BucketPlace, bucket_place
 
-_IN_BUCKETS = ("inbox", "mail", "store", "publish_to")
+_IN_BUCKETS = ("upload_bucket", "status_bucket", "store", "publish_to")
 
 
 def require_apart(settings: JudgeSettings) -> None:
@@ -19,7 +19,7 @@ def require_apart(settings: JudgeSettings) -> None:
         StoreError: an address names no place in a bucket.
     """
     urls = {name: str(getattr(settings, name)) for name in _IN_BUCKETS}
-    places = {name: place_of(url, name) for name, url in urls.items() if url.startswith("s3://")}
+    places = {name: bucket_place(url, name) for name, url in urls.items() if url.startswith("s3://")}
     for (one, first), (other, second) in combinations(places.items(), 2):
         if _nested(first, second):
             raise ConfigError(f"{one} and {other}: one lies within the other: give each a bucket or prefix of its own")
@@ -32,7 +32,7 @@ def require_apart(settings: JudgeSettings) -> None:
             raise ConfigError(f"publish_to: {pages} and {name} ({path}), which is private, are not apart: part them")
 
 
-def _nested(one: Place, other: Place) -> bool:
+def _nested(one: BucketPlace, other: BucketPlace) -> bool:
     within = one.prefix.startswith(other.prefix) or other.prefix.startswith(one.prefix)
     return one.bucket == other.bucket and within
 

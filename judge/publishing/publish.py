@@ -27,11 +27,20 @@ from judge.publishing.site_sources import known_sources
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import read_board
 from judge.records.items_file import result_path
-from judge.records.manifest import FILE, Chain, Manifest, Stored, append, manifest_path, read_chain, sha256
+from judge.records.manifest import (
+    FILE,
+    Manifest,
+    ManifestChain,
+    StoredManifest,
+    append,
+    manifest_path,
+    read_chain,
+    sha256,
+)
 from judge.records.published_submissions import SubmissionFiles, misnamed, submission_files, unlike_published
 from judge.records.records import Result
 from judge.records.signing import BadSignature, SigningKey, check_signature
-from judge.records.store_snapshot import Snapshot
+from judge.records.store_snapshot import StoreSnapshot
 from judge.version import judge_commit, judge_version
 from judge.workspace import Workspace
 from sandbox.events import Event, emit
@@ -75,7 +84,7 @@ def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
         DatasetError: one line that names file and field.
         StoreError: the store does not answer, or was changed meanwhile.
     """
-    store, settings, trusted = Snapshot(workspace.store), workspace.settings, workspace.trusted
+    store, settings, trusted = StoreSnapshot(workspace.store), workspace.settings, workspace.trusted
     said: list[str] = []
     chain = read_chain(store, trusted)
     stated = submission_files(store)
@@ -86,7 +95,7 @@ def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
     content = {key: _as_read(store, key, result) for key, result in stored.items()}
     # Records that cannot be read, or added up at all: a row is missing.
     refusals = [line for line in said if line not in board.problems or line in board.rowless]
-    refusals += [str(broken) for broken in (*chain.broken, *unlike_published(store, chain), *misnamed(store))]
+    refusals += [str(defect) for defect in (*chain.defects, *unlike_published(store, chain), *misnamed(store))]
     refusals += _unsigned(stored, content, trusted)
     refusals += unproven(store, shown, settings.selftest_max_age_days, now, settings.allow_process)
     selftests = _selftests(store, shown)
@@ -109,14 +118,14 @@ def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
     )
 
 
-def _published(chain: Chain, suite: Suite) -> frozenset[str]:
+def _published(chain: ManifestChain, suite: Suite) -> frozenset[str]:
     manifests = [stored.manifest for stored in chain.manifests if stored.manifest.suite == suite.name]
     return frozenset({FILE for _ in manifests}.union(*(manifest.files for manifest in manifests)))
 
 
 def publish_site(
     store: Store, proposal: Proposal, place: SitePlace, key: SigningKey, now: datetime, own: Collection[str] = ()
-) -> Stored:
+) -> StoredManifest:
     """The manifest of what now lies in `place`.
 
     Args:

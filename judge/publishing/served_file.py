@@ -31,7 +31,7 @@ _TEXT = {
 _OTHER = {".ico": "image/x-icon", ".png": "image/png", ".webp": "image/webp", ".woff2": "font/woff2"}
 
 
-class Served(NamedTuple):
+class ServedAs(NamedTuple):
     """How a file is handed out; the names are those of HTTP."""
 
     content_type: str
@@ -51,7 +51,7 @@ class SiteObject(NamedTuple):
 
     body: bytes
     sha256: str
-    served: Served
+    served: ServedAs
 
     @property
     def md5(self) -> bytes:
@@ -66,15 +66,15 @@ def site_object(name: str, content: bytes) -> SiteObject:
     return SiteObject(body, hashlib.sha256(content).hexdigest(), _served(name, encoding))
 
 
-def is_well_served(name: str, served: Served) -> bool:
+def is_well_served(name: str, served: ServedAs) -> bool:
     """Whether a browser takes what is handed out so at the path `name` for what it is, and keeps it as long."""
     return served in (_served(name, ""), _served(name, GZIP))
 
 
-def _served(name: str, encoding: str) -> Served:
+def _served(name: str, encoding: str) -> ServedAs:
     suffix = PurePosixPath(name).suffix
     kind = _TEXT.get(suffix) or _OTHER.get(suffix, "application/octet-stream")
-    return Served(kind, encoding, FOR_EVER if is_asset(name) else ASK_AGAIN)
+    return ServedAs(kind, encoding, FOR_EVER if is_asset(name) else ASK_AGAIN)
 
 
 def unpacked(body: bytes, content_encoding: str, max_bytes: int = MAX_BYTES) -> bytes | None:

@@ -10,7 +10,7 @@ from judge.config import JudgeSettings
 from judge.disclosure.redaction import is_public, read_cards
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import load_items
-from judge.records.manifest import Chain
+from judge.records.manifest import ManifestChain
 from judge.view.sources import Sources
 from submissions.preflight.log import read_log
 from submissions.records import utc_now
@@ -24,7 +24,7 @@ WITH_CURVES = (Nve.name, Physicality.name)
 
 
 def known_sources(
-    settings: JudgeSettings, suite: Suite, datasets: Iterable[str], chain: Chain, now: datetime | None = None
+    settings: JudgeSettings, suite: Suite, datasets: Iterable[str], chain: ManifestChain, now: datetime | None = None
 ) -> Sources:
     """What settings, data root and chain tell. What belongs to single submissions is not in it: see `with_stored`.
 

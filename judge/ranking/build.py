@@ -1,25 +1,25 @@
-"""Records to leaderboard: the scores of every submission, and who is complete enough to be ranked."""
+"""Records to leaderboard: the scores of every submission, and which of them are complete enough to be ranked."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from judge.ranking.lambench_scores import Trees, corrected_trees, explained_scores, published_release, published_trees
-from judge.ranking.leaderboard import Leaderboard, MetricLine, OtherScores, Row, Scores, ScoreTrees, TakenOut, TaskLine
-from judge.ranking.other_schemes import other_scores
-from judge.ranking.score_inputs import Judged, Results, is_usable
+from judge.ranking.lambench_scores import corrected_trees, published_release, published_trees
+from judge.ranking.leaderboard import Leaderboard, Row, TakenOut, TaskLine
+from judge.ranking.other_schemes import other_trees
+from judge.ranking.score_inputs import Judged, Results
+from judge.ranking.score_trees import ScoreTrees, corrected_terms, published_terms
 from judge.ranking.uncertainty import firmness
-from judge.records.decisions import Standing
+from judge.records.decisions import Decisions
 from judge.records.records import Result
 from sandbox.verdict import Verdict
-from scoring import Entry, Release, ScoringError, load_release, ranking
+from scoring import Entry, Node, Release, ScoringError, Term, load_release, ranking
+from scoring.names import FORCE_FIELD, PROPERTY_ERROR
 from submissions.records import Submission
 from tasks.kinds.registry import KINDS
-from tasks.metrics.measurement import Items, Metric
-from tasks.suites.suite import Suite, Task
+from tasks.metrics.measurement import Items
+from tasks.suites.suite import Suite
 
 COMPARED = "Judged like any other model and there for comparison: it takes no part in the ranking."
 
@@ -31,139 +31,121 @@ def build_leaderboard(
     load_items: Callable[[Result], Items | None],
     release: Release | None = None,
     problems: Sequence[str] = (),
-    standings: Mapping[str, Standing] | None = None,
+    decisions_by_id: Mapping[str, Decisions] | None = None,
     references: Collection[str] = (),
 ) -> Leaderboard:
     """The leaderboard of a suite.
 
     Args:
-        results: at most one of each submission and task; those of other tasks or submissions are passed over.
-        load_items: the items table of a result; None where it cannot be read: its runs then count as not measured, and
-            there is no interval of its metrics.
-        release: of the scoring; `corrected` where None.
-        problems: already known, to be shown with those found here.
-        standings: by submission; one that was taken out has no row. None: nobody was.
-        references: names or ids of submissions that are there for comparison: they have a row, and move no other.
+        results: at most one of each submission and task; those of other tasks or submissions are ignored.
+        load_items: the items table of a result; None if it cannot be read: its runs then count as not measured, and
+            its metrics have no intervals.
+        release: of the scoring; `corrected` if None.
+        problems: already known; those found here are added.
+        decisions_by_id: by submission; a removed submission has no row. None: none is removed.
+        references: names or ids of submissions that are compared only: they have a row, and change no other.
 
     Raises:
-        ScoringError: a suite that names a release or a benchmark that is not known. A metric that cannot be added up
-            leaves the row of its submission out: see `Leaderboard.rowless`.
+        ScoringError: the suite names a release or a benchmark that is not known. A metric that cannot be scored
+            leaves out the row of its submission alone: see `Leaderboard.rowless`.
     """
-    rules = release or load_release()
-    out = _taken_out(submissions, standings or {})
-    gone = {one.submission.id for one in out}
-    submissions = [s for s in submissions if s.id not in gone]
-    ids = {s.id for s in submissions}
-    judged = {(r.submission, r.task): r for r in results if r.submission in ids}
-    read = Judged(suite, judged, load_items, list(problems))
-    published = published_release(suite)
-    names = set(references) - ids  # an author may call a model as he likes: what is an id is no name
-    apart = {s.id for s in submissions if s.id in references or s.card.name in names}
-    trees, as_published, rowless = _reckoned(read, [s.id for s in submissions], (rules, published), apart)
-    submissions = [s for s in submissions if s.id in trees]
-    others = other_scores(read, submissions, rules)
-    corrected, uncorrected = _scored(trees), _scored(as_published)
-    rows = {s.id: _row(s, suite, judged, corrected[s.id], uncorrected[s.id], others[s.id]) for s in submissions}
-    rows |= {key: replace(rows[key], reference=COMPARED) for key in apart & rows.keys()}
+    rules, published = release or load_release(), published_release(suite)
+    taken_out = _taken_out(submissions, decisions_by_id or {})
+    gone = {event.submission.id for event in taken_out}
+    kept = {s.id: s for s in submissions if s.id not in gone}
+    by_unit = {(r.submission, r.task): r for r in results if r.submission in kept}
+    judged = Judged(suite, by_unit, load_items, list(problems))
+    names = set(references) - kept.keys()  # an author may choose any name for a model: an id is not a name
+    compared = {s.id for s in kept.values() if s.id in references or s.card.name in names}
+    lambench, rowless = _lambench_trees(judged, kept, (rules, published), compared)
+    others = other_trees(judged, [kept[id] for id in lambench], rules)
+    trees = {id: own | others[id] for id, own in lambench.items()}
+    scores, as_published = corrected_terms(trees), published_terms(trees)
+    rows = {}
+    for id in trees:
+        row = _row(kept[id], suite, by_unit, scores[id], as_published[id])
+        rows[id] = replace(row, reference=COMPARED) if id in compared else row
     placed = _placed(rows)
     shown = [line.result for row in placed for line in row.tasks if line.result is not None]
     hardware = {r.provenance.origin.hardware for r in shown if KINDS.traits(r.kind).times and r.verdict is Verdict.OK}
-    measured = max((r.measured for r in shown), default=None)
-    firm = firmness(read, trees, others, [row.submission.id for row in placed if row.rank is not None])
-    found = tuple(dict.fromkeys(read.problems))
-    return Leaderboard(suite, rules, published, placed, firm, measured, tuple(sorted(hardware)), found, out, rowless)
+    return Leaderboard(
+        suite,
+        rules,
+        published,
+        placed,
+        firmness(judged, trees, [row.submission.id for row in placed if row.rank is not None]),
+        max((r.measured for r in shown), default=None),
+        tuple(sorted(hardware)),
+        tuple(dict.fromkeys(judged.problems)),
+        taken_out,
+        rowless,
+    )
 
 
-def _reckoned(
-    read: Judged, keys: Sequence[str], rules: tuple[Release, Release], apart: Collection[str]
-) -> tuple[dict[str, Trees], dict[str, Trees], tuple[str, ...]]:
-    """By submission its trees, corrected and as published; and a line for each that has none, also in `read.problems`.
+def _lambench_trees(
+    judged: Judged, ids: Iterable[str], rules: tuple[Release, Release], compared: Collection[str]
+) -> tuple[dict[str, ScoreTrees], tuple[str, ...]]:
+    """By submission its trees, and a line for each submission that has none, also in `judged.problems`.
 
-    One model's broken metric leaves its own row out, and no other.
+    A broken metric leaves out the row of its own model, and no other.
 
     Args:
         rules: the corrected ones, and the published release.
-        apart: submissions that are there for comparison.
+        compared: submissions that are there for comparison.
     """
-    corrected, published = rules
-    trees: dict[str, Trees] = {}
+    release, published = rules
+    corrected: dict[str, dict[str, Node]] = {}
     faults: dict[str, str] = {}
-    for key in keys:
+    for id in ids:
         try:
-            trees[key] = corrected_trees(read, key, corrected)
+            corrected[id] = corrected_trees(judged, id, release)
         except ScoringError as error:
-            faults[key] = str(error)
+            faults[id] = str(error)
     try:
-        as_published = published_trees(read, list(trees), published, corrected, apart)
-    except ScoringError:  # whose it is can be told from each alone
-        for key in list(trees):
+        as_published = published_trees(judged, list(corrected), published, release, compared)
+    except ScoringError:  # alone, each submission shows whether the fault is its own
+        for id in list(corrected):
             try:
-                published_trees(read, [key], published, corrected)
+                published_trees(judged, [id], published, release)
             except ScoringError as error:
-                faults[key] = str(error)
-                del trees[key]
-        as_published = published_trees(read, list(trees), published, corrected, apart)
-    rowless = tuple(f"{fault}: no row without it: judge rejudge {key}" for key, fault in faults.items())
-    read.problems.extend(rowless)
-    return trees, as_published, rowless
+                faults[id] = str(error)
+                del corrected[id]
+        as_published = published_trees(judged, list(corrected), published, release, compared)
+    rowless = tuple(f"{fault}: no row without it: judge rejudge {id}" for id, fault in faults.items())
+    judged.problems.extend(rowless)
+    return {id: ScoreTrees(trees, as_published[id]) for id, trees in corrected.items()}, rowless
 
 
 def _placed(rows: Mapping[str, Row]) -> tuple[Row, ...]:
-    """The rows in their order, each with its rank; those that are there for comparison last, without one."""
+    """The rows in their order, each with its rank; those for comparison last, without a rank."""
     entries = [
         Entry(
-            key,
+            id,
             bool(row.tasks) and not row.shortfalls and not row.reference,
-            row.scores.force_field.value,
-            row.scores.property_error.value,
+            row.scores[FORCE_FIELD].value,
+            row.scores[PROPERTY_ERROR].value,
         )
-        for key, row in rows.items()
+        for id, row in rows.items()
     ]
-    placed = [replace(rows[key], rank=rank) for key, rank in ranking(entries)]
-    return tuple(sorted(placed, key=lambda row: bool(row.reference)))  # which leaves all else in its order
+    placed = [replace(rows[id], rank=rank) for id, rank in ranking(entries)]
+    return tuple(sorted(placed, key=lambda row: bool(row.reference)))  # a stable sort keeps the order otherwise
 
 
-def _taken_out(submissions: Sequence[Submission], standings: Mapping[str, Standing]) -> tuple[TakenOut, ...]:
-    events = [(s, standings[s.id].out) for s in submissions if s.id in standings]
-    found = [TakenOut(s, str(event.kind), event.time, event.reason) for s, event in events if event]
-    return tuple(sorted(found, key=lambda one: (one.when, one.submission.id), reverse=True))
-
-
-class _Scored(NamedTuple):
-    """The trees of a submission, and what they come to."""
-
-    trees: Trees
-    scores: Scores
-
-
-def _scored(trees: Mapping[str, Trees]) -> dict[str, _Scored]:
-    return {key: _Scored(trees[key], scores) for key, scores in explained_scores(trees).items()}
+def _taken_out(submissions: Sequence[Submission], decisions_by_id: Mapping[str, Decisions]) -> tuple[TakenOut, ...]:
+    events = [(s, decisions_by_id[s.id].removal) for s in submissions if s.id in decisions_by_id]
+    taken_out = [TakenOut(s, str(event.kind), event.time, event.reason) for s, event in events if event]
+    return tuple(sorted(taken_out, key=lambda event: (event.when, event.submission.id), reverse=True))
 
 
 def _row(
     submission: Submission,
     suite: Suite,
-    judged: Results,
-    corrected: _Scored,
-    as_published: _Scored,
-    others: OtherScores,
+    results: Results,
+    scores: Mapping[str, Term],
+    as_published: Mapping[str, Term],
 ) -> Row:
     """The row of one submission, not yet ranked."""
-    lines = tuple(_line(task, judged.get((submission.id, task.name))) for task in suite.tasks)
+    lines = tuple(TaskLine(task, results.get((submission.id, task.name))) for task in suite.tasks)
     drivers = {line.result.provenance.origin.driver for line in lines if line.result is not None}
     isolated = drivers <= {"docker"} and submission.image.driver == "docker"
-    reckoned_from = ScoreTrees(
-        {**corrected.trees.named(), **others.trees}, {**as_published.trees.named(), **others.published_trees}
-    )
-    return Row(None, submission, corrected.scores, as_published.scores, others, lines, isolated, reckoned_from)
-
-
-def _line(task: Task, result: Result | None) -> TaskLine:
-    metrics = {} if result is None else result.metrics
-    return TaskLine(task, result, tuple(MetricLine(n, m, _ratio(m)) for n, m in metrics.items()))
-
-
-def _ratio(metric: Metric) -> float | None:
-    if metric.charged is None or not is_usable(metric.baseline):
-        return None
-    return metric.charged / (metric.baseline or math.nan)
+    return Row(None, submission, scores, as_published, lines, isolated)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from judge.ranking.leaderboard import Scores
 from judge.ranking.published_names import check_unit, metric_of
 from judge.ranking.score_inputs import Judged, is_usable
 from judge.records.records import Result
@@ -15,12 +14,11 @@ from scoring import (
     Answers,
     Asked,
     Error,
-    Fate,
     Node,
     Release,
     Run,
+    RunOutcome,
     ScoringError,
-    Term,
     dropped_domains,
     efficiency_tree,
     force_field_tree,
@@ -28,7 +26,7 @@ from scoring import (
     load_release,
     property_tree,
 )
-from scoring.explained_forest import explained_forest
+from scoring.names import EFFICIENCY, FORCE_FIELD, INSTABILITY, PROPERTY_ERROR, instability_at
 from tasks.kind import ScoreFamily
 from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Metric
@@ -40,47 +38,7 @@ AS_IT_IS = 1.0  # what a release divides an error by that it states no baseline 
 _DIVIDED = frozenset({"phonons", "elasticity"})
 
 
-@dataclass(frozen=True)
-class Trees:
-    """The scores of one submission, as trees.
-
-    Args:
-        instability: by tolerance, the default first.
-    """
-
-    force_field: Node
-    property_error: Node
-    efficiency: Node
-    instability: Mapping[float, Node]
-
-    def scores(self) -> Scores:
-        """Their values, explained."""
-        return explained_scores({"": self})[""]
-
-    def named(self) -> dict[str, Node]:
-        """The trees by name, as `Scores` has them; of the instability, that at the default tolerance."""
-        return {
-            "force_field": self.force_field,
-            "property_error": self.property_error,
-            "efficiency": self.efficiency,
-            "instability": next(iter(self.instability.values())),
-        }
-
-
-def explained_scores(trees: Mapping[str, Trees]) -> dict[str, Scores]:
-    """By submission, the values of its trees, explained; those of all are made together."""
-    force_field = explained_forest({key: of.force_field for key, of in trees.items()})
-    property_error = explained_forest({key: of.property_error for key, of in trees.items()})
-    efficiency = explained_forest({key: of.efficiency for key, of in trees.items()})
-    instability: dict[str, dict[float, Term]] = {key: {} for key in trees}
-    for tolerance in dict.fromkeys(tolerance for of in trees.values() for tolerance in of.instability):
-        some = {key: of.instability[tolerance] for key, of in trees.items() if tolerance in of.instability}
-        for key, term in explained_forest(some).items():
-            instability[key][tolerance] = term
-    return {key: Scores(force_field[key], property_error[key], efficiency[key], instability[key]) for key in trees}
-
-
-def corrected_trees(judged: Judged, key: str, release: Release) -> Trees:
+def corrected_trees(judged: Judged, key: str, release: Release) -> dict[str, Node]:
     """The scores of submission `key` by this judge's rules.
 
     Raises:
@@ -114,7 +72,7 @@ def published_trees(
     release: Release,
     corrected: Release,
     apart: Collection[str] = (),
-) -> dict[str, Trees]:
+) -> dict[str, dict[str, Node]]:
     """The scores of each submission as LAMBench would publish them: of what succeeded alone, failures not charged.
 
     A task that the release has facts of (`Task.release_name`) is held against its published baselines and columns;
@@ -140,7 +98,7 @@ def published_trees(
         dropped = dropped_domains({key: of for key, of in asked_pc.items() if key not in apart}, answers_pc)
     found = {}
     for key in keys:
-        asked_ff, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=Fate.FAILED)
+        asked_ff, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=RunOutcome.FAILED)
         times = {task.name: reader.time(key, task) for task in judged.counted_in(ScoreFamily.EFFICIENCY)}
         with _named(key, release):
             found[key] = _trees(
@@ -159,19 +117,17 @@ def _trees(
     property_error: Node,
     times: Mapping[str, float | None],
     runs: Sequence[Run],
-) -> Trees:
-    """All scores; what states no source of its own is after that of the release."""
-
-    def sourced(tree: Node) -> Node:
-        return replace(tree, source=tree.source or release.source)
-
+) -> dict[str, Node]:
+    """The trees by key; those without a source of their own have that of the release."""
     rule = release.instability
-    return Trees(
-        sourced(force_field),
-        sourced(property_error),
-        sourced(efficiency_tree(times, release.efficiency, "time_mean")),
-        {tolerance: sourced(instability_tree(runs, rule, tolerance)) for tolerance in rule.tolerances},
-    )
+    trees = {
+        FORCE_FIELD: force_field,
+        PROPERTY_ERROR: property_error,
+        EFFICIENCY: efficiency_tree(times, release.efficiency, "time_mean"),
+        INSTABILITY: instability_tree(runs, rule),
+    }
+    trees |= {instability_at(t): instability_tree(runs, rule, t) for t in rule.tolerances[1:]}
+    return {key: replace(tree, source=tree.source or release.source) for key, tree in trees.items()}
 
 
 @contextmanager

@@ -8,33 +8,21 @@ from datetime import datetime
 
 from judge.records.records import Result
 from sandbox.verdict import Verdict
-from scoring import Node, Release, Term
-from scoring.clusters import ClusterSums
+from scoring import Release, Term
 from scoring.intervals import Uncertainty
 from scoring.robustness import LeftOut, RankRange
 from submissions.records import Submission
-from tasks.metrics.measurement import Metric
 from tasks.suites.suite import Suite, Task
 
 NOT_JUDGED = "NOT JUDGED"
 
 
 @dataclass(frozen=True)
-class MetricLine:
-    """One metric of one task: its name, what was stored, and charged / baseline (None where it has no baseline)."""
-
-    name: str
-    record: Metric
-    normalised: float | None
-
-
-@dataclass(frozen=True)
 class TaskLine:
-    """What one submission came to in one task of the suite; `result` is None where it was not judged."""
+    """One submission in one task of the suite; `result` is None if it was not judged."""
 
     task: Task
     result: Result | None
-    metrics: tuple[MetricLine, ...]
 
     @property
     def status(self) -> str:
@@ -43,59 +31,8 @@ class TaskLine:
 
     @property
     def ok(self) -> bool:
-        """True where the verdict is OK."""
+        """True if the verdict is OK."""
         return self.result is not None and self.result.verdict is Verdict.OK
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The scores of one submission, each a tree down to single metrics."""
-
-    force_field: Term
-    property_error: Term
-    efficiency: Term
-    instability: Mapping[float, Term]
-    """By tolerance [eV/atom/ps], the default first."""
-
-    @property
-    def stability(self) -> Term:
-        """The instability at the default tolerance."""
-        return next(iter(self.instability.values()))
-
-
-@dataclass(frozen=True)
-class OtherScores:
-    """The scores of one submission by other schemes, by name, in both variants; higher is better.
-
-    Args:
-        trees: of `corrected`, by the same names.
-        published_trees: of `as_published`.
-        stats: by cluster, metrics of these trees that results do not have themselves.
-    """
-
-    corrected: Mapping[str, Term]
-    as_published: Mapping[str, Term]
-    trees: Mapping[str, Node] = field(default_factory=dict, compare=False)
-    published_trees: Mapping[str, Node] = field(default_factory=dict, compare=False)
-    stats: tuple[ClusterSums, ...] = field(default=(), compare=False)
-
-    def joined(self, more: OtherScores) -> OtherScores:
-        """These scores and `more`."""
-        return OtherScores(
-            {**self.corrected, **more.corrected},
-            {**self.as_published, **more.as_published},
-            {**self.trees, **more.trees},
-            {**self.published_trees, **more.published_trees},
-            (*self.stats, *more.stats),
-        )
-
-
-@dataclass(frozen=True)
-class ScoreTrees:
-    """What the scores of one submission are reckoned from, by the name of the score, in both variants."""
-
-    corrected: Mapping[str, Node] = field(default_factory=dict)
-    as_published: Mapping[str, Node] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,22 +40,19 @@ class Row:
     """One submission.
 
     Args:
-        rank: from 1; None where it is not ranked: a task of the suite did not come to OK, or it is a reference.
-        as_published: the same results as LAMBench itself would add them up.
-        others: the same results by ML-PEG's and MLIPAudit's schemes.
+        rank: from 1; None if it is not ranked: a task of the suite has another verdict than OK, or it is a reference.
+        scores: by key (`scoring.names`), those of the schemes that the suite has tasks for.
+        as_published: the same results as the authors of each scheme would add them up.
         isolated: False if any of it ran without a container.
-        trees: of all these scores.
-        reference: what it is there for, in a sentence, where it takes no part; empty for all others.
+        reference: what it is compared for, in a sentence, if it does not take part; empty for all others.
     """
 
     rank: int | None
     submission: Submission
-    scores: Scores
-    as_published: Scores
-    others: OtherScores
+    scores: Mapping[str, Term]
+    as_published: Mapping[str, Term]
     tasks: tuple[TaskLine, ...]
     isolated: bool
-    trees: ScoreTrees = field(default=ScoreTrees(), compare=False)
     reference: str = ""
 
     @property

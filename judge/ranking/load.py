@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from judge.gc_pause import long_lived
 from judge.ranking.build import build_leaderboard
 from judge.ranking.leaderboard import Leaderboard
-from judge.records.decisions import Standing, read_standing
+from judge.records.decisions import Decisions, read_decisions
 from judge.records.items_file import items_path, unpack_items
 from judge.records.records import Result
 from judge.records.results import load_results, read_record
@@ -34,13 +34,13 @@ def read_board(
         references: names or ids of submissions that are there for comparison.
     """
     with long_lived():
-        submissions, results, standings = _read(store, on_problem, current, trusted)
+        submissions, results, decisions_by_id = _read(store, on_problem, current, trusted)
         board = build_leaderboard(
             suite,
             submissions,
             results,
             lambda result: load_items(store, result),
-            standings=standings,
+            decisions_by_id=decisions_by_id,
             references=references,
         )
     for problem in board.problems:
@@ -53,27 +53,27 @@ def _read(
     on_problem: Callable[[str], None],
     current: Collection[str] | None,
     trusted: Collection[str] | None,
-) -> tuple[list[Submission], list[Result], dict[str, Standing]]:
+) -> tuple[list[Submission], list[Result], dict[str, Decisions]]:
     """All submissions that can be read with all their results, these, and where they stand. One broken record leaves
     its row out: the page must not say "not judged" of what was judged.
     """
     submissions: list[Submission] = []
     results: list[Result] = []
-    standings: dict[str, Standing] = {}
+    decisions_by_id: dict[str, Decisions] = {}
     for key in store.list("submissions/"):
         if not key.endswith("/submission.json"):
             continue
         try:
             submission = read_record(store, key, Submission)
-            standing = read_standing(store, submission.id, trusted)
-            of_submission = load_results(store, [submission.id], current, rounds=standing.rounds)
+            decisions = read_decisions(store, submission.id, trusted)
+            of_submission = load_results(store, [submission.id], current, rounds=decisions.rounds)
         except StoreError as error:
             on_problem(error.remedy)
             continue
         submissions.append(submission)
-        standings[submission.id] = standing
+        decisions_by_id[submission.id] = decisions
         results += of_submission
-    return submissions, results, standings
+    return submissions, results, decisions_by_id
 
 
 def load_items(store: Store, result: Result) -> Items | None:

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from judge.ranking.scheme_trees import SchemeTrees
 from judge.ranking.score_inputs import Judged, is_usable, least_asked
+from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
 from scoring import Release
 from scoring.ml_peg import Baseline, Facts, Measured, Metrics, Scheme, Variant, facts_from_baselines
+from scoring.names import ML_PEG
 from submissions.records import Submission
 from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
-ML_PEG = "ml-peg"
 PURE_NUMBER = "-"
 TRIVIAL_ERROR = "of the trivial model's error"  # the unit of a metric that nobody has yet, in which that error is 1
 
@@ -36,7 +36,7 @@ class MlPeg:
     judged: Judged
     release: Release
 
-    def trees(self, submission: Submission) -> SchemeTrees:
+    def trees(self, submission: Submission) -> ScoreTrees:
         """The tree of a submission; none where nobody has a metric.
 
         Raises:
@@ -44,7 +44,7 @@ class MlPeg:
         """
         schemes = self._schemes_for(submission)
         if schemes is None:
-            return SchemeTrees()
+            return ScoreTrees()
         results = {
             name: (result, of.metrics)
             for name, of in schemes.facts.benchmarks.items()
@@ -54,7 +54,7 @@ class MlPeg:
         def measured(*, corrected: bool) -> Metrics:
             return {name: _measured(*of, corrected=corrected) for name, of in results.items()}
 
-        return SchemeTrees(
+        return ScoreTrees(
             {ML_PEG: schemes.corrected.tree(measured(corrected=True))},
             {ML_PEG: schemes.as_published.tree(measured(corrected=False))},
         )

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judge.ranking.scheme_trees import SchemeTrees
 from judge.ranking.score_inputs import Judged
+from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import ScoringError
@@ -22,14 +22,13 @@ from scoring.mlipaudit import (
     mlipaudit_trees,
     scores_of_items,
 )
+from scoring.names import COMPATIBLE, MLIPAUDIT
 from submissions.records import Submission
 from tasks.metrics.measurement import Items
 from tasks.structures.frames import Bool
 from tasks.structures.predictions import Cause
 from tasks.structures.units import ENERGY_UNITS
 from tasks.suites.suite import Suite, Task
-
-MLIPAUDIT, COMPATIBLE = "mlipaudit", "mlipaudit-compatible"
 
 # By benchmark of MLIPAudit and its metric, the column of a task's items that holds the errors.
 _ERRORS: Mapping[str, Mapping[str, str]] = {
@@ -73,7 +72,7 @@ def _measured_in(suite: Suite, benchmark: str, metrics: Mapping[str, Metric]) ->
     }
 
 
-def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submission) -> SchemeTrees:
+def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submission) -> ScoreTrees:
     """The trees of a submission over all and over compatible benchmarks.
 
     None where the model has nothing to show in any benchmark; nor where items are lost: no fault of its own.
@@ -82,7 +81,7 @@ def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submis
         ScoringError: errors that cannot be scored.
     """
     if facts is None:
-        return SchemeTrees()
+        return ScoreTrees()
     shown: dict[str, Mapping[str, _Shown]] = {}
     incompatible: set[str] = set()
     for name, benchmark in facts.benchmarks.items():
@@ -95,10 +94,10 @@ def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submis
             tables = [_shown(judged, submission.id, task, facts) for task in tasks]
             there = [table for table in tables if table is not None]
             if len(there) < len(tables):
-                return SchemeTrees()
+                return ScoreTrees()
             shown[name] = _merged(there, benchmark.elements_per_item)
     if not shown:
-        return SchemeTrees()
+        return ScoreTrees()
     measured = {name: {metric: of.measured for metric, of in table.items()} for name, table in shown.items()}
 
     trees = mlipaudit_trees(measured, facts, incompatible)
@@ -106,7 +105,7 @@ def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submis
         {MLIPAUDIT: trees[variant, False], COMPATIBLE: trees[variant, True]}
         for variant in (Variant.CORRECTED, Variant.AS_PUBLISHED)
     )
-    return SchemeTrees(
+    return ScoreTrees(
         corrected,
         as_published,
         tuple(

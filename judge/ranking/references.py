@@ -7,22 +7,20 @@ what a model with these errors would have.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from judge.ranking.leaderboard import Leaderboard
 from judge.records.published_submissions import record_path
 from judge.records.results import read_record, submission_ids
-from scoring import Node, Term, explained
+from scoring import Node, Term, explain
 from scoring.lambench.answers import RelativeError
+from scoring.names import ERRORS, LAMBENCH, of_scheme
 from scoring.tree import Leaf
 from submissions.records import Submission
 from submissions.store.interface import Store, StoreError
 from tasks.suites.suite import TRIVIAL, StatedReference
-
-ERRORS = ("force_field", "property_error")
-"""The scores that are made of errors beside those of a trivial model."""
 
 COMPOSITION_ONLY = f"reference:{TRIVIAL}"
 NAME = "Composition only"
@@ -43,7 +41,6 @@ class ReferenceRow:
         about: what it is, in a sentence.
         source: of its numbers; empty where they were judged here.
         scores: by key, those that it has; a number of which not everything is known has no value.
-        trees: that `scores` are reckoned from, where nobody submitted it.
         page: path in the site; empty where it has none.
     """
 
@@ -52,7 +49,6 @@ class ReferenceRow:
     about: str
     source: str
     scores: Mapping[str, Term]
-    trees: Mapping[str, Node] = field(default_factory=dict, compare=False)
     page: str = ""
 
 
@@ -76,42 +72,29 @@ def judged_references(board: Leaderboard) -> tuple[ReferenceRow, ...]:
             row.submission.card.name,
             row.reference,
             "",
-            {
-                "force_field": row.scores.force_field,
-                "property_error": row.scores.property_error,
-                "efficiency": row.scores.efficiency,
-                "instability": row.scores.stability,
-            },
+            {key: row.scores[key] for key in of_scheme(LAMBENCH)},
             page=row.page,
         )
         for row in board.references
     )
 
 
-def reckoned_references(board: Leaderboard) -> tuple[ReferenceRow, ...]:
+def computed_references(board: Leaderboard) -> tuple[ReferenceRow, ...]:
     """The composition-only model, and what the suite states of others; none where no model tells what is asked."""
     fullest = {key: tree for key in ERRORS if (tree := _fullest(board, key))}
     if not fullest:
         return ()
     trivial = {key: _with_leaves(tree, _at_baseline) for key, tree in fullest.items()}
     return (
-        _reckoned(COMPOSITION_ONLY, NAME, ABOUT, board.release.source, trivial),
+        _reference(COMPOSITION_ONLY, NAME, ABOUT, board.release.source, trivial),
         *(row for stated in board.suite.references if (row := _stated(stated, fullest)).scores),
     )
 
 
-def _reckoned(key: str, name: str, about: str, source: str, trees: Mapping[str, Node]) -> ReferenceRow:
-    """A row of those of the trees in which anything is known."""
-    scores = {of: explained(tree) for of, tree in trees.items()}
-    known = {of for of, term in scores.items() if term.covered}
-    return ReferenceRow(
-        key,
-        name,
-        about,
-        source,
-        {of: term for of, term in scores.items() if of in known},
-        {of: tree for of, tree in trees.items() if of in known},
-    )
+def _reference(id: str, name: str, about: str, source: str, trees: Mapping[str, Node]) -> ReferenceRow:
+    """A row with the scores of those trees in which anything is known."""
+    scores = {key: explain(tree) for key, tree in trees.items()}
+    return ReferenceRow(id, name, about, source, {key: term for key, term in scores.items() if term.covered})
 
 
 def _stated(stated: StatedReference, fullest: Mapping[str, Node]) -> ReferenceRow:
@@ -119,21 +102,17 @@ def _stated(stated: StatedReference, fullest: Mapping[str, Node]) -> ReferenceRo
     trees = {
         key: _unless_known(_with_leaves(tree, lambda leaf: _at(leaf, stated.metrics))) for key, tree in fullest.items()
     }
-    return _reckoned(f"reference:{stated.slug}", stated.name, stated.about, stated.source, trees)
+    return _reference(f"reference:{stated.slug}", stated.name, stated.about, stated.source, trees)
 
 
 def _fullest(board: Leaderboard, key: str) -> Node | None:
     """The corrected tree with the most baselines: a metric that a model lacks has none in its tree."""
-    trees = [tree for row in board.rows if (tree := row.trees.corrected.get(key)) and tree.parts]
-    return max(trees, key=lambda tree: sum(_baseline(leaf) is not None for leaf in _leaves(tree)), default=None)
-
-
-def _leaves(tree: Node) -> Iterable[Leaf]:
-    return (node.leaf for _, node in tree.walk() if node.leaf)
+    trees = [term.node for row in board.rows if (term := row.scores.get(key)) and term.parts]
+    return max(trees, key=lambda tree: sum(_baseline(leaf) is not None for leaf in tree.leaves), default=None)
 
 
 def _baseline(leaf: Leaf) -> float | None:
-    return leaf.normalise.baseline if isinstance(leaf.normalise, RelativeError) else None
+    return leaf.scale.baseline if isinstance(leaf.scale, RelativeError) else None
 
 
 def _at_baseline(leaf: Leaf) -> Leaf:

@@ -13,7 +13,7 @@ import numpy as np
 
 from judge.records.records import Result
 from sandbox.verdict import Verdict
-from scoring import Answers, Asked, Error, Fate, Release, Run
+from scoring import Answers, Asked, Error, Release, Run, RunOutcome
 from tasks.kind import ScoreFamily
 from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Items, Metric
@@ -163,7 +163,7 @@ class Judged:
             return None
         return metric.charged if metric.charged is not None or metric.n_failed else metric.value
 
-    def runs(self, key: str, uncompleted: Fate | None = None) -> list[Run]:
+    def runs(self, key: str, uncompleted: RunOutcome | None = None) -> list[Run]:
         """Every run of every dynamics task. What became of each is in the items, whatever the verdict over them.
 
         Args:
@@ -177,18 +177,20 @@ class Judged:
         """How many items a task has, from all its results: one that ended before there were items may not know."""
         return max([result.n_items for result in self._of_task.get(task, ())] + [1])
 
-    def _runs_of_task(self, key: str, task: str, uncompleted: Fate | None) -> list[Run]:
+    def _runs_of_task(self, key: str, task: str, uncompleted: RunOutcome | None) -> list[Run]:
         result = self.results.get((key, task))
         items = None if result is None else self.items(result, "no instability from it")
         if items is not None:
             return _runs_of(task, items, uncompleted)
         if result is None:
-            fate = Fate.MISSING
+            outcome = RunOutcome.MISSING
         elif result.provenance.observation is not None:
-            fate = Fate.UNMEASURED
+            outcome = RunOutcome.UNMEASURED
         else:
-            fate = uncompleted or (Fate.UNMEASURED if result.verdict is Verdict.TIME_LIMIT else Fate.MISSING)
-        return [Run(f"{task}: run {i}", fate) for i in range(1, self.n_items(task) + 1)]
+            outcome = uncompleted or (
+                RunOutcome.UNMEASURED if result.verdict is Verdict.TIME_LIMIT else RunOutcome.MISSING
+            )
+        return [Run(f"{task}: run {i}", outcome) for i in range(1, self.n_items(task) + 1)]
 
     @cached_property
     def _of_task(self) -> Mapping[str, Sequence[Result]]:
@@ -223,7 +225,7 @@ def _error(name: str, metric: Metric, baseline: float) -> Error:
     )
 
 
-def _runs_of(task: str, items: Items, uncompleted: Fate | None) -> list[Run]:
+def _runs_of(task: str, items: Items, uncompleted: RunOutcome | None) -> list[Run]:
     """The trajectories of one dynamics task; of several with one name, all but the first are numbered."""
     seen: Counter[str] = Counter()
     names = []
@@ -232,18 +234,18 @@ def _runs_of(task: str, items: Items, uncompleted: Fate | None) -> list[Run]:
         names.append(f"{task}: {name}" if seen[name] == 1 else f"{task}: {name} ({seen[name]})")
     slopes = items.columns.get("slope", np.full(len(items), np.nan))
     return [
-        Run(name, _fate(Cause(int(cause)), uncompleted), float(slope))
+        Run(name, _outcome(Cause(int(cause)), uncompleted), float(slope))
         for name, cause, slope in zip(names, items.cause, slopes, strict=True)
     ]
 
 
-def _fate(cause: Cause, uncompleted: Fate | None) -> Fate:
+def _outcome(cause: Cause, uncompleted: RunOutcome | None) -> RunOutcome:
     match cause:
         case Cause.NONE:
-            return Fate.COMPLETED
+            return RunOutcome.COMPLETED
         case Cause.OVER_TIME:
-            return uncompleted or Fate.UNMEASURED
+            return uncompleted or RunOutcome.UNMEASURED
         case Cause.MISSING | Cause.UNSUPPORTED:
-            return uncompleted or Fate.MISSING
+            return uncompleted or RunOutcome.MISSING
         case _:
-            return uncompleted or Fate.FAILED
+            return uncompleted or RunOutcome.FAILED

@@ -1,4 +1,4 @@
-"""How firm scores and ranks are: from the items of every result, by resampling, and under other weights."""
+"""How firm scores and ranks are: intervals from the items of every result, and ranks under other weights."""
 
 from __future__ import annotations
 
@@ -10,61 +10,53 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.ranking.lambench_scores import Trees
-from judge.ranking.leaderboard import Firmness, OtherScores
-from judge.ranking.ml_peg_scores import ML_PEG
-from judge.ranking.mlipaudit_scores import MLIPAUDIT
+from judge.ranking.leaderboard import Firmness
 from judge.ranking.score_inputs import Judged
+from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
 from scoring import Node, ScoringError
-from scoring.bootstrap import Path, draw_units, pools, resample
+from scoring.bootstrap import draw_units, pools, resample
 from scoring.clusters import ClusterSums
-from scoring.intervals import AGREEMENT, Uncertainty, uncertainty
+from scoring.intervals import Uncertainty, uncertainty
+from scoring.names import SCORES
 from scoring.robustness import LeftOut, RankRange, leave_one_out, random_weights, rank_ranges
-from scoring.tree import Float, Key, with_left_out
+from scoring.tree import Float, Key, Path, with_left_out
 from tasks.kinds.registry import KINDS
 from tasks.metrics.contributions import Contributing, Contribution
 
 N_RESAMPLES = 1000
 SEED = 0  # the same records give the same pages
-LOWER_IS_BETTER = {
-    "force_field": True,
-    "property_error": True,
-    "efficiency": False,
-    "instability": True,
-    ML_PEG: False,
-    MLIPAUDIT: False,
-}
+AGREEMENT = 1e-6
+"""Relative difference at which the items' metric and the stored metric are not the same number."""
 
 
-def firmness(
-    judged: Judged, trees: Mapping[str, Trees], others: Mapping[str, OtherScores], ranked: Collection[str]
-) -> Firmness:
+def firmness(judged: Judged, trees: Mapping[str, ScoreTrees], ranked: Collection[str]) -> Firmness:
     """Intervals of every score, and how ranks move.
 
-    What cannot be resampled is left out, and said in `judged.problems`.
+    A metric that cannot be resampled is left out, with a line in `judged.problems`.
 
     Args:
         trees: by submission.
-        others: by submission.
-        ranked: the submissions that ranks are among.
+        ranked: the submissions that have ranks.
     """
-    by_name = {key: {**of.named(), **others[key].trees} for key, of in trees.items()}
-    stats = {key: [*cluster_statistics(judged, key, _scored(of)), *others[key].stats] for key, of in by_name.items()}
-    drawn = resample(stats, N_RESAMPLES, np.random.default_rng(SEED))
+    stats = {
+        id: [*cluster_statistics(judged, id, _metrics_of(own.corrected.values())), *own.stats]
+        for id, own in trees.items()
+    }
+    resampled = resample(stats, N_RESAMPLES, np.random.default_rng(SEED))
     intervals: dict[str, Mapping[str, Uncertainty]] = {}
     weights: dict[str, Mapping[str, RankRange]] = {}
     without: dict[str, Mapping[str, LeftOut]] = {}
-    for name, lower in LOWER_IS_BETTER.items():
-        own = {key: of[name] for key, of in by_name.items() if name in of and of[name].units}
-        if not own:
+    for score in SCORES.values():
+        own = {id: tree for id, of in trees.items() if (tree := of.corrected.get(score.key)) and tree.units}
+        if not score.resampled or not own:
             continue
-        among = {key: tree for key, tree in own.items() if key in ranked}
+        among = {id: tree for id, tree in own.items() if id in ranked}
         try:
-            intervals[name] = _intervals(own, drawn, among, lower)
-            weights[name], without[name] = _moves(among, lower) if among else ({}, {})
+            intervals[score.key] = _intervals(own, resampled, among, score.lower_is_better)
+            weights[score.key], without[score.key] = _moves(among, score.lower_is_better) if among else ({}, {})
         except ScoringError as error:
-            judged.problems.append(f"uncertainty of the {name.replace('_', ' ')}: {error}")
+            judged.problems.append(f"uncertainty of the {score.label.lower()}: {error}")
     return Firmness(intervals, weights, without)
 
 
@@ -134,42 +126,41 @@ def _folded(result: Result, metric: str, c: Contribution | None, clusters: _Clus
     return own
 
 
-def _scored(trees: Mapping[str, Node]) -> set[Key]:
-    """The metrics that any of the scores is made of."""
-    return {key for tree in trees.values() for key in _leaves(tree)}
-
-
-def _leaves(tree: Node) -> set[Key]:
-    return {node.leaf.key for _, node in tree.walk() if node.leaf}
+def _metrics_of(trees: Iterable[Node]) -> set[Key]:
+    """The metrics that any of the trees contains."""
+    return {leaf.key for tree in trees for leaf in tree.leaves}
 
 
 def _intervals(
     trees: Mapping[str, Node],
-    drawn: Mapping[str, Mapping[Key, Float]],
+    resampled: Mapping[str, Mapping[Key, Float]],
     ranked: Mapping[str, Node],
     lower_is_better: bool,
 ) -> dict[str, Uncertainty]:
-    """By submission. Ranks and groups take what was left out as worst, which the scores and their intervals do not.
+    """By submission. Ranks and groups count what was left out as worst, which the scores and their intervals do not.
 
-    One that is not ranked is drawn by itself: its runs and test sets may be others, and nobody else's interval hangs on
-    them. Those that have the same are drawn together, which draws the same. Only where one brings clusters that nobody
-    else has (a label set of its own) are those of all drawn anew.
+    A submission that is not ranked is resampled alone: its runs and test sets may be others, and no other interval
+    may depend on them. Those with the same pools are resampled together, which gives the same. Only a submission with
+    clusters that no other has (a label set of its own) changes the resamples of all.
     """
 
     def of(some: Mapping[str, Node], ranked_by: Mapping[str, Node] | None = None) -> dict[str, Uncertainty]:
         units = draw_units(pools(some.values()), N_RESAMPLES, np.random.default_rng(SEED))
-        own = {key: {at: drawn[key][at] for at in _leaves(tree) & drawn[key].keys()} for key, tree in some.items()}
-        return uncertainty(some, own, units, lower_is_better=lower_is_better, ranked_by=ranked_by)
+        metrics = {
+            id: {key: resampled[id][key] for key in _metrics_of([tree]) & resampled[id].keys()}
+            for id, tree in some.items()
+        }
+        return uncertainty(some, metrics, units, lower_is_better=lower_is_better, ranked_by=ranked_by)
 
-    found = of(ranked, {key: with_left_out(tree) for key, tree in ranked.items()})
+    intervals = of(ranked, {id: with_left_out(tree) for id, tree in ranked.items()})
     alike: dict[Hashable, dict[str, Node]] = {}
-    for key in sorted(trees.keys() - ranked.keys()):
-        alike.setdefault(tuple(pools([trees[key]]).items()), {})[key] = trees[key]
+    for id in sorted(trees.keys() - ranked.keys()):
+        alike.setdefault(tuple(pools([trees[id]]).items()), {})[id] = trees[id]
     for some in alike.values():
-        for key, alone in of(some).items():
+        for id, alone in of(some).items():
             unknown = alone.rank_interval._replace(low=math.nan, high=math.nan)
-            found[key] = replace(alone, rank=None, rank_interval=unknown, group=None)
-    return dict(sorted(found.items()))
+            intervals[id] = replace(alone, rank=None, rank_interval=unknown, group=None)
+    return dict(sorted(intervals.items()))
 
 
 def _moves(trees: Mapping[str, Node], lower_is_better: bool) -> tuple[Mapping[str, RankRange], Mapping[str, LeftOut]]:

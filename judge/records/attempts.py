@@ -1,17 +1,18 @@
-"""Attempts and their claims: who may observe a unit, and which end counts. State is derived from what exists.
+"""Attempts and their claims: which process may observe a unit, and which end counts. No state is stored besides these.
 
 Each attempt n of a unit has a folder `attempts/<id>/<task>/<observation_key>/<n>/`:
 
-- `claim.json`, put if absent: of many judges one gets it.
-- `beat.json`, written again every few seconds by the claim's owner alone.
-- `end.json`, put if absent: what the attempt came to.
+- `claim.json`, put if absent: one of several judges gets it.
+- `beat.json`, rewritten every few seconds by the process that holds the claim.
+- `end.json`, put if absent: the attempt's verdict or fault.
 
-A claim without an end is dead when its beat has not changed for `dead_after_s` on the reader's own monotonic clock (no
-two machines' clocks are compared), or at once when its owner was a process of this host that is gone. Whoever takes
-over claims n + 1. So n fences: an end below the highest claim is ignored, however late it arrives, and no two attempts
-are ever counted. An attempt that this judge's own machine spoilt ends with a fault; after three of these the unit is
-held for a person. So it is after twenty attempts that no judge lived to end: whoever finds the last of them dead claims
-one more, and ends it with a fault that says so.
+A claim without an end is dead if its beat has not changed for `dead_after_s` on the reader's own monotonic clock (the
+clocks of two machines are never compared), or at once if its process ran on this host and is gone. A judge that takes
+over claims n + 1. An end below the highest claim is ignored, however late it arrives: two attempts never both count.
+
+An attempt that the judge's own machine spoiled ends with a fault. After three of these the unit is held for a person.
+It is also held after twenty attempts whose judges died: the judge that finds the last one dead claims one more attempt
+and ends it with a fault that says so.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from typing import Self, TypeVar
 
 from pydantic import ValidationError
 
-from judge.records.process_identity import host_name, own_name, surely_gone
+from judge.records.process_identity import host_name, is_surely_gone, process_identity
 from judge.records.records import Claim, End
 from sandbox.events import Event, emit
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.records import utc_now
-from submissions.store.interface import Store, StoreError
+from submissions.store.interface import Readable, Store, StoreError
 
 MAX_TRIES = 3
 MAX_DEATHS = 20
@@ -45,7 +46,7 @@ class Attempt:
     """One attempt as recorded.
 
     Args:
-        claim: None where there is an end, which says all that counts: then it is not read.
+        claim: None if there is an end: then the claim is not read.
     """
 
     n: int
@@ -61,23 +62,23 @@ class History:
 
     @property
     def last(self) -> Attempt | None:
-        """The attempt with the highest claim: the only one whose end counts."""
+        """The attempt with the highest claim. Only its end counts."""
         return self.attempts[-1] if self.attempts else None
 
     @property
     def end(self) -> End | None:
-        """The end that counts, if it came to a verdict."""
+        """The end that counts, if it has a verdict."""
         end = self.last.end if self.last else None
         return end if end and end.verdict else None
 
     @property
     def faults(self) -> list[End]:
-        """The ends of attempts that the judge's machine spoilt."""
-        return [a.end for a in self.attempts if a.end and a.end.fault]
+        """The ends of attempts that the judge's machine spoiled."""
+        return [attempt.end for attempt in self.attempts if attempt.end and attempt.end.fault]
 
     @property
     def unended(self) -> int:
-        """How many attempts have no end: their judges died or were killed, but for the last one's, which may live."""
+        """How many attempts have no end. Their judges died; that of the last one may be alive."""
         return sum(attempt.end is None for attempt in self.attempts)
 
     @property
@@ -89,17 +90,17 @@ class History:
 
     @property
     def open(self) -> Attempt | None:
-        """The attempt that was claimed and has not ended, if it is the last."""
+        """The last attempt, if it was claimed and has not ended."""
         return self.last if self.last and self.last.end is None else None
 
 
 def unit_prefix(submission: str, task: str, observation_key: str) -> str:
-    """Where the attempts of a unit lie."""
+    """The key prefix of the attempts of a unit."""
     return f"attempts/{submission}/{task}/{observation_key}/"
 
 
 def submission_of(prefix: str) -> str:
-    """The submission whose unit's attempts lie at `prefix`."""
+    """The submission of a unit, from the key prefix of its attempts."""
     return prefix.split("/")[1]
 
 
@@ -110,35 +111,35 @@ def read_histories(store: Store, submissions: Iterable[str]) -> dict[str, Histor
         StoreError: a record cannot be read; the message names its key.
     """
     keys = (key for submission in submissions for key in store.list(f"attempts/{submission}/"))
-    return _histories_of(store, keys)
+    return histories_of(store, keys)
 
 
 def read_history(store: Store, prefix: str) -> History:
     """The attempts of the unit at `prefix`."""
-    return _histories_of(store, store.list(prefix)).get(prefix, History())
+    return histories_of(store, store.list(prefix)).get(prefix, History())
 
 
-def _histories_of(store: Store, keys: Iterable[str]) -> dict[str, History]:
-    """The attempts that the records under `keys` are of, by the prefix of their unit. Only what counts is read."""
-    found: dict[str, dict[int, set[str]]] = {}
+def histories_of(store: Readable, keys: Iterable[str]) -> dict[str, History]:
+    """The attempts whose records are under `keys`, by the prefix of their unit. A claim beside an end is not read."""
+    files: dict[str, dict[int, set[str]]] = {}
     for key in keys:
         prefix, number, name = key.rsplit("/", 2)
         if number.isdigit():
-            found.setdefault(f"{prefix}/", {}).setdefault(int(number), set()).add(name)
-    return {prefix: _history(store, prefix, numbers) for prefix, numbers in found.items()}
+            files.setdefault(f"{prefix}/", {}).setdefault(int(number), set()).add(name)
+    return {prefix: _history(store, prefix, numbers) for prefix, numbers in files.items()}
 
 
-def _history(store: Store, prefix: str, numbers: Mapping[int, Collection[str]]) -> History:
+def _history(store: Readable, prefix: str, numbers: Mapping[int, Collection[str]]) -> History:
     attempts = []
     for n in sorted(numbers):
-        if "end.json" in numbers[n]:  # written once, under a claim: it stands, whatever became of that
-            attempts.append(Attempt(n, end=read_part(store, f"{prefix}{n}/end.json", End)))
+        if "end.json" in numbers[n]:  # written once, under a claim: it counts even if the claim is lost
+            attempts.append(Attempt(n, end=_read_part(store, f"{prefix}{n}/end.json", End)))
         elif "claim.json" in numbers[n]:
-            attempts.append(Attempt(n, claim=read_part(store, f"{prefix}{n}/claim.json", Claim)))
+            attempts.append(Attempt(n, claim=_read_part(store, f"{prefix}{n}/claim.json", Claim)))
     return History(tuple(attempts))
 
 
-def read_part(store: Store, key: str, record: type[T]) -> T:
+def _read_part(store: Readable, key: str, record: type[T]) -> T:
     """The claim or end under `key`.
 
     Raises:
@@ -151,7 +152,7 @@ def read_part(store: Store, key: str, record: type[T]) -> T:
 
 
 class Life(StrEnum):
-    """What is known of a claim without an end."""
+    """Whether the judge that holds a claim is alive."""
 
     ALIVE = "alive"
     DEAD = "dead"
@@ -160,7 +161,7 @@ class Life(StrEnum):
 
 @dataclass
 class DeathWatch:
-    """Tells dead claims from living ones, by this process's own monotonic clock.
+    """Tells claims of dead judges from those of living ones, by this process's own monotonic clock.
 
     Args:
         dead_after_s: seconds without a change of the beat.
@@ -173,8 +174,8 @@ class DeathWatch:
     _moved: set[str] = field(default_factory=set)
 
     def look(self, prefix: str, attempt: Attempt) -> Life:
-        """What is known by now of `attempt`, which has no end. Unknown at first: look again later."""
-        if attempt.claim and surely_gone(attempt.claim.owner):
+        """Whether the judge of `attempt`, which has no end, is alive. Unknown at the first call: call again later."""
+        if attempt.claim and is_surely_gone(attempt.claim.owner):
             return Life.DEAD
         key = f"{prefix}{attempt.n}/beat.json"
         try:
@@ -192,18 +193,18 @@ class DeathWatch:
 
 
 class ClaimedAttempt:
-    """An attempt that this process holds: a context that gives signs of life until it is left.
+    """An attempt that this process holds. Inside the context it writes the beat.
 
-    Leaving it without an end (a crash, Ctrl-C) leaves a claim that the next judge takes over.
+    If the context is left without an end (a crash, Ctrl-C), the next judge takes the claim over.
     """
 
-    def __init__(self, store: Store, prefix: str, n: int, owner: str, beat_s: float) -> None:
+    def __init__(self, store: Store, prefix: str, n: int, process: str, beat_s: float) -> None:
         self.prefix = prefix
         self.n = n
-        self.owner = owner
+        self.process = process
         self._store = store
         self._beat_s = beat_s
-        self._over = threading.Event()
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name=f"beat {prefix}{n}", daemon=True)
 
     def __enter__(self) -> Self:
@@ -213,32 +214,32 @@ class ClaimedAttempt:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.set()
+        self._ended.set()
         self._thread.join()
 
     def _beat(self) -> None:
         count = 0
         while True:
             count += 1
-            beat = json.dumps({"owner": self.owner, "count": count}).encode()
-            with suppress(StoreError):  # it may come back; if not, the end cannot be written, and that is told
+            beat = json.dumps({"owner": self.process, "count": count}).encode()
+            with suppress(StoreError):  # the store may come back; if not, writing the end fails with this error
                 self._store.put(f"{self.prefix}{self.n}/beat.json", beat)
-            if self._over.wait(self._beat_s):
+            if self._ended.wait(self._beat_s):
                 return
 
-    def still_ours(self) -> bool:
-        """Whether nobody has taken this attempt over."""
+    def is_still_held(self) -> bool:
+        """Whether no other judge has taken this attempt over."""
         last = read_history(self._store, self.prefix).last
         return last is not None and last.n == self.n
 
     def write_end(self, end: End) -> None:
-        """Records what the attempt came to.
+        """Records the end of the attempt.
 
         Raises:
-            JudgeFault: CLAIM_LOST: another judge believed this one dead and took over; its end counts.
-            StoreError: it cannot be written.
+            JudgeFault: CLAIM_LOST: another judge took this one for dead and took over; its end counts.
+            StoreError: the end cannot be written.
         """
-        if not self.still_ours():
+        if not self.is_still_held():
             raise JudgeFault(FaultCause.CLAIM_LOST, f"{self.prefix}{self.n} was taken over: the other judge's counts")
         if not self._store.put_if_absent(f"{self.prefix}{self.n}/end.json", end.model_dump_json(indent=1).encode()):
             raise JudgeFault(FaultCause.CLAIM_LOST, f"{self.prefix}{self.n} has ended already: that end counts")
@@ -249,9 +250,9 @@ class ClaimedAttempt:
 
 
 def claim(store: Store, prefix: str, history: Sequence[Attempt], beat_s: float) -> ClaimedAttempt | None:
-    """The attempt after those of `history`, claimed for this process; None if another judge was faster."""
+    """The attempt after `history`, claimed for this process; None if another judge was faster."""
     n = history[-1].n + 1 if history else 1
-    record = Claim(owner=own_name(), host=host_name(), started=utc_now())
+    record = Claim(owner=process_identity(), host=host_name(), started=utc_now())
     if not store.put_if_absent(f"{prefix}{n}/claim.json", record.model_dump_json(indent=1).encode()):
         return None
     emit(Event.TAKEN_OVER if history and history[-1].end is None else Event.CLAIMED, unit=prefix, attempt=n)

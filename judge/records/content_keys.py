@@ -1,7 +1,7 @@
-"""The two keys: what an observation depends on, and what a result depends on. Nothing else enters either.
+"""The keys of observations and results: hashes of all that each depends on, and of nothing else.
 
-So a corrected label, table or metric means measuring again from the stored observation; a corrected citation, licence
-or title means nothing at all; and only what the model itself can see of a task means running it again.
+If a label, a table or a metric changes, results are measured again from the stored observation. If a citation, a
+licence or a title changes, nothing is done. A model is run again only if something changes that the model can see.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def hash_of(fields: Mapping[str, Any]) -> str:
 
 
 class OpenHash:
-    """`hash_of` some fields of which one is not known yet. What is known is written out once, for any number of keys.
+    """`hash_of` fields of which one is not known yet. The known fields are serialised once for any number of keys.
 
     Args:
-        unknown: name of that field, whose values are texts.
+        unknown: name of that field. Its values are texts.
     """
 
     def __init__(self, fields: Mapping[str, Any], unknown: str) -> None:
-        mark = secrets.token_hex(32)  # that nobody can have put into a label set's name
+        mark = secrets.token_hex(32)  # random, so that no label set's name contains it
         head, _, tail = _canonical({**fields, unknown: mark}).partition(f'"{mark}"')
         self._begun, self._tail = hashlib.sha256(head.encode()), tail
 
@@ -63,18 +63,18 @@ def observation_keys(
     hardware: str,
     round: int = 0,
 ) -> OpenHash:
-    """Key of what a model answers, by image ID: all that can change the answer.
+    """The key of an observation, by image ID: a hash of all that can change the model's answers.
 
     Args:
-        domain: what the model is told.
-        frames_sha256: of the structures and what they are put under.
-        limits: of the container, the task's time limit among them.
-        failed_share: of the structures, beyond which no more are asked.
+        domain: given to the model.
+        frames_sha256: of the structures and the conditions (pressure, strain) under which they are computed.
+        limits: of the container, with the task's time limit.
+        failed_share: share of failed structures at which the observation stops.
         dispersion: what the judge adds to the answers; None: nothing.
-        hardware: the class of hardware, of a kind that takes times; empty: of any other.
-        round: of judging anew. It enters where it is not 0, as in `result_keys`: older keys stay.
+        hardware: the class of hardware for kinds that measure times; empty for other kinds.
+        round: of judging the task. Round 0 does not enter, so that older keys stay valid.
     """
-    asked = {
+    fields = {
         **_round(round),
         "contract": contract,
         "guest": guest,
@@ -89,12 +89,12 @@ def observation_keys(
         "dispersion": {**dispersion.model_dump(), "version": DISPERSION_VERSION} if dispersion else None,
         "hardware": hardware,
     }
-    return OpenHash(asked, "image")
+    return OpenHash(fields, "image")
 
 
-def observation_key(*, image_id: str, **asked: Any) -> str:
-    """One of `observation_keys`."""
-    return observation_keys(**asked).of(image_id)
+def observation_key(*, image_id: str, **fields: Any) -> str:
+    """The one of `observation_keys` for an image."""
+    return observation_keys(**fields).of(image_id)
 
 
 def result_keys(
@@ -108,15 +108,15 @@ def result_keys(
     failed_share: float,
     round: int = 0,
 ) -> OpenHash:
-    """Key of what is made of an observation, by its sha256: metrics and the verdict over them.
+    """The key of a result, by the sha256 of its observation: a hash of all that metrics and verdict depend on.
 
     Args:
-        reference_sha256: of what the card says that metrics depend on (baselines, groups), not its citation.
-        failed_share: of the items, beyond which the verdict is not OK. Two observations of one content may have been
-            made for different shares, so that of the observation's own key does not stand for it.
-        round: of judging anew: a model that answers the same again has another result, beside the old one.
+        reference_sha256: of the parts of the card that metrics depend on (baselines, groups), without the citation.
+        failed_share: share of failed items at which the verdict is not OK. Two observations of the same content may
+            have been made for different shares, so the observation's hash does not contain it.
+        round: of judging the task: the same answers in another round give another result beside the old one.
     """
-    measured = {
+    fields = {
         **_round(round),
         "labels": labels_sha256,
         "table": table_sha256,
@@ -126,12 +126,12 @@ def result_keys(
         "parameters": parameters.model_dump(mode="json"),
         "failed_share": failed_share,
     }
-    return OpenHash(measured, "observation")
+    return OpenHash(fields, "observation")
 
 
-def result_key(*, observation: str, **measured: Any) -> str:
-    """One of `result_keys`."""
-    return result_keys(**measured).of(observation)
+def result_key(*, observation: str, **fields: Any) -> str:
+    """The one of `result_keys` for an observation."""
+    return result_keys(**fields).of(observation)
 
 
 def _round(number: int) -> dict[str, int]:
@@ -139,5 +139,5 @@ def _round(number: int) -> dict[str, int]:
 
 
 def verdict_key(*, observation_key: str, verdict: Verdict) -> str:
-    """Key of a result without an observation: the submission's fault ended the attempt, and no label matters."""
+    """The key of a result without an observation: the attempt ended by a fault of the submission."""
     return hash_of({"attempt": observation_key, "verdict": verdict.value})

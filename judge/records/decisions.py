@@ -1,9 +1,9 @@
-"""Where a submission stands: taken out of the ranking or not, and which round of judging a task anew counts.
+"""Decisions about a submission: whether it is in the ranking, and which round of judging a task counts.
 
-Nothing of it is a state that could be set: it follows from the events in the store, each signed, in the order of their
-times. Whoever can write to the store but has no trusted key can make no event. Nothing in the events themselves tells
-that one was deleted; every manifest names those there are, so that from the next publication on `judge verify` tells,
-and `judge site publish` refuses. One that was deleted before is lost unseen.
+No state is stored. The decisions follow from signed events in the store, in the order of their times. A person who can
+write to the store but has no trusted key cannot make an event. Every manifest lists the events. If an event is deleted
+after a publication, `judge verify` reports it and `judge site publish` refuses. If it is deleted before the first
+publication, nobody can detect that.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ class EventKind(StrEnum):
     WITHDRAWN = "withdrawn"
     DISQUALIFIED = "disqualified"
     REINSTATED = "reinstated"
-    APPLIED = "applied"  # of some tasks, what was judged anew counts from now on
+    APPLIED = "applied"  # the new round of some tasks counts from now on
 
 
 class RoundRecord(Record):
-    """The round of one task that counts. The data set tells two suites apart that have tasks of one name."""
+    """The round of one task that counts. The data set tells tasks of one name in two suites apart."""
 
     task: str
     dataset: str
     round: int = Field(ge=1)
 
 
-class StandingEvent(Record):
+class DecisionEvent(Record):
     """`submissions/<id>/events/<time>-<kind>-<token>.json`: who decided what, when and why.
 
     Args:
-        submission: that it is about; signed with the rest, so that no event can be moved to another submission.
-        who: the public part of the key that signed it.
-        rounds: of an `applied` one.
+        submission: signed with the rest, so that an event cannot be moved to another submission.
+        who: the public part of the key that signed the event.
+        rounds: of an `applied` event.
     """
 
     schema_version: Literal[1] = 1
@@ -64,7 +64,7 @@ class StandingEvent(Record):
     signature: Signature | None = None
 
 
-class TaskOf(NamedTuple):
+class SubmissionTask(NamedTuple):
     """One submission at one task of one data set."""
 
     submission: str
@@ -72,97 +72,98 @@ class TaskOf(NamedTuple):
     dataset: str
 
 
-Rounds = Mapping[TaskOf, int]
+Rounds = Mapping[SubmissionTask, int]
 """The round that counts, where it is not the first."""
 FIRST_ROUNDS: Rounds = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where a submission stands.
+class Decisions:
+    """What a maintainer decided about a submission.
 
     Args:
-        out: the event that took it out of the ranking; None while it is in.
+        removal: the event that took it out of the ranking; None while it is in.
         rounds: that count, of its own tasks.
-        last: when the last event was; None where there was none.
+        last_time: of the last event; None if there is none.
     """
 
-    out: StandingEvent | None = None
+    removal: DecisionEvent | None = None
     rounds: Rounds = field(default_factory=dict)
-    last: datetime | None = None
+    last_time: datetime | None = None
 
     @property
     def in_words(self) -> str:
         """`withdrawn on 2026-01-02: why`; empty while it is in the ranking."""
-        return f"{self.out.kind} on {self.out.time.astimezone(UTC):%Y-%m-%d}: {self.out.reason}" if self.out else ""
+        if self.removal is None:
+            return ""
+        return f"{self.removal.kind} on {self.removal.time.astimezone(UTC):%Y-%m-%d}: {self.removal.reason}"
 
 
-def standing_of(events: Mapping[str, StandingEvent]) -> Standing:
-    """What follows from the events of one submission.
+def decisions_from(events: Mapping[str, DecisionEvent]) -> Decisions:
+    """The decisions that follow from the events of one submission.
 
-    Who was disqualified does not become merely withdrawn: only a reinstatement ends it.
+    A withdrawal does not replace a disqualification: only a reinstatement ends it.
 
     Args:
-        events: by their keys in the store, which order those of equal time.
+        events: by their keys in the store, which order events of equal time.
     """
-    out: StandingEvent | None = None
-    rounds: dict[TaskOf, int] = {}
-    last: datetime | None = None
+    removal: DecisionEvent | None = None
+    rounds: dict[SubmissionTask, int] = {}
+    last_time: datetime | None = None
     for _, event in sorted(events.items(), key=lambda pair: (pair[1].time, pair[0])):
-        last = event.time
+        last_time = event.time
         match event.kind:
             case EventKind.WITHDRAWN:
-                out = out or event
+                removal = removal or event
             case EventKind.DISQUALIFIED:
-                out = out if out and out.kind is EventKind.DISQUALIFIED else event
+                removal = removal if removal and removal.kind is EventKind.DISQUALIFIED else event
             case EventKind.REINSTATED:
-                out = None
+                removal = None
             case EventKind.APPLIED:
-                rounds |= {TaskOf(event.submission, r.task, r.dataset): r.round for r in event.rounds}
-    return Standing(out, rounds, last)
+                rounds |= {SubmissionTask(event.submission, r.task, r.dataset): r.round for r in event.rounds}
+    return Decisions(removal, rounds, last_time)
 
 
-def read_standing(store: Store, submission: str, trusted: Collection[str] | None = None) -> Standing:
-    """Where `submission` stands.
+def read_decisions(store: Store, submission: str, trusted: Collection[str] | None = None) -> Decisions:
+    """The decisions about `submission`.
 
     Args:
-        trusted: public keys, of which one must have signed each event; None: whoever did.
+        trusted: public keys, of which one must have signed each event; None: any key may have.
 
     Raises:
         StoreError: an event cannot be read, or nobody trusted signed it as it is; one line that names it.
     """
     prefix = _events_prefix(submission)
-    return standing_of({key: _read(store, key, submission, trusted) for key in store.list(prefix)})
+    return decisions_from({key: _read(store, key, submission, trusted) for key in store.list(prefix)})
 
 
-def read_standings(
+def read_all_decisions(
     store: Store, submissions: Iterable[str], trusted: Collection[str] | None = None
-) -> dict[str, Standing]:
-    """Where each of `submissions` stands; as `read_standing`."""
+) -> dict[str, Decisions]:
+    """The decisions about each of `submissions`; as `read_decisions`."""
     wanted = dict.fromkeys(submissions)
     if len(wanted) <= 1:
-        return {submission: read_standing(store, submission, trusted) for submission in wanted}
+        return {submission: read_decisions(store, submission, trusted) for submission in wanted}
     keys: dict[str, list[str]] = {}
-    for key in store.list("submissions/"):  # once, and not for each: nearly none has any event
+    for key in store.list("submissions/"):  # one listing for all: nearly no submission has an event
         _, submission, *rest = key.split("/")
         if rest[:1] == ["events"] and submission in wanted:
             keys.setdefault(submission, []).append(key)
     return {
-        submission: standing_of({key: _read(store, key, submission, trusted) for key in keys.get(submission, ())})
+        submission: decisions_from({key: _read(store, key, submission, trusted) for key in keys.get(submission, ())})
         for submission in wanted
     }
 
 
-def rounds_that_count(standings: Mapping[str, Standing]) -> Rounds:
+def rounds_that_count(decisions_by_id: Mapping[str, Decisions]) -> Rounds:
     """The rounds that count, of all submissions."""
-    return {task: number for standing in standings.values() for task, number in standing.rounds.items()}
+    return {task: number for decisions in decisions_by_id.values() for task, number in decisions.rounds.items()}
 
 
-def taken_out(submissions: Iterable[Submission], standings: Mapping[str, Standing]) -> list[str]:
-    """A line for each of `submissions` that is not judged any more."""
-    return [
-        f"{s.id} was {standings[s.id].in_words} (judge reinstate {s.id})" for s in submissions if standings[s.id].out
-    ]
+def removed_lines(submissions: Iterable[Submission], decisions_by_id: Mapping[str, Decisions]) -> list[str]:
+    """A line for each of `submissions` that is no longer in the ranking."""
+    removed = [(s.id, decisions_by_id[s.id]) for s in submissions if decisions_by_id[s.id].removal]
+    return [f"{id} was {decisions.in_words} (judge reinstate {id})" for id, decisions in removed]
 
 
 def record_event(
@@ -174,18 +175,18 @@ def record_event(
     *,
     rounds: Iterable[RoundRecord] = (),
     after: datetime | None = None,
-) -> StandingEvent:
+) -> DecisionEvent:
     """The event, signed and stored.
 
     Args:
-        after: when the last event was: this one is later, whatever the two machines' clocks say.
+        after: time of the last event. This event gets a later time, whatever the two machines' clocks say.
 
     Raises:
         StoreError: it cannot be written.
     """
     time = utc_now() if after is None else max(utc_now(), after + timedelta(microseconds=1))
     event = key.sign(
-        StandingEvent(kind=kind, submission=submission, time=time, who=key.public, reason=reason, rounds=tuple(rounds))
+        DecisionEvent(kind=kind, submission=submission, time=time, who=key.public, reason=reason, rounds=tuple(rounds))
     )
     name = f"{time.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}-{kind}-{secrets.token_hex(4)}.json"
     path = _events_prefix(submission) + name
@@ -199,10 +200,10 @@ def _events_prefix(submission: str) -> str:
     return f"submissions/{submission}/events/"
 
 
-def _read(store: Store, key: str, submission: str, trusted: Collection[str] | None) -> StandingEvent:
+def _read(store: Store, key: str, submission: str, trusted: Collection[str] | None) -> DecisionEvent:
     try:
         data = store.get(key)
-        event = StandingEvent.read(data)
+        event = DecisionEvent.read(data)
         signer = check_signature(data, _stated_key(data) if trusted is None else trusted)
     except KeyError:
         raise StoreError(f"store: {key} is gone: restore it") from None
@@ -218,7 +219,7 @@ def _read(store: Store, key: str, submission: str, trusted: Collection[str] | No
 
 
 def _stated_key(data: bytes) -> list[str]:
-    """The key that the signature itself names: asks only that nothing was changed since."""
+    """The key that the signature itself names: then only the content is checked."""
     try:
         return [json.loads(data)[FIELD]["key"]]
     except (ValueError, KeyError, TypeError):

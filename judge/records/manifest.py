@@ -1,10 +1,9 @@
-"""Manifests: what was published, signed, each with the hash of the one before.
+"""Manifests: a signed list of what was published, with the hash of the manifest before it.
 
-`manifests/000001.json`, `000002.json`, … in the store; the newest lies beside the pages as `manifest.json`, the same
-bytes. The number alone is the name, so that put-if-absent decides between two who publish at once: one gets n, the
-other n + 1. `previous` is the sha256 of the stored bytes of the manifest before: whoever kept any one of them can tell
-whether something before it was changed, taken out or put in. That the newest are missing the chain cannot tell, but the
-pages can.
+The store holds `manifests/000001.json`, `000002.json`, …; the newest is also published as `manifest.json` beside the
+pages, with the same bytes. The name is the number alone: if two judges publish at once, put-if-absent gives n to one
+and n + 1 to the other. `previous` is the sha256 of the stored bytes of the manifest before. Anyone who keeps a manifest
+can detect a change to any earlier one. The chain does not show that the newest manifests are missing; the pages do.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _NAME = re.compile(r"manifests/([0-9]{6})\.json")
 
 
 class PublishedScores(Record):
-    """The scores of one submission as they were published, to six digits; None where it has none."""
+    """The published scores of one submission, to six digits; None for a score that it does not have."""
 
     force_field: float | None
     property_error: float | None
@@ -39,9 +38,9 @@ class PublishedScores(Record):
 
 
 def _manifest_2(fields: Fields) -> Fields:
-    """Says who is there for comparison. Version 1 did not; whoever had no rank was taken for one of them."""
-    apart = sorted(id for id, scores in fields["scores"].items() if scores["rank"] is None)
-    return {**fields, "schema_version": 2, "references": apart}
+    """States the reference rows. Version 1 did not; submissions without a rank were taken for references."""
+    unranked = sorted(id for id, scores in fields["scores"].items() if scores["rank"] is None)
+    return {**fields, "schema_version": 2, "references": unranked}
 
 
 class Manifest(Record):
@@ -50,13 +49,13 @@ class Manifest(Record):
     Args:
         n: from 1, without a gap.
         release: of the scoring.
-        files: sha256 by path in the site, but for the manifest and the site's own list of files.
-        results: sha256 of the stored bytes by key in the store, of all results that are shown.
-        submissions: the same of what all submissions say of themselves, and of their preflights' logs.
-        events: the same of every decision about them, so that none can be taken away unnoticed.
+        files: sha256 by path in the site, without the manifest and the site's own list of files.
+        results: sha256 of the stored bytes of every result shown, by key in the store.
+        submissions: the same of all submissions' records and preflight logs.
+        events: the same of every decision about them: a decision that is deleted later is missed.
         scores: by submission.
-        references: the submissions that are there for comparison, and so have no rank.
-        selftests: sha256 of the stored records of those that let the results be published; their keys would name hosts.
+        references: submissions shown for comparison; they have no rank.
+        selftests: sha256 of the stored selftest records that allow the results to be published (keys would name hosts).
         previous: sha256 of the stored bytes of manifest n - 1; empty for the first.
     """
 
@@ -79,8 +78,8 @@ class Manifest(Record):
     signature: Signature | None = None
 
 
-class Stored(NamedTuple):
-    """A manifest, and the bytes that are stored of it."""
+class StoredManifest(NamedTuple):
+    """A manifest and its stored bytes."""
 
     manifest: Manifest
     data: bytes
@@ -90,13 +89,13 @@ class Stored(NamedTuple):
         return sha256(self.data)
 
 
-class Broken(NamedTuple):
-    """A row that does not hold.
+class Defect(NamedTuple):
+    """Something stored or published that does not pass verification.
 
     Args:
         what: a result, a manifest or a file.
-        why: and the remedy.
-        missing: it could only not be looked at, since its data set is not here.
+        why: the reason and the remedy.
+        missing: it could not be verified, because its data set is not on this machine.
     """
 
     what: str
@@ -107,19 +106,19 @@ class Broken(NamedTuple):
         return f"{self.what}: {self.why}"
 
 
-class Chain(NamedTuple):
-    """All manifests that can be read, by their number, and what does not hold among them."""
+class ManifestChain(NamedTuple):
+    """All manifests that can be read, by number, and the defects found among them."""
 
-    manifests: tuple[Stored, ...]
-    broken: tuple[Broken, ...]
+    manifests: tuple[StoredManifest, ...]
+    defects: tuple[Defect, ...]
 
-    def newest(self, suite: str) -> Stored | None:
+    def newest(self, suite: str) -> StoredManifest | None:
         """The last manifest of a suite."""
         return next((stored for stored in reversed(self.manifests) if stored.manifest.suite == suite), None)
 
 
 def manifest_path(n: int) -> str:
-    """Where manifest `n` lies."""
+    """The key of manifest `n`."""
     return f"{FOLDER}{n:06d}.json"
 
 
@@ -128,53 +127,53 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def append(store: Store, key: SigningKey, make: Callable[[int, str], Manifest]) -> Stored:
-    """The manifest that was put at the end of the chain, signed.
+def append(store: Store, key: SigningKey, make: Callable[[int, str], Manifest]) -> StoredManifest:
+    """The new manifest at the end of the chain, signed.
 
     Args:
-        make: the manifest of that number, after one of that hash.
+        make: makes the manifest from its number and the hash of the manifest before.
 
     Raises:
-        StoreError: the store does not answer, or others publish without an end.
+        StoreError: the store does not answer, or other judges publish all the time.
     """
     for _ in range(MAX_TRIES):
         last = max((int(match[1]) for name in store.list(FOLDER) if (match := _NAME.fullmatch(name))), default=0)
-        before = sha256(store.get(manifest_path(last))) if last else ""
-        manifest = key.sign(make(last + 1, before))
-        stored = Stored(manifest, manifest.model_dump_json(indent=1).encode())
+        previous = sha256(store.get(manifest_path(last))) if last else ""
+        manifest = key.sign(make(last + 1, previous))
+        stored = StoredManifest(manifest, manifest.model_dump_json(indent=1).encode())
         if store.put_if_absent(manifest_path(last + 1), stored.data):
             return stored
     raise StoreError(f"store: {FOLDER} grows faster than can be written: see who publishes, then do it again")
 
 
-def read_chain(store: Store, trusted: Collection[str]) -> Chain:
-    """All manifests of the store, checked: signatures, numbers, and that each names the one before.
+def read_chain(store: Store, trusted: Collection[str]) -> ManifestChain:
+    """All manifests of the store, with checked signatures, numbers and links to the manifest before.
 
     Args:
         trusted: public keys.
     """
-    manifests: list[Stored] = []
-    broken: list[Broken] = []
+    manifests: list[StoredManifest] = []
+    defects: list[Defect] = []
     n, previous = 0, ""
     for key in store.list(FOLDER):
         match = _NAME.fullmatch(key)
         if not match:
-            broken.append(Broken(key, "is no manifest: look at it, then delete it"))
+            defects.append(Defect(key, "is no manifest: look at it, then delete it"))
             continue
-        broken += [Broken(manifest_path(gap), "is gone: restore it") for gap in range(n + 1, int(match[1]))]
-        before = previous if n + 1 == int(match[1]) else None  # that after a gap has nothing to be compared with
+        defects += [Defect(manifest_path(gap), "is gone: restore it") for gap in range(n + 1, int(match[1]))]
+        expected = previous if n + 1 == int(match[1]) else None  # after a gap there is nothing to compare with
         n, data = int(match[1]), store.get(key)
-        stored, why = _read(data, n, before, trusted)
+        stored, why = _read(data, n, expected, trusted)
         if stored:
             manifests.append(stored)
         if why:
-            broken.append(Broken(key, why))
+            defects.append(Defect(key, why))
         previous = sha256(data)
-    return Chain(tuple(manifests), tuple(broken))
+    return ManifestChain(tuple(manifests), tuple(defects))
 
 
 def newest_manifest(store: Store, suite: str, trusted: Collection[str]) -> Manifest | None:
-    """The last manifest of `suite` that somebody trusted signed; None where there is none. Older ones are not read.
+    """The last manifest of `suite` with a trusted signature; None if there is none. Older manifests are not read.
 
     Raises:
         StoreError: the store does not answer.
@@ -189,49 +188,53 @@ def newest_manifest(store: Store, suite: str, trusted: Collection[str]) -> Manif
     return None
 
 
-def _read(data: bytes, n: int, before: str | None, trusted: Collection[str]) -> tuple[Stored | None, str]:
-    """The manifest in `data`, None where it cannot be read, and why it does not hold, empty where it does."""
+def _read(data: bytes, n: int, previous: str | None, trusted: Collection[str]) -> tuple[StoredManifest | None, str]:
+    """The manifest in `data`, or None if it cannot be read; and the defect's reason, empty if there is none.
+
+    Args:
+        previous: hash that it must state; None: not known.
+    """
     try:
         manifest = Manifest.read(data)
     except ValidationError:
         return None, "cannot be read: restore it"
-    stored = Stored(manifest, data)
+    stored = StoredManifest(manifest, data)
     try:
         check_signature(data, trusted)
     except BadSignature as error:
         return stored, f"{error}; restore it, or trust who signed it"
     if manifest.n != n:
         return stored, f"says that it is number {manifest.n}: restore it"
-    if before is not None and manifest.previous != before:
+    if previous is not None and manifest.previous != previous:
         return stored, "does not follow from the manifest before it, which is another than it names: restore both"
     return stored, ""
 
 
-def lost_results(store: Store, chain: Chain) -> list[Broken]:
-    """The results that a manifest names and that are gone, or are no longer what was published, each once."""
+def lost_results(store: Store, chain: ManifestChain) -> list[Defect]:
+    """The published results that are gone or changed, each once."""
     return _lost(store, chain, lambda manifest: manifest.results)
 
 
-def lost_files(store: Store, chain: Chain) -> list[Broken]:
-    """The same of submissions, logs of preflights and decisions."""
+def lost_files(store: Store, chain: ManifestChain) -> list[Defect]:
+    """The published records of submissions, preflight logs and decisions that are gone or changed, each once."""
     return _lost(store, chain, lambda manifest: {**manifest.submissions, **manifest.events})
 
 
-def _lost(store: Store, chain: Chain, of: Callable[[Manifest], dict[str, str]]) -> list[Broken]:
-    named: dict[tuple[str, str], int] = {}
+def _lost(store: Store, chain: ManifestChain, digests_in: Callable[[Manifest], dict[str, str]]) -> list[Defect]:
+    first_named: dict[tuple[str, str], int] = {}
     for stored in chain.manifests:
-        for key, digest in of(stored.manifest).items():
-            named.setdefault((key, digest), stored.manifest.n)
-    broken = []
-    for (key, digest), n in sorted(named.items(), key=lambda entry: (entry[1], entry[0])):
+        for key, digest in digests_in(stored.manifest).items():
+            first_named.setdefault((key, digest), stored.manifest.n)
+    defects = []
+    for (key, digest), n in sorted(first_named.items(), key=lambda entry: (entry[1], entry[0])):
         try:
-            same = sha256(store.get(key)) == digest
+            is_same = sha256(store.get(key)) == digest
         except KeyError:
-            broken.append(Broken(key, f"was published ({manifest_path(n)}) and is gone: restore it"))
+            defects.append(Defect(key, f"was published ({manifest_path(n)}) and is gone: restore it"))
             continue
         except StoreError as error:
-            broken.append(Broken(key, error.remedy))
+            defects.append(Defect(key, error.remedy))
             continue
-        if not same:
-            broken.append(Broken(key, f"is not what was published ({manifest_path(n)}): restore it"))
-    return broken
+        if not is_same:
+            defects.append(Defect(key, f"is not what was published ({manifest_path(n)}): restore it"))
+    return defects

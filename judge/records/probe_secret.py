@@ -1,6 +1,7 @@
-"""The secret of a store, with which order and transformed copies of hidden structures are drawn. It is never shown.
+"""The secret that order and guises of hidden structures are drawn with (`tasks.observing.question_order`): one a store,
+never shown.
 
-Whoever has a hidden set by heart knows all else that they are drawn from, and could tell transformed copies without it.
+Whoever has a hidden set by heart knows all else that they are drawn from, and could tell guises without it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Who holds a claim: a text that names one process of one boot of one machine, and whether that process still lives."""
+"""The identity of a process that holds a claim, and whether that process is alive.
+
+An identity is a text `boot/pid-namespace/pid/start/token`. It names one process of one boot of one machine.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ import socket
 from pathlib import Path
 
 
-def own_name() -> str:
-    """This process as `boot/pid-namespace/pid/start/token`; the token tells two claims of one process apart."""
+def process_identity() -> str:
+    """The identity of this process. Its token is random: two claims of one process differ."""
     pid = os.getpid()
     return "/".join((_boot(), _pid_namespace(), str(pid), _start_of(pid) or "0", secrets.token_hex(4)))
 
@@ -19,12 +22,12 @@ def host_name() -> str:
     return socket.gethostname()
 
 
-def surely_gone(owner: str) -> bool:
-    """True if `owner` was a process of this kernel's boot and this pid namespace, and is no more.
+def is_surely_gone(identity: str) -> bool:
+    """True if `identity` is of this boot and pid namespace, and its process is gone.
 
-    Of any other machine, boot or container nothing can be said from here: False.
+    Nothing is known about processes of another machine, boot or container: False.
     """
-    parts = owner.split("/")
+    parts = identity.split("/")
     if len(parts) != 5 or parts[0] != _boot() or parts[1] != _pid_namespace() or not parts[2].isdigit():
         return False
     return _start_of(int(parts[2])) != parts[3]
@@ -45,7 +48,7 @@ def _pid_namespace() -> str:
 
 
 def _start_of(pid: int) -> str | None:
-    """When process `pid` started, in the kernel's ticks; None where there is none, or only its zombie."""
+    """The start time of process `pid` in kernel ticks; None if there is no such process, or only a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,14 +1,14 @@
-"""What a manifest states of submissions beside their results: what each says of itself, its log, decisions about it.
+"""The records of submissions that a manifest lists beside results: submission, preflight log, decisions about it.
 
-None of it is ever written again, so what was published once must be there, byte by byte. A submission carries no
-signature, since its author has no key here; from the first publication on the manifest's stands for one.
+They are never rewritten: what was published once must stay in the store, byte by byte. A submission has no signature,
+because its author has no key. From its first publication on, the manifest's signature covers it.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from judge.records.manifest import Broken, Chain, lost_files, manifest_path, sha256
+from judge.records.manifest import Defect, ManifestChain, lost_files, manifest_path, sha256
 from judge.records.results import read_record
 from submissions.preflight.log import log_path
 from submissions.records import Submission, submission_id
@@ -19,26 +19,26 @@ RECORD = "submission.json"
 
 
 class SubmissionFiles(NamedTuple):
-    """sha256 of the stored bytes by key: of submissions with their logs, and of the decisions about them."""
+    """sha256 of stored bytes by key, of submissions with their logs and of decisions."""
 
     submissions: dict[str, str]
     events: dict[str, str]
 
 
 def submission_files(store: Store) -> SubmissionFiles:
-    """What the store holds now of all submissions that are whole.
+    """The files of all submissions in the store that have a record.
 
     Raises:
-        StoreError: the store does not answer, or something vanished in the middle.
+        StoreError: the store does not answer, or a file vanished meanwhile.
     """
     submissions: dict[str, str] = {}
     events: dict[str, str] = {}
     keys = dict.fromkeys(store.list(FOLDER))
-    whole = {id for id in (key.split("/")[1] for key in keys) if record_path(id) in keys}
+    with_record = {id for id in (key.split("/")[1] for key in keys) if record_path(id) in keys}
     for key in keys:
         id = key.split("/")[1]
         is_event = key.startswith(f"{FOLDER}{id}/events/")
-        if id not in whole or not (is_event or key in (record_path(id), log_path(id))):
+        if id not in with_record or not (is_event or key in (record_path(id), log_path(id))):
             continue
         try:
             (events if is_event else submissions)[key] = sha256(store.get(key))
@@ -47,42 +47,42 @@ def submission_files(store: Store) -> SubmissionFiles:
     return SubmissionFiles(submissions, events)
 
 
-def unlike_published(store: Store, chain: Chain) -> list[Broken]:
-    """What a manifest names of submissions and that is gone or changed, and logs that came after it.
+def unlike_published(store: Store, chain: ManifestChain) -> list[Defect]:
+    """Published files of submissions that are gone or changed, and logs that appeared after the publication.
 
-    A log is stored before its submission: where a published submission had none, none can come.
+    A log is stored before its submission. So a submission that was published without a log can never get one.
     """
-    broken = lost_files(store, chain)
+    defects = lost_files(store, chain)
     late: dict[str, int] = {}
-    there = set(store.list(FOLDER))
+    keys = set(store.list(FOLDER))
     for stored in chain.manifests:
         stated = stored.manifest.submissions
         for log in (log_path(key.split("/")[1]) for key in stated if key.endswith(f"/{RECORD}")):
-            if log in there - stated.keys():
+            if log in keys - stated.keys():
                 late.setdefault(log, stored.manifest.n)
-    return broken + [
-        Broken(log, f"was not there when its submission was published ({manifest_path(n)}): remove it")
+    return defects + [
+        Defect(log, f"was not there when its submission was published ({manifest_path(n)}): remove it")
         for log, n in sorted(late.items())
     ]
 
 
-def misnamed(store: Store) -> list[Broken]:
-    """The submissions that lie under another name than theirs; those that cannot be read are passed over."""
-    broken = []
+def misnamed(store: Store) -> list[Defect]:
+    """The submissions that are stored under another ID than their own; unreadable ones are left out."""
+    defects = []
     for key in store.list(FOLDER):
         if not key.endswith(f"/{RECORD}"):
             continue
         try:
             why = why_misnamed(key.split("/")[1], read_record(store, key, Submission))
-        except StoreError:  # the board names it
+        except StoreError:  # the leaderboard reports it
             continue
         if why:
-            broken.append(Broken(key, why))
-    return broken
+            defects.append(Defect(key, why))
+    return defects
 
 
 def why_misnamed(id: str, submission: Submission) -> str:
-    """Why `submission`, stored as that of `id`, is not it; empty where it is."""
+    """The reason why the submission stored under `id` is not that one; empty if it is."""
     if submission.id != id:
         return f"it calls itself {submission.id}: restore it"
     if id != submission_id(submission.card.name, submission.image.id):
@@ -91,5 +91,5 @@ def why_misnamed(id: str, submission: Submission) -> str:
 
 
 def record_path(id: str) -> str:
-    """Where a submission lies."""
+    """The key of a submission's record."""
     return f"{FOLDER}{id}/{RECORD}"

@@ -1,4 +1,4 @@
-"""Of each submission and task the one result that counts, told from a few facts of each."""
+"""Selects the one result of each submission and task that counts, from a few facts of each result."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from judge.records.attempts import History, unit_prefix
-from judge.records.decisions import Rounds, TaskOf
+from judge.records.decisions import Rounds, SubmissionTask
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 
 
 class ResultFacts(NamedTuple):
-    """What must be known of a result to tell whether it counts.
+    """The facts of a result that decide whether it counts.
 
     Args:
         key: in the store.
-        measured: when; seconds since 1970.
-        observation: sha256; None where the verdict ended the attempt before there was one.
+        measured: time [s since 1970].
+        observation: sha256; None if the attempt ended before there was one.
     """
 
     key: str
@@ -33,7 +33,7 @@ class ResultFacts(NamedTuple):
 
     @classmethod
     def of(cls, key: str, result: Result) -> ResultFacts:
-        """Those of `result`, which is stored under `key`."""
+        """The facts of `result`, which is stored under `key`."""
         return cls(
             key=key,
             submission=result.submission,
@@ -48,7 +48,7 @@ class ResultFacts(NamedTuple):
         )
 
 
-def those_that_count(
+def select_counting(
     results: Iterable[ResultFacts],
     histories: Mapping[str, History],
     rounds: Rounds,
@@ -56,7 +56,7 @@ def those_that_count(
     *,
     of_all_suites: bool = False,
 ) -> list[ResultFacts]:
-    """Those of `results` that count, by submission and task; see `judge.records.results.load_results`.
+    """The results that count, sorted by submission and task; see `judge.records.results.load_results`.
 
     Args:
         histories: by the units' prefixes.
@@ -64,17 +64,17 @@ def those_that_count(
         current: as `load_results`.
         of_all_suites: as `load_results`.
     """
-    best: dict[tuple[str, str, str], tuple[tuple[bool, float, str], ResultFacts]] = {}
+    best: dict[tuple[str, str, str], tuple[tuple[bool, float, str], ResultFacts]] = {}  # by submission, task, data set
     for result in results:
-        if result.round != rounds.get(TaskOf(result.submission, result.task, result.dataset), 0):
+        if result.round != rounds.get(SubmissionTask(result.submission, result.task, result.dataset), 0):
             continue
         if not _counts(result, histories):
             continue
         rank = (current is not None and result.key in current, result.measured, result.result_key)
-        place = (result.submission, result.task, result.dataset if of_all_suites else "")
-        if place not in best or rank > best[place][0]:
-            best[place] = (rank, result)
-    return [best[place][1] for place in sorted(best)]
+        unit = (result.submission, result.task, result.dataset if of_all_suites else "")
+        if unit not in best or rank > best[unit][0]:
+            best[unit] = (rank, result)
+    return [best[unit][1] for unit in sorted(best)]
 
 
 def _counts(result: ResultFacts, histories: Mapping[str, History]) -> bool:
@@ -82,4 +82,4 @@ def _counts(result: ResultFacts, histories: Mapping[str, History]) -> bool:
     end = history.end if history else None
     if end is None or end.observation != result.observation:
         return False
-    return end.observation is not None or end.verdict == result.verdict  # what is measured has its own verdict
+    return end.observation is not None or end.verdict == result.verdict  # a measured result has its own verdict

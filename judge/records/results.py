@@ -1,4 +1,4 @@
-"""What the store holds: submissions, and of each task the one result that counts."""
+"""Reads submissions, the results that count, and held units from the store."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from judge.records.attempts import read_histories
-from judge.records.decisions import Rounds, read_standings, rounds_that_count
+from judge.records.decisions import Rounds, read_all_decisions, rounds_that_count
 from judge.records.records import End, Result
-from judge.records.result_selection import ResultFacts, those_that_count
+from judge.records.result_selection import ResultFacts, select_counting
 from submissions.records import Record, Submission
-from submissions.store.interface import Store, StoreError
+from submissions.store.interface import Readable, Store, StoreError
 
 R = TypeVar("R", bound=Record)
 
 
-class Held(NamedTuple):
-    """A unit that waits for a person, after its last attempt was spoilt by this machine."""
+class HeldUnit(NamedTuple):
+    """A unit that is held for a person, with the end of its last attempt."""
 
     submission: str
     task: str
     end: End
 
 
-def read_record(store: Store, key: str, record: type[R]) -> R:
+def read_record(store: Readable, key: str, record: type[R]) -> R:
     """The record under `key`.
 
     Raises:
@@ -42,7 +42,7 @@ def read_record(store: Store, key: str, record: type[R]) -> R:
 
 
 def submission_ids(store: Store) -> list[str]:
-    """Of all submissions, by name."""
+    """The IDs of all submissions, sorted."""
     return [key.split("/")[1] for key in store.list("submissions/") if key.endswith("/submission.json")]
 
 
@@ -61,39 +61,35 @@ def load_results(
     trusted: Collection[str] | None = None,
     rounds: Rounds | None = None,
 ) -> list[Result]:
-    """Of each submission and task the one result that counts, by submission and task.
+    """One result for each submission and task: the one that counts, sorted by submission and task.
 
-    A result counts only if its observation is the one that the last attempt of its unit ended with, and only if it is
-    of the round that counts. Among those (other limits, labels or versions) one whose key is in `current` comes first,
-    and then the newest.
+    A result counts only if the last attempt of its unit ended with its observation, and if it is of the round that
+    counts. If several do (other limits, labels or versions), a result in `current` is preferred, then the newest.
 
     Args:
         current: keys in the store of the results that fit the present data sets and versions; None: not known.
-        of_all_suites: of each data set that a task of that name has, since two suites may have tasks of one name.
-        trusted: keys, of which one must have signed each event that makes a round count; None: whoever did.
-        rounds: in place of those that count.
+        of_all_suites: one result for each data set of a task name: two suites may have a task of the same name.
+        trusted: public keys, of which one must have signed each event about rounds; None: any key may have.
+        rounds: used in place of the rounds that the events state.
 
     Raises:
         StoreError: a record cannot be read; one line that names it.
     """
     histories = read_histories(store, submissions)
-    counting = rounds_that_count(read_standings(store, submissions, trusted)) if rounds is None else rounds
-    found: dict[str, Result] = {}
-    for submission in submissions:
-        for key in store.list(f"results/{submission}/"):
-            if key.endswith(".json"):
-                found[key] = read_record(store, key, Result)
-    facts = (ResultFacts.of(key, result) for key, result in found.items())
-    return [
-        found[each.key] for each in those_that_count(facts, histories, counting, current, of_all_suites=of_all_suites)
-    ]
+    if rounds is None:
+        rounds = rounds_that_count(read_all_decisions(store, submissions, trusted))
+    keys = (key for submission in submissions for key in store.list(f"results/{submission}/") if key.endswith(".json"))
+    results = {key: read_record(store, key, Result) for key in keys}
+    facts = (ResultFacts.of(key, result) for key, result in results.items())
+    counting = select_counting(facts, histories, rounds, current, of_all_suites=of_all_suites)
+    return [results[each.key] for each in counting]
 
 
-def load_held(store: Store, submissions: Iterable[str]) -> list[Held]:
+def load_held(store: Store, submissions: Iterable[str]) -> list[HeldUnit]:
     """The units of `submissions` that are held."""
     held = []
     for prefix, history in read_histories(store, submissions).items():
         if history.held:
             _, submission, task, _, _ = prefix.split("/")
-            held.append(Held(submission, task, history.held))
+            held.append(HeldUnit(submission, task, history.held))
     return held

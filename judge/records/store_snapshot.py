@@ -7,36 +7,41 @@ away is asked once.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import takewhile
 
-from submissions.store.interface import Store, StoreError
+from submissions.store.interface import Stamped, Store, StoreError
 
 N_THREADS = 16
 _FOLDERS = ("attempts/", "manifests/", "results/", "selftests/", "submissions/")
 _LARGE = (".safetensors",)  # read when they are asked for, and not kept
 
 
-class Snapshot:
-    """The records of a store, as they were when this was made. It is a `Store` that is not written."""
+class StoreSnapshot:
+    """The records of a store, as they were when this was made. It is a `Store` that is not written.
 
-    def __init__(self, store: Store) -> None:
+    Args:
+        hidden: submissions that are left out, as if they were not there.
+    """
+
+    def __init__(self, store: Store, hidden: Collection[str] = frozenset()) -> None:
         self._store = store
-        self._stamps = {key: stamp for folder in _FOLDERS for key, stamp in store.stamped(folder)}
-        self._keys = sorted(self._stamps)
+        listed = (each for folder in _FOLDERS for each in store.stamped(folder))
+        self._stamped = {each.key: each for each in listed if each.key.split("/", 2)[1] not in hidden}
+        self._keys = sorted(self._stamped)
         kept = [key for key in self._keys if not key.endswith(_LARGE)]
         with ThreadPoolExecutor(N_THREADS) as pool:
-            self._read: dict[str, Future[bytes]] = {key: pool.submit(store.get, key) for key in kept}
+            self._content: dict[str, Future[bytes]] = {key: pool.submit(store.get, key) for key in kept}
 
     def is_unchanged(self, folder: str) -> bool:
         """Whether the store holds in `folder` what it held then."""
-        return dict(self._store.stamped(folder)) == dict(self.stamped(folder))
+        return _stamps(self._store, folder) == _stamps(self, folder)
 
     def get(self, key: str) -> bytes:
-        if key in self._read:
-            return self._read[key].result()
-        if key.startswith(_FOLDERS) and key not in self._stamps:
+        if key in self._content:
+            return self._content[key].result()
+        if key.startswith(_FOLDERS) and key not in self._stamped:
             raise KeyError(key)
         return self._store.get(key)
 
@@ -47,11 +52,11 @@ class Snapshot:
         later = (self._keys[i] for i in range(begin, len(self._keys)))
         return takewhile(lambda key: key.startswith(prefix), later)
 
-    def stamped(self, prefix: str) -> Iterator[tuple[str, str]]:
-        return ((key, self._stamps[key]) for key in self.list(prefix))
+    def stamped(self, prefix: str) -> Iterator[Stamped]:
+        return (self._stamped[key] for key in self.list(prefix))
 
     def exists(self, key: str) -> bool:
-        return key in self._stamps if key.startswith(_FOLDERS) else self._store.exists(key)
+        return key in self._stamped if key.startswith(_FOLDERS) else self._store.exists(key)
 
     def put(self, key: str, data: bytes) -> None:
         raise _not_written(key)
@@ -61,6 +66,10 @@ class Snapshot:
 
     def delete(self, key: str) -> None:
         raise _not_written(key)
+
+
+def _stamps(store: Store, folder: str) -> dict[str, str]:
+    return {each.key: each.stamp for each in store.stamped(folder)}
 
 
 def _not_written(key: str) -> StoreError:

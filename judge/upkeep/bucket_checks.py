@@ -1,4 +1,4 @@
-"""Whether inbox, mail and site are as they must be: asked of the service itself, once as the judge and once as anybody.
+"""Checks the buckets for uploads, status and pages: asks the service itself, once as the judge and once as anybody.
 
 As anybody means without credentials, over plain HTTP, at the addresses that an author or a stranger would use.
 """
@@ -20,67 +20,75 @@ from judge.workspace import Workspace
 from sandbox.events import plain
 from submissions.settings import SETTINGS_FILE
 from submissions.store.interface import StoreError
-from submissions.store.s3_client import Place, S3Client, place_of, s3_errors
+from submissions.store.s3_client import BucketPlace, S3Client, bucket_place, s3_errors
 
 WAIT_S = 20.0
 _REFUSED = (401, 403, 404)
 _POLICY = "take it out of the bucket's policy and its access lists"
 
 
-def require_mail_settings(settings: JudgeSettings) -> None:
+def require_bucket_settings(settings: JudgeSettings) -> None:
     """Lets pass settings with which authors can be invited.
 
     Raises:
         ConfigError: one is missing, or two places are not apart; one line that names it.
     """
-    examples = {"inbox": "s3://BUCKET/PREFIX", "mail": "s3://BUCKET/PREFIX", "mail_url": "https://HOST/BUCKET/PREFIX"}
+    examples = {
+        "upload_bucket": "s3://BUCKET/PREFIX",
+        "status_bucket": "s3://BUCKET/PREFIX",
+        "status_url": "https://HOST/BUCKET/PREFIX",
+    }
     for name, example in examples.items():
         if not getattr(settings, name):
             raise ConfigError(f'{SETTINGS_FILE} or LAMBENCH_{name.upper()}: {name}: is not set: {name} = "{example}"')
-    if not settings.mail_url.startswith(("https://", "http://")):
-        raise ConfigError(f"mail_url: {settings.mail_url!r} is no web address: give https://…")
+    if not settings.status_url.startswith(("https://", "http://")):
+        raise ConfigError(f"status_url: {settings.status_url!r} is no web address: give https://…")
     require_apart(settings)
 
 
-def check_inbox(workspace: Workspace) -> str:
-    """What was found, in words, of an inbox that keeps every version and lets nobody but the judge read, list or write.
+def check_upload_bucket(workspace: Workspace) -> str:
+    """What was found, in words: the upload bucket keeps every version, and only the judge reads, lists or writes it.
 
     Raises:
         StoreError: it is not so; one line with the remedy.
     """
     settings, client = workspace.settings, workspace.s3
-    place = place_of(settings.inbox, "inbox")
+    place = bucket_place(settings.upload_bucket, "upload_bucket")
     require_versions(workspace, place)
     name = f"doctor-{secrets.token_hex(16)}"
-    with _probe(client, place, name, "inbox") as address:
-        if _ask(address, "inbox").status_code not in _REFUSED:
-            raise StoreError(f"inbox: anybody may read what authors send: {_POLICY} (s3:GetObject)")
-        _refuse_strangers(client, place, address, "inbox")
-    return f"{settings.inbox}: versioned; nobody else reads, lists or writes it"
+    with _probe(client, place, name, "upload_bucket") as address:
+        if _ask(address, "upload_bucket").status_code not in _REFUSED:
+            raise StoreError(f"upload_bucket: anybody may read what authors send: {_POLICY} (s3:GetObject)")
+        _refuse_strangers(client, place, address, "upload_bucket")
+    return f"{settings.upload_bucket}: versioned; nobody else reads, lists or writes it"
 
 
-def check_mail(workspace: Workspace) -> str:
-    """What was found, in words, of a mail bucket of which anybody reads what he can name, and nobody lists or writes.
+def check_status_bucket(workspace: Workspace) -> str:
+    """What was found, in words: of the status bucket anybody reads what he can name, and nobody lists or writes.
 
     Raises:
         StoreError: it is not so; one line with the remedy.
     """
     settings, client = workspace.settings, workspace.s3
-    place = place_of(settings.mail, "mail")
+    place = bucket_place(settings.status_bucket, "status_bucket")
     name = secrets.token_hex(32)
-    with _probe(client, place, name, "mail") as address:
-        public = f"{settings.mail_url.rstrip('/')}/{name}"
-        answer = _ask(public, "mail_url")
+    with _probe(client, place, name, "status_bucket") as address:
+        public = f"{settings.status_url.rstrip('/')}/{name}"
+        answer = _ask(public, "status_url")
         if answer.status_code != 200:
-            remedy = "let anybody read (s3:GetObject) in mail, or correct mail_url"
-            raise StoreError(f"mail_url: what was put into mail is not read there ({answer.status_code}): {remedy}")
+            remedy = "let anybody read (s3:GetObject) in status_bucket, or correct status_url"
+            raise StoreError(
+                f"status_url: what was put into status_bucket cannot be read there ({answer.status_code}): {remedy}"
+            )
         if answer.content != name.encode():
-            raise StoreError("mail_url: something else is read there than what was put into mail: correct mail_url")
-        if _ask(public[:-1] + "_", "mail_url").status_code not in _REFUSED:
-            raise StoreError("mail_url: a page is shown for a name that does not exist: let it be an error")
-        _refuse_strangers(client, place, address, "mail")
-        _refuse_listing(settings.mail_url.rstrip("/") + "/", place, "mail_url")
-    return f"{settings.mail}: read at mail_url, and by nobody listed or written"
+            raise StoreError(
+                "status_url: something else is read there than what was put into status_bucket: correct status_url"
+            )
+        if _ask(public[:-1] + "_", "status_url").status_code not in _REFUSED:
+            raise StoreError("status_url: a page is shown for a name that does not exist: let it be an error")
+        _refuse_strangers(client, place, address, "status_bucket")
+        _refuse_listing(settings.status_url.rstrip("/") + "/", place, "status_url")
+    return f"{settings.status_bucket}: read at status_url; nobody else lists or writes it"
 
 
 def check_site(workspace: Workspace, name: str, published: bytes | None) -> str:
@@ -93,7 +101,7 @@ def check_site(workspace: Workspace, name: str, published: bytes | None) -> str:
         StoreError: it is not so; one line with the remedy.
     """
     settings, client = workspace.settings, workspace.s3
-    place = place_of(settings.publish_to, "publish_to")
+    place = bucket_place(settings.publish_to, "publish_to")
     with _probe(client, place, f"doctor-{secrets.token_hex(16)}", "publish_to") as address:
         _refuse_strangers(client, place, address, "publish_to")
     if not settings.site_url or published is None:
@@ -112,16 +120,16 @@ def check_site(workspace: Workspace, name: str, published: bytes | None) -> str:
 def weak_points(workspace: Workspace) -> list[str]:
     """What works, and is not as good as it should be; a sentence each."""
     found, settings = [], workspace.settings
-    host = urlsplit(settings.mail_url).hostname or ""
-    if settings.mail_url.startswith("http://") and host not in ("localhost", "127.0.0.1", "::1"):
-        found.append("mail_url is http, so that whoever is on the way reads the forms: use https")
+    host = urlsplit(settings.status_url).hostname or ""
+    if settings.status_url.startswith("http://") and host not in ("localhost", "127.0.0.1", "::1"):
+        found.append("status_url is http, so that anybody on the way can read the upload forms: use https")
     if are_temporary(workspace.s3):
         found.append("forms end with the temporary credentials that they are signed with: use lasting ones")
     return found
 
 
 @contextmanager
-def _probe(client: S3Client, place: Place, name: str, setting: str) -> Iterator[str]:
+def _probe(client: S3Client, place: BucketPlace, name: str, setting: str) -> Iterator[str]:
     """The bare address of an object that is there meanwhile, with its own name in it; no version of it is left."""
     key = place.prefix + name
     with s3_errors(setting):
@@ -138,7 +146,7 @@ def _bare(url: str) -> str:
     return url.partition("?")[0]
 
 
-def _refuse_strangers(client: S3Client, place: Place, address: str, setting: str) -> None:
+def _refuse_strangers(client: S3Client, place: BucketPlace, address: str, setting: str) -> None:
     """Passes if a stranger can neither list the bucket nor write into it.
 
     Raises:
@@ -155,7 +163,7 @@ def _refuse_strangers(client: S3Client, place: Place, address: str, setting: str
         raise StoreError(f"{setting}: anybody may write into it: {_POLICY} (s3:PutObject)")
 
 
-def _refuse_listing(bucket: str, place: Place, setting: str) -> None:
+def _refuse_listing(bucket: str, place: BucketPlace, setting: str) -> None:
     for query, listing in (("list-type=2", b"<ListBucketResult"), ("versions=", b"<ListVersionsResult")):
         answer = _ask(f"{bucket}?{query}&prefix={quote(place.prefix)}", setting)
         if answer.status_code == 200 and listing in answer.content:

@@ -17,7 +17,13 @@ from judge.images.mirror import open_mirror
 from judge.publishing.destination import open_site
 from judge.records.hardware import cpu_name
 from judge.records.manifest import FILE
-from judge.upkeep.bucket_checks import check_inbox, check_mail, check_site, require_mail_settings, weak_points
+from judge.upkeep.bucket_checks import (
+    check_site,
+    check_status_bucket,
+    check_upload_bucket,
+    require_bucket_settings,
+    weak_points,
+)
 from judge.workspace import Workspace
 from sandbox.driver import DriverName, Question
 from sandbox.drivers.gpu import list_gpus
@@ -53,8 +59,9 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
         ("disk", lambda: _disk(settings)),
         ("store", lambda: _store(workspace)),
     ]
-    if settings.inbox or settings.mail or settings.mail_url:
-        checks += [("inbox", lambda: _inbox(workspace)), ("mail", lambda: _mail(workspace))]
+    if settings.upload_bucket or settings.status_bucket or settings.status_url:
+        checks += [("upload bucket", lambda: _upload_bucket(workspace))]
+        checks += [("status bucket", lambda: _status_bucket(workspace))]
         checks += [("mirror", lambda: _mirror(workspace))]
     if "://" in settings.publish_to:
         checks += [("site", lambda: _site(workspace))]
@@ -116,14 +123,14 @@ def _store(workspace: Workspace) -> tuple[bool, str]:
     return True, f"{settings.store}: written and read; {n} submissions"
 
 
-def _inbox(workspace: Workspace) -> tuple[bool, str]:
-    require_mail_settings(workspace.settings)
-    return True, check_inbox(workspace)
+def _upload_bucket(workspace: Workspace) -> tuple[bool, str]:
+    require_bucket_settings(workspace.settings)
+    return True, check_upload_bucket(workspace)
 
 
-def _mail(workspace: Workspace) -> tuple[bool, str]:
-    require_mail_settings(workspace.settings)
-    return True, "; but ".join([check_mail(workspace), *weak_points(workspace)])
+def _status_bucket(workspace: Workspace) -> tuple[bool, str]:
+    require_bucket_settings(workspace.settings)
+    return True, "; but ".join([check_status_bucket(workspace), *weak_points(workspace)])
 
 
 def _mirror(workspace: Workspace) -> tuple[bool, str]:

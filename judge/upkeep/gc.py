@@ -17,7 +17,7 @@ from pathlib import Path
 
 from judge.records.attempts import History, read_histories
 from judge.records.observation_file import observation_path
-from judge.records.process_identity import surely_gone
+from judge.records.process_identity import is_surely_gone
 from judge.records.records import Result
 from judge.records.results import read_record
 from sandbox.verdict import FaultCause, JudgeFault
@@ -57,7 +57,7 @@ class Garbage:
 
 
 @dataclass(frozen=True)
-class Attempts:
+class StoreAttempts:
     """All attempts of a store, as they were read.
 
     Args:
@@ -74,26 +74,26 @@ class Attempts:
         found = {}
         for prefix, history in self.histories.items():
             claim = history.open.claim if history.open else None
-            if claim and not surely_gone(claim.owner):
+            if claim and not is_surely_gone(claim.owner):
                 found[prefix] = claim.host
         return found
 
 
-def read_attempts(store: Store) -> Attempts:
+def read_attempts(store: Store) -> StoreAttempts:
     """All attempts, also of submissions that are gone.
 
     Raises:
         StoreError: one cannot be read; one line that names it.
     """
     claims = _claims(store)
-    return Attempts(read_histories(store, sorted({key.split("/")[1] for key in claims})), claims)
+    return StoreAttempts(read_histories(store, sorted({key.split("/")[1] for key in claims})), claims)
 
 
 def _claims(store: Store) -> frozenset[str]:
     return frozenset(key for key in store.list("attempts/") if key.endswith("/claim.json"))
 
 
-def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], Attempts]:
+def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], StoreAttempts]:
     """The observations that no end and no result refers to, and the attempts that this was read from.
 
     None while an attempt is open whose judge may live: an observation may be waiting for its end.

@@ -9,7 +9,7 @@ from pathlib import Path
 import docker
 
 from judge.evaluation.checkpoint_file import checkpoint_of
-from judge.upkeep.gc import Attempts, Garbage, GarbageKind, removed_file
+from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, removed_file
 from sandbox.drivers.docker_driver import connect_engine
 from sandbox.drivers.docker_running import engine_faults
 from sandbox.image.image_check import CALCULATOR_LABEL
@@ -19,7 +19,9 @@ from sandbox.verdict import JudgeFault
 SELFTEST_IMAGES = "lambench-selftest/*"
 
 
-def checkpoints(run_dir: Path, attempts: Attempts, hardware: Collection[str], oldest: float) -> tuple[Garbage, ...]:
+def checkpoints(
+    run_dir: Path, attempts: StoreAttempts, hardware: Collection[str], oldest: float
+) -> tuple[Garbage, ...]:
     """The checkpoints whose unit has its verdict, and those that are older than `oldest` and no living judge's.
 
     Args:

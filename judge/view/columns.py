@@ -6,26 +6,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from judge.disclosure.redaction import EFFICIENCY, TIME_DIGITS
+from judge.disclosure.redaction import TIME_DIGITS
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.view import formatting
 from judge.view.leaderboard_export import hardware_of
-from judge.view.score_display import LABELS, score_of
 from scoring import Release, Term
 from scoring.intervals import Interval
+from scoring.names import (
+    EFFICIENCY,
+    FORCE_FIELD,
+    INSTABILITY,
+    LAMBENCH,
+    PROPERTY_ERROR,
+    SCORES,
+    instability_at,
+    of_scheme,
+)
 from tasks.kind import Traits
 from tasks.suites.suite import Task
 from tasks.timing.efficiency_metrics import FAILURE_COST
 
 _ABOUT = {
-    "force_field": "Energy, force and virial RMSE beside those of a composition-only model: logarithmic mean over "
+    FORCE_FIELD: "Energy, force and virial RMSE beside those of a composition-only model: logarithmic mean over "
     "tasks, weighted over label types, mean over domains. 0 is perfect, 1 is no better than the trivial model.",
-    "property_error": "Barriers, binding, crystals’ volumes, moduli and vibrations and the like, beside a trivial "
+    PROPERTY_ERROR: "Barriers, binding, crystals’ volumes, moduli and vibrations and the like, beside a trivial "
     "model: mean over metrics, then over domains. 0 is perfect, 1 is no better.",
-    "efficiency": "{speed} µs per atom over the mean time of a single structure, on the judge’s clock. A "
+    EFFICIENCY: "{speed} µs per atom over the mean time of a single structure, on the judge’s clock. A "
     "structure that failed counts {slow} s per atom; a task without any time, as infinitely slow. Times are published "
     "to two digits, and so is this.",
-    "instability": "Decades by which the energy drift of constant-energy dynamics exceeds {tolerance} eV/atom/ps, mean "
+    INSTABILITY: "Decades by which the energy drift of constant-energy dynamics exceeds {tolerance} eV/atom/ps, mean "
     "over runs. A run that blows up counts {worst}; one that ran out of time is left out.",
 }
 
@@ -46,6 +55,7 @@ class Column(NamedTuple):
     Args:
         best: of those that are ranked; of efficiency, by class of hardware, else under the empty name.
         classes: of hardware, of which there are several, and values of one are not to be held against another's.
+        tolerances: other than the default, that the release states for drifts.
     """
 
     key: str
@@ -56,6 +66,7 @@ class Column(NamedTuple):
     full: float
     best: Mapping[str, float]
     classes: tuple[str, ...] = ()
+    tolerances: tuple[float, ...] = ()
 
     @property
     def arrow(self) -> str:
@@ -63,7 +74,7 @@ class Column(NamedTuple):
 
     def term(self, row: Row) -> Term:
         """The score of a row."""
-        return score_of(row.scores, self.key)
+        return row.scores[self.key]
 
     def order(self, row: Row) -> float | None:
         """What the column is sorted by: what was left out counts as worst."""
@@ -92,10 +103,8 @@ class Column(NamedTuple):
 
     def others(self, row: Row) -> Mapping[float, Term]:
         """The same score at tolerances other than the default."""
-        if self.key != "instability":
-            return {}
-        default = row.scores.stability
-        return {tolerance: term for tolerance, term in row.scores.instability.items() if term is not default}
+        tolerances = self.tolerances if self.key == INSTABILITY else ()
+        return {tolerance: row.scores[instability_at(tolerance)] for tolerance in tolerances}
 
 
 def _order(term: Term) -> float | None:
@@ -106,19 +115,23 @@ def columns_of(board: Leaderboard) -> tuple[Column, ...]:
     """The scores that the suite has tasks for."""
     worst = board.release.instability.worst_decades
     told = _numbers(board.release)
-    heads = (
-        ("force_field", True, "task", 1.0),
-        ("property_error", True, "task", 1.0),
-        ("efficiency", False, "task", None),
-        ("instability", True, "run", worst),
-    )
     columns = []
-    for key, lower, noun, full in heads:
-        if board.rows and not score_of(board.rows[0].scores, key).total:
+    for key in of_scheme(LAMBENCH):
+        if board.rows and not board.rows[0].scores[key].total:
             continue
-        about = _ABOUT[key].format_map(told)
-        everyone = [v for row in board.rows if (v := score_of(row.scores, key).value) is not None]
-        column = Column(key, LABELS[key], lower, noun, about, full or max([*everyone, 1e-9]), {}, _classes(board, key))
+        values = [value for row in board.rows if (value := row.scores[key].value) is not None]
+        full = {INSTABILITY: worst, EFFICIENCY: max([*values, 1e-9])}.get(key, 1.0)
+        column = Column(
+            key,
+            SCORES[key].label,
+            SCORES[key].lower_is_better,
+            SCORES[key].counts,
+            _ABOUT[key].format_map(told),
+            full,
+            {},
+            _classes(board, key),
+            board.release.instability.tolerances[1:],
+        )
         columns.append(column._replace(best=_best(board, column)))
     return tuple(columns)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from judge.disclosure.redaction import EFFICIENCY, public_score
+from judge.disclosure.redaction import public_score
 from judge.ranking.leaderboard import Leaderboard, Row, TaskLine
-from judge.ranking.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT
-from judge.ranking.references import ReferenceRow, reckoned_references
+from judge.ranking.references import ReferenceRow, computed_references
 from judge.view.leaderboard_schema import (
     LeaderboardFile,
     ModelFile,
@@ -20,18 +19,16 @@ from judge.view.leaderboard_schema import (
 )
 from judge.view.presets import presets_of
 from judge.view.related_submissions import Submissions, team_of
-from judge.view.score_display import LABELS, known, score_of, uncertainty_of
-from judge.view.score_export import Shared, values_of
+from judge.view.score_display import known, uncertainty_of
+from judge.view.score_export import SharedTrees, leaf_values
 from judge.view.sources import Sources
 from scoring import Term
-from scoring.lambench.release import Release
+from scoring.intervals import Interval, Uncertainty
+from scoring.names import ERRORS, LAMBENCH, ML_PEG, SCHEMES, SCORES, of_scheme
 from submissions.preflight.measured_properties import measured_conservative, measured_elements
 
-LAMBENCH = "lambench"
-VARIANTS = ("corrected", "as_published")
-_LOWER = {"force_field": True, "property_error": True, "efficiency": False, "instability": True}
-_OTHERS = {ML_PEG: "ML-PEG", MLIPAUDIT: "MLIPAudit", COMPATIBLE: "MLIPAudit, compatible benchmarks"}
-_NOTHING = {(ML_PEG, "corrected"): 0.0}  # see `scoring.ml_peg.ml_peg_score`
+CORRECTED, AS_PUBLISHED = "corrected", "as_published"
+_NOTHING = {(ML_PEG, CORRECTED): 0.0}  # see `scoring.ml_peg.ml_peg_score`
 
 
 def leaderboard_file(
@@ -40,11 +37,11 @@ def leaderboard_file(
     """The file of a board as anybody may read it (`judge.disclosure.public_leaderboard`).
 
     Args:
-        references: those that nobody submitted; None: as `reckoned_references` has them.
+        references: those that nobody submitted; None: as `computed_references` has them.
     """
-    references = reckoned_references(board) if references is None else references
+    references = computed_references(board) if references is None else references
     known = Submissions(board)
-    schemes = tuple(scheme for variant in VARIANTS for scheme in _schemes(board, variant, references))
+    schemes = tuple(scheme for variant in (CORRECTED, AS_PUBLISHED) for scheme in _schemes(board, variant, references))
     return LeaderboardFile(
         suite=board.suite.name,
         suite_version=board.suite.version,
@@ -140,77 +137,64 @@ def _outcome(line: TaskLine) -> Outcome:
 
 
 def _schemes(board: Leaderboard, variant: str, references: Sequence[ReferenceRow]) -> Iterable[SchemeFile]:
-    corrected = variant == "corrected"
-    release = board.release if corrected else board.published
-    lambench = _scores(board, variant, LABELS, references if corrected else ())
-    if lambench:
-        ranked_by = tuple(score.key for score in lambench if score.key in ("force_field", "property_error"))
-        yield _scheme(LAMBENCH, "LAMBench", variant, release, lambench, ranked_by)
-    for key, names in ((ML_PEG, (ML_PEG,)), (MLIPAUDIT, (MLIPAUDIT, COMPATIBLE))):
-        scores = _scores(board, variant, {name: _OTHERS[name] for name in names})
+    for key, label in SCHEMES.items():
+        scores = _scores(board, key, variant, references if variant == CORRECTED else ())
         if scores:
-            yield _scheme(key, _OTHERS[key], variant, release, scores, (scores[0].key,))
+            yield _scheme(board, key, label, variant, scores)
 
 
-def _scheme(
-    key: str, label: str, variant: str, release: Release, scores: Sequence[ScoreFile], ranked_by: Sequence[str]
-) -> SchemeFile:
-    own = key == LAMBENCH
+def _scheme(board: Leaderboard, key: str, label: str, variant: str, scores: Sequence[ScoreFile]) -> SchemeFile:
+    title, source = f"{label}, {'corrected' if variant == CORRECTED else 'as published'}", ""
+    ranked_by = tuple(score.key for score in scores if score.key in (*ERRORS, key))
+    if key == LAMBENCH:
+        release = board.release if variant == CORRECTED else board.published
+        title, source = release.title, release.source
     return SchemeFile.model_validate(
         {
             "key": key,
             "label": label,
             "variant": variant,
-            "title": release.title if own else f"{label}, {'corrected' if variant == 'corrected' else 'as published'}",
-            "source": release.source if own else "",
-            "ranked_by": tuple(ranked_by),
-            "complete_only": variant == "corrected",
+            "title": title,
+            "source": source,
+            "ranked_by": ranked_by,
+            "complete_only": variant == CORRECTED,
             "scores": tuple(scores),
         }
     )
 
 
-def _scores(
-    board: Leaderboard, variant: str, labels: Mapping[str, str], references: Sequence[ReferenceRow] = ()
-) -> list[ScoreFile]:
-    """Those scores that anybody has, of all models, and of the references that nobody submitted."""
-    found = []
-    for key, label in labels.items():
-        shared, models = Shared(), {}
+def _scores(board: Leaderboard, scheme: str, variant: str, references: Sequence[ReferenceRow]) -> list[ScoreFile]:
+    """The scores of a scheme that any model has, for all models and for the references that nobody submitted."""
+    files = []
+    for key in of_scheme(scheme):
+        shared, models = SharedTrees(), {}
         for row in board.rows:
-            values = _values(board, row, key, variant, shared)
-            if values is not None:
-                models[row.submission.id] = values
-        models |= {one.id: _reference_values(one, key, shared) for one in references if key in one.trees}
+            term = (row.scores if variant == CORRECTED else row.as_published).get(key)
+            if term is not None:
+                firm = uncertainty_of(board, key, row) if variant == CORRECTED else None
+                models[row.submission.id] = _values(key, term, shared, firm)
+        models |= {one.id: _values(key, one.scores[key], shared) for one in references if key in one.scores}
         if any(values.total for values in models.values()):
-            found.append(
+            files.append(
                 ScoreFile(
                     key=key,
-                    label=label,
-                    lower_is_better=_LOWER.get(key, False),
+                    label=SCORES[key].label,
+                    lower_is_better=SCORES[key].lower_is_better,
                     nothing=_NOTHING.get((key, variant)),
                     trees=tuple(shared.trees),
                     models=models,
                 )
             )
-    return found
+    return files
 
 
-def _values(board: Leaderboard, row: Row, key: str, variant: str, shared: Shared) -> ScoreValues | None:
-    corrected = variant == "corrected"
-    trees = row.trees.corrected if corrected else row.trees.as_published
-    if key not in trees:
-        return None
-    term, own = _term(row, key, corrected), values_of(trees[key])
-    firm = uncertainty_of(board, key, row) if corrected else None
+def _values(key: str, term: Term, shared: SharedTrees, firm: Uncertainty | None = None) -> ScoreValues:
     interval, ranks = known(firm.score) if firm else None, known(firm.rank_interval) if firm else None
     return ScoreValues(
-        tree=shared.index(trees[key]),
-        leaves=own.leaves,
-        divisors=own.divisors,
-        left_out=own.left_out,
+        tree=shared.index(term.node),
+        **leaf_values(term.node),
         score=_finite(key, term.value),
-        interval=None if interval is None else _cut(key, interval.low, interval.high),
+        interval=None if interval is None else _finite_ends(key, interval),
         at_worst=_finite(key, term.at_worst),
         covered=term.covered,
         total=term.total,
@@ -219,31 +203,11 @@ def _values(board: Leaderboard, row: Row, key: str, variant: str, shared: Shared
     )
 
 
-def _reference_values(reference: ReferenceRow, key: str, shared: Shared) -> ScoreValues:
-    term, own = reference.scores[key], values_of(reference.trees[key])
-    return ScoreValues(
-        tree=shared.index(reference.trees[key]),
-        leaves=own.leaves,
-        divisors=own.divisors,
-        left_out=own.left_out,
-        score=_finite(key, term.value),
-        covered=term.covered,
-        total=term.total,
-    )
-
-
-def _term(row: Row, key: str, corrected: bool) -> Term:
-    if key in _OTHERS:
-        return (row.others.corrected if corrected else row.others.as_published)[key]
-    return score_of(row.scores if corrected else row.as_published, key)
-
-
 def _finite(key: str, value: float | None) -> float | None:
     """A score as it is published; JSON has no infinity."""
     return public_score(key, value) if value is not None and math.isfinite(value) else None
 
 
-def _cut(key: str, low: float, high: float) -> tuple[float, float] | None:
-    name = EFFICIENCY if key == EFFICIENCY else ""
-    ends = public_score(name, low), public_score(name, high)
-    return ends if all(end is not None and math.isfinite(end) for end in ends) else None  # type: ignore[return-value]
+def _finite_ends(key: str, interval: Interval) -> tuple[float, float] | None:
+    low, high = _finite(key, interval.low), _finite(key, interval.high)
+    return None if low is None or high is None else (low, high)

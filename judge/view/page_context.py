@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from jinja2 import Environment
 
 from judge.ranking.leaderboard import Leaderboard
-from judge.ranking.references import ReferenceRow, judged_references, reckoned_references
+from judge.ranking.references import ReferenceRow, computed_references, judged_references
 from judge.view import score_display
 from judge.view.assets import Assets, assets
 from judge.view.columns import Column, columns_of
 from judge.view.jinja import environment
 from judge.view.leaderboard_export import leaderboard_file
 from judge.view.leaderboard_schema import LeaderboardFile
-from judge.view.score_display import Standing
+from judge.view.score_display import RankStatus
 from judge.view.sources import Sources
 
 
@@ -37,7 +37,7 @@ class Frame:
     data: bytes
     assets: Assets
     columns: tuple[Column, ...]
-    standings: Mapping[str, Standing]
+    rank_statuses: Mapping[str, RankStatus]
     references: tuple[ReferenceRow, ...]
     templates: Environment
 
@@ -67,10 +67,10 @@ class Frame:
 
 def frame(board: Leaderboard, sources: Sources) -> Frame:
     """The frame of a board as anybody may read it."""
-    reckoned = reckoned_references(board)
-    file = leaderboard_file(board, sources, reckoned)
+    computed = computed_references(board)
+    file = leaderboard_file(board, sources, computed)
     data = file.model_dump_json(exclude_defaults=True).encode() + b"\n"
     columns = columns_of(board)
-    standings = score_display.standings(board, [column.key for column in columns])
-    references = (*judged_references(board), *reckoned)
-    return Frame(board, sources, file, data, assets(data), columns, standings, references, environment())
+    rank_statuses = score_display.rank_statuses(board, [column.key for column in columns])
+    references = (*judged_references(board), *computed)
+    return Frame(board, sources, file, data, assets(data), columns, rank_statuses, references, environment())

@@ -9,11 +9,11 @@ from typing import Literal
 from judge.view.leaderboard_schema import NodeFile, PresetFile, SchemeFile, ScoreFile
 from scoring.ml_peg import load_facts
 from scoring.ml_peg.facts import Preset
+from scoring.names import ERRORS, FORCE_FIELD, LAMBENCH, ML_PEG, PROPERTY_ERROR
 
 Variant = Literal["corrected", "as_published"]
 Weights = dict[tuple[str, ...], float]
 
-FORCE_FIELD, PROPERTIES = "force_field", "property_error"
 _TYPES = {"energy": "Energies", "force": "Forces", "virial": "Virials"}
 _MOST = 1000  # a factor that a reader may set, see js/settings_numbers.js
 
@@ -32,14 +32,14 @@ def presets_of(schemes: Iterable[SchemeFile], variant: Variant = "corrected") ->
 
 
 def _all(scheme: str, trees: Mapping[str, NodeFile]) -> Iterator[PresetFile]:
-    if scheme == "lambench":
-        by_domain = {key: tree for key, tree in trees.items() if key in (FORCE_FIELD, PROPERTIES)}
+    if scheme == LAMBENCH:
+        by_domain = {key: tree for key, tree in trees.items() if key in ERRORS}
         yield from _each_alone(scheme, by_domain)
         yield from _types_alone(scheme, trees.get(FORCE_FIELD))
         yield _preset(scheme, "Tasks alike", "Every task of a domain has the same weight.", _alike(trees))
     else:
         yield from _each_alone(scheme, trees)
-    if scheme == "ml-peg":
+    if scheme == ML_PEG:
         for name, preset in load_facts().presets.items():
             about = f"ML-PEG’s own preset: {', '.join(preset.categories)}."
             yield _preset(scheme, f"ML-PEG: {name}", about, _of_facts(trees, preset))
@@ -84,12 +84,12 @@ def _types_alone(scheme: str, tree: NodeFile | None) -> Iterator[PresetFile]:
 
 def _alike(trees: Mapping[str, NodeFile]) -> Weights:
     """Factors at the tasks of the property error, which weigh as many as they have metrics."""
-    tree = trees.get(PROPERTIES)
+    tree = trees.get(PROPERTY_ERROR)
     found: Weights = {}
     for domain in () if tree is None else tree.parts:
         factors = _levelling([part.weight for part in domain.parts])
         for part, factor in zip(domain.parts, factors, strict=True):
-            found[PROPERTIES, domain.name, part.name] = factor
+            found[PROPERTY_ERROR, domain.name, part.name] = factor
     return found
 
 

@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from judge.ranking.leaderboard import Leaderboard, Row, Scores
-from judge.ranking.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT
+from judge.ranking.leaderboard import Leaderboard, Row
 from judge.view import formatting
 from scoring import Release, Term
 from scoring.intervals import Interval, Uncertainty
 from scoring.lambench.rules import Missing, MissingDomain
+from scoring.names import ERRORS, LAMBENCH, SCORES
 from scoring.robustness import LeftOut, RankRange
 
-RANKED_BY = ("force_field", "property_error")
-"""The scores that models are ranked by: by the first that the suite has tasks for."""
-
-LABELS = {
-    "force_field": "Force-field error",
-    "property_error": "Property error",
-    "efficiency": "Efficiency",
-    "instability": "Instability",
-}
 _NAMED = 3  # units that are named in a cell
-OTHERS = {ML_PEG: "ML-PEG", MLIPAUDIT: "MLIPAudit", COMPATIBLE: "MLIPAudit, compatible"}
-
-
-def score_of(scores: Scores, key: str) -> Term:
-    """The score of that key, the instability at its default tolerance."""
-    return scores.stability if key == "instability" else getattr(scores, key)
+OTHERS = {key: score.label for key, score in SCORES.items() if score.scheme != LAMBENCH}
+"""Labels of the scores of other schemes, by key."""
 
 
 def uncertainty_of(board: Leaderboard, key: str, row: Row) -> Uncertainty | None:
@@ -47,7 +34,7 @@ def score_interval(board: Leaderboard, key: str, row: Row) -> Interval | None:
     return None if found is None else known(found.score)
 
 
-class Standing(NamedTuple):
+class RankStatus(NamedTuple):
     """Where a model stands among those that are ranked.
 
     Args:
@@ -63,7 +50,7 @@ class Standing(NamedTuple):
     leader: Row | None = None
 
 
-def standings(board: Leaderboard, keys: Sequence[str]) -> dict[str, Standing]:
+def rank_statuses(board: Leaderboard, keys: Sequence[str]) -> dict[str, RankStatus]:
     """By submission, its standing by the score that the ranking is by; nothing of those that are not ranked."""
     key = ranked_by(keys)
     found = {row.submission.id: (row, u) for row in board.ranked if key and (u := uncertainty_of(board, key, row))}
@@ -71,21 +58,21 @@ def standings(board: Leaderboard, keys: Sequence[str]) -> dict[str, Standing]:
     for name, (_, uncertainty) in found.items():
         if uncertainty.group is not None:
             groups.setdefault(uncertainty.group, []).append((uncertainty.value, name))
-    standing = {}
+    rank_status = {}
     for name, (_, uncertainty) in found.items():
         ranks, members = known(uncertainty.rank_interval), groups.get(uncertainty.group or 0, [])
         if len(members) > 1:
             leader = min(members)[1]  # as scoring.intervals.tie_groups orders them
             leads = found[leader][0] if leader != name else None
-            standing[name] = Standing(ranks, True, uncertainty.group or 0, leads)
+            rank_status[name] = RankStatus(ranks, True, uncertainty.group or 0, leads)
         else:
-            standing[name] = Standing(ranks)
-    return standing
+            rank_status[name] = RankStatus(ranks)
+    return rank_status
 
 
 def ranked_by(keys: Sequence[str]) -> str | None:
     """The score that the ranking is by, of those that the suite has tasks for."""
-    return next((key for key in RANKED_BY if key in keys), None)
+    return next((key for key in ERRORS if key in keys), None)
 
 
 class FirmLine(NamedTuple):
@@ -117,7 +104,7 @@ def firm_tables(board: Leaderboard, keys: Sequence[str]) -> tuple[FirmTable, ...
     for key in sorted(keys, key=lambda k: k != first):
         lines = tuple(_firm_line(board, key, row) for row in board.ranked)
         placed = sorted(lines, key=lambda line: (line.rank is None, line.rank or 0))
-        tables.append(FirmTable(key, LABELS[key], "run" if key == "instability" else "task", tuple(placed)))
+        tables.append(FirmTable(key, SCORES[key].label, SCORES[key].counts, tuple(placed)))
     return tuple(tables)
 
 
@@ -164,7 +151,7 @@ def published_lines(board: Leaderboard, keys: Sequence[str]) -> tuple[PublishedL
 
 
 def _published(row: Row, key: str) -> PublishedCell:
-    there, here = score_of(row.as_published, key).value, score_of(row.scores, key).value
+    there, here = row.as_published[key].value, row.scores[key].value
     both = there is not None and here is not None
     return PublishedCell(there, here, round(there, 3) - round(here, 3) if both else None)  # type: ignore[arg-type]
 
@@ -221,7 +208,7 @@ def other_table(board: Leaderboard) -> OtherTable:
     names = {
         name: label
         for name, label in OTHERS.items()
-        if any(name in row.others.corrected or name in row.others.as_published for row in board.rows)
+        if any(name in row.scores or name in row.as_published for row in board.rows)
     }
     return OtherTable(
         names, tuple(OtherLine(row, tuple(_other(board, row, name) for name in names)) for row in board.rows)
@@ -230,4 +217,4 @@ def other_table(board: Leaderboard) -> OtherTable:
 
 def _other(board: Leaderboard, row: Row, name: str) -> OtherCell:
     interval = score_interval(board, name, row)
-    return OtherCell(row.others.corrected.get(name), row.others.as_published.get(name), interval)
+    return OtherCell(row.scores.get(name), row.as_published.get(name), interval)

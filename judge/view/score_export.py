@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, TypedDict
 
 from judge.view.leaderboard_schema import LeafFile, NodeFile, Number, ScoreFile, ScoreValues
 from scoring import Evidence, Node
@@ -21,8 +21,8 @@ SCALES: Mapping[str, type[Scale]] = {
 DIVISOR = "divisor"  # a number of a scale that each model has its own of
 
 
-class Values(NamedTuple):
-    """What a model has at the leaves of a tree, from the first to the last."""
+class LeafValues(TypedDict):
+    """The part of `ScoreValues` that a tree states."""
 
     leaves: tuple[Number | None, ...]
     divisors: dict[int, float]
@@ -43,19 +43,18 @@ def tree_data(tree: Node) -> NodeFile:
     )
 
 
-def values_of(tree: Node) -> Values:
-    """What the model whose tree it is has at its leaves."""
+def leaf_values(tree: Node) -> LeafValues:
+    """What the tree's model has at the leaves, from the first to the last: fields of `ScoreValues`."""
     leaves = tree.leaves
-    divisors = {
-        index: leaf.normalise.divisor
-        for index, leaf in enumerate(leaves)
-        if isinstance(leaf.normalise, RelativeError) and leaf.normalise.divisor != 1.0
+    return {
+        "leaves": tuple(None if leaf.evidence.value is None else _number(leaf.evidence.value) for leaf in leaves),
+        "divisors": {
+            index: leaf.scale.divisor
+            for index, leaf in enumerate(leaves)
+            if isinstance(leaf.scale, RelativeError) and leaf.scale.divisor != 1.0
+        },
+        "left_out": tuple(index for index, leaf in enumerate(leaves) if leaf.left_out),
     }
-    return Values(
-        tuple(None if leaf.evidence.value is None else _number(leaf.evidence.value) for leaf in leaves),
-        divisors,
-        tuple(index for index, leaf in enumerate(leaves) if leaf.left_out),
-    )
 
 
 def tree_of(data: NodeFile, values: ScoreValues) -> Node:
@@ -64,7 +63,7 @@ def tree_of(data: NodeFile, values: ScoreValues) -> Node:
     return _node(data, values, leaves)
 
 
-class Shared:
+class SharedTrees:
     """Trees that models share, each once; `index` is where a tree lies among them."""
 
     def __init__(self) -> None:
@@ -94,18 +93,17 @@ def _alike(tree: Node) -> Hashable:
 
 
 def _alike_leaf(leaf: Leaf) -> Hashable:
-    own, scale = leaf.evidence, leaf.normalise
-    numbers = scale.numbers() if isinstance(scale, Scale) else {}
+    evidence, numbers = leaf.evidence, leaf.scale.numbers()
     numbers.pop(DIVISOR, None)
-    return own.task, own.metric, own.unit, type(scale), *numbers.values()
+    return evidence.task, evidence.metric, evidence.unit, type(leaf.scale), *numbers.values()
 
 
 def _leaf_data(leaf: Leaf) -> LeafFile:
-    if not isinstance(leaf.normalise, Scale):
-        raise TypeError(f"{leaf.key}: its scale is no Scale: it cannot be shown")
-    numbers = {name: _plain(value) for name, value in leaf.normalise.numbers().items() if name != DIVISOR}
-    own = leaf.evidence
-    return LeafFile(task=own.task, metric=own.metric, unit=own.unit, scale=leaf.normalise.name, numbers=numbers)
+    numbers = {name: _plain(value) for name, value in leaf.scale.numbers().items() if name != DIVISOR}
+    evidence = leaf.evidence
+    return LeafFile(
+        task=evidence.task, metric=evidence.metric, unit=evidence.unit, scale=leaf.scale.name, numbers=numbers
+    )
 
 
 def _node(data: NodeFile, values: ScoreValues, leaves: Iterator[int]) -> Node:

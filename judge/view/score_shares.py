@@ -8,13 +8,10 @@ from typing import NamedTuple
 
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.view.formatting import evidence_words
-from judge.view.score_display import LABELS, score_of
-from scoring import Term
+from scoring import Evidence, Term
 from scoring.intervals import Interval, Uncertainty
-
-Path = tuple[str, ...]
-
-_LABEL_TYPES = "force_field"  # in its tree a label type stands above the tasks, in every other the metric below one
+from scoring.names import FORCE_FIELD, LAMBENCH, of_scheme
+from scoring.tree import Path
 
 _OF_THE_MODEL = frozenset({"mean", "mean unit", "level of theory of the model", "held against", "success rate"})
 
@@ -83,33 +80,30 @@ class TaskScore(NamedTuple):
 
 def task_scores(board: Leaderboard, row: Row) -> dict[str, TaskScore]:
     """By task, what it counts in LAMBench's scores of a model: each kind enters one of them, or none."""
-    return scores_by_task(board, {key: score_of(row.scores, key) for key in LABELS})
+    return scores_by_task(board, {key: row.scores[key] for key in of_scheme(LAMBENCH)})
 
 
 def scores_by_task(board: Leaderboard, scores: Mapping[str, Term]) -> dict[str, TaskScore]:
     """The same of scores by their keys."""
     names = frozenset(task.name for task in board.suite.tasks)
-    found: dict[str, TaskScore] = {}
+    by_task: dict[str, TaskScore] = {}
     for key, tree in scores.items():
-        columns = board.release.force_field.columns if key == _LABEL_TYPES else {}
         parts: dict[str, list[Counted]] = {}
-        for path, weights, term in _leaves(tree, (), ()):
-            task = _task_of(term, names)
-            if task is not None:
-                metric = _metric_of(key, path, term, columns)
-                weight = weights[-2] if key == _LABEL_TYPES else weights[-1]
-                parts.setdefault(task, []).append(Counted(metric, term, weight, math.prod(weights[1:]), path))
-        found |= {task: TaskScore(key, tuple(counted)) for task, counted in parts.items()}
-    return found
+        for counted, shares, evidence in _leaves(tree, (), ()):
+            if (task := _task_of(evidence, names)) is None:
+                continue
+            if key == FORCE_FIELD:  # its tree has label types above the tasks; all others have metrics below a task
+                label = counted.path[-2]
+                metric = board.release.force_field.columns.get(label, label)
+                counted = counted._replace(metric=metric, weight=shares[-2])
+            parts.setdefault(task, []).append(counted)
+        by_task |= {task: TaskScore(key, tuple(of_task)) for task, of_task in parts.items()}
+    return by_task
 
 
 def other_counts(tree: Term, names: Collection[str]) -> tuple[Counted, ...]:
     """The metrics in a tree of another scheme that are of a task or benchmark of one of these names."""
-    return tuple(
-        Counted(term.evidence.metric, term, weights[-1], math.prod(weights[1:]), path)
-        for path, weights, term in _leaves(tree, (), ())
-        if term.evidence is not None and term.evidence.task in names
-    )
+    return tuple(counted for counted, _, evidence in _leaves(tree, (), ()) if evidence.task in names)
 
 
 def held_against(term: Term) -> str:
@@ -120,29 +114,20 @@ def held_against(term: Term) -> str:
     return evidence_words(term.evidence._replace(value=None, uncharged=None, n_items=0, n_failed=0, facts=facts))
 
 
-def _leaves(term: Term, path: Path, weights: tuple[float, ...]) -> Iterator[tuple[Path, tuple[float, ...], Term]]:
-    """The ends of the branches, each with the names and shares on the way to it."""
-    path, weights = (*path, term.name), (*weights, term.weight)
-    if not term.parts:
-        yield path, weights, term
-    for part in term.parts:
-        yield from _leaves(part, path, weights)
-
-
-def _task_of(term: Term, names: Collection[str]) -> str | None:
-    """The task that the end of a branch is of. A run is called `task: run`, and hidden runs are one end together."""
-    if term.evidence is not None and term.evidence.task in names:
-        return term.evidence.task
-    before = term.name.partition(": ")[0]
-    return before if before in names else None
-
-
-def _metric_of(key: str, path: Path, term: Term, columns: Mapping[str, str]) -> str:
-    if key == _LABEL_TYPES:
-        return columns.get(path[-2], path[-2])
+def _leaves(term: Term, path: Path, shares: tuple[float, ...]) -> Iterator[tuple[Counted, tuple[float, ...], Evidence]]:
+    """The leaves, each with the shares on the way to it and its metric."""
+    path, shares = (*path, term.name), (*shares, term.share)
     if term.evidence is not None:
-        return term.evidence.metric
-    return "slope"
+        counted = Counted(term.evidence.metric, term, term.share, math.prod(shares[1:]), path)
+        yield counted, shares, term.evidence
+    for part in term.parts:
+        yield from _leaves(part, path, shares)
+
+
+def _task_of(evidence: Evidence, names: Collection[str]) -> str | None:
+    """The task of a leaf. A run has the name `task: run`; hidden runs are one leaf with the name of their task."""
+    task = evidence.task if evidence.task in names else evidence.task.partition(": ")[0]
+    return task if task in names else None
 
 
 def _ends(part: Counted, firm: Uncertainty) -> Interval | None:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scoring.errors import ScoringError
-from scoring.term import Evidence
-from scoring.tree import AsItIs, Float, Leaf, Scale
+from scoring.tree import AsItIs, Evidence, Float, Leaf, Scale
 
 
 @dataclass(frozen=True)

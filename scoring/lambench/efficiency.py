@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scoring.errors import ScoringError
-from scoring.explanation import explained
 from scoring.lambench.rules import EfficiencyRule
-from scoring.term import Evidence, Term
-from scoring.tree import Float, How, Leaf, Node, Scale
+from scoring.tree import Evidence, Float, How, Leaf, Node, Scale
 
 
 @dataclass(frozen=True)
@@ -22,11 +20,6 @@ class Speed(Scale):
 
     def __call__(self, values: Float) -> Float:
         return self.reference / values
-
-
-def efficiency(times: Mapping[str, float | None], rule: EfficiencyRule, metric: str = "time") -> Term:
-    """The efficiency of one model with its explanation; see `efficiency_tree`."""
-    return explained(efficiency_tree(times, rule, metric))
 
 
 def efficiency_tree(times: Mapping[str, float | None], rule: EfficiencyRule, metric: str = "time") -> Node:

@@ -6,16 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from scoring.errors import ScoringError
-from scoring.explanation import explained
 from scoring.lambench.answers import Answers, Asked, by_domain, error_leaf
 from scoring.lambench.rules import ForceFieldRule
-from scoring.term import Term
 from scoring.tree import How, Node
-
-
-def force_field_error(asked: Sequence[Asked], answers: Answers, rule: ForceFieldRule) -> Term:
-    """The force-field error of one model with its explanation; see `force_field_tree`."""
-    return explained(force_field_tree(asked, answers, rule))
 
 
 def force_field_tree(asked: Sequence[Asked], answers: Answers, rule: ForceFieldRule) -> Node:

@@ -18,16 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from scoring.errors import ScoringError
-from scoring.explanation import explained
 from scoring.lambench.rules import InstabilityRule
-from scoring.term import Evidence, Term
-from scoring.tree import Float, Leaf, Node, Scale
+from scoring.tree import Evidence, Float, Leaf, Node, Scale
 
 LAMBENCH_TIME_UNIT_PS = 10.180505710759414
 """1000 Å·√(u/eV), ASE's unit of time: that LAMBench's slopes are per, where it says per ps."""
 
 
-class Fate(StrEnum):
+class RunOutcome(StrEnum):
     """What became of one run."""
 
     COMPLETED = "completed"
@@ -40,7 +38,7 @@ class Run(NamedTuple):
     """One constant-energy trajectory; `slope` of the total energy [eV/atom/ps], of either sign."""
 
     name: str
-    fate: Fate
+    outcome: RunOutcome
     slope: float = math.nan
 
 
@@ -62,11 +60,6 @@ class Decades(Scale):
         with np.errstate(divide="ignore"):
             found = np.maximum(np.log10(np.abs(values) * self.time_unit_ps / self.tolerance), 0.0)
         return np.where(np.isinf(found), self.worst, np.minimum(found, self.worst) if self.clipped else found)
-
-
-def instability(runs: Sequence[Run], rule: InstabilityRule, tolerance: float | None = None) -> Term:
-    """The instability of one model with its explanation; see `instability_tree`."""
-    return explained(instability_tree(runs, rule, tolerance))
 
 
 def instability_tree(runs: Sequence[Run], rule: InstabilityRule, tolerance: float | None = None) -> Node:
@@ -117,10 +110,10 @@ def least_instability(
     n_succeeded = round(success_rate * n_runs)
     parts = []
     if n_succeeded:
-        run = _run(Run("runs that succeeded", Fate.COMPLETED, drift or 0.0), limit, rule)
+        run = _run(Run("runs that succeeded", RunOutcome.COMPLETED, drift or 0.0), limit, rule)
         parts.append(Node(run.name, run.rule, n_succeeded, leaf=run.leaf, unit=run.unit))
     if n_runs > n_succeeded:
-        run = _run(Run("runs that failed", Fate.FAILED), limit, rule)
+        run = _run(Run("runs that failed", RunOutcome.FAILED), limit, rule)
         parts.append(Node(run.name, run.rule, n_runs - n_succeeded, leaf=run.leaf, unit=run.unit))
     return _mean_over_runs(parts, limit, rule)
 
@@ -142,16 +135,16 @@ def _run(run: Run, tolerance: float, rule: InstabilityRule) -> Node:
     if rule.time_unit_ps != 1.0:
         facts = (*facts, ("time unit [ps]", rule.time_unit_ps))
         said = "log10(|slope| × time unit / tolerance), not below 0"
-    match run.fate:
-        case Fate.COMPLETED:
+    match run.outcome:
+        case RunOutcome.COMPLETED:
             value = math.inf if math.isnan(run.slope) else run.slope
-        case Fate.FAILED:
+        case RunOutcome.FAILED:
             said, value = f"failed: counted as {rule.worst_decades:g}", math.inf
-        case Fate.UNMEASURED:
+        case RunOutcome.UNMEASURED:
             said, value = "not measured: left out", math.nan
-        case Fate.MISSING:
+        case RunOutcome.MISSING:
             said, value = "no answer: counted as worst", math.nan
     scored = Decades(tolerance, rule.time_unit_ps, rule.worst_decades, rule.clipped)
     evidence = Evidence(run.name, "slope", None if math.isnan(value) else value, "eV/atom/ps", facts)
-    leaf = Leaf(evidence, scored, left_out=run.fate is Fate.UNMEASURED)
+    leaf = Leaf(evidence, scored, left_out=run.outcome is RunOutcome.UNMEASURED)
     return Node(run.name, said, leaf=leaf, unit=run.name)

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from scoring.explanation import explained
 from scoring.lambench.answers import Answers, Asked, answer, by_domain, error_leaf, is_answered
 from scoring.lambench.rules import Missing, PropertyRule
-from scoring.term import Term
 from scoring.tree import Node
-
-
-def property_error(asked: Sequence[Asked], answers: Answers, rule: PropertyRule, dropped: Collection[str] = ()) -> Term:
-    """The property error of one model with its explanation; see `property_tree`."""
-    return explained(property_tree(asked, answers, rule, dropped))
 
 
 def property_tree(asked: Sequence[Asked], answers: Answers, rule: PropertyRule, dropped: Collection[str] = ()) -> Node:

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring.errors import ScoringError
-from scoring.explanation import explained
-from scoring.lambench.efficiency import efficiency
-from scoring.lambench.force_field import force_field_error
-from scoring.lambench.instability import LAMBENCH_TIME_UNIT_PS, Fate, Run, instability_tree, least_instability
-from scoring.lambench.property_error import dropped_domains, property_error
+from scoring.lambench.efficiency import efficiency_tree
+from scoring.lambench.force_field import force_field_tree
+from scoring.lambench.instability import LAMBENCH_TIME_UNIT_PS, Run, RunOutcome, instability_tree, least_instability
+from scoring.lambench.property_error import dropped_domains, property_tree
 from scoring.lambench.published_tables import (
     DYNAMICS,
     PROPERTIES,
@@ -26,7 +25,7 @@ from scoring.lambench.published_tables import (
     systems_of,
 )
 from scoring.lambench.release import Release
-from scoring.term import Term
+from scoring.term import Term, explain
 
 
 @dataclass(frozen=True)
@@ -94,13 +93,13 @@ def _scores(release: Release, model: PublishedModel, dropped: Mapping[str, str])
         by_tolerance = {tolerance: tree for tolerance, (tree, _) in trees.items()}
         notes = [*model.notes]
         notes += [f"{domain}: dropped for all models: {who} has none of it" for domain, who in dropped.items()]
-        properties = property_error(model.asked_pc, model.answers_pc, release.property_error, dropped)
+        properties = explain(property_tree(model.asked_pc, model.answers_pc, release.property_error, dropped))
         if properties.value == math.inf:
             notes.append(f"{PROPERTIES}: infinite: divided by a success rate of 0")
         return PublishedScores(
-            force_field_error(model.asked_ff, model.answers_ff, release.force_field),
+            explain(force_field_tree(model.asked_ff, model.answers_ff, release.force_field)),
             properties,
-            efficiency(model.times, release.efficiency, "average_time"),
+            explain(efficiency_tree(model.times, release.efficiency, "average_time")),
             by_tolerance,
             any(is_bound for _, is_bound in trees.values()),
             tuple(notes),
@@ -113,25 +112,25 @@ def _instability(release: Release, model: PublishedModel, tolerance: float) -> t
     """The instability at a tolerance, and whether it is only the least that fits what is published."""
     rule = release.instability
     if not model.dynamics:
-        return explained(instability_tree([], rule, tolerance)), False
+        return explain(instability_tree([], rule, tolerance)), False
     if model.runs:
         read = [_run(name, row, release.published.n_steps) for name, row in model.runs.items()]
         short = release.published.n_runs - len(read) if release.missing_is_worst else 0
-        read += [Run(f"not in the table ({i})", Fate.MISSING) for i in range(1, short + 1)]
-        return explained(instability_tree(read, rule, tolerance)), False
+        read += [Run(f"not in the table ({i})", RunOutcome.MISSING) for i in range(1, short + 1)]
+        return explain(instability_tree(read, rule, tolerance)), False
     slope = number(model.dynamics, "slope", DYNAMICS)
     rate = number(model.dynamics, "success_rate", DYNAMICS)
     if release.missing_is_worst and None in (slope, rate):
         rate = 0.0  # what is missing counts as failed
     succeeded = 1.0 if rate is None else rate
     drift = None if slope is None else slope / LAMBENCH_TIME_UNIT_PS
-    return explained(least_instability(drift, succeeded, release.published.n_runs, rule, tolerance)), True
+    return explain(least_instability(drift, succeeded, release.published.n_runs, rule, tolerance)), True
 
 
 def _run(name: str, row: Table | None, n_steps: int) -> Run:
     if row is None:
-        return Run(name, Fate.FAILED)
+        return Run(name, RunOutcome.FAILED)
     slope, steps = number(row, "slope", f"{DYNAMICS}: {name}"), number(row, "steps", f"{DYNAMICS}: {name}")
     if slope is None or steps != n_steps:
-        return Run(name, Fate.FAILED)
-    return Run(name, Fate.COMPLETED, slope / LAMBENCH_TIME_UNIT_PS)
+        return Run(name, RunOutcome.FAILED)
+    return Run(name, RunOutcome.COMPLETED, slope / LAMBENCH_TIME_UNIT_PS)

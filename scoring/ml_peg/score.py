@@ -28,16 +28,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-import numpy as np
-
 from scoring.errors import ScoringError
-from scoring.explained_forest import explained_forest, forest_numbers
-from scoring.explanation import Numbered, explained
 from scoring.ml_peg.facts import Facts, MetricFacts
 from scoring.ml_peg.levels import Mismatch, mismatches
 from scoring.ml_peg.normalisers import NORMALISERS, BetweenThresholds
-from scoring.term import Evidence, Term
-from scoring.tree import Float, Key, Leaf, Node
+from scoring.term import Term, explain, explain_all
+from scoring.tree import Evidence, Key, Leaf, Node
 
 OVERALL = "overall"
 N_THRESHOLDS = 2  # facts of a metric that come before what was answered
@@ -88,7 +84,7 @@ def ml_peg_score(
     """
     scheme = Scheme.of(facts, variant, preset, levels)
     tree = scheme.tree(measured)
-    return explained_with_best({"": tree})[""] if scheme.corrected else explained(tree)
+    return explained_with_best({"": tree})[""] if scheme.corrected else explain(tree)
 
 
 def ml_peg_tree(
@@ -217,7 +213,7 @@ def _measured(node: Node, leaf: Leaf, one: Measured) -> Node:
         held_against = (*held_against[:N_THRESHOLDS], ("answered", "NaN"), *held_against[N_THRESHOLDS:])
     value = None if nan else one.value
     own = Evidence(*leaf.key, value, evidence.unit, held_against, one.n_items, one.n_failed, one.uncharged)
-    return Node(node.name, node.rule, node.weight, leaf=Leaf(own, leaf.normalise), source=node.source)
+    return Node(node.name, node.rule, node.weight, leaf=Leaf(own, leaf.scale), source=node.source)
 
 
 def _is_nan(one: Measured) -> bool:
@@ -257,29 +253,24 @@ def _check_one(where: str, measured: Measured, facts: MetricFacts) -> None:
 
 
 def explained_with_best(trees: Mapping[str, Node]) -> dict[str, Term]:
-    """By model, its `corrected` tree as a tree of terms.
+    """By model, the values of its `corrected` tree.
 
-    `value` takes what is missing as 0, and models are ranked by it; `at_best` takes it as 1, and is None where nothing
-    of any weight is missing. Both stand at every level, 0 and 1 where a model has nothing at all.
+    `value` counts what is missing as 0, and models are ranked by it; `at_best` counts it as 1, and is None if nothing
+    of any weight is missing. Both stand at every level, 0 and 1 if a model has nothing at all.
     """
-    terms = explained_forest(trees)
-    good = {model: missing for model, tree in trees.items() if (missing := _good_of_missing(tree))}
-    best = forest_numbers({model: trees[model] for model in good}, good)
-    return terms | {model: _with_both(terms[model], own) for model, own in best.items()}
+    terms = explain_all(trees)
+    lacking = {model: tree for model, tree in trees.items() if any(leaf.evidence.value is None for leaf in tree.leaves)}
+    best = explain_all({model: _with_missing_as_good(tree) for model, tree in lacking.items()})
+    return terms | {model: _with_best(terms[model], term) for model, term in best.items()}
 
 
-def _good_of_missing(tree: Node) -> dict[Key, Float]:
-    """The good values of the metrics that a model does not have."""
-    leaves = (node.leaf for _, node in tree.walk() if node.leaf and node.leaf.evidence.value is None)
-    return {
-        leaf.key: np.array([leaf.normalise.good]) for leaf in leaves if isinstance(leaf.normalise, BetweenThresholds)
-    }
+def _with_missing_as_good(node: Node) -> Node:
+    return replace(node, absent=1.0, parts=tuple([_with_missing_as_good(part) for part in node.parts]))
 
 
-def _with_both(term: Term, best: Numbered) -> Term:
-    """The term with what is missing as 0, and beside it as 1."""
-    parts = tuple(_with_both(part, below) for part, below in zip(term.parts, best.parts, strict=True))
+def _with_best(term: Term, best: Term) -> Term:
+    parts = tuple(map(_with_best, term.parts, best.parts))
     lacks = term.evidence is not None and term.evidence.value is None
-    lacks = lacks or any(part.at_best is not None and part.weight > 0 for part in parts)
-    value = 0.0 if term.value is None else term.value
-    return replace(term, value=value, at_best=best.value if lacks else None, parts=parts)
+    lacks = lacks or any(part.at_best is not None and part.share > 0 for part in parts)
+    at_best = 1.0 if best.value is None else best.value
+    return replace(term, value=term.value or 0.0, at_best=at_best if lacks else None, parts=parts)

@@ -123,13 +123,13 @@ class Override(_Facts):
 
 
 class Slip(_Facts):
-    """One place where program and text part: what the program does, and how `corrected` mends it."""
+    """One place where program and text part: what the program does, and what `corrected` does."""
 
     name: Text
     benchmark: Text
     metrics: tuple[Text, ...] = Field(min_length=1)
     text: Text
-    mended: Text
+    corrected: Text
     source: Text
     as_published: Override
 

@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from scoring.errors import ScoringError
-from scoring.explanation import explained
 from scoring.mlipaudit.facts import Benchmark, ByGroup, Metric, MlipAuditFacts, Variant
 from scoring.mlipaudit.measured import Measured, Scored, scored
 from scoring.mlipaudit.soft_threshold import Direction, Float, Rule
-from scoring.term import Evidence, Term
-from scoring.tree import Leaf, Node, Scale
+from scoring.term import Term, explain
+from scoring.tree import Evidence, Leaf, Node, Scale
 
 Table = Mapping[str, Mapping[str, Measured]]
 """What a model has to show, by benchmark and metric; a benchmark that was not run is absent."""
@@ -57,7 +56,7 @@ def mlipaudit_score(
     """
     overall = mlipaudit_tree(measured, facts, variant, incompatible)
     compatible = mlipaudit_tree(measured, facts, variant, incompatible, compatible_only=True)
-    return MlipAuditScore(explained(overall), explained(compatible))
+    return MlipAuditScore(explain(overall), explain(compatible))
 
 
 def mlipaudit_tree(

@@ -91,7 +91,7 @@ def _preflight(
     with Reporter(console) as reporter, reporter.unit(f"preflight of {subject.text}") as progress, ExitStack() as held:
         if gpu:
             held.enter_context(hold_gpu(gpu, settings.run_dir / "gpus"))
-        return run_preflight(subject.driver, subject.image, settings.limits, questions(card, gpu), progress).outcome
+        return run_preflight(subject.driver, subject.image, settings.limits, questions(card, gpu), progress)
 
 
 def _as_json(receipt: Receipt, outcome: SessionOutcome[PreflightReport]) -> str:

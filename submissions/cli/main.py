@@ -18,7 +18,7 @@ from submissions.cli.check import check_command
 from submissions.cli.init import init_command
 from submissions.cli.status import list_command, log_command, status_command
 from submissions.cli.submit import submit_command
-from submissions.client.http import MailError
+from submissions.client.http import WebError
 from submissions.client.status_bucket import InviteError
 from submissions.store.interface import StoreError
 
@@ -69,7 +69,7 @@ def main() -> None:
     except ValidationError as error:
         console.print(f"[bold red]judge.toml or LAMBENCH_…:[/] {escape(first_complaint(error))}")
         sys.exit(USAGE)
-    except MailError as error:
+    except WebError as error:
         console.print(f"[bold red]{escape(str(error))}[/]")
         sys.exit(MACHINE_FAULT)
     except (CardError, InviteError, StoreError) as error:

@@ -1,4 +1,4 @@
-"""`lambench-submit status`, `log` and `list`: how submissions fare, through an invitation or from public pages."""
+"""`lambench-submit status`, `log` and `list`: the state of submissions, from an invitation or from public pages."""
 
 from __future__ import annotations
 
@@ -14,119 +14,131 @@ from rich.console import Console
 from rich.markup import escape
 
 from sandbox.events import plain
-from submissions.cli.status_tables import item_lines, items_table, one_line, quota_line, site_line, site_table
-from submissions.client.http import LostError, Web
-from submissions.client.sent_files import read_sent
-from submissions.client.status import LAST, Item, PublicSite, find, items, read_site, read_site_log
-from submissions.client.status_bucket import INVITE, InviteError, Mailbox, read_invite
+from submissions.cli.status_tables import one_line, quota_line, request_lines, requests_table, site_line, site_table
+from submissions.client.http import ServerLostError, WebClient
+from submissions.client.sent_record import read_sent_record
+from submissions.client.status import (
+    FINAL_STATES,
+    PublicSite,
+    TrackedRequest,
+    find,
+    read_site,
+    read_site_log,
+    tracked_requests,
+)
+from submissions.client.status_bucket import INVITE_VARIABLE, InviteError, StatusBucket, read_invite
 from submissions.preflight.log import printable_end
-from submissions.requests import Status
+from submissions.requests import InvitationStatus
 from submissions.tables import table_console
 
 REFUSED, INTERRUPTED = 1, 130
-WATCH_EVERY_S = 30.0  # the judge writes anew at each intake and run: minutes apart at least
+WATCH_EVERY_S = 30.0  # the judge writes the status at each intake and run, which are minutes apart
 
-Invite = Annotated[Path | None, typer.Option(envvar=INVITE, help="the file that you were sent")]
-Site = Annotated[str | None, typer.Option(help="address of published pages, in place of an invitation")]
-Json = Annotated[bool, typer.Option("--json", help="say it to a machine")]
-Id = Annotated[str, typer.Argument(help="the submission; its beginning is enough", show_default=False)]
+Invite = Annotated[Path | None, typer.Option(envvar=INVITE_VARIABLE, help="the invitation file that you received")]
+Site = Annotated[str | None, typer.Option(help="address of a published leaderboard, instead of an invitation")]
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+Id = Annotated[str, typer.Argument(help="submission ID, or the beginning of it", show_default=False)]
 
 
 def list_command(invite: Invite = None, site: Site = None, as_json: Json = False) -> None:
-    """All that was sent with an invitation: where it is, what was refused and why, how much of the quota is left."""
+    """Shows all requests of an invitation, what was refused and why, and how much of the quota is used."""
     console = table_console()
     if site:
-        _list_site(console, read_site(Web(), site), as_json)
+        _list_site(console, read_site(WebClient(), site), as_json)
         return
-    status, found = _news(_mailbox(invite))
+    status, requests = _read_requests(_status_bucket(invite))
     if as_json:
-        print(json.dumps(_json(status, found), indent=2))
+        print(json.dumps(_list_json(status, requests), indent=2))
         return
-    console.print(items_table(found) if found else "Nothing was sent with this invitation yet.")
-    for item in found:
-        if item.state in ("refused", "delayed"):
-            console.print(one_line(item), soft_wrap=True)
+    console.print(requests_table(requests) if requests else "Nothing was sent with this invitation yet.")
+    for request in requests:
+        if request.state in ("refused", "delayed"):
+            console.print(one_line(request), soft_wrap=True)
     console.print(quota_line(status), soft_wrap=True)
 
 
 def status_command(
-    submission: Annotated[str, typer.Argument(help="its ID; the beginning is enough; none for the last one")] = "",
-    watch: Annotated[bool, typer.Option("--watch", help="look again until it is judged or refused")] = False,
-    every: Annotated[float, typer.Option(min=1.0, help="--watch: seconds between two looks")] = WATCH_EVERY_S,
+    submission: Annotated[
+        str, typer.Argument(help="submission ID, or the beginning of it; none for the last one")
+    ] = "",
+    watch: Annotated[bool, typer.Option("--watch", help="repeat until it is judged or refused")] = False,
+    every: Annotated[float, typer.Option(min=1.0, help="--watch: seconds between two reads")] = WATCH_EVERY_S,
     invite: Invite = None,
     site: Site = None,
     as_json: Json = False,
 ) -> None:
-    """How far a submission is: its place in the queue, verdict by task, scores once they are published."""
+    """Shows the progress of a submission: position in the queue, verdicts by task, published scores."""
     console = table_console()
     if site:
-        _show_site(console, read_site(Web(), site), submission, as_json)
+        _show_site(console, read_site(WebClient(), site), submission, as_json)
         return
-    mailbox = _mailbox(invite)
+    status_bucket = _status_bucket(invite)
     if not watch:
-        status, item = _look(mailbox, submission)
-        _show(console, status, item, as_json)
+        _show(console, *_read_request(status_bucket, submission), as_json)
         return
     try:
-        status, item = _watch(mailbox, submission, every, lambda line: None if as_json else console.print(line))
+        status, request = _watch(
+            status_bucket, submission, every, lambda line: None if as_json else console.print(line)
+        )
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-    _show(console, status, item, as_json)
-    if item.state == "refused":
+    _show(console, status, request, as_json)
+    if request.state == "refused":
         raise typer.Exit(REFUSED)
 
 
 def log_command(submission: Id, invite: Invite = None, site: Site = None, as_json: Json = False) -> None:
-    """What a submission's container said in the preflight, where it saw public structures alone."""
+    """Prints what a submission's container printed in the preflight, in which it saw public structures only."""
     console = table_console()
     if site:
-        name = read_site(Web(), site).find(submission)
-        said = read_site_log(Web(), site, name)
+        name = read_site(WebClient(), site).find(submission)
+        log = read_site_log(WebClient(), site, name)
     else:
-        mailbox = _mailbox(invite)
-        _, item = _look(mailbox, submission)
-        name = item.id or item.name
-        fate = item.fate
-        said = mailbox.log(item.id) if item.progress else fate.said if fate else ""
+        status_bucket = _status_bucket(invite)
+        _, request = _read_request(status_bucket, submission)
+        name, decision = request.id or request.name, request.decision
+        log = status_bucket.log(request.id) if request.progress else decision.container_log if decision else ""
     if as_json:
-        print(json.dumps({"submission": name, "log": said}, indent=2))
-    elif said:
-        console.print(printable_end(said), markup=False, soft_wrap=True)
+        print(json.dumps({"submission": name, "log": log}, indent=2))
+    elif log:
+        console.print(printable_end(log), markup=False, soft_wrap=True)
     else:
-        console.print(f"Nothing is kept of what {escape(plain(name))} said.")
+        console.print(f"No log of {escape(plain(name))} was stored.")
 
 
-def _mailbox(invite: Path | None) -> Mailbox:
+def _status_bucket(invite: Path | None) -> StatusBucket:
     if invite is None:
-        raise InviteError(f"give --invite FILE, or set {INVITE}, or --site for what is published")
-    return Mailbox(read_invite(invite))
+        raise InviteError(f"give --invite FILE, or set {INVITE_VARIABLE}, or --site for published pages")
+    return StatusBucket(read_invite(invite))
 
 
-def _news(mailbox: Mailbox) -> tuple[Status, tuple[Item, ...]]:
-    status = mailbox.status()
-    return status, items(status, read_sent(mailbox.invite))
+def _read_requests(status_bucket: StatusBucket) -> tuple[InvitationStatus, tuple[TrackedRequest, ...]]:
+    status = status_bucket.status()
+    return status, tracked_requests(status, read_sent_record(status_bucket.invite))
 
 
-def _look(mailbox: Mailbox, beginning: str) -> tuple[Status, Item]:
-    status, found = _news(mailbox)
-    if not beginning and not found:
+def _read_request(status_bucket: StatusBucket, beginning: str) -> tuple[InvitationStatus, TrackedRequest]:
+    status, requests = _read_requests(status_bucket)
+    if not beginning and not requests:
         raise InviteError("nothing was sent with this invitation yet: lambench-submit IMAGE --invite FILE")
-    return status, find(found, beginning) if beginning else found[-1]
+    return status, find(requests, beginning) if beginning else requests[-1]
 
 
-def _watch(mailbox: Mailbox, beginning: str, every_s: float, say: Callable[[str], None]) -> tuple[Status, Item]:
-    """The item, as soon as nothing more will become of it by itself; a line is said whenever something did."""
+def _watch(
+    status_bucket: StatusBucket, beginning: str, every_s: float, say: Callable[[str], None]
+) -> tuple[InvitationStatus, TrackedRequest]:
+    """The request once its state is final; calls `say` with a line at each change before."""
     last = ""
     while True:
         try:
-            status, item = _look(mailbox, beginning)
-        except LostError as error:
+            status, request = _read_request(status_bucket, beginning)
+        except ServerLostError as error:
             last = _say_once(say, f"[dim]{escape(str(error))}[/]", last)
         else:
-            beginning = item.id or beginning
-            if item.state in LAST:
-                return status, item
-            last = _say_once(say, one_line(item), last)
+            beginning = request.id or beginning
+            if request.state in FINAL_STATES:
+                return status, request
+            last = _say_once(say, one_line(request), last)
         time.sleep(every_s)
 
 
@@ -136,29 +148,29 @@ def _say_once(say: Callable[[str], None], line: str, last: str) -> str:
     return line
 
 
-def _show(console: Console, status: Status, item: Item, as_json: bool) -> None:
+def _show(console: Console, status: InvitationStatus, request: TrackedRequest, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(_item_json(item), indent=2))
+        print(json.dumps(_request_json(request), indent=2))
         return
-    for line in item_lines(item):
+    for line in request_lines(request):
         console.print(line, soft_wrap=True)
-    console.print(f"[dim]As the judge wrote it at {status.written:%Y-%m-%d %H:%M} UTC.[/]")
+    console.print(f"[dim]Written by the judge at {status.written:%Y-%m-%d %H:%M} UTC.[/]")
 
 
-def _json(status: Status, found: tuple[Item, ...]) -> dict[str, Any]:
+def _list_json(status: InvitationStatus, requests: tuple[TrackedRequest, ...]) -> dict[str, Any]:
     return {
         "invitation": status.invitation,
         "written": status.written.isoformat(),
         "revoked": status.revoked,
         "quota": status.quota.model_dump(),
-        "submissions": [_item_json(item) for item in found],
+        "submissions": [_request_json(request) for request in requests],
     }
 
 
-def _item_json(item: Item) -> dict[str, Any]:
-    records = {"fate": item.fate, "progress": item.progress, "letter": item.letter}
+def _request_json(request: TrackedRequest) -> dict[str, Any]:
+    records = {"fate": request.decision, "progress": request.progress, "letter": request.sent}
     shown = {name: record.model_dump(mode="json") if record else None for name, record in records.items()}
-    return {"id": item.id, "name": item.name, "state": item.state, **shown}
+    return {"id": request.id, "name": request.name, "state": request.state, **shown}
 
 
 def _list_site(console: Console, site: PublicSite, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""How submissions fare, for a terminal. Whatever the mailbox says is a stranger's text here: all of it is escaped."""
+"""The state of submissions, for a terminal. Everything that a server sent is escaped."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rich.table import Table
 
 from sandbox.events import plain
 from sandbox.verdict import Verdict
-from submissions.client.status import Item, PublicSite
+from submissions.client.status import PublicSite, TrackedRequest
 from submissions.preflight.log import printable_end
 from submissions.progress import duration
-from submissions.requests import Progress, Status, TaskState
+from submissions.requests import InvitationStatus, SubmissionProgress, TaskState
 from submissions.tables import plain_table
 
 _COLOURS = {
@@ -24,54 +24,55 @@ _COLOURS = {
     "judged": "green",
     "published": "green",
 }
-SAID_LINES = 40  # of a container: its last words say most
+LOG_LINES = 40  # the last lines of a log say most
 _SENTENCE = 1000
 
 
-def items_table(found: Sequence[Item]) -> Table:
-    """A line for each letter or submission."""
+def requests_table(requests: Sequence[TrackedRequest]) -> Table:
+    """A row for each request."""
     table = plain_table("submission", "name", "state", "tasks", "rank", "sent", numbers=("tasks", "rank"))
-    for item in found:
-        progress = item.progress
+    for request in requests:
+        progress = request.progress
         tasks = f"{len(progress.tasks)}/{progress.n_tasks}" if progress else ""
         rank = str(progress.rank) if progress and progress.rank else ""
-        table.add_row(_plain(item.id), _plain(item.name), _state(item), tasks, rank, _when(item))
+        table.add_row(_plain(request.id), _plain(request.name), _state(request), tasks, rank, _when(request))
     return table
 
 
-def one_line(item: Item) -> str:
-    """Where an item is, and why; markup."""
-    fate = item.fate
-    verdict = f"{fate.verdict}: " if fate and fate.verdict else ""
-    why = _plain(f"{verdict}{fate.sentence}".rstrip(": "), _SENTENCE) if fate else ""
-    return f"{_plain(item.id or item.name)}  {_state(item)}" + (f"  {why}" if why else "")
+def one_line(request: TrackedRequest) -> str:
+    """The state of a request, and why; markup."""
+    decision = request.decision
+    verdict = f"{decision.verdict}: " if decision and decision.verdict else ""
+    why = _plain(f"{verdict}{decision.sentence}".rstrip(": "), _SENTENCE) if decision else ""
+    return f"{_plain(request.id or request.name)}  {_state(request)}" + (f"  {why}" if why else "")
 
 
-def quota_line(status: Status) -> str:
+def quota_line(status: InvitationStatus) -> str:
     """How much of the invitation is used; markup."""
     quota = status.quota
     used = (
         f"Invitation {_plain(status.invitation)}: {quota.judged} of {quota.max_judged} submissions taken, "
-        f"{quota.refused} of {quota.max_refused} letters refused. As of {status.written:%Y-%m-%d %H:%M} UTC."
+        f"{quota.refused} of {quota.max_refused} requests refused. As of {status.written:%Y-%m-%d %H:%M} UTC."
     )
     return f"{used}\n[bold red]{_plain(status.revoked, _SENTENCE)}[/]" if status.revoked else used
 
 
-def item_lines(item: Item) -> Iterator[str | Table]:
-    """All that is known of an item; markup."""
-    yield f"[bold]{_plain(item.name)}[/]"
-    yield one_line(item)
-    if item.fate and item.fate.came == "duplicate":
-        yield f"This image was submitted before, as {_plain(item.fate.submission)}: that one counts."
-    if item.fate and item.fate.said:
-        yield "What the container said in the preflight:"
-        yield from (f"  │ {escape(line)}" for line in printable_end(item.fate.said).split("\n")[-SAID_LINES:])
-    if item.progress:
-        yield from _progress_lines(item.progress)
+def request_lines(request: TrackedRequest) -> Iterator[str | Table]:
+    """All that is known of a request; markup."""
+    decision = request.decision
+    yield f"[bold]{_plain(request.name)}[/]"
+    yield one_line(request)
+    if decision and decision.outcome == "duplicate":
+        yield f"This image was submitted before, as {_plain(decision.submission)}: that submission counts."
+    if decision and decision.container_log:
+        yield "What the container printed in the preflight:"
+        yield from (f"  │ {escape(line)}" for line in printable_end(decision.container_log).split("\n")[-LOG_LINES:])
+    if request.progress:
+        yield from progress_lines(request.progress)
 
 
 def site_table(site: PublicSite) -> Table:
-    """A line for each published submission, by rank."""
+    """A row for each published submission, by rank."""
     names = sorted({name for scores in site.scores.values() for name in scores} - {"rank"})
     title = f"{_plain(site.suite)}, published {site.published:%Y-%m-%d %H:%M} UTC"
     columns = [_plain(name) for name in names]
@@ -90,7 +91,8 @@ def site_line(site: PublicSite, id: str) -> str:
     return f"{_plain(id)}  [green]published[/]{place}: {_scores(scores)}"
 
 
-def _progress_lines(progress: Progress) -> Iterator[str | Table]:
+def progress_lines(progress: SubmissionProgress) -> Iterator[str | Table]:
+    """The progress of a submission; markup."""
     if progress.position is not None:
         yield f"In the queue: {progress.position}."
     if progress.tasks:
@@ -111,21 +113,22 @@ def _task(task: TaskState) -> tuple[str, str, str, str, str]:
     colour = "green" if task.verdict == Verdict.OK else "red"
     time = duration(task.wall_s) if task.wall_s is not None else ""
     memory = f"{task.memory_bytes / 1e9:.2g} GB" if task.memory_bytes is not None else ""
-    words = " ".join(word for word in (task.phase, task.sentence) if word)
-    return _plain(task.task), f"[{colour}]{task.verdict}[/]", time, memory, _plain(words, _SENTENCE)
+    comment = " ".join(text for text in (task.phase, task.sentence) if text)
+    return _plain(task.task), f"[{colour}]{task.verdict}[/]", time, memory, _plain(comment, _SENTENCE)
 
 
-def _state(item: Item) -> str:
-    colour = _COLOURS.get(item.state)
-    text = _plain(item.state)
-    if item.progress and item.progress.position is not None and item.state == "waiting":
-        text = f"{text} ({item.progress.position} in the queue)"
+def _state(request: TrackedRequest) -> str:
+    colour = _COLOURS.get(request.state)
+    text = _plain(request.state)
+    if request.progress and request.progress.position is not None and request.state == "waiting":
+        text = f"{text} ({request.progress.position} in the queue)"
     return f"[{colour}]{text}[/]" if colour else text
 
 
-def _when(item: Item) -> str:
-    times: list[datetime] = [item.letter.sent] if item.letter else [item.fate.received] if item.fate else []
-    return f"{times[0]:%Y-%m-%d %H:%M}" if times else ""
+def _when(request: TrackedRequest) -> str:
+    sent: datetime | None = request.sent.sent if request.sent else None
+    sent = sent or (request.decision.received if request.decision else None)
+    return f"{sent:%Y-%m-%d %H:%M}" if sent else ""
 
 
 def _scores(scores: Mapping[str, float | None]) -> str:

@@ -1,6 +1,6 @@
-"""`lambench-submit IMAGE`: checks an image in the judge's own sandbox, shows what was found, and submits it.
+"""`lambench-submit IMAGE`: checks an image in the judge's own sandbox, shows the result, and submits it.
 
-Into a store of this machine, or through an invitation to a judge elsewhere.
+It is submitted to a store of this machine, or with an invitation to a judge elsewhere.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from rich.markup import escape
 from sandbox.driver import Driver, DriverName, Image
 from sandbox.drivers.gpu import hold_gpu, require_gpus
 from sandbox.drivers.open_driver import open_driver
+from sandbox.wire.session import SessionOutcome
 from submissions.card.form import card_of
-from submissions.cli.status_tables import SAID_LINES
-from submissions.client.remote_submission import Asked, open_desk, registry_reference, send_submission
-from submissions.client.sent_files import SentLetter
-from submissions.client.status_bucket import INVITE, InviteError
+from submissions.cli.status_tables import LOG_LINES
+from submissions.client.remote_submission import SubmissionOptions, open_session, registry_reference, send_submission
+from submissions.client.sent_record import SentRequest
+from submissions.client.status_bucket import INVITE_VARIABLE, InviteError
 from submissions.preflight.acceptance import earlier_submission, make_submission, questions, store_submission
 from submissions.preflight.log import printable_end
-from submissions.preflight.preflight import Preflight, run_preflight
+from submissions.preflight.preflight import run_preflight
 from submissions.preflight.table import preflight_table
 from submissions.progress import Reporter
 from submissions.records import ModelCard, PreflightReport, Submission, submission_id
@@ -40,22 +41,24 @@ REFUSED = 1
 
 def submit_command(
     image: Annotated[str, typer.Argument(help="image:tag, or a folder with --driver process")],
-    card: Annotated[Path | None, typer.Option(help="model card (default: ./lambench.toml where there is one)")] = None,
+    card: Annotated[Path | None, typer.Option(help="model card (default: ./lambench.toml if it exists)")] = None,
     check_only: Annotated[bool, typer.Option("--check-only", help="stop before anything is submitted")] = False,
     author: Annotated[str, typer.Option(help="who submits")] = "",
     driver: Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")] = None,
     python: Annotated[str | None, typer.Option(help="process driver: which Python")] = None,
     calculator: Annotated[str | None, typer.Option(help="process driver: module:factory")] = None,
     gpu: Annotated[str | None, typer.Option(help="UUID of the GPU to run on")] = None,
-    store: Annotated[str | None, typer.Option(help="where submissions go (default var/store)")] = None,
+    store: Annotated[str | None, typer.Option(help="store that receives the submission (default var/store)")] = None,
     invite: Annotated[
-        Path | None, typer.Option(envvar=INVITE, help="invitation of a judge elsewhere, to which it is submitted")
+        Path | None, typer.Option(envvar=INVITE_VARIABLE, help="invitation file of a judge elsewhere")
     ] = None,
-    upload: Annotated[bool, typer.Option("--upload", help="--invite: send the image, from one desk at a time")] = False,
-    no_check: Annotated[bool, typer.Option("--no-check", help="--invite: leave out the check on this machine")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="say it to a machine")] = False,
+    upload: Annotated[
+        bool, typer.Option("--upload", help="--invite: upload the image; from one machine at a time")
+    ] = False,
+    no_check: Annotated[bool, typer.Option("--no-check", help="--invite: skip the check on this machine")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
-    """Checks IMAGE in the judge's own sandbox, shows what was found, and submits it."""
+    """Checks IMAGE in the judge's own sandbox, shows the result, and submits it."""
     console = table_console(stderr=as_json)
     settings = Settings()
     if invite is None and (upload or no_check):
@@ -63,25 +66,24 @@ def submit_command(
     if invite is not None and (store or python or calculator or (driver or settings.driver) != "docker"):
         raise InviteError("an invitation is for images of Docker: leave out --store, --driver, --python, --calculator")
     model_card = card_of(console, card, image, ask=not as_json)
-    desk_check = _Check(console, settings, gpu, as_json)
+    check = _LocalCheck(console, settings, gpu, as_json)
     if invite is not None and not check_only:
-        _submit_by_letter(desk_check, invite, Asked(image, model_card, author, upload), no_check)
+        _submit_with_invitation(check, invite, SubmissionOptions(image, model_card, author, upload), no_check)
         return
-    reference = _reference(image, python, calculator)
     sandbox = open_driver(driver or settings.driver, settings.run_dir, settings.runtime)
-    resolved = sandbox.resolve(reference)
+    resolved = sandbox.resolve(_reference(image, python, calculator))
     opened = None if check_only else open_store(store or settings.store, settings.endpoint_url)
-    known = earlier_submission(opened, resolved.id) if opened else None
-    if known is not None:
-        _point_to(console, known, model_card, as_json)
+    earlier = earlier_submission(opened, resolved.id) if opened else None
+    if earlier is not None:
+        _show_earlier(console, earlier, model_card, as_json)
         return
-    report, said = desk_check.report(image, sandbox, resolved, model_card)
-    _accept(console, opened, make_submission(author, model_card, resolved, report), said, as_json)
+    report, log = check.report(image, sandbox, resolved, model_card)
+    _accept(console, opened, make_submission(author, model_card, resolved, report), log, as_json)
 
 
 @dataclass(frozen=True)
-class _Check:
-    """The preflight on this machine, and how it is spoken of."""
+class _LocalCheck:
+    """The preflight on this machine, and where its result is shown."""
 
     console: Console
     settings: Settings
@@ -89,60 +91,59 @@ class _Check:
     as_json: bool
 
     def report(self, name: str, sandbox: Driver, image: Image, card: ModelCard) -> tuple[PreflightReport, str]:
-        """What was measured, and what the container said; an image that does not pass ends the command."""
+        """What was measured, and what the container printed. If the image does not pass, the command ends."""
         if self.gpu:
             require_gpus([self.gpu])
         hold = hold_gpu(self.gpu, self.settings.run_dir / "gpus") if self.gpu else nullcontext()
         with Reporter(self.console) as reporter, reporter.unit(f"preflight of {name}") as progress, hold:
             limits = self.settings.limits
-            preflight = run_preflight(sandbox, image, limits, questions(card, self.gpu), progress)
-        report = preflight.outcome.value
-        if report is None:
-            _refuse(self.console, name, preflight, self.as_json)
-        return report, preflight.outcome.private
+            outcome = run_preflight(sandbox, image, limits, questions(card, self.gpu), progress)
+        if outcome.value is None:
+            _refuse(self.console, name, outcome, self.as_json)
+        return outcome.value, outcome.private
 
 
-def _submit_by_letter(check: _Check, invite: Path, asked: Asked, no_check: bool) -> None:
+def _submit_with_invitation(check: _LocalCheck, invite: Path, options: SubmissionOptions, no_check: bool) -> None:
     console = check.console
-    with open_desk(invite) as desk:
+    with open_session(invite) as session:
         sandbox = resolved = None
-        if not (no_check and asked.needs_no_engine):
+        if not (no_check and options.needs_no_engine):
             sandbox = open_driver("docker", check.settings.run_dir, check.settings.runtime)
-            resolved = sandbox.resolve(asked.image)
-        if known := desk.earlier(resolved.id) if resolved else "":
-            _say_known(console, known, check.as_json)
+            resolved = sandbox.resolve(options.image)
+        if reason := session.already_sent(resolved.id) if resolved else "":
+            _show_already_sent(console, reason, check.as_json)
             return
-        desk.require_slot()
-        if not asked.upload:  # before the check, which takes a while
-            registry_reference(asked.image, resolved.digests if resolved else ())
+        session.require_slot()
+        if not options.upload:  # before the check, which takes a while
+            registry_reference(options.image, resolved.digests if resolved else ())
         if sandbox and resolved and not no_check:
-            report, _ = check.report(asked.image, sandbox, resolved, asked.card)
+            report, _ = check.report(options.image, sandbox, resolved, options.card)
             if not check.as_json:
-                console.print(preflight_table(asked.card.name, report))
-        with Reporter(console) as reporter, reporter.unit(f"sending {asked.image}") as progress:
-            letter = send_submission(desk, asked, resolved, progress)
-    _say_sent(console, letter, check.as_json)
+                console.print(preflight_table(options.card.name, report))
+        with Reporter(console) as reporter, reporter.unit(f"sending {options.image}") as progress:
+            request = send_submission(session, options, resolved, progress)
+    _show_sent(console, request, check.as_json)
 
 
-def _say_known(console: Console, known: str, as_json: bool) -> None:
+def _show_already_sent(console: Console, reason: str, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"sent": None, "known": known}, indent=2))
+        print(json.dumps({"sent": None, "known": reason}, indent=2))
     else:
-        console.print(f"[bold yellow]=[/] This image {escape(known)}: nothing to do.")
+        console.print(f"[bold yellow]=[/] This image {escape(reason)}: nothing to do.")
 
 
-def _say_sent(console: Console, letter: SentLetter, as_json: bool) -> None:
+def _show_sent(console: Console, request: SentRequest, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"sent": letter.model_dump(mode="json"), "known": ""}, indent=2))
+        print(json.dumps({"sent": request.model_dump(mode="json"), "known": ""}, indent=2))
         return
-    name = escape(letter.name)
-    if not letter.image_id:
-        console.print(f"[bold green]✓[/] {name} is sent. The judge looks at it at its next intake.")
-        console.print("  See how it fares: [bold]lambench-submit list[/]")
+    name = escape(request.name)
+    if not request.image_id:
+        console.print(f"[bold green]✓[/] {name} is sent. The judge reads it at its next intake.")
+        console.print("  To see its state: [bold]lambench-submit list[/]")
         return
-    shown = submission_id(letter.name, letter.image_id)
-    console.print(f"[bold green]✓[/] {name} is sent; once the judge has taken it, it is [bold]{shown}[/].")
-    console.print(f"  See how it fares: [bold]lambench-submit status {shown} --watch[/]")
+    id = submission_id(request.name, request.image_id)
+    console.print(f"[bold green]✓[/] {name} is sent. Once the judge has taken it, its ID is [bold]{id}[/].")
+    console.print(f"  To see its state: [bold]lambench-submit status {id} --watch[/]")
 
 
 def _reference(image: str, python: str | None, calculator: str | None) -> str:
@@ -150,24 +151,23 @@ def _reference(image: str, python: str | None, calculator: str | None) -> str:
     return f"{image}?{urlencode(settings)}" if settings else image
 
 
-def _refuse(console: Console, image: str, preflight: Preflight, as_json: bool) -> NoReturn:
-    outcome = preflight.outcome
+def _refuse(console: Console, image: str, outcome: SessionOutcome[PreflightReport], as_json: bool) -> NoReturn:
     if as_json:
-        said = {"verdict": outcome.verdict, "sentence": outcome.sentence, "private": outcome.private}
-        print(json.dumps(said, indent=2))
+        fields = {"verdict": outcome.verdict, "sentence": outcome.sentence, "private": outcome.private}
+        print(json.dumps(fields, indent=2))
     else:
         console.print(f"[bold red]✗ {outcome.verdict}[/]  {escape(image)} was not submitted.")
         console.print(f"  {escape(outcome.sentence)}")
         if outcome.private:
-            console.print("\n[dim]What the container said (shown since the preflight's structures are public):[/]")
-            for line in printable_end(outcome.private).split("\n")[-SAID_LINES:]:
+            console.print("\n[dim]What the container printed (shown because the preflight's structures are public):[/]")
+            for line in printable_end(outcome.private).split("\n")[-LOG_LINES:]:
                 console.print(f"  │ {line}", markup=False)
     raise typer.Exit(REFUSED)
 
 
-def _accept(console: Console, store: Store | None, submission: Submission, said: str, as_json: bool) -> None:
+def _accept(console: Console, store: Store | None, submission: Submission, log: str, as_json: bool) -> None:
     if store:
-        store_submission(store, submission, said)
+        store_submission(store, submission, log)
     if as_json:
         print(submission.model_dump_json(indent=2))
         return
@@ -180,12 +180,12 @@ def _accept(console: Console, store: Store | None, submission: Submission, said:
         console.print("  Next: [bold]judge evaluate --all[/]")
 
 
-def _point_to(console: Console, known: Submission, card: ModelCard, as_json: bool) -> None:
+def _show_earlier(console: Console, earlier: Submission, card: ModelCard, as_json: bool) -> None:
     if as_json:
-        print(known.model_dump_json(indent=2))
+        print(earlier.model_dump_json(indent=2))
     else:
-        console.print(f"[bold yellow]=[/] This image is already submitted as [bold]{known.id}[/]: nothing to do.")
-    if card != known.card:
-        console.print("[bold red]✗[/] The model card differs from the one submitted and was [bold]not[/] taken: a card")
+        console.print(f"[bold yellow]=[/] This image is already submitted as [bold]{earlier.id}[/]: nothing to do.")
+    if card != earlier.card:
+        console.print("[bold red]✗[/] The model card differs from the submitted one and was [bold]not[/] taken: a card")
         console.print("  is fixed for an image. To state something else, build a new image and submit that.")
         raise typer.Exit(REFUSED)

@@ -1,8 +1,7 @@
-"""Files over HTTP, fetched and posted, by an author who has nothing but an address.
+"""Reads and uploads files over HTTP: the author knows only an address, and the server is an object store.
 
-Behind it is an object store, no server of the judge's. It may be slow, cut a connection, or answer with anything at
-all: every exchange has a bound in bytes and in time (`submissions.bounded_http`), what may pass is tried again, and
-what a server says is escaped before a person reads it.
+The server may be slow, cut connections, or answer with anything. So every exchange is limited in bytes and in time
+(`submissions.bounded_http`), temporary failures are retried, and the server's text is escaped before it is shown.
 """
 
 from __future__ import annotations
@@ -21,121 +20,125 @@ from requests_toolbelt import MultipartEncoder, MultipartEncoderMonitor
 from sandbox.events import plain
 from submissions.bounded_http import AnswerTooLarge, BoundedSession, RedirectRefused, pieces, read_body
 from submissions.client.storage_refusals import refusal
-from submissions.requests import Form
+from submissions.requests import UploadForm
 
 _WAITS_S = (1.0, 2.0, 4.0, 8.0)
 _CONNECT_S, _READ_S = 10.0, 60.0
-_WHOLE_S = 300.0  # for all of an answer: a byte a minute would else never be too slow
+_EXCHANGE_S = 300.0  # a limit for the whole: a server that sends a byte a minute would never reach the others
 _SLOWEST_BYTES_PER_S = 10_000.0
-_REFUSAL_PIECES = 4  # of an answer that refuses a file
-_LOST = (requests.ConnectionError, requests.Timeout)
+_REFUSAL_PIECES = 4  # that are read of an answer to an upload
+_CONNECTION_FAILURES = (requests.ConnectionError, requests.Timeout)
 
 T = TypeVar("T")
 
 
-class MailError(Exception):
-    """What was asked of the mailbox cannot be had now; one line with the remedy."""
+class WebError(Exception):
+    """A file cannot be read or uploaded now; one line with the remedy."""
 
 
-class LostError(MailError):
-    """The server did not answer in the end: later it may."""
+class ServerLostError(WebError):
+    """The server did not answer, after all retries."""
 
 
-class RefusedError(MailError):
+class FileRefusedError(WebError):
     """The server refuses a file; one line with the remedy."""
 
 
-class UnknownError(MailError):
+class NotFoundError(WebError):
     """There is nothing at that address."""
 
 
-class Patience(NamedTuple):
-    """How long a server is waited for.
+class RetryPolicy(NamedTuple):
+    """How long to wait for a server.
 
     Args:
-        waits_s: before each further try, seconds.
-        connect_s: until it is connected.
-        read_s: between two pieces of an answer.
-        whole_s: for a whole exchange, beside the time that a file takes which is sent.
+        waits_s: before each retry [s].
+        connect_s: for a connection [s].
+        read_s: between two pieces of an answer [s].
+        exchange_s: for a whole exchange [s]; an upload has more time, by its size.
     """
 
     waits_s: tuple[float, ...] = _WAITS_S
     connect_s: float = _CONNECT_S
     read_s: float = _READ_S
-    whole_s: float = _WHOLE_S
+    exchange_s: float = _EXCHANGE_S
 
 
-class Web:
-    """Files fetched over HTTP, each within bounds.
+class WebClient:
+    """Reads and uploads files over HTTP, within limits.
 
     Raises (all methods):
-        MailError: the server does not answer, or with something else.
+        WebError: the server does not answer, or its answer is not the file.
     """
 
-    def __init__(self, patience: Patience | None = None) -> None:
-        self._patience = patience or Patience()
+    def __init__(self, policy: RetryPolicy | None = None) -> None:
+        self._policy = policy or RetryPolicy()
         self._session = BoundedSession(same_host=True)
         self._session.headers["User-Agent"] = "lambench-submit"
 
     def fetch(self, url: str, max_bytes: int) -> bytes:
-        """What is at `url`.
+        """The content of the file at `url`.
 
         Raises:
-            UnknownError: nothing is, or nobody may read it.
+            NotFoundError: there is none, or it may not be read.
         """
 
         def attempt() -> bytes:
-            with self._exchange("GET", url, self._patience.whole_s) as answer:
+            with self._exchange("GET", url, self._policy.exchange_s) as answer:
                 _require_content(answer)
                 return read_body(answer, max_bytes, unpack=True)
 
-        return self._patiently(f"{_host(url)} does not answer", attempt)
+        return self._with_retries(f"{_host(url)} does not answer", attempt)
 
-    def post(self, form: Form, path: Path, report: Callable[[int], None] = lambda n: None) -> None:
-        """Posts the file at `path` through `form`. Where a connection is lost it is tried again: it may have arrived
-        or not, and of equal bytes it does not matter which ones stand.
+    def post(self, form: UploadForm, path: Path, report: Callable[[int], None] = lambda n: None) -> None:
+        """Uploads the file at `path` with `form`. After a lost connection the file is sent again, which does no harm:
+        the bytes are the same.
 
         Args:
-            report: called with the bytes that were handed over so far.
+            report: called with the number of bytes sent so far.
 
         Raises:
-            RefusedError: the server does not take it.
+            FileRefusedError: the server does not take it.
         """
         n_bytes = path.stat().st_size
         if n_bytes > form.max_bytes:
-            raise RefusedError(f"{path.name} has {n_bytes} bytes, and its slot takes {form.max_bytes} at most")
+            raise FileRefusedError(
+                f"{path.name} has {n_bytes} bytes, and its upload slot takes {form.max_bytes} at most"
+            )
 
         def attempt() -> None:
             with path.open("rb") as file:
                 encoder = MultipartEncoder({**form.fields, "file": ("file", file)})  # servers ignore what follows it
                 body = MultipartEncoderMonitor(encoder, lambda monitor: report(min(monitor.bytes_read, n_bytes)))
-                seconds = self._patience.whole_s + n_bytes / _SLOWEST_BYTES_PER_S
+                seconds = self._policy.exchange_s + n_bytes / _SLOWEST_BYTES_PER_S
                 headers = {"Content-Type": body.content_type}
                 with self._exchange("POST", form.url, seconds, data=body, headers=headers) as answer:
                     _require_taken(answer, _host(form.url))
 
-        self._patiently(f"{_host(form.url)} does not take the file", attempt)
+        self._with_retries(f"{_host(form.url)} does not take the file", attempt)
 
-    def _patiently(self, what: str, attempt: Callable[[], T]) -> T:
-        lost = False
-        for wait in (*self._patience.waits_s, None):
+    def _with_retries(self, what: str, attempt: Callable[[], T]) -> T:
+        may_have_arrived = False
+        for wait in (*self._policy.waits_s, None):
             try:
                 return attempt()
-            except RefusedError as error:
-                if lost:  # the file may be there all the same
-                    raise MailError(str(error)) from error
+            except FileRefusedError as error:
+                if may_have_arrived:
+                    raise WebError(str(error)) from error
                 raise
-            except _Later as later:
-                lost = True
+            except _TemporaryFailure as failure:
+                may_have_arrived = True
                 if wait is None:
-                    raise LostError(f"{what} ({later}): check the network, and run it again") from later.__cause__
+                    raise ServerLostError(
+                        f"{what} ({failure}): check the network, and run it again"
+                    ) from failure.__cause__
                 time.sleep(wait)
         raise AssertionError("the last try either returns or raises")
 
     @contextmanager
     def _exchange(self, method: str, url: str, seconds: float, **content: Any) -> Iterator[requests.Response]:
-        """The answer to a request, both within so many seconds; what the libraries raise becomes ours."""
-        timeout = (self._patience.connect_s, self._patience.read_s)
+        """The answer to a request, within so many seconds. Translates the errors of the libraries."""
+        timeout = (self._policy.connect_s, self._policy.read_s)
         options: dict[str, Any] = {"timeout": timeout, "allow_redirects": method == "GET", "stream": True}
         try:
             with (
@@ -144,56 +147,60 @@ class Web:
             ):
                 yield answer
         except RedirectRefused as error:
-            raise MailError(f"{_host(url)}: {_reason(error)}: it is not followed; check the address") from error
+            raise WebError(f"{_host(url)}: {_reason(error)}: it is not followed; check the address") from error
         except requests.TooManyRedirects as error:
-            remedy = "tell whoever sent the invitation"
-            raise MailError(f"{_host(url)} sends from one address to the next: {remedy}") from error
+            remedy = "tell the maintainer who sent the invitation"
+            raise WebError(f"{_host(url)} redirects too often: {remedy}") from error
         except AnswerTooLarge as error:
-            raise MailError(f"{_host(url)} sends {_reason(error)}: tell whoever runs the judge") from error
-        except _LOST as error:
-            _require_way(url, error)
-            raise _Later(_reason(error)) from error
+            raise WebError(f"{_host(url)} sends {_reason(error)}: tell the judge's maintainer") from error
+        except _CONNECTION_FAILURES as error:
+            _check_certificate_and_proxy(url, error)
+            raise _TemporaryFailure(_reason(error)) from error
         except requests.RequestException as error:
-            raise MailError(f"{_host(url)}: {_reason(error)}: check the address") from error
+            raise WebError(f"{_host(url)}: {_reason(error)}: check the address") from error
 
 
-def _require_way(url: str, error: Exception) -> None:
-    """Returns where trying again may help: not where a certificate or a proxy of this network is in the way."""
+def _check_certificate_and_proxy(url: str, error: Exception) -> None:
+    """Returns if a retry may help.
+
+    Raises:
+        WebError: a proxy or a certificate is the reason.
+    """
     if isinstance(error, requests.exceptions.ProxyError):
         remedy = "check HTTPS_PROXY, or name the host in NO_PROXY"
-        raise MailError(f"the proxy does not lead to {_host(url)} ({_reason(error)}): {remedy}") from error
-    if isinstance(error, requests.exceptions.SSLError) and "EOF" not in str(error):  # that one is a line cut off
-        remedy = "check the address; REQUESTS_CA_BUNDLE names a file of the certificates that are trusted"
-        raise MailError(f"no trusted connection to {_host(url)} ({_reason(error)}): {remedy}") from error
+        raise WebError(f"the proxy does not lead to {_host(url)} ({_reason(error)}): {remedy}") from error
+    if isinstance(error, requests.exceptions.SSLError) and "EOF" not in str(error):  # that is a connection that was cut
+        remedy = "check the address; REQUESTS_CA_BUNDLE names the file of trusted certificates"
+        raise WebError(f"no trusted connection to {_host(url)} ({_reason(error)}): {remedy}") from error
 
 
-class _Later(Exception):
-    """Something that may pass."""
+class _TemporaryFailure(Exception):
+    """A failure after which it is tried again."""
 
 
-def _require_no_trouble(answer: requests.Response) -> None:
-    """Returns unless the server says that it is in trouble that may pass."""
+def _require_no_server_failure(answer: requests.Response) -> None:
+    """Returns unless the server reports a temporary failure."""
     if answer.status_code >= 500 or answer.status_code in (408, 425, 429):
-        raise _Later(f"status {answer.status_code}")
+        raise _TemporaryFailure(f"status {answer.status_code}")
 
 
 def _require_content(answer: requests.Response) -> None:
-    _require_no_trouble(answer)
+    _require_no_server_failure(answer)
     if answer.status_code in (401, 403, 404, 410):
-        raise UnknownError(f"there is nothing to read at {_host(answer.url)} under this address: check it")
+        raise NotFoundError(f"there is nothing to read at {_host(answer.url)} under this address: check it")
     if answer.status_code != 200:
-        raise MailError(f"{_host(answer.url)} answers with status {answer.status_code}: check the address")
+        raise WebError(f"{_host(answer.url)} answers with status {answer.status_code}: check the address")
 
 
 def _require_taken(answer: requests.Response, host: str) -> None:
     beginning = b"".join(islice(pieces(answer), _REFUSAL_PIECES))
     if answer.status_code not in (201, 204):
-        _require_no_trouble(answer)
-        raise RefusedError(f"{host} refuses the file: {refusal(answer.status_code, beginning)}")
+        _require_no_server_failure(answer)
+        raise FileRefusedError(f"{host} refuses the file: {refusal(answer.status_code, beginning)}")
 
 
 def _host(url: str) -> str:
-    """The host of an address: all of it that may be shown, since what follows is secret."""
+    """The host of an address. The rest of the address is secret and must not be shown."""
     return plain(urlsplit(url).netloc.rpartition("@")[2] or "the server")
 
 

@@ -1,7 +1,7 @@
-"""An image as an engine saves it: which layers there are, in which files of the archive.
+"""An image as `docker save` writes it: its layers, and the files of the archive that hold them.
 
 Two layouts are known: `<layer>/layer.tar` of Docker to 24, and `blobs/sha256/…` of newer engines (OCI). An engine
-writes the list of its files last: so an archive is read once to see what is in it, and again for what is wanted of it.
+writes the list of files last. So an archive is read twice: once for the list, and once for the layers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from sandbox.drivers.docker_driver import connect_engine
 from sandbox.drivers.docker_running import engine_faults
 from sandbox.events import plain
 from sandbox.image.image_check import invalid
-from submissions.requests import MAX_LETTER
+from submissions.requests import MAX_REQUEST_BYTES
 
 CHUNK = 1024**2
-_MAX_KEPT = 64 * 1024**2
-_EXPORT_TIMEOUT_S = 3600  # an engine may write the whole image down before its first byte
+_MAX_KEPT_BYTES = 64 * 1024**2
+_EXPORT_TIMEOUT_S = 3600  # an engine may write the whole image to disk before it sends the first byte
 
 
 class LayerFile(NamedTuple):
@@ -40,12 +40,12 @@ class LayerFile(NamedTuple):
     n_bytes: int
 
 
-class Layout(NamedTuple):
-    """What an archive of one image holds.
+class ImageLayout(NamedTuple):
+    """The content of an archive of one image.
 
     Args:
         config: the image's configuration, byte by byte.
-        diff_ids: of its layers, in order; one may be there twice.
+        diff_ids: of its layers, in order; the same one may be there twice.
         files: of its layers, each once.
     """
 
@@ -58,13 +58,13 @@ class Layout(NamedTuple):
         """The sha256 of the configuration."""
         return _digest(self.config)
 
-    def without(self, held: Collection[str]) -> tuple[LayerFile, ...]:
-        """The files of the layers that are not `held`."""
-        return tuple(file for file in self.files if file.diff_id not in held)
+    def without(self, diff_ids: Collection[str]) -> tuple[LayerFile, ...]:
+        """The files of all layers but these."""
+        return tuple(file for file in self.files if file.diff_id not in diff_ids)
 
 
-class Pulled(io.RawIOBase):
-    """A file of what `pieces` yields.
+class IteratorFile(io.RawIOBase):
+    """A readable file of the bytes that an iterator yields.
 
     Args:
         pieces: none of them empty.
@@ -72,7 +72,7 @@ class Pulled(io.RawIOBase):
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
-        self._left = memoryview(b"")
+        self._rest = memoryview(b"")
         self.n_bytes = 0
 
     def readable(self) -> bool:
@@ -80,11 +80,11 @@ class Pulled(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """How many bytes were put into `buffer`."""
-        if not self._left:
-            self._left = memoryview(next(self._pieces, b""))
-        n_bytes = min(len(buffer), len(self._left))
-        buffer[:n_bytes] = self._left[:n_bytes]
-        self._left = self._left[n_bytes:]
+        if not self._rest:
+            self._rest = memoryview(next(self._pieces, b""))
+        n_bytes = min(len(buffer), len(self._rest))
+        buffer[:n_bytes] = self._rest[:n_bytes]
+        self._rest = self._rest[n_bytes:]
         self.n_bytes += n_bytes
         return n_bytes
 
@@ -93,7 +93,7 @@ def save_image(image_id: str) -> Iterator[bytes]:
     """The archive of an image of this machine's engine.
 
     Raises:
-        JudgeFault: the engine does not answer, or has it no longer.
+        JudgeFault: the engine does not answer, or the image was removed.
     """
     client = connect_engine()
     client.api.timeout = _EXPORT_TIMEOUT_S
@@ -104,11 +104,11 @@ def save_image(image_id: str) -> Iterator[bytes]:
         client.close()
 
 
-def read_layout(archive: Iterable[bytes]) -> Layout:
-    """What is in an archive.
+def read_layout(archive: Iterable[bytes]) -> ImageLayout:
+    """The content of an archive.
 
     Raises:
-        SubmissionFault: IMAGE_INVALID: it is no archive of one image.
+        SubmissionFault: IMAGE_INVALID: it is not the archive of one image.
     """
     small: dict[str, bytes] = {}
     sizes: dict[str, int] = {}
@@ -116,9 +116,9 @@ def read_layout(archive: Iterable[bytes]) -> Layout:
     with open_archive(archive) as tar:
         for member in tar:
             if not member.isreg():
-                continue  # a layer that is there twice is a link the second time
+                continue  # a repeated layer is a link
             sizes[member.name] = member.size
-            if member.size <= MAX_LETTER and kept + member.size <= _MAX_KEPT:
+            if member.size <= MAX_REQUEST_BYTES and kept + member.size <= _MAX_KEPT_BYTES:
                 kept += member.size
                 small[member.name] = _read(tar, member)
     try:
@@ -126,28 +126,28 @@ def read_layout(archive: Iterable[bytes]) -> Layout:
         diff_ids = [str(diff_id) for diff_id in json.loads(config)["rootfs"]["diff_ids"]]
         pairs = list(zip(diff_ids, names, strict=True))
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise invalid(f"The engine saves the image in a way that is not known here ({error!r:.100}).") from error
+        raise invalid(f"The engine saves the image in an unknown layout ({error!r:.100}).") from error
     files = {diff_id: LayerFile(diff_id, name, sizes[name]) for diff_id, name in reversed(pairs) if name in sizes}
-    if lost := next((diff_id for diff_id in diff_ids if diff_id not in files), None):
-        raise invalid(f"The engine saves the image without its layer {lost}: pull or build it again.")
-    return Layout(config, tuple(diff_ids), tuple(files[diff_id] for diff_id in dict.fromkeys(diff_ids)))
+    if missing := next((diff_id for diff_id in diff_ids if diff_id not in files), None):
+        raise invalid(f"The engine saves the image without its layer {missing}: pull or build it again.")
+    return ImageLayout(config, tuple(diff_ids), tuple(files[diff_id] for diff_id in dict.fromkeys(diff_ids)))
 
 
 @contextmanager
 def open_archive(archive: Iterable[bytes]) -> Iterator[tarfile.TarFile]:
-    """The archive, to be gone through once.
+    """The archive, which can be read once, from front to back.
 
     Raises:
-        SubmissionFault: IMAGE_INVALID: it is none, or it ends too early.
+        SubmissionFault: IMAGE_INVALID: it is no archive, or it ends too early.
     """
-    stream = io.BufferedReader(Pulled(archive), CHUNK)
+    stream = io.BufferedReader(IteratorFile(archive), CHUNK)
     with archive_faults(), tarfile.open(fileobj=stream, mode="r|", bufsize=CHUNK) as tar:
         yield tar
 
 
 @contextmanager
 def archive_faults() -> Iterator[None]:
-    """Turns what is raised about an archive, or a layer in it, that cannot be read into a `SubmissionFault`."""
+    """Translates the errors of an unreadable archive, or of a layer in it, into a `SubmissionFault`."""
     try:
         yield
     except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -155,7 +155,7 @@ def archive_faults() -> Iterator[None]:
 
 
 def _listed(files: Mapping[str, bytes], sizes: Mapping[str, int]) -> tuple[bytes, list[str]]:
-    """The configuration, and the names of the layers' files in its order."""
+    """The configuration, and the names of the layers' files in the same order."""
     if "manifest.json" in files:
         (image,) = json.loads(files["manifest.json"])
         return _config(files, sizes, image["Config"]), [str(name) for name in image["Layers"]]
@@ -164,22 +164,22 @@ def _listed(files: Mapping[str, bytes], sizes: Mapping[str, int]) -> tuple[bytes
 
 
 def _config(files: Mapping[str, bytes], sizes: Mapping[str, int], name: str) -> bytes:
-    if sizes.get(name, 0) > MAX_LETTER:
+    if sizes.get(name, 0) > MAX_REQUEST_BYTES:
         raise invalid(
-            f"The image's configuration has {sizes[name]} bytes, {MAX_LETTER} at most: give it fewer labels, variables "
-            "and steps."
+            f"The image's configuration has {sizes[name]} bytes, {MAX_REQUEST_BYTES} at most: give it fewer labels, "
+            "variables and steps."
         )
     return files[name]
 
 
 def _platform_manifest(files: Mapping[str, bytes], index: Any) -> Any:
-    """The first image that an index leads to whose manifest is in the archive; not the attestations beside it."""
+    """The manifest of the first image of an index that is in the archive; attestations are left out."""
     for entry in index["manifests"]:
         name = _blob(entry)
         if name not in files or entry.get("platform", {}).get("os") == "unknown":
             continue
-        found = json.loads(files[name])
-        return _platform_manifest(files, found) if "manifests" in found else found
+        manifest = json.loads(files[name])
+        return _platform_manifest(files, manifest) if "manifests" in manifest else manifest
     raise ValueError("no manifest")
 
 

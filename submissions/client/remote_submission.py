@@ -1,13 +1,14 @@
-"""A submission through an invitation: the image first, by reference or in parts, and then the letter that names it."""
+"""A submission with an invitation: first the image, in a registry or in parts, then the request that names it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -15,23 +16,22 @@ from pydantic import ValidationError
 from sandbox.driver import Image
 from sandbox.events import plain
 from submissions.card.file import first_complaint
-from submissions.client.http import RefusedError
+from submissions.client.http import FileRefusedError
 from submissions.client.image_archive import read_layout, save_image
-from submissions.client.sent_files import Ledger, SentLetter, open_ledger, work_folder
-from submissions.client.status_bucket import InviteError, Mailbox, read_invite
-from submissions.client.upload import Upload
+from submissions.client.sent_record import SentRecordFile, SentRequest, open_sent_record, work_folder
+from submissions.client.status_bucket import InviteError, StatusBucket, read_invite
+from submissions.client.upload import ImageUpload
 from submissions.progress import Report
 from submissions.records import ModelCard, utc_now
 from submissions.requests import (
-    MAX_LETTER,
-    Form,
-    Forms,
+    MAX_REQUEST_BYTES,
+    InvitationStatus,
     InviteFile,
-    Letter,
     ReferredImage,
-    SentLayer,
-    Status,
+    SubmissionRequest,
     UploadedImage,
+    UploadForm,
+    UploadForms,
 )
 
 _BY_DIGEST = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
@@ -39,123 +39,123 @@ _HUB = "docker.io"
 
 
 @dataclass(frozen=True)
-class Desk:
-    """An author's desk with an invitation on it.
+class SubmissionSession:
+    """One run of `lambench-submit` with an invitation, while no other process uses it on this machine.
 
     Args:
         forms: that can be used now.
-        ledger: what was sent from here.
+        record_file: what this machine has sent.
     """
 
     invite: InviteFile
-    mailbox: Mailbox
-    forms: Forms
-    status: Status
-    ledger: Ledger
+    status_bucket: StatusBucket
+    forms: UploadForms
+    status: InvitationStatus
+    record_file: SentRecordFile
 
-    def earlier(self, image_id: str) -> str:
-        """Why this image need not be sent, in words; empty where it does.
+    def already_sent(self, image_id: str) -> str:
+        """Why this image need not be sent, in words; empty if it does.
 
-        One that was refused may be sent again: what was wrong may have been the card.
+        An image that was refused may be sent again, since the model card may have been the reason.
         """
         for submission in self.status.submissions:
             if submission.image_id == image_id:
                 return f"is submitted already as {plain(submission.submission)}"
-        fates = {fate.slot: fate for fate in self.status.fates}
-        open_slots = {form.slot for form in self.forms.letters}
-        for letter in self.ledger.sent.letters:
-            if letter.image_id != image_id or not (letter.arrived or letter.slot not in open_slots):
+        decisions = {decision.slot: decision for decision in self.status.decisions}
+        open_slots = {form.slot for form in self.forms.requests}
+        for request in self.record_file.record.requests:
+            if request.image_id != image_id or not (request.arrived or request.slot not in open_slots):
                 continue
-            fate = fates.get(letter.slot)
-            if fate is None or fate.came == "delayed":
+            decision = decisions.get(request.slot)
+            if decision is None or decision.outcome == "delayed":
                 return "is sent already, and waits for the judge's next intake"
-            if fate.came != "refused":
-                return f"is submitted already as {plain(fate.submission)}"
+            if decision.outcome != "refused":
+                return f"is submitted already as {plain(decision.submission)}"
         return ""
 
     def require_slot(self) -> None:
-        """Returns where a letter can be sent.
+        """Returns if a request can be sent.
 
         Raises:
             InviteError: all slots are used.
         """
-        if not self._free():
+        if not self._free_forms():
             quota = self.status.quota
             used_up = quota.judged >= quota.max_judged or quota.refused >= quota.max_refused
             remedy = "ask for another invitation" if used_up else "others wait for the judge's next intake"
             raise InviteError(
-                f"no letter can be sent now: {quota.judged} of {quota.max_judged} submissions are taken, "
-                f"{quota.refused} of {quota.max_refused} letters refused: {remedy}; see lambench-submit list"
+                f"no submission request can be sent now: {quota.judged} of {quota.max_judged} submissions are taken, "
+                f"{quota.refused} of {quota.max_refused} requests refused: {remedy}; see lambench-submit list"
             )
 
-    def send(self, letter: Letter, image_id: str) -> SentLetter:
-        """The letter as it was sent.
+    def send(self, request: SubmissionRequest, image_id: str) -> SentRequest:
+        """The request as it was sent.
 
         Raises:
             InviteError: it is too large, or no slot is left.
-            MailError: the server refuses it, or does not answer.
+            WebError: the server refuses it, or does not answer.
         """
-        data = _written(letter)
+        data = request_bytes(request)
         sha256 = hashlib.sha256(data).hexdigest()
-        meant = self._meant(sha256)
-        form = meant or self._free_form()
-        claimed = SentLetter(
+        earlier_form = self._form_of_earlier_run(sha256)
+        form = earlier_form or self._free_form()
+        planned = SentRequest(
             slot=form.slot,
             sent=utc_now(),
-            name=letter.card.name,
-            by=letter.image.by,
-            reference=letter.image.reference,
+            name=request.card.name,
+            by=request.image.by,
+            reference=request.image.reference,
             image_id=image_id,
             sha256=sha256,
         )
-        self.ledger.set_letter(claimed)
-        path = work_folder(self.invite) / "letter"
+        self.record_file.set_request(planned)
+        path = work_folder(self.invite) / "request"
         path.write_bytes(data)
         try:
-            self.mailbox.web.post(form, path)
-        except RefusedError:
-            if meant is None:  # else an earlier run may have filled it
-                self.ledger.drop_letter(form.slot)
+            self.status_bucket.web.post(form, path)
+        except FileRefusedError:
+            if earlier_form is None:  # else an earlier run may have filled the slot
+                self.record_file.drop_request(form.slot)
             raise
         path.unlink()
-        arrived = claimed.model_copy(update={"arrived": True})
-        self.ledger.set_letter(arrived)
+        arrived = planned.model_copy(update={"arrived": True})
+        self.record_file.set_request(arrived)
         return arrived
 
-    def _meant(self, sha256: str) -> Form | None:
-        """The slot that these very bytes were meant for in a run that was cut off."""
-        slots = {each.slot for each in self.ledger.sent.letters if each.sha256 == sha256 and not each.arrived}
-        return next((form for form in self.forms.letters if form.slot in slots), None)
+    def _form_of_earlier_run(self, sha256: str) -> UploadForm | None:
+        """The form that an earlier run chose for these very bytes, and may have used before it died."""
+        slots = {each.slot for each in self.record_file.record.requests if each.sha256 == sha256 and not each.arrived}
+        return next((form for form in self.forms.requests if form.slot in slots), None)
 
-    def _free_form(self) -> Form:
-        """Any of those that are free: two desks would always choose the same one otherwise, and lose a letter."""
+    def _free_form(self) -> UploadForm:
+        """A form chosen at random: two machines would otherwise choose the same one, and one request would be lost."""
         self.require_slot()
-        return secrets.choice(self._free())
+        return secrets.choice(self._free_forms())
 
-    def _free(self) -> list[Form]:
-        used = self.ledger.sent.used_letters
-        return [form for form in self.forms.letters if form.slot not in used]
+    def _free_forms(self) -> list[UploadForm]:
+        used = self.record_file.record.used_request_slots
+        return [form for form in self.forms.requests if form.slot not in used]
 
 
 @contextmanager
-def open_desk(path: Path) -> Iterator[Desk]:
-    """The desk of the invitation in the file `path`, held by this process alone.
+def open_session(path: Path) -> Iterator[SubmissionSession]:
+    """A session with the invitation in the file `path`, which no other process of this machine uses meanwhile.
 
     Raises:
-        InviteError: the file is none, or another process sends through it.
-        MailError: the mailbox cannot be read, the invitation is revoked, or its forms have expired.
+        InviteError: the file is no invitation, or another process uses it.
+        WebError: the status bucket cannot be read, the invitation is revoked, or its forms have expired.
     """
     invite = read_invite(path)
-    with open_ledger(invite) as ledger:
-        mailbox = Mailbox(invite)
-        forms = mailbox.forms()
-        ledger.forget_empty(forms)
-        yield Desk(invite, mailbox, forms, mailbox.status(), ledger)
+    with open_sent_record(invite) as record_file:
+        status_bucket = StatusBucket(invite)
+        forms = status_bucket.forms()
+        record_file.forget_empty(forms)
+        yield SubmissionSession(invite, status_bucket, forms, status_bucket.status(), record_file)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is to be submitted, as it was asked for."""
+class SubmissionOptions:
+    """What the author wants to submit."""
 
     image: str
     card: ModelCard
@@ -164,95 +164,91 @@ class Asked:
 
     @property
     def needs_no_engine(self) -> bool:
-        """Whether the image is named so that nothing has to be looked up here."""
+        """True if the image is named by its digest, so that nothing has to be looked up on this machine."""
         return not self.upload and bool(_BY_DIGEST.fullmatch(self.image))
 
+    def request(self, image: ReferredImage | UploadedImage) -> SubmissionRequest:
+        """The request to submit `image`."""
+        return SubmissionRequest(author=self.author, card=self.card, image=image)
 
-def send_submission(desk: Desk, asked: Asked, image: Image | None, report: Report) -> SentLetter:
-    """The letter that was sent about an image.
+
+def send_submission(
+    session: SubmissionSession, options: SubmissionOptions, image: Image | None, report: Report
+) -> SentRequest:
+    """Sends the image, if it is to be uploaded, and then the request; the request as it was sent.
 
     Args:
-        image: on this machine; None where it is not looked for.
-        report: how far an upload is.
+        image: on this machine; None if it was not looked up.
+        report: called with the progress of an upload.
 
     Raises:
-        InviteError, MailError, SubmissionFault: see what is called.
-    """
-    if not asked.upload or image is None:
-        reference = registry_reference(asked.image, image.digests if image else ())
-        letter = _letter(asked, lambda: ReferredImage(reference=reference))
-        return desk.send(letter, image.id if image else "")
-    layout = read_layout(save_image(image.id))
-    upload = Upload(
-        web=desk.mailbox.web,
-        forms=desk.forms,
-        ledger=desk.ledger,
-        layout=layout,
-        archive=_archive_of(image.id),
-        folder=work_folder(desk.invite),
-        report=report,
-    )
-
-    def letter_with(layers: tuple[SentLayer, ...]) -> Letter:
-        config = layout.config.decode()
-        return _letter(asked, lambda: UploadedImage(reference=asked.image, config=config, layers=layers))
-
-    _written(letter_with(upload.most()))  # before gigabytes are sent in vain
-    return desk.send(letter_with(upload.send()), layout.image_id)
-
-
-def _letter(asked: Asked, image: Callable[[], ReferredImage | UploadedImage]) -> Letter:
-    """The letter about an image.
-
-    Raises:
-        InviteError: something that was asked for cannot stand in it.
+        InviteError: something that was asked for cannot be put into a request, or it is too large.
+        WebError: the server refuses something, or does not answer.
+        SubmissionFault: the engine cannot save the image.
     """
     try:
-        return Letter(author=asked.author, card=asked.card, image=image())
+        if not options.upload or image is None:
+            reference = registry_reference(options.image, image.digests if image else ())
+            return session.send(options.request(ReferredImage(reference=reference)), image.id if image else "")
+        return _upload(session, options, image.id, report)
     except ValidationError as error:
-        raise InviteError(f"{plain(asked.image)}: no letter can say so ({plain(first_complaint(error))})") from error
+        raise InviteError(
+            f"{plain(options.image)}: no submission request can say so ({plain(first_complaint(error))})"
+        ) from error
 
 
-def _written(letter: Letter) -> bytes:
-    """The bytes of a letter.
+def _upload(session: SubmissionSession, options: SubmissionOptions, image_id: str, report: Report) -> SentRequest:
+    layout = read_layout(save_image(image_id))
+    upload = ImageUpload(
+        web=session.status_bucket.web,
+        forms=session.forms,
+        record_file=session.record_file,
+        layout=layout,
+        archive=partial(save_image, image_id),
+        folder=work_folder(session.invite),
+        report=report,
+    )
+    image_with = partial(UploadedImage, reference=options.image, config=layout.config.decode())
+    request_bytes(options.request(image_with(layers=upload.largest_layers())))  # before gigabytes are sent in vain
+    return session.send(options.request(image_with(layers=upload.send())), layout.image_id)
+
+
+def request_bytes(request: SubmissionRequest) -> bytes:
+    """The bytes of a request.
 
     Raises:
         InviteError: they are too many.
     """
-    data = letter.model_dump_json().encode()
-    if len(data) <= MAX_LETTER:
+    data = request.model_dump_json().encode()
+    if len(data) <= MAX_REQUEST_BYTES:
         return data
-    config = letter.image.config if isinstance(letter.image, UploadedImage) else ""
+    config = request.image.config if isinstance(request.image, UploadedImage) else ""
     remedy = "shorten the model card"
-    if 2 * len(config) > MAX_LETTER:
+    if 2 * len(config) > MAX_REQUEST_BYTES:
         remedy = "give the image fewer labels, variables and steps, or push it and submit it by reference"
     raise InviteError(
-        f"the letter would have {len(data)} bytes, {MAX_LETTER} at most; the image's configuration alone has "
-        f"{len(config)}, the model card {len(letter.card.model_dump_json())}: {remedy}"
+        f"the submission request would have {len(data)} bytes, {MAX_REQUEST_BYTES} at most; the image's configuration "
+        f"alone has {len(config)}, the model card {len(request.card.model_dump_json())}: {remedy}"
     )
 
 
-def _archive_of(image_id: str) -> Callable[[], Iterator[bytes]]:
-    return lambda: save_image(image_id)
-
-
 def registry_reference(image: str, digests: tuple[str, ...]) -> str:
-    """`HOST/NAME@sha256:…` of an image in the registry that its name is of.
+    """`HOST/NAME@sha256:…` of an image in the registry that its name states.
 
     Args:
-        digests: under which this machine's engine knows it.
+        digests: the image's names by digest in this machine's engine.
 
     Raises:
         InviteError: it was not pushed there.
     """
     if _BY_DIGEST.fullmatch(image):
         repository, _, digest = image.partition("@")
-        return f"{_full(repository)}@{digest}"
+        return f"{_with_host(repository)}@{digest}"
     head, slash, last = image.rpartition("/")
-    repository = _full(f"{head}{slash}{last.partition(':')[0]}")
+    repository = _with_host(f"{head}{slash}{last.partition(':')[0]}")
     for digest in digests:
         name, _, value = digest.partition("@")
-        if _full(name) == repository:
+        if _with_host(name) == repository:
             return f"{repository}@{value}"
     raise InviteError(
         f"{plain(image)} is in no registry, as far as this machine knows: push it first (docker push {plain(image)}), "
@@ -260,7 +256,7 @@ def registry_reference(image: str, digests: tuple[str, ...]) -> str:
     )
 
 
-def _full(repository: str) -> str:
+def _with_host(repository: str) -> str:
     """A repository with its host: engines leave out that of Docker Hub, and its folder `library`."""
     first, slash, rest = repository.partition("/")
     if slash and (first == "localhost" or "." in first or ":" in first):

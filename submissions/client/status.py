@@ -1,4 +1,4 @@
-"""How an author's submissions fare, from three sources: the judge's mailbox, this desk's own record, public pages."""
+"""The state of an author's submissions, from three sources: the status bucket, this machine's record, public pages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from sandbox.events import plain
 from submissions.card.file import first_complaint
-from submissions.client.http import MailError, UnknownError, Web
-from submissions.client.sent_files import Sent, SentLetter
+from submissions.client.http import NotFoundError, WebClient, WebError
+from submissions.client.sent_record import SentRecord, SentRequest
 from submissions.client.status_bucket import InviteError, fetch_log
 from submissions.records import SUBMISSION_ID, submission_id
-from submissions.requests import Fate, Progress, Status
+from submissions.requests import InvitationStatus, RequestDecision, SubmissionProgress
 
-MANIFEST, MAX_MANIFEST = "manifest.json", 256 * 1024**2
-LONGEST_ID = 80
+MANIFEST, MAX_MANIFEST_BYTES = "manifest.json", 256 * 1024**2
+MAX_ID_LENGTH = 80
 
 State = Literal[
     "waiting for intake",
@@ -34,81 +34,82 @@ State = Literal[
     "withdrawn",
     "disqualified",
 ]
-LAST: frozenset[State] = frozenset({"refused", "duplicate", "judged", "published", "withdrawn", "disqualified"})
+FINAL_STATES: frozenset[State] = frozenset({"refused", "duplicate", "judged", "published", "withdrawn", "disqualified"})
 
 
 @dataclass(frozen=True)
-class Item:
-    """A submission, or a letter that is none yet or never will be.
+class TrackedRequest:
+    """What is known of a submission request: its decision, and the submission that it became.
 
     Args:
-        id: of the submission; of a letter that waits, what it will be; empty where that cannot be told.
-        fate: of its letter, once there is one.
-        progress: once it was taken.
-        letter: as it was sent from this desk.
+        id: of the submission; before the decision the ID that it will have; empty if that is not known.
+        decision: None before the judge has decided.
+        progress: None if the request did not become a submission.
+        sent: the record of this machine; None if the request was sent from another one.
     """
 
     id: str
     name: str
     state: State
-    fate: Fate | None = None
-    progress: Progress | None = None
-    letter: SentLetter | None = None
+    decision: RequestDecision | None = None
+    progress: SubmissionProgress | None = None
+    sent: SentRequest | None = None
 
 
-def items(status: Status, sent: Sent) -> tuple[Item, ...]:
-    """All letters of an invitation, in the order in which they came; those that wait for an intake last."""
+def tracked_requests(status: InvitationStatus, record: SentRecord) -> tuple[TrackedRequest, ...]:
+    """All requests of an invitation, in the order in which they arrived; those that wait for an intake are last."""
     progress = {each.submission: each for each in status.submissions}
-    letters = {each.slot: each for each in sent.letters}
-    known = [_of_fate(fate, progress.get(fate.submission), letters.get(fate.slot)) for fate in status.fates]
-    told = {fate.slot for fate in status.fates}
-    return (*known, *(_of_letter(letter) for letter in sent.letters if letter.slot not in told and letter.arrived))
+    sent = {each.slot: each for each in record.requests}
+    decided = [_decided(each, progress.get(each.submission), sent.get(each.slot)) for each in status.decisions]
+    slots = {decision.slot for decision in status.decisions}
+    return (*decided, *(_waiting(each) for each in record.requests if each.slot not in slots and each.arrived))
 
 
-def _of_fate(fate: Fate, progress: Progress | None, letter: SentLetter | None) -> Item:
+def _decided(
+    decision: RequestDecision, progress: SubmissionProgress | None, sent: SentRequest | None
+) -> TrackedRequest:
     states: dict[str, State] = {"refused": "refused", "delayed": "delayed", "duplicate": "duplicate"}
-    state = states.get(fate.came) or (progress.state if progress else "taken")
-    name = fate.name or (letter.name if letter else "")
-    guessed = _expected(letter) if letter else ""
-    own = progress if fate.came == "submitted" else None
-    return Item(fate.submission or guessed, name, state, fate, own, letter)
+    state = states.get(decision.outcome) or (progress.state if progress else "taken")
+    name = decision.name or (sent.name if sent else "")
+    id = decision.submission or (_expected_id(sent) if sent else "")
+    return TrackedRequest(id, name, state, decision, progress if decision.outcome == "submitted" else None, sent)
 
 
-def _of_letter(letter: SentLetter) -> Item:
-    return Item(_expected(letter), letter.name, "waiting for intake", letter=letter)
+def _waiting(sent: SentRequest) -> TrackedRequest:
+    return TrackedRequest(_expected_id(sent), sent.name, "waiting for intake", sent=sent)
 
 
-def _expected(letter: SentLetter) -> str:
-    return submission_id(letter.name, letter.image_id) if letter.image_id else ""
+def _expected_id(sent: SentRequest) -> str:
+    return submission_id(sent.name, sent.image_id) if sent.image_id else ""
 
 
-def find(found: Sequence[Item], beginning: str) -> Item:
-    """The one item whose ID begins so, or whose name it is; of several letters about one image the one that was taken,
-    else the last.
+def find(requests: Sequence[TrackedRequest], beginning: str) -> TrackedRequest:
+    """The one request with this name, or whose ID begins so. Of several requests for one image, the one that became a
+    submission, or else the last.
 
     Raises:
-        InviteError: there is none, or more than one.
+        InviteError: there is none, or there are several images.
     """
-    matching = [item for item in found if item.id.startswith(beginning) or item.name == beginning]
-    ids = sorted({item.id for item in matching})
+    matching = [each for each in requests if each.id.startswith(beginning) or each.name == beginning]
+    ids = sorted({each.id for each in matching})
     if not matching:
         raise InviteError(f"nothing that was sent begins with {plain(beginning)!r}: see lambench-submit list")
     if len(ids) > 1:
         raise InviteError(f"{plain(beginning)!r} may be {', '.join(map(plain, ids[:5]))}: give more of it")
-    return next((item for item in matching if item.progress), matching[-1])
+    return next((each for each in matching if each.progress), matching[-1])
 
 
 class _Public(BaseModel):
-    """What pages publish, read by those who need only a part of it."""
+    """Part of a published file; its other fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class PublicSite(_Public):
-    """The part of a site's `manifest.json` that tells scores.
+    """The scores in a site's `manifest.json`.
 
     Args:
-        scores: by submission, by name; `rank` among them.
+        scores: by submission and by name; `rank` is one of the names.
     """
 
     n: int
@@ -134,7 +135,7 @@ def site_address(site: str) -> str:
     """The address of a site, with a slash at its end.
 
     Raises:
-        InviteError: it is none.
+        InviteError: it is no web address.
     """
     parts = urlsplit(site)
     if parts.scheme not in ("http", "https") or not parts.netloc:
@@ -142,28 +143,28 @@ def site_address(site: str) -> str:
     return parts._replace(path=f"{parts.path.removesuffix('index.html').rstrip('/')}/", query="", fragment="").geturl()
 
 
-def read_site(web: Web, site: str) -> PublicSite:
-    """What is published at an address.
+def read_site(web: WebClient, site: str) -> PublicSite:
+    """The leaderboard that is published at an address.
 
     Raises:
-        MailError: nothing is, or the server does not answer.
+        WebError: there is none, or the server does not answer.
     """
     address = f"{site_address(site)}{MANIFEST}"
     try:
-        return PublicSite.model_validate_json(web.fetch(address, MAX_MANIFEST))
-    except UnknownError:
-        raise MailError(f"there is no leaderboard at {plain(site)}: check --site") from None
+        return PublicSite.model_validate_json(web.fetch(address, MAX_MANIFEST_BYTES))
+    except NotFoundError:
+        raise WebError(f"there is no leaderboard at {plain(site)}: check --site") from None
     except ValidationError as error:
-        raise MailError(f"{plain(address)} cannot be read ({plain(first_complaint(error))}): check --site") from error
+        raise WebError(f"{plain(address)} cannot be read ({plain(first_complaint(error))}): check --site") from error
 
 
-def read_site_log(web: Web, site: str, submission: str) -> str:
-    """What the container of a published submission said in the preflight, escaped; empty where nothing is kept of it.
+def read_site_log(web: WebClient, site: str, submission: str) -> str:
+    """What the container of a published submission printed in the preflight, escaped; empty if nothing was stored.
 
     Raises:
-        InviteError: `submission` cannot be one.
-        MailError: the server does not answer.
+        InviteError: `submission` is no submission ID.
+        WebError: the server does not answer.
     """
-    if len(submission) > LONGEST_ID or not SUBMISSION_ID.match(submission):
+    if len(submission) > MAX_ID_LENGTH or not SUBMISSION_ID.match(submission):
         raise InviteError(f"{plain(submission)!r} is no submission: give the whole ID, see list --site")
     return fetch_log(web, f"{site_address(site)}logs/{submission}.txt")

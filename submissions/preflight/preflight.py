@@ -64,20 +64,10 @@ def _silent(done: int, total: int, unit: str) -> None:
     """Tells nobody how far the preflight is."""
 
 
-class Preflight(NamedTuple):
-    """What the preflight came to: `report` is there if the verdict is OK."""
-
-    outcome: SessionOutcome[PreflightReport]
-
-    @property
-    def passed(self) -> bool:
-        return self.outcome.verdict is Verdict.OK
-
-
 def run_preflight(
     driver: Driver, image: Image, limits: Limits, questions: Sequence[Question], report: Report = _silent
-) -> Preflight:
-    """Runs `image` on public structures in the sandbox.
+) -> SessionOutcome[PreflightReport]:
+    """Runs `image` on public structures in the sandbox. The outcome has a value if its verdict is OK.
 
     Args:
         questions: one for each domain that the model is declared for: it is measured in the first, and must start in
@@ -90,14 +80,12 @@ def run_preflight(
     bounded = limits.model_copy(update={"task_s": min(limits.task_s, MAX_PREFLIGHT_S)})
     outcome = run_session(driver, image, bounded, questions[0], lambda remote: _measure(remote, report))
     if outcome.value is None:
-        return Preflight(outcome)
+        return outcome
     for question in questions[1:]:
         started = run_session(driver, image, bounded, question, lambda remote: None)
         if started.verdict is not Verdict.OK:
             sentence = f"For the domain {question.domain}: {started.sentence}"
-            return Preflight(
-                outcome._replace(verdict=started.verdict, sentence=sentence, value=None, private=started.private)
-            )
+            return outcome._replace(verdict=started.verdict, sentence=sentence, value=None, private=started.private)
     resources = Check(
         name="resources",
         passed=True,
@@ -106,7 +94,7 @@ def run_preflight(
     )
     checks = (*outcome.value.checks, resources)
     complete = outcome.value.model_copy(update={"checks": checks, "startup_s": outcome.startup_s})
-    return Preflight(outcome._replace(value=complete))
+    return outcome._replace(value=complete)
 
 
 def _measure(remote: RemoteCalculator, report: Report) -> PreflightReport:

@@ -1,13 +1,13 @@
-"""The object store: everything that is recorded, under names that say what it is. What each kind of store can do.
+"""The interface of an object store, which holds every record under a key.
 
-`put_if_absent` is what claims and results rest on: of many writers of one key exactly one wins, whatever dies when.
+Claims and results rely on `put_if_absent`: of several writers of one key exactly one wins, also after a crash.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sandbox.verdict import FaultCause, JudgeFault
 
@@ -16,54 +16,72 @@ MAX_KEY = 1024
 
 
 class StoreError(JudgeFault):
-    """The store cannot do what it is asked; one line that names the key or the folder, and the remedy."""
+    """The store cannot do what it is asked. One line names the key or the folder, and the remedy."""
 
     def __init__(self, remedy: str) -> None:
         super().__init__(FaultCause.STORE, remedy)
 
 
-class Store(Protocol):
-    """Bytes by key. A key is a path such as `results/emt-0123456789ab/s22/9f….json`.
+class Stamped(NamedTuple):
+    """A key and the version of the bytes under it.
 
-    Raises (all methods):
-        StoreError: the key cannot be one, or the place does not answer.
+    Args:
+        stamp: changes whenever the bytes change.
+        is_settled: False if the file was changed a moment ago: then it may change again and keep this stamp.
     """
+
+    key: str
+    stamp: str
+    is_settled: bool = True
+
+
+class Readable(Protocol):
+    """The part of a store that is needed to read a record."""
 
     def get(self, key: str) -> bytes:
         """The bytes under `key`.
 
         Raises:
-            KeyError: there is nothing under it.
+            KeyError: the key does not exist.
+            StoreError: as all methods of a `Store`.
         """
         ...
 
+
+class Store(Readable, Protocol):
+    """Bytes by key. A key is a path such as `results/emt-0123456789ab/s22/9f….json`.
+
+    Raises (all methods):
+        StoreError: the key is not valid, or the store does not answer.
+    """
+
     def put(self, key: str, data: bytes) -> None:
-        """Writes `data` under `key`, whatever was there: a reader sees the old or the new, never a part."""
+        """Writes `data` under `key`. A reader sees the old or the new bytes, never a part."""
         ...
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
-        """True if `key` now holds `data`: written by this call, or there already byte by byte. Else False."""
+        """True if `key` now holds `data`: this call wrote it, or the same bytes were there. Else False."""
         ...
 
     def list(self, prefix: str) -> Iterator[str]:
         """All keys that begin with `prefix`, sorted."""
         ...
 
-    def stamped(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """The same keys, each with a stamp that is another whenever the bytes under the key may be others."""
+    def stamped(self, prefix: str) -> Iterator[Stamped]:
+        """The same keys, each with the version of its bytes."""
         ...
 
     def delete(self, key: str) -> None:
-        """Removes `key`; one that is not there is no error."""
+        """Removes `key`. It is no error if the key does not exist."""
         ...
 
     def exists(self, key: str) -> bool:
-        """Whether there is something under `key`."""
+        """Whether `key` exists."""
         ...
 
 
 def check_key(key: str) -> str:
-    """`key`, if it can be one on every kind of store.
+    """`key`, if it is valid on every kind of store.
 
     Raises:
         StoreError: it is empty, absolute, too long, leaves the store, or has characters that some store refuses.
@@ -72,5 +90,5 @@ def check_key(key: str) -> str:
         raise StoreError(f"key {key[:60]!r}… is longer than {MAX_KEY} characters")
     for segment in key.split("/"):
         if not _SEGMENT.fullmatch(segment) or segment.endswith((" ", ".")):
-            raise StoreError(f"key {key!r}: {segment!r} cannot be a part of it (letters, digits and _.:@+=,()- only)")
+            raise StoreError(f"key {key!r}: {segment!r} is not valid (letters, digits and _.:@+=,()- only)")
     return key

@@ -1,11 +1,10 @@
 """A store in a directory of a local file system.
 
-`put_if_absent`: the bytes go to a synced temporary file in the same folder, `os.link` gives it its name (or finds the
-name taken), and the folder is synced. A crash in the middle leaves a temporary file, which is never listed.
+`put_if_absent` writes a synced temporary file in the same folder, gives it the key's name with `os.link`, which fails
+if the name is taken, and syncs the folder. A crash in the middle leaves a temporary file, which is never listed.
 
-A disk that is unmounted in the middle of a run, or a folder that is renamed away, must not be followed by a second
-store under the same name: the root is known by device and inode from its first use on, and only a store that has never
-been used makes its root.
+If the disk is unmounted or the folder is renamed during a run, the judge must not begin a second store under the same
+name. So it remembers the root's device and inode at the first use, and makes a root only for a store never used.
 """
 
 from __future__ import annotations
@@ -13,19 +12,20 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from submissions.store.interface import StoreError, check_key
-from submissions.store.local_tree import Seen, Walk, files_below, stamped_below, unchanged, walk
+from submissions.store.interface import Stamped, StoreError, check_key
 
+GRANULARITY_NS = 3 * 10**9  # of the clock that stamps files; the coarsest of any file system is 2 s
 _TEMPORARY = ".tmp-"
 
 
 @contextmanager
 def _disk_errors(what: object) -> Iterator[None]:
-    """Turns what the file system raises into a `StoreError` that names `what` was at hand and what to do."""
+    """Turns errors of the file system into a `StoreError` that names `what` and the remedy."""
     try:
         yield
     except OSError as error:
@@ -55,7 +55,7 @@ class LocalStore:
 
     def get(self, key: str) -> bytes:
         path = f"{self._top}/{check_key(key)}"  # a Path would take as long as the reading
-        self._look_at_root()
+        self._check_root()
         try:
             with open(path, "rb", buffering=0) as file:
                 return file.readall()
@@ -79,57 +79,64 @@ class LocalStore:
         return True
 
     def list(self, prefix: str) -> Iterator[str]:
-        folder = self._folder_of(prefix)
-        with _disk_errors(self.root / folder):
-            names = files_below(self.root, folder)
-        return iter(sorted(key for key in names if key.startswith(prefix)))
-
-    def stamped(self, prefix: str) -> Iterator[tuple[str, str]]:
-        folder = self._folder_of(prefix)
-        with _disk_errors(self.root / folder):
-            found = stamped_below(self.root, folder)
-        return iter(sorted((key, str(stamp)) for key, stamp in found.items() if key.startswith(prefix)))
-
-    def walk(self, *folders: str) -> Walk:
-        """What lies below `folders`, each file and folder with its stamp."""
-        self._look_at_root()
         with _disk_errors(self.root):
-            return walk(self.root, *map(check_key, folders))
+            return iter(sorted(key for key, _ in self._files(prefix)))
 
-    def unchanged(self, parts: Sequence[Seen]) -> Sequence[bool]:
-        """Of each of `parts` whether it is still as it was seen: faster by far than listing it."""
+    def stamped(self, prefix: str) -> Iterator[Stamped]:
+        now = time.time_ns()
         with _disk_errors(self.root):
-            return unchanged(self.root, parts) if self._look_at_root() else [False] * len(parts)
+            return iter(sorted(self._stamped(key, entry, now) for key, entry in self._files(prefix)))
+
+    def _stamped(self, key: str, entry: os.DirEntry[str], now: int) -> Stamped:
+        try:
+            status = entry.stat()
+        except FileNotFoundError:  # removed a moment ago, or a link to nowhere
+            return Stamped(key, "", is_settled=False)
+        stamp = f"{status.st_ctime_ns}-{status.st_ino}-{status.st_size}"
+        return Stamped(key, stamp, status.st_ctime_ns < now - GRANULARITY_NS)
+
+    def _files(self, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        """The files whose keys begin with `prefix`, unsorted. Links to folders are not followed."""
+        folders = [self._folder_of(prefix)]
+        while folders:
+            folder = folders.pop()
+            start = f"{folder}/" if folder else ""
+            with suppress(FileNotFoundError, NotADirectoryError), os.scandir(f"{self._top}/{folder}") as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(start + entry.name)
+                    elif (start + entry.name).startswith(prefix) and not (entry.name[0] == "." or entry.is_dir()):
+                        yield start + entry.name, entry
 
     def delete(self, key: str) -> None:
         path = self._path(key)
-        self._look_at_root()
+        self._check_root()
         with _disk_errors(path), suppress(FileNotFoundError):
             path.unlink()
             _sync_folder(path.parent)
 
     def exists(self, key: str) -> bool:
         path = self._path(key)
-        self._look_at_root()
+        self._check_root()
         with _disk_errors(path):
             return path.is_file()
 
     def _folder_of(self, prefix: str) -> str:
-        """The folder in which all keys lie that begin with `prefix`; empty for the root."""
+        """The folder of all keys that begin with `prefix`; empty for the root."""
         folder = prefix.rpartition("/")[0]
-        self._look_at_root()
+        self._check_root()
         return check_key(folder) if folder else ""
 
     def _path(self, key: str) -> Path:
         return self.root / check_key(key)
 
-    def _look_at_root(self) -> bool:
-        """Whether the root is there; what is found first is remembered.
+    def _check_root(self) -> bool:
+        """Whether the root exists. The root of the first use is remembered.
 
         Raises:
-            StoreError: the root of the first use is gone, or something else has taken its place.
+            StoreError: the root of the first use is gone, or another folder is in its place.
         """
-        known = self._known  # before the look: another thread may be making the root
+        known = self._known  # read first: another thread may be making the root
         try:
             status = os.stat(self._top)
         except (FileNotFoundError, NotADirectoryError):
@@ -138,18 +145,18 @@ class LocalStore:
             raise StoreError(f"store: {self.root} is gone: bring it back (mount it?), and run it again") from None
         except OSError as error:
             raise _store_error(self.root, error) from error
-        found = (status.st_dev, status.st_ino)
+        identity = (status.st_dev, status.st_ino)
         if known is None:
-            self._known = known = found
-        if found != known:
+            self._known = known = identity
+        if identity != known:
             remedy = "bring back the one of before, and run it again"
             raise StoreError(f"store: {self.root} is another folder or disk than at first: {remedy}")
         return True
 
     @contextmanager
     def _temporary(self, path: Path, data: bytes) -> Iterator[Path]:
-        """A synced file with `data` beside `path`, gone at the end; then the folder is synced, with what was made."""
-        if not self._look_at_root():
+        """A synced file with `data` beside `path`, removed at the end. Then the folder is synced."""
+        if not self._check_root():
             _make_folder(self.root, Path(self.root.anchor))
         _make_folder(path.parent, self.root)
         temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
@@ -158,8 +165,8 @@ class LocalStore:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            # Again, now that the file is in it: a root that goes from here on takes the file along: naming it fails.
-            self._look_at_root()
+            # Again, now that it holds the file: if the root vanishes after this, so does the file, and naming it fails.
+            self._check_root()
             yield temporary
         finally:
             temporary.unlink(missing_ok=True)
@@ -167,9 +174,9 @@ class LocalStore:
 
 
 def _make_folder(folder: Path, top: Path) -> None:
-    """Makes `folder` and its parents below `top`, never `top` itself, which may have vanished meanwhile.
+    """Makes `folder` and its parents below `top`, but never `top` itself, which may have vanished meanwhile.
 
-    Each is synced: else a crash could lose the file with its folder.
+    Each parent is synced: else a crash could lose the file with its folder.
     """
     if folder == top or folder.is_dir():
         return

@@ -17,7 +17,7 @@ def open_store(url: str, endpoint_url: str = "") -> Store:
         endpoint_url: of the S3 service; empty for that of the AWS chain.
 
     Raises:
-        StoreError: another kind of address, or the path is no directory.
+        StoreError: the kind of address is not known, or the path is not a directory.
     """
     parts = urlsplit(url)
     if parts.scheme == "s3" and "://" in url:

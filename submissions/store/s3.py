@@ -1,7 +1,7 @@
 """A store in a bucket of an S3 service.
 
-`put_if_absent` is one PUT with `If-None-Match: *`: the service decides who was first. A retry after a lost answer may
-find its own bytes there: they are read back, and equal ones count as done.
+`put_if_absent` is one PUT with `If-None-Match: *`: the service decides which writer was first. A retry after a lost
+answer may be refused because of its own bytes: so the stored bytes are read back, and equal bytes count as written.
 
 A large value whose key holds its own sha256 goes in parts instead, if nothing is stored under the key. Two writers may
 then both write; they write the same bytes. An upload that fails is aborted, and the next call sends all parts again.
@@ -9,7 +9,7 @@ A process that is killed leaves its parts in the bucket until a lifecycle rule r
 (AbortIncompleteMultipartUpload). Any other value goes in one request, however large (5 GiB at most), since of two
 writers of different bytes one must lose.
 
-Each object carries the sha256 of its bytes as metadata, and is checked against it whenever it is read.
+Each object has the sha256 of its bytes as metadata, and is checked against it whenever it is read.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from typing import Any, Self
 from botocore.exceptions import ClientError, HTTPClientError, IncompleteReadError
 
 from sandbox.events import plain
-from submissions.store.interface import StoreError, check_key
-from submissions.store.s3_client import Place, S3Client, connect, error_code, in_parts, place_of, s3_errors
+from submissions.store.interface import Stamped, StoreError, check_key
+from submissions.store.s3_client import BucketPlace, S3Client, bucket_place, connect, error_code, in_parts, s3_errors
 
 PART_BYTES = 16 * 1024**2
 _TRIES = 6
 _ABSENT = ("NoSuchKey", "404")
 _TAKEN = ("PreconditionFailed", "412")
-_BUSY = ("ConditionalRequestConflict", "OperationAborted", "ConcurrentModification", "409")  # others write it just now
+_BUSY = ("ConditionalRequestConflict", "OperationAborted", "ConcurrentModification", "409")  # another writer is active
 
 
 class _OthersWrite(Exception):
-    """Other writers of the same key are at it just now."""
+    """Another writer is writing the same key at this moment."""
 
 
 class S3Store:
     """A store below a prefix of a bucket. Threads may share it.
 
-    `page_keys` is how many keys a listing asks for at a time: 1,000 is the most that S3 gives.
+    `page_keys` is the number of keys that one request lists: S3 gives at most 1,000.
 
     Args:
-        part_bytes: of a value that goes in parts, and the size up to which none does; at least 5 MiB.
+        part_bytes: size of the parts of a large value, at least 5 MiB. Smaller values go in one request.
     """
 
     page_keys = 1000
 
-    def __init__(self, client: S3Client, place: Place, part_bytes: int = PART_BYTES) -> None:
+    def __init__(self, client: S3Client, place: BucketPlace, part_bytes: int = PART_BYTES) -> None:
         self.place = place
         self._client = client
         self._part_bytes = part_bytes
@@ -58,23 +58,23 @@ class S3Store:
 
     @classmethod
     def at(cls, url: str, endpoint_url: str = "") -> Self:
-        """The store at `s3://bucket/prefix`; nothing is asked of the service yet.
+        """The store at `s3://bucket/prefix`. No request is sent yet.
 
         Raises:
-            StoreError: `url` names no place, or no service can be at `endpoint_url`.
+            StoreError: `url` or `endpoint_url` is not an address.
         """
-        return cls(connect(endpoint_url), place_of(url, "store"))
+        return cls(connect(endpoint_url), bucket_place(url, "store"))
 
     def get(self, key: str) -> bytes:
         what = self._what(key)
         with s3_errors(what):
             try:
-                data, said = self._read(self._object(key))
+                data, sha256 = self._read(self._object(key))
             except ClientError as error:
                 if error_code(error) in _ABSENT:
                     raise KeyError(key) from None
                 raise
-        if said not in ("", hashlib.sha256(data).hexdigest()):  # none: somebody else's tool has put it there
+        if sha256 not in ("", hashlib.sha256(data).hexdigest()):  # empty: another tool has written it
             raise StoreError(f"{what} is damaged (its sha256 is another): restore it, or delete it")
         return data
 
@@ -89,24 +89,24 @@ class S3Store:
         return self._until_settled(key, lambda: self._put(where, data, IfNoneMatch="*"))
 
     def list(self, prefix: str) -> Iterator[str]:
-        return (key for key, _ in self.stamped(prefix))
+        return (stamped.key for stamped in self.stamped(prefix))
 
-    def stamped(self, prefix: str) -> Iterator[tuple[str, str]]:
+    def stamped(self, prefix: str) -> Iterator[Stamped]:
         folder = prefix.rpartition("/")[0]
         if folder:
             check_key(folder)
-        asked = {"Bucket": self.place.bucket, "Prefix": self.place.prefix + prefix}
+        query = {"Bucket": self.place.bucket, "Prefix": self.place.prefix + prefix}
         pages = self._client.get_paginator("list_objects_v2").paginate(
-            **asked, PaginationConfig={"PageSize": self.page_keys}
+            **query, PaginationConfig={"PageSize": self.page_keys}
         )
-        found: list[tuple[str, str]] = []
+        stamped: list[Stamped] = []
         with s3_errors(self._what(prefix)):
             for page in pages:
-                for one in page.get("Contents", ()):
-                    key = one["Key"].removeprefix(self.place.prefix)
+                for listed in page.get("Contents", ()):
+                    key = listed["Key"].removeprefix(self.place.prefix)
                     if _can_be_key(key):  # consoles make objects such as `folder/`
-                        found.append((key, f"{one['ETag']}-{one['Size']}"))
-        return iter(sorted(found))
+                        stamped.append(Stamped(key, f"{listed['ETag']}-{listed['Size']}"))
+        return iter(sorted(stamped))
 
     def delete(self, key: str) -> None:
         with s3_errors(self._what(key)):
@@ -120,7 +120,7 @@ class S3Store:
             except ClientError as error:
                 absent = error_code(error) in _ABSENT
                 if not absent or not self._bucket_seen:
-                    # A HEAD is answered without a word. A listing says whether the bucket is missing, or what is wrong.
+                    # The answer to a HEAD has no body. A listing says whether the bucket is missing, or what is wrong.
                     self._client.list_objects_v2(Bucket=self.place.bucket, Prefix=where["Key"], MaxKeys=1)
                     self._bucket_seen = True
                 if absent:
@@ -135,17 +135,17 @@ class S3Store:
         return {"Bucket": self.place.bucket, "Key": self.place.prefix + check_key(key)}
 
     def _until_settled(self, key: str, write: Callable[[], bool]) -> bool:
-        """What `write()` returns, tried again while other writers of the same key are in its way."""
+        """What `write()` returns. It is tried again while another writer of the same key is active."""
         with s3_errors(self._what(key)):
             for wait in _waits():
                 try:
                     return write()
                 except _OthersWrite:
                     time.sleep(wait or 0)
-        raise StoreError(f"{self._what(key)} is written by others all the time: run it again")
+        raise StoreError(f"{self._what(key)} is being written by others again and again: run it again")
 
     def _put(self, where: Mapping[str, str], data: bytes, **condition: str) -> bool:
-        """Whether `data` is there now."""
+        """Whether `data` is stored now."""
         md5, sha256 = hashlib.md5(data, usedforsecurity=False).digest(), hashlib.sha256(data).hexdigest()
         checksum = base64.b64encode(md5).decode()  # the service refuses what was damaged on the way
         try:
@@ -155,8 +155,8 @@ class S3Store:
         return True
 
     def _put_parts(self, where: Mapping[str, str], data: bytes, sha256: str) -> bool:
-        """Whether `data` is there now: beside `data`, memory for one part is used."""
-        if (stored := self._found(where)) is not None:
+        """Whether `data` is stored now. Memory for one part is needed beside `data`."""
+        if (stored := self._stored(where)) is not None:
             return stored == data
         extra, config = {"Metadata": {"sha256": sha256}}, in_parts(self._part_bytes)
         try:
@@ -166,16 +166,20 @@ class S3Store:
         return True
 
     def _settle(self, error: ClientError, where: Mapping[str, str], data: bytes) -> bool:
-        """What a refused write has come to."""
+        """Whether `data` is stored although a write was refused.
+
+        Raises:
+            _OthersWrite: that is not decided yet.
+        """
         if error_code(error) in _TAKEN:
-            found = self._found(where)
-            if found is not None:
-                return found == data
+            stored = self._stored(where)
+            if stored is not None:
+                return stored == data
         elif error_code(error) not in _BUSY:
             raise error
         raise _OthersWrite from error
 
-    def _found(self, where: Mapping[str, str]) -> bytes | None:
+    def _stored(self, where: Mapping[str, str]) -> bytes | None:
         try:
             return self._read(where)[0]
         except ClientError as error:
@@ -186,7 +190,7 @@ class S3Store:
     def _read(self, where: Mapping[str, str]) -> tuple[bytes, str]:
         """The bytes, and the sha256 that they should have.
 
-        The client's own retries end where the answer begins: one that breaks off is asked for again here.
+        The client itself does not retry once an answer has begun. An answer that breaks off is asked for again here.
         """
         for wait in _waits():
             answer: Mapping[str, Any] = self._client.get_object(**where)
@@ -200,9 +204,9 @@ class S3Store:
 
 
 def _waits() -> Iterator[float | None]:
-    """Seconds to wait after each failure, longer and longer; None after the last, which is to be told.
+    """Seconds to wait after each failure, growing; None after the last failure.
 
-    They are random, or writers that met once would meet again.
+    They are random: else two writers that collided would collide again.
     """
     for n in range(_TRIES - 1):
         yield random.uniform(0, 0.1 * 2**n)

@@ -1,6 +1,6 @@
-"""An S3 service: how it is connected to, how a place in it is named, and what its errors mean for whoever set it up.
+"""A client of an S3 service, the addresses of buckets, and the service's errors as one line with the remedy.
 
-Credentials come from the AWS chain alone (environment, profile, instance role): never from our settings or files.
+Credentials come only from the AWS chain (environment, profile, instance role), never from our settings or files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sandbox.events import plain
 from submissions.store.interface import StoreError
 
 S3Client: TypeAlias = Any  # boto3 makes the methods of its clients at run time
-POOL = 32  # connections of one client: more threads than these would wait for each other
+POOL = 32  # connections of one client; more threads would wait for each other
 
 _ADDRESS = re.compile(r"s3://(?P<bucket>[A-Za-z0-9._-]+)(/(?P<prefix>[A-Za-z0-9_.:@+=, ()/-]*))?")
 _ENDPOINT = re.compile(r"https?://[^/\s]+(/[^\s]*)?")
@@ -41,7 +41,7 @@ _REMEDIES = {
 }
 _SAME_AS = {
     "401": "AccessDenied",
-    "403": "AccessDenied",  # a HEAD is answered without a body, hence without a word
+    "403": "AccessDenied",  # the answer to a HEAD has no body, so the status is all that is known
     "AllAccessDisabled": "AccessDenied",
     "Forbidden": "AccessDenied",
     "AuthorizationHeaderMalformed": "RegionMismatch",
@@ -57,44 +57,44 @@ _SAME_AS = {
     "RequestTimeout": "SlowDown",
 }
 _UNREACHED = (
-    exceptions.ConnectionError,  # of which refused, timed out and unresolvable ones are kinds
+    exceptions.ConnectionError,  # among its subclasses: refused, timed out, not resolved
     exceptions.ConnectionClosedError,
     exceptions.HTTPClientError,
 )
 
 
-class Place(NamedTuple):
+class BucketPlace(NamedTuple):
     """A prefix of a bucket; it is empty or ends with a slash."""
 
     bucket: str
     prefix: str
 
 
-def place_of(url: str, setting: str) -> Place:
-    """The place that `s3://bucket/prefix` names.
+def bucket_place(url: str, setting: str) -> BucketPlace:
+    """The bucket and prefix of the address `s3://bucket/prefix`.
 
     Raises:
-        StoreError: it names none; the line names `setting`.
+        StoreError: it is no such address; the line names `setting`.
     """
-    found = _ADDRESS.fullmatch(url)
-    prefix = (found["prefix"] or "").strip("/") if found else ""
-    if not found or any(part in ("", ".", "..") for part in prefix.split("/") if prefix):
+    address = _ADDRESS.fullmatch(url)
+    prefix = (address["prefix"] or "").strip("/") if address else ""
+    if not address or any(part in ("", ".", "..") for part in prefix.split("/") if prefix):
         raise StoreError(f"{setting}: {plain(url)!r} is no place in S3: give s3://BUCKET or s3://BUCKET/PREFIX")
-    return Place(found["bucket"], f"{prefix}/" if prefix else "")
+    return BucketPlace(address["bucket"], f"{prefix}/" if prefix else "")
 
 
 def connect(endpoint_url: str = "") -> S3Client:
-    """A client that may be shared by threads. It tries again what may pass, with backoff: see AWS_MAX_ATTEMPTS.
+    """A client that threads may share. It retries passing errors with backoff (see AWS_MAX_ATTEMPTS).
 
     Args:
         endpoint_url: of the service; empty for that of the AWS chain.
 
     Raises:
-        StoreError: no service can be at `endpoint_url`, or the AWS chain's own files cannot be read.
+        StoreError: `endpoint_url` is not an address, or the files of the AWS chain cannot be read.
     """
     if endpoint_url and not _ENDPOINT.fullmatch(endpoint_url):
         raise StoreError(f"endpoint_url: {plain(endpoint_url)!r} is no service: give http(s)://HOST[:PORT]")
-    # These two cost a quarter of a second: no command that stays on this machine should pay it.
+    # These imports take a quarter of a second: commands that need no S3 must not pay for them.
     import boto3
     from botocore.config import Config
 
@@ -105,10 +105,10 @@ def connect(endpoint_url: str = "") -> S3Client:
         tcp_keepalive=True,
         max_pool_connections=POOL,
         signature_version="s3v4",
-        # Newer checksums are not known to every service; ours (sha256) travel as metadata.
+        # Not every service knows the newer checksums; our sha256 travels as metadata.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
-        # A bucket as a part of the host name needs a wildcard in the DNS, which few other services have.
+        # A bucket as part of the host name needs a wildcard in the DNS, which few services besides AWS have.
         s3={"addressing_style": "path" if endpoint_url else "auto"},
     )
     try:
@@ -128,7 +128,7 @@ def in_parts(part_bytes: int) -> Any:
 
 @contextmanager
 def s3_errors(what: str) -> Iterator[None]:
-    """Turns what boto3 raises into a `StoreError` that names `what` was at hand and what to do."""
+    """Turns errors of boto3 into a `StoreError` that names `what` and the remedy."""
     try:
         yield
     except exceptions.ClientError as error:
@@ -152,7 +152,7 @@ def s3_errors(what: str) -> Iterator[None]:
 
 
 def error_code(error: exceptions.ClientError) -> str:
-    """The word or number by which the service names what went wrong."""
+    """The service's code of the error: a word or a number."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
@@ -168,7 +168,7 @@ def _of_service(error: exceptions.ClientError) -> str:
 
 
 def _by_how_much(error: exceptions.ClientError) -> str:
-    """` by … s`, read off the answer's own date; empty where it has none."""
+    """` by … s`, from the date of the answer; empty if it has none."""
     try:
         theirs = parsedate_to_datetime(error.response["ResponseMetadata"]["HTTPHeaders"]["date"])
     except (KeyError, ValueError):

@@ -43,37 +43,13 @@ function columnOrder(column, descending, reckoning, byRank) {
   return (a, b) => inClass(a, b) || compare(valueOf(a), valueOf(b), descending) || byRank(a, b);
 }
 
-/** Of numbers, the places of a longest rising run: who stands there may stay while the others move around them. */
-function staying(numbers) {
-  const ends = []; // by length, the place where the rising run of that length ends lowest
-  const before = [];
-  for (const [place, value] of numbers.entries()) {
-    let [low, high] = [0, ends.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (numbers[ends[middle]] < value) low = middle + 1;
-      else high = middle;
-    }
-    before[place] = ends[low - 1];
-    ends[low] = place;
-  }
-  const kept = new Set();
-  for (let place = ends.at(-1); place !== undefined; place = before[place]) kept.add(place);
-  return kept;
-}
-
-/** Gives a body these rows in this order. A row that stays where it is need not be laid out again. */
+/** Puts the rows of a body in this order; a row that is in its place stays there, with the focus that is in it. */
 function setRows(body, rows) {
-  const places = new Map([...body.rows].map((tr, place) => [tr, place]));
-  const known = rows.length === places.size && rows.every((tr) => places.has(tr));
-  const kept = known ? staying(rows.map((tr) => places.get(tr))) : new Set();
-  if (kept.size < rows.length / 2) {
-    const fragment = document.createDocumentFragment();
-    fragment.append(...rows);
-    body.append(fragment);
-    return;
+  let at = body.firstElementChild;
+  for (const tr of rows) {
+    if (tr === at) at = at.nextElementSibling;
+    else body.insertBefore(tr, at);
   }
-  for (let i = rows.length - 1; i >= 0; i--) if (!kept.has(i)) body.insertBefore(rows[i], rows[i + 1] ?? null);
 }
 
 /** Why these are not ranked, as a sentence. */

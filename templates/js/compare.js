@@ -2,10 +2,11 @@
 
 import { asked, MOST, write } from "./compare_address.js";
 import { meant, nameOf, offers, unknown } from "./compare_names.js";
-import { radar } from "./compare_radar.js";
+import { radarPlot } from "./compare_radar.js";
 import { table } from "./compare_table.js";
 import { BY_DOMAIN, comparison } from "./comparison.js";
 import { leaderboard } from "./leaderboard.js";
+import { drawPlot } from "./plot.js";
 
 /** The models that are shown; `byReader`: whether the address has to name them. */
 let chosen = [];
@@ -25,7 +26,7 @@ function partsOf(section, file) {
     none: section.querySelector("[data-none]"),
     shown: section.querySelector("[data-shown]"),
     frame: section.querySelector(".table-frame"),
-    stage: section.querySelector("[data-radar] .stage"),
+    radar: section.querySelector("[data-radar]"),
     labels: JSON.parse(section.querySelector("[data-metrics]").textContent),
     offered: offers(file.models),
   };
@@ -57,14 +58,18 @@ function draw(page) {
   const made = table(chosen, groups, (model) => remove(page, model));
   made.classList.toggle("differences", page.differences.checked);
   page.frame.replaceChildren(made);
-  if (page.stage) drawRadar(page.stage, groups);
+  if (page.radar) drawRadar(page.radar, groups);
 }
 
-function drawRadar(stage, groups) {
+function drawRadar(figure, groups) {
   const axes = groups.find((group) => group.title === BY_DOMAIN)?.lines ?? [];
-  const drawing = radar(axes, chosen.map(nameOf));
-  stage.replaceChildren(...(drawing ? [drawing] : []));
-  stage.closest("figure").hidden = !drawing;
+  figure.hidden = axes.length < 3;
+  if (figure.hidden) return;
+  const stage = figure.querySelector(".stage");
+  stage.style.height = `${stage.dataset.height}px`;
+  const { layout } = JSON.parse(figure.querySelector("script").textContent);
+  const plot = radarPlot(axes, chosen.map(nameOf), layout);
+  drawPlot(stage, plot, "Accuracy by domain", "radar-about").catch((error) => console.warn(error.message));
 }
 
 function follow(page) {

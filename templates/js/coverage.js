@@ -15,7 +15,7 @@ function* endsOf(node, key, above = "") {
 }
 
 /**
- * How many units at and below a node have a value, of how many: {covered, total}, as scoring.explanation counts them. A
+ * How many units at and below a node have a value, of how many: {covered, total}, as scoring.term counts them. A
  * leaf that belongs to no unit is its own. `valueOf` is of a path key; `key` is that of the node.
  */
 export function coverage(top, key, valueOf) {

@@ -1,4 +1,4 @@
-// Scores of all models under a reader's weights and thresholds: scoring.tree.evaluate, in the browser. No DOM.
+// Scores of all models under a reader's weights and thresholds: scoring/evaluation.py, in the browser. No DOM.
 // Models that are asked the same share a tree: its arrays are made once, and each model has its own numbers in them.
 
 import { combine, rounded } from "./combine.js";

@@ -42,7 +42,7 @@ function setLeaf(leaf, thresholds) {
   return set.length ? formula(leaf.scale, { ...leaf.numbers, ...Object.fromEntries(set) }) : leaf.formula;
 }
 
-/** Weights and formulas of a flat tree under a reader's settings, as scoring.settings.with_settings has them. */
+/** Weights and formulas of a flat tree under a reader's settings, as with_settings in tests/world/reader_settings.py has them. */
 export function withSettings(flat, weights, thresholds) {
   const own = flat.weights.slice();
   for (const [key, factor] of weights) {

@@ -1,118 +1,128 @@
-// A figure's plot in the page's colours and type, light or dark.
+// A plot in the page's colours and type, light or dark.
 
-import { asOutlines } from "./plot_cells.js";
-
-const N_COLOURS = 8;
 const N_RAMP = 9;
-const NARROW = 560;
+const NARROW = 560; // pixels
+// Of a series, by its number. Its colour alone does not identify it.
+const COLOURS = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
+const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "6px 2px 2px 2px 2px 2px", "12px 3px"];
+const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "pentagon", "x"];
+const PATTERNS = ["", "/", "\\", "-", "|", "+", "x", "."];
 
 export const CONFIG = { displayModeBar: false, showTips: false, doubleClick: "reset" };
 
 // Only these are written by us alone and may have tags; any other text can be an author's.
 const TEMPLATES = new Set(["hovertemplate", "texttemplate"]);
 
-const MEANT = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;", "\n": "<br>" };
+const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;", "\n": "<br>" };
 
-function escaped(text) {
-  return text.replace(/[&<>%\n]/g, (mark) => MEANT[mark]);
-}
-
-/** The value with every text in it as plotly has to be given it: it reads tags, and %{…} in names too. */
+/** The value with every text in it escaped: plotly reads tags, and %{…} in names too. */
 function asText(value, key = "") {
-  if (typeof value === "string") return TEMPLATES.has(key) ? value : escaped(value);
+  if (typeof value === "string") return TEMPLATES.has(key) ? value : value.replace(/[&<>%\n]/g, (mark) => ESCAPES[mark]);
   if (Array.isArray(value)) return value.map((part) => asText(part));
   if (value === null || typeof value !== "object") return value;
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, asText(part, name)]));
 }
 
-/** What of the page's variables a plot needs. */
-function palette() {
-  const style = getComputedStyle(document.documentElement);
-  const own = (name) => style.getPropertyValue(`--${name}`).trim();
-  const named = Object.fromEntries(["ink", "soft", "grid", "firm", "rest", "paper", "raised"].map((name) => [name, own(name)]));
-  const series = Array.from({ length: N_COLOURS }, (_, index) => own(`c${index}`));
-  const ramp = Array.from({ length: N_RAMP }, (_, index) => [index / (N_RAMP - 1), own(`h${index}`)]);
-  return { ...named, series, ramp, type: getComputedStyle(document.body).fontFamily, size: 0.72 * parseFloat(style.fontSize) };
+/** The stylesheet's colour of this name, as #rrggbb. */
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/** In pixels; it follows the size that a reader has chosen for all text. */
+const textSize = () => 0.72 * parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+/** The colour with an opacity of 8 %. */
+const thin = (hex) => `${hex}14`;
+
+/** Colours of the texts in bars, which are as dark or as light as the colour scale has them. */
+function textColours(values, { cmin, cmax }) {
+  return values.map((value) => colour(value - cmin < 0.55 * (cmax - cmin) ? "on-little" : "on-much"));
 }
 
-function colourOf(meta, colours) {
-  return colours[meta.colour] ?? colours.series[meta.colour % N_COLOURS];
-}
-
-/** The colour with so much of it, as plotly wants it. */
-function thin(colour, share) {
-  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  return `rgba(${red}, ${green}, ${blue}, ${share})`;
-}
-
-function trace(given, colours) {
-  const meta = given.meta ?? {};
+function trace(given, layout) {
+  const series = given.meta?.colour;
   const made = { ...given, hoverlabel: { namelength: 40 } };
-  if (meta.colour === undefined) return made;
-  const colour = colourOf(meta, colours);
-  const pattern = given.marker?.pattern && { ...given.marker.pattern, fgcolor: colours.paper, bgcolor: colour, size: 6, solidity: 0.25 };
-  made.marker = { ...given.marker, color: colour, ...(pattern && { pattern }), ...(meta.faint && { opacity: 0.55 }) };
-  made.marker.line = { ...given.marker?.line, color: colour };
-  if (given.type !== "bar") made.line = { width: 1.8, ...given.line, color: colour };
-  if (given.fill && given.fill !== "none") made.fillcolor = thin(colour, 0.08);
-  if (given.error_y) made.error_y = { ...given.error_y, color: colour };
+  if (given.marker?.coloraxis && given.text) made.insidetextfont = { color: textColours(given.marker.color, layout.coloraxis) };
+  if (series === undefined) return made;
+  const own = colour(COLOURS[series] ?? series);
+  made.marker = { symbol: SYMBOLS[series], ...given.marker, color: own, line: { color: own } };
+  if (given.type === "bar") {
+    const pattern = { shape: PATTERNS[series], fgcolor: colour("paper"), bgcolor: own, size: 6, solidity: 0.25 };
+    if (pattern.shape) made.marker.pattern = pattern;
+    return made;
+  }
+  made.line = { width: 1.8, dash: DASHES[series], ...given.line, color: own };
+  if (given.fill === "toself") made.fillcolor = thin(own);
+  if (given.error_y) made.error_y = { ...given.error_y, color: own };
   return made;
 }
 
-function axis(given, colours) {
+function axis(given) {
   return {
-    gridcolor: colours.grid,
-    linecolor: colours.firm,
-    zerolinecolor: colours.grid,
+    gridcolor: colour("grid"),
+    linecolor: colour("firm"),
+    zerolinecolor: colour("grid"),
+    dividercolor: colour("firm"),
     automargin: true,
     ...given,
-    title: { ...given?.title, font: { color: colours.soft }, standoff: 12 },
-    tickfont: { color: colours.soft, size: colours.size * (given?.ticktext ? 0.8 : 0.92), ...given?.tickfont },
+    title: { ...given?.title, font: { color: colour("soft") }, standoff: 12 },
+    tickfont: { color: colour("soft"), size: textSize() * (given?.ticktext || given?.categoryarray ? 0.8 : 0.92) },
   };
 }
 
 /** Axes of a layout: `xaxis`, `yaxis`, `xaxis2` and so on. */
-function axes(layout, colours) {
+function axes(layout) {
   const names = new Set(["xaxis", "yaxis", ...Object.keys(layout).filter((name) => /^[xy]axis\d*$/.test(name))]);
-  return Object.fromEntries([...names].map((name) => [name, axis(layout[name], colours)]));
+  return Object.fromEntries([...names].map((name) => [name, axis(layout[name])]));
 }
 
-function polar(given, colours) {
-  const inner = { gridcolor: colours.grid, linecolor: colours.grid, tickfont: { color: colours.soft } };
+function polar(given) {
+  const inner = { gridcolor: colour("grid"), linecolor: colour("grid"), tickfont: { color: colour("soft") } };
   return {
-    ...given,
     bgcolor: "rgba(0,0,0,0)",
     radialaxis: { ...inner, ...given.radialaxis },
-    angularaxis: { ...inner, ...given.angularaxis, tickfont: { color: colours.ink } },
+    angularaxis: { ...inner, ...given.angularaxis, tickfont: { color: colour("ink") } },
   };
+}
+
+/** The scale from little to much, and its key. */
+function coloraxis(given) {
+  const colorscale = Array.from({ length: N_RAMP }, (_, step) => [step / (N_RAMP - 1), colour(`h${step}`)]);
+  return { ...given, colorscale, colorbar: { thickness: 10, outlinewidth: 0, ...given.colorbar } };
 }
 
 function legend(given, isNarrow) {
-  if (given === undefined && !isNarrow) return { bgcolor: "rgba(0,0,0,0)" };
-  const below = isNarrow || given?.orientation === "h";
-  return { bgcolor: "rgba(0,0,0,0)", ...given, ...(below && { orientation: "h", y: -0.18, yref: "paper", yanchor: "top" }) };
+  const isBelow = isNarrow || given?.orientation === "h";
+  const below = { orientation: "h", y: 0, yref: "container", yanchor: "bottom" };
+  return { bgcolor: "rgba(0,0,0,0)", ...given, ...(isBelow && below) };
 }
 
-/** Data and layout of a plot as they are drawn at `place`. */
+const note = (given) => ({ showarrow: false, font: { color: colour("soft") }, ...given });
+
+const shape = (given) => ({ ...given, line: { color: colour("firm"), width: 1 } });
+
+/** Data and layout of a plot as plotly draws them in `place`. */
 export function looked(plot, place) {
-  const colours = palette();
-  const { data, layout } = asOutlines(asText({ layout: {}, ...plot }), colours.ramp, place.clientHeight);
-  const isNarrow = place.clientWidth < NARROW;
+  const { data, layout } = asText(plot);
+  const { clientWidth: width, clientHeight: height } = place; // whole numbers, unlike what plotly would find
+  const isNarrow = width < NARROW;
+  const side = isNarrow ? 112 : 60;
   const made = {
-    ...layout,
-    ...axes(layout, colours),
-    ...(layout.polar && { polar: polar(layout.polar, colours) }),
-    width: place.clientWidth, // whole, unlike what plotly would find
-    height: place.clientHeight,
     uirevision: "kept", // a reader's zoom, and what is hidden in the legend
-    // On a screen that is touched, dragging is for the page.
-    dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
-    font: { family: colours.type, size: colours.size, color: colours.ink },
-    hoverlabel: { bgcolor: colours.raised, bordercolor: colours.firm, font: { color: colours.ink } },
+    ...layout,
+    ...axes(layout),
+    ...(layout.polar && { polar: polar(layout.polar) }),
+    ...(layout.coloraxis && { coloraxis: coloraxis(layout.coloraxis) }),
+    annotations: layout.annotations?.map(note),
+    shapes: layout.shapes?.map(shape),
     legend: legend(layout.legend, isNarrow),
-    margin: layout.polar ? { l: isNarrow ? 112 : 60, r: isNarrow ? 112 : 60, t: 36, b: 36 } : { l: 48, r: 16, t: 16, b: 44 },
+    width,
+    height,
+    // On a touch screen, dragging scrolls the page.
+    dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
+    font: { family: getComputedStyle(document.body).fontFamily, size: textSize(), color: colour("ink") },
+    hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("firm"), font: { color: colour("ink") } },
+    margin: layout.polar ? { l: side, r: side, t: 36, b: 96 } : { l: 48, r: 16, t: 16, b: 44 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
   };
-  return { data: data.map((given) => trace(given, colours)), layout: made };
+  return { data: data.map((given) => trace(given, layout)), layout: made };
 }

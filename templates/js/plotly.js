@@ -36,13 +36,19 @@ function withStylesSet() {
   };
 }
 
+/** plotly warns of every bar whose colour is a number on a colour scale, though it draws the bar. */
+function quiet(Plotly) {
+  Plotly.setPlotConfig({ logging: 0 });
+  return Plotly;
+}
+
 function load() {
   sayThatRulesAreHere();
   withStylesSet();
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = document.body.dataset.plotly;
-    script.addEventListener("load", () => (globalThis.Plotly ? resolve(globalThis.Plotly) : reject(new Error("no plotly"))));
+    script.addEventListener("load", () => (globalThis.Plotly ? resolve(quiet(globalThis.Plotly)) : reject(new Error("no plotly"))));
     script.addEventListener("error", () => reject(new Error("plotly could not be loaded")));
     const end = withoutStyles();
     for (const event of ["load", "error"]) script.addEventListener(event, end);

@@ -25,15 +25,16 @@ from docker.models.images import Image
 
 from submissions.store.interface import Store
 from submissions.store.open_store import open_store
-from tests.judge.small_world import ROOT, SUITE, World, save_frames
 from tests.selftested import Selftested
 from tests.servers.registry import PASSWORD, USER, RegistryServer
 from tests.servers.rgw import RgwServer
+from tests.world.commands import ROOT
+from tests.world.world import World, small_world
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.together("selftest")]
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.together("selftest"), pytest.mark.timeout(900)]
 
 SECRET = {"username": USER, "password": PASSWORD}
 CARD = 'name = "{name}"\nversion = "1"\nauthors = ["{author}"]\n[label_sets."Inorganic Materials"]\nname = "EMT"\n'
@@ -52,7 +53,7 @@ class Judge(World):
     registry: str
     run_dir: Path
     private: str = ""
-    inbox: str = ""
+    uploads: str = ""
     public: str = ""
     site: str = ""
 
@@ -66,30 +67,25 @@ class Judge(World):
         """Where a browser reads the site: the S3 server's website endpoint."""
         return f"{self.rgw.website_endpoint}/{self.site}/"
 
-    def write_settings(self, driver: str = "docker") -> None:
-        settings = {
+    @property
+    def stated_settings(self) -> dict[str, Any]:
+        return {
+            **super().stated_settings,
+            "driver": "docker",
+            "allow_process": False,
             "store": f"s3://{self.private}/judge",
-            "inbox": f"s3://{self.inbox}",
-            "mail": f"s3://{self.public}/mail",
-            "mail_url": f"{self.rgw.endpoint}/{self.public}/mail",
+            "upload_bucket": f"s3://{self.uploads}",
+            "status_bucket": f"s3://{self.public}/mail",
+            "status_url": f"{self.rgw.endpoint}/{self.public}/mail",
             "publish_to": f"s3://{self.site}",
             "site_url": self.page,
             "endpoint_url": self.rgw.endpoint,
             "mirror": f"{self.mirror}/lambench",
             "registries": [self.registry],
             "registry_config": "config.json",
-            "data": "data",
             "run_dir": str(self.run_dir),
-            "suite": "small.toml",
-            "driver": driver,
-            "key_file": "signing.key",
-            "log": "judge.jsonl",
             "limits": {"cpus": 1, "startup_s": 60},
         }
-        limits = settings.pop("limits")
-        lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
-        lines += ["[limits]", *(f"{name} = {value}" for name, value in limits.items())]  # type: ignore[attr-defined]
-        (self.root / "judge.toml").write_text("\n".join(lines))
 
     def says(self, *arguments: str, status: int = 0) -> str:
         """What `judge` prints with these arguments, in a process of its own."""
@@ -101,7 +97,7 @@ class Judge(World):
 
 @dataclass(frozen=True)
 class Author:
-    """An author's desk: a folder, an invitation, an engine, and no credential at all."""
+    """An author's machine: a folder, an invitation, an engine, and no credential at all."""
 
     folder: Path
 
@@ -145,14 +141,12 @@ def judge(
     root.mkdir()
     with TemporaryDirectory(prefix="lj") as short:
         world = Judge(root, rgw, registry.host, private_registry.host, Path(short))
-        world.private, world.inbox = rgw.new_bucket(), rgw.new_bucket(versioned=True)
+        world.private, world.uploads = rgw.new_bucket(), rgw.new_bucket(versioned=True)
         world.public, world.site = rgw.new_bucket(public=True), rgw.new_bucket(public=True)
         website = {"IndexDocument": {"Suffix": "index.html"}, "ErrorDocument": {"Key": "404.html"}}
         rgw.client().put_bucket_website(Bucket=world.site, WebsiteConfiguration=website)
         (root / "config.json").write_text(json.dumps(private_registry.docker_config))
-        (root / "small.toml").write_text(SUITE)
-        save_frames(root / "data", "Cu", "copper")
-        save_frames(root / "data", "Ni", "nickel")
+        small_world(root)
         shutil.copy(selftested.key_file, root / "signing.key")
         world.write_settings()
         selftested.store(world.place)
@@ -190,8 +184,8 @@ def test_two_authors_a_judge_and_a_reader(
         judge.says("layers", "add", base_digest)
         judge.says("invite", "alice", "--out", str(alice.folder / "invite.json"))
         judge.says("invite", "bob", "--max", "1", "--out", str(bob.folder / "invite.json"))
-        for desk in (alice, bob):
-            assert judge.rgw.access_key not in (desk.folder / "invite.json").read_text()
+        for invited in (alice, bob):
+            assert judge.rgw.access_key not in (invited.folder / "invite.json").read_text()
 
         # The authors.
         alice.says(tag)
@@ -246,7 +240,7 @@ def quota_and_revocation_hold(
 
 def sent_bytes(judge: Judge) -> int:
     """How many bytes lie in the inbox."""
-    found = judge.rgw.client().list_object_versions(Bucket=judge.inbox)
+    found = judge.rgw.client().list_object_versions(Bucket=judge.uploads)
     return sum(version["Size"] for version in found.get("Versions", []))
 
 

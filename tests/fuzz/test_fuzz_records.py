@@ -23,20 +23,20 @@ from judge.config import ConfigError, load_settings
 from judge.evaluation.checkpoint_file import CheckpointFile
 from judge.evaluation.host_selftest import SelftestRecord
 from judge.images.mirror import MirroredLayer
-from judge.intake.expired_slots import SpentPart
-from judge.intake.invitations import Invitation, Revocation, StoredFate
-from judge.intake.request_check import read_letter
+from judge.intake.expired_slots import ExpiredSlot
+from judge.intake.invitations import Invitation, Revocation, StoredDecision
+from judge.intake.request_check import read_request
 from judge.intake.reusable_layers import PublicLayer
-from judge.records.decisions import StandingEvent
+from judge.records.decisions import DecisionEvent
 from judge.records.items_file import pack_items, unpack_items
 from judge.records.manifest import Manifest
 from judge.records.observation_file import observation_path, pack, read_observation, unpack
 from judge.records.records import Claim, End, Result
 from sandbox.verdict import SubmissionFault
-from submissions.client.sent_files import Sent
+from submissions.client.sent_record import SentRecord
 from submissions.preflight.log import log_path, printable_end, read_log
 from submissions.records import Record, Submission
-from submissions.requests import Letter, ReferredImage
+from submissions.requests import ReferredImage, SubmissionRequest
 from submissions.store.interface import StoreError
 from submissions.store.local import LocalStore
 from tasks.datasets.card import Card, DatasetError, Difference, Table, Term, card_toml
@@ -53,15 +53,15 @@ RECORDS: dict[type[Record], tuple[str, ...]] = {
     End: ("end.json", "end-of-a-fault.json"),
     Result: ("result.json",),
     SelftestRecord: ("selftest.json",),
-    StandingEvent: ("standing-event.json",),
+    DecisionEvent: ("standing-event.json",),
     Manifest: ("manifest.json",),
     Invitation: ("invitation.json",),
     Revocation: ("revocation.json",),
-    StoredFate: ("stored-fate.json",),
-    SpentPart: ("spent-part.json",),
+    StoredDecision: ("stored-fate.json",),
+    ExpiredSlot: ("spent-part.json",),
     PublicLayer: ("public-layer.json",),
     MirroredLayer: ("mirrored-layer.json",),
-    Sent: ("sent.json",),
+    SentRecord: ("sent.json",),
 }
 SUITE = """
 name = "small"
@@ -129,14 +129,16 @@ def test_records(record: type[Record], share: float, soak: bool) -> None:
 
 
 @SIZES
-def test_letters(share: float, soak: bool) -> None:
+def test_requests(share: float, soak: bool) -> None:
     """A letter is read, or refused with a verdict and a line that moves no cursor."""
     card = Submission.read(stored(Submission)[-1]).card
-    good = json.loads(Letter(card=card, image=ReferredImage(reference="a/b@sha256:" + "0" * 64)).model_dump_json())
+    good = json.loads(
+        SubmissionRequest(card=card, image=ReferredImage(reference="a/b@sha256:" + "0" * 64)).model_dump_json()
+    )
 
     def one(random: Random) -> None:
         try:
-            said = read_letter(mangled_json(random, good)).image.reference
+            said = read_request(mangled_json(random, good)).image.reference
         except SubmissionFault as fault:
             said = fault.sentence
         assert said.isprintable()

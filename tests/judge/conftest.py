@@ -1,21 +1,31 @@
-"""What many tests of the judge need: a small world for each that judges."""
+"""The worlds in which many tests of the judge work."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.judge.small_world import SUITE, World, save_frames
+from tests.world.judged import copy_of, make_judged_world
+from tests.world.world import World, small_world
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    with TemporaryDirectory(prefix="lj") as folder:
-        root = Path(folder)
-        save_frames(root / "data", "Cu", "copper")
-        save_frames(root / "data", "Ni", "nickel")
-        (root / "small.toml").write_text(SUITE)
-        yield World(root)
+def world(short_path: Path) -> World:
+    """Nothing was submitted yet."""
+    return small_world(short_path)
+
+
+@pytest.fixture(scope="session")
+def once_judged() -> Iterator[World]:
+    """The world that `judged_world` copies: EMT was judged there. No test may change it."""
+    with make_judged_world() as world:
+        yield world
+
+
+@pytest.fixture
+def judged_world(once_judged: World) -> Iterator[World]:
+    """A world with a signed result of EMT for each task."""
+    with copy_of(once_judged) as world:
+        yield world

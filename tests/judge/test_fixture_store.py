@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from judge.audit.rebuild_unit import unit_again
+from judge.audit.rebuild_unit import rebuild_unit
 from judge.audit.tolerance import compare
 from judge.config import JudgeSettings, load_settings
 from judge.data.testset import read_testset
@@ -40,7 +40,7 @@ from submissions.store.local import LocalStore
 from tasks.datasets.dataset import load_dataset
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import load_suite
-from tests.judge.small_world import World
+from tests.world.world import World
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "store-7025b35"
 KINDS_THEN = {
@@ -98,7 +98,7 @@ def units_again(world: World, settings: JudgeSettings, ends: dict[str, End]) -> 
     for result in stored_results(world).values():
         end = ends[unit_prefix(result.submission, result.task, result.observation_key)]
         testset = read_testset(settings.data, tasks[result.task].dataset)
-        yield result, unit_again(result, end, submissions[result.submission], tasks[result.task], testset), end
+        yield result, rebuild_unit(result, end, submissions[result.submission], tasks[result.task], testset), end
 
 
 def surveyed(world: World, settings: JudgeSettings, **changed: Any) -> WorkPlan:

@@ -157,7 +157,7 @@ def test_judgements(case: str) -> None:
         (HostFault.ENGINE_RESTARTED, "keep it running"),
     ],
 )
-def test_faults_of_the_host_name_the_mend(host: HostFault, clue: str) -> None:
+def test_faults_of_the_host_name_the_remedy(host: HostFault, clue: str) -> None:
     fault = fault_of(host, Limits())
     assert fault.cause is FaultCause.DOCKER
     assert clue in fault.remedy
@@ -236,7 +236,7 @@ def test_signals_are_told_apart() -> None:
         ("ValueError", "anything", "must return an ASE calculator"),
     ],
 )
-def test_sentences_name_the_mend_and_none_of_the_submissions_words(error: str, text: str, clue: str) -> None:
+def test_sentences_name_the_remedy_and_none_of_the_submissions_words(error: str, text: str, clue: str) -> None:
     said = sentence_of(Evidence(Phase.START, startup_error=error, startup_text=text), Limits())
     assert clue in said
     assert text not in said

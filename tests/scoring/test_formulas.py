@@ -11,16 +11,17 @@ from scoring import (
     Asked,
     Entry,
     Error,
-    Fate,
     Placed,
     Run,
+    RunOutcome,
     ScoringError,
-    efficiency,
-    force_field_error,
-    instability,
+    efficiency_tree,
+    explain,
+    force_field_tree,
+    instability_tree,
     load_release,
     parse_release,
-    property_error,
+    property_tree,
     ranking,
 )
 from scoring.lambench.rules import ForceFieldRule
@@ -36,7 +37,7 @@ def _ff(tasks: dict[str, tuple[str, dict[str, float | None]]], labels: Mapping[s
         name: {label: Error(None if e is None else 2 * e, 2.0) for label, e in row.items()}
         for name, (_, row) in tasks.items()
     }
-    return force_field_error(asked, answers, FF).value
+    return explain(force_field_tree(asked, answers, FF)).value
 
 
 EF, EFV = ("energy", "force"), ("energy", "force", "virial")
@@ -79,16 +80,16 @@ def test_weights_are_shared_among_the_labels_that_the_domain_has() -> None:
 
 def test_a_missing_task_counts_as_worst_and_is_not_covered() -> None:
     asked = [Asked("a", "Molecules", EF), Asked("b", "Molecules", EF), Asked("c", "Catalysis", EF)]
-    score = force_field_error(asked, {"a": {"energy": Error(0.25, 1.0), "force": Error(0.25, 1.0)}}, FF)
+    score = explain(force_field_tree(asked, {"a": {"energy": Error(0.25, 1.0), "force": Error(0.25, 1.0)}}, FF))
     assert score.value == pytest.approx((math.sqrt(0.25) + 1.0) / 2, rel=1e-12)
     assert (score.covered, score.total, score.complete) == (1, 3, False)
-    nothing = force_field_error(asked, {}, FF)
+    nothing = explain(force_field_tree(asked, {}, FF))
     assert (nothing.value, nothing.covered) == (None, 0)
 
 
 def test_uncapped_release_keeps_errors_above_one() -> None:
     rule = ForceFieldRule.model_validate({**FF.model_dump(), "cap": None, "missing": "unscored"})
-    score = force_field_error([Asked("a", "X", ("energy",))], {"a": {"energy": Error(3.0, 1.5)}}, rule)
+    score = explain(force_field_tree([Asked("a", "X", ("energy",))], {"a": {"energy": Error(3.0, 1.5)}}, rule))
     assert score.value == pytest.approx(2.0)
 
 
@@ -102,27 +103,27 @@ def test_property_error_by_hand() -> None:
         "curves": {"v0": Error(1.0, 10.0), "b0": Error(5.0, 10.0), "b0_prime": Error(99.0, 1.0)},
         "barriers": {"mae": Error(0.3, 1.0)},
     }
-    score = property_error(asked, answers, RULES.property_error)
+    score = explain(property_tree(asked, answers, RULES.property_error))
     assert score.value == pytest.approx(((0.1 + 0.5 + 1.0 + 1.0) / 4 + 0.3) / 2, rel=1e-12)
     assert (score.covered, score.total) == (2, 3)
 
 
 def test_instability_by_hand() -> None:
     runs = [
-        Run("quiet", Fate.COMPLETED, -1e-9),
-        Run("drifting", Fate.COMPLETED, -4.9e-3),
-        Run("wild", Fate.COMPLETED, 1e9),
-        Run("blown up", Fate.FAILED),
+        Run("quiet", RunOutcome.COMPLETED, -1e-9),
+        Run("drifting", RunOutcome.COMPLETED, -4.9e-3),
+        Run("wild", RunOutcome.COMPLETED, 1e9),
+        Run("blown up", RunOutcome.FAILED),
     ]
-    score = instability(runs, RULES.instability)
+    score = explain(instability_tree(runs, RULES.instability))
     assert score.value == pytest.approx((0 + 2 + 5 + 5) / 4, rel=1e-12)
-    at_stated = instability(runs, RULES.instability, 5e-4)
+    at_stated = explain(instability_tree(runs, RULES.instability, 5e-4))
     assert at_stated.value == pytest.approx((0 + math.log10(9.8) + 5 + 5) / 4, rel=1e-12)
 
 
 def test_a_run_out_of_time_is_left_out_and_counted() -> None:
-    runs = [Run("a", Fate.COMPLETED, 4.9e-4), Run("b", Fate.UNMEASURED)]
-    score = instability(runs, RULES.instability)
+    runs = [Run("a", RunOutcome.COMPLETED, 4.9e-4), Run("b", RunOutcome.UNMEASURED)]
+    score = explain(instability_tree(runs, RULES.instability))
     assert score.value == pytest.approx(1.0)
     assert (score.covered, score.total) == (1, 2)
     assert score.at_worst == pytest.approx(3.0)
@@ -135,11 +136,11 @@ def test_the_default_tolerance_is_the_published_one_in_its_own_unit_of_time() ->
 
 
 def test_efficiency_by_hand() -> None:
-    assert efficiency({"a": 50.0}, RULES.efficiency).value == 2.0
-    assert efficiency({"a": 50.0, "b": 150.0}, RULES.efficiency).value == 1.0
-    half = efficiency({"a": 50.0, "b": None}, RULES.efficiency)
+    assert explain(efficiency_tree({"a": 50.0}, RULES.efficiency)).value == 2.0
+    assert explain(efficiency_tree({"a": 50.0, "b": 150.0}, RULES.efficiency)).value == 1.0
+    half = explain(efficiency_tree({"a": 50.0, "b": None}, RULES.efficiency))
     assert (half.value, half.covered, half.total) == (0.0, 1, 2)
-    assert efficiency({"a": None}, RULES.efficiency).value is None
+    assert explain(efficiency_tree({"a": None}, RULES.efficiency)).value is None
 
 
 def test_ranking_shares_ranks_and_leaves_incomplete_entries_out() -> None:
@@ -169,13 +170,13 @@ def test_ranking_shares_ranks_and_leaves_incomplete_entries_out() -> None:
 )
 def test_bad_numbers_name_task_and_field(asked: Asked, error: Error, words: str) -> None:
     with pytest.raises(ScoringError) as caught:
-        force_field_error([asked], {"a": {"energy": error}}, FF)
+        explain(force_field_tree([asked], {"a": {"energy": error}}, FF))
     assert str(caught.value).startswith(words)
 
 
 def test_a_task_named_twice_is_refused() -> None:
     with pytest.raises(ScoringError, match="task a: named twice"):
-        property_error([Asked("a", "X", ("mae",)), Asked("a", "Y", ("mae",))], {}, RULES.property_error)
+        explain(property_tree([Asked("a", "X", ("mae",)), Asked("a", "Y", ("mae",))], {}, RULES.property_error))
 
 
 @pytest.mark.parametrize(

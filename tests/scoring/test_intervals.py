@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -13,10 +14,10 @@ from hypothesis.extra.numpy import arrays
 from scoring.bootstrap import draw_units, pools, resample
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
-from scoring.intervals import Interval, Over, Uncertainty, bootstrapped, middle, tie_groups, uncertainty
+from scoring.evaluation import Metrics
+from scoring.intervals import Interval, Uncertainty, middle, tie_groups, uncertainty
 from scoring.ranking import ranks
-from scoring.term import Evidence
-from scoring.tree import Float, How, Leaf, Node
+from scoring.tree import AsItIs, Evidence, Float, How, Key, Leaf, Node
 
 B = 1000
 NAMES = tuple("abcdefghij")
@@ -34,16 +35,34 @@ def stats(errors: Float) -> list[ClusterSums]:
 
 
 def leaf(task: str, value: float | None, unit: str = "eV") -> Node:
-    return Node(task, "", unit=task, leaf=Leaf(Evidence(task, "mae", value, unit), lambda raw: raw))
+    return Node(task, "", unit=task, leaf=Leaf(Evidence(task, "mae", value, unit), AsItIs()))
 
 
 def tree(found: list[ClusterSums], *, pool: bool = True) -> Node:
     return Node("error", "", parts=tuple(leaf(s.task, s.value) for s in found), pool=pool, absent=1.0)
 
 
+def drawn(
+    trees: Mapping[str, Node], found: Mapping[str, list[ClusterSums]], n: int, generator: np.random.Generator
+) -> tuple[dict[str, dict[Key, Float]], dict[str, Float]]:
+    """Resampled metrics by model, and units."""
+    return resample(found, n, generator), draw_units(pools(trees.values()), n, generator)
+
+
+def bootstrapped(
+    trees: Mapping[str, Node], found: Mapping[str, list[ClusterSums]], *, lower_is_better: bool = True
+) -> dict[str, Uncertainty]:
+    return uncertainty(trees, *drawn(trees, found, B, rng()), lower_is_better=lower_is_better)
+
+
+def each_way(metrics: Mapping[str, Metrics], units: Mapping[str, Float]) -> dict[str, tuple[object, object]]:
+    """What is drawn: clusters, test sets or both."""
+    return {"clusters": (metrics, {}), "test sets": ({}, units), "both": (metrics, units)}
+
+
 def board(*models: Float) -> dict[str, Uncertainty]:
     found = {f"m{i}": stats(errors) for i, errors in enumerate(models)}
-    return bootstrapped({m: tree(s) for m, s in found.items()}, found, B, rng(), lower_is_better=True)
+    return bootstrapped({m: tree(s) for m, s in found.items()}, found)
 
 
 def overlap(a: Interval, b: Interval) -> bool:
@@ -75,10 +94,10 @@ def test_equal_models_share_rank_and_group() -> None:
 def test_order_and_company_of_models_change_no_interval() -> None:
     found = {f"m{i}": stats(DIFFICULTY + i) for i in range(3)}
     trees = {m: tree(s) for m, s in found.items()}
-    all_of = bootstrapped(trees, found, B, rng(), lower_is_better=True)
+    all_of = bootstrapped(trees, found)
     turned = {m: trees[m] for m in reversed(trees)}
-    assert bootstrapped(turned, found, B, rng(), lower_is_better=True) == all_of
-    alone = bootstrapped({"m1": trees["m1"]}, {"m1": found["m1"]}, B, rng(), lower_is_better=True)["m1"]
+    assert bootstrapped(turned, found) == all_of
+    alone = bootstrapped({"m1": trees["m1"]}, {"m1": found["m1"]})["m1"]
     assert (alone.nodes, alone.metrics) == (all_of["m1"].nodes, all_of["m1"].metrics)
 
 
@@ -115,37 +134,39 @@ def test_what_is_drawn_can_be_chosen() -> None:
     same = np.broadcast_to(np.array([[1.0], [2.0], [6.0]]), DIFFICULTY.shape)
     found = {"m": stats(same)}
     trees = {"m": tree(found["m"])}
-    runs = {o: bootstrapped(trees, found, B, rng(), lower_is_better=True, over=o)["m"] for o in Over}
-    assert runs[Over.CLUSTERS].score[:2] == pytest.approx((3, 3))  # no spread within a test set
-    assert runs[Over.TEST_SETS].score[:2] == (1, 6)
-    assert runs[Over.BOTH].score[:2] == pytest.approx((1, 6))
-    assert not runs[Over.TEST_SETS].metrics["t1", "mae"].known
-    assert not runs[Over.TEST_SETS].nodes["error", "t1"].known
-    assert {run.score.n_held for run in runs.values()} == {0}
+    runs = {
+        way: uncertainty(trees, *some, lower_is_better=True)["m"]
+        for way, some in each_way(*drawn(trees, found, B, rng())).items()
+    }
+    assert runs["clusters"].score[:2] == pytest.approx((3, 3))  # no spread within a test set
+    assert runs["test sets"].score[:2] == (1, 6)
+    assert runs["both"].score[:2] == pytest.approx((1, 6))
+    assert not runs["test sets"].metrics["t1", "mae"].known
+    assert not runs["test sets"].nodes["error", "t1"].known
+    assert [runs[way].score.n_held for way in ("clusters", "test sets", "both")] == [0, 3, 0]
 
 
 def test_both_covers_the_mean_of_few_test_sets_where_either_alone_does_not() -> None:
     """200 boards of 6 test sets that vary about a true mean of 0, of 8 clusters that vary about their set's."""
     draw, names = np.random.default_rng(2), tuple("abcdefgh")
-    hits = dict.fromkeys(Over, 0)
+    hits = dict.fromkeys(("clusters", "test sets", "both"), 0)
     for _ in range(200):
         errors = draw.normal(size=(6, 1)) + 1.5 * draw.normal(size=(6, 8))
         found = [ClusterSums(f"t{i}", "mae", names, own, np.ones(8)) for i, own in enumerate(errors)]
         root, seed = tree(found), np.random.default_rng(int(draw.integers(2**32)))
-        metrics, units = resample({"m": found}, 200, seed), draw_units(pools([root]), 200, seed)
-        for over in Over:
-            interval = uncertainty({"m": root}, metrics, units, lower_is_better=True, over=over)["m"].score
-            hits[over] += interval.low <= 0 <= interval.high
-    coverage = {over: n / 200 for over, n in hits.items()}
-    assert 0.92 <= coverage[Over.BOTH] <= 0.99
-    assert coverage[Over.CLUSTERS] < 0.85
-    assert coverage[Over.TEST_SETS] < 0.92
+        for way, some in each_way(*drawn({"m": root}, {"m": found}, 200, seed)).items():
+            interval = uncertainty({"m": root}, *some, lower_is_better=True)["m"].score
+            hits[way] += interval.low <= 0 <= interval.high
+    coverage = {way: n / 200 for way, n in hits.items()}
+    assert 0.92 <= coverage["both"] <= 0.99
+    assert coverage["clusters"] < 0.85
+    assert coverage["test sets"] < 0.92
 
 
 def test_one_cluster_and_one_test_set_have_no_interval_and_separate_nothing() -> None:
     found = {m: [ClusterSums("t1", "mae", ("a",), np.array([v]), np.ones(1))] for m, v in (("good", 0.1), ("bad", 9.0))}
     trees = {m: tree(s) for m, s in found.items()}
-    result = bootstrapped(trees, found, B, rng(), lower_is_better=True)
+    result = bootstrapped(trees, found)
     for model in ("good", "bad"):
         own = result[model]
         assert not own.score.known
@@ -159,7 +180,7 @@ def test_one_cluster_and_one_test_set_have_no_interval_and_separate_nothing() ->
 def test_a_metric_that_is_held_is_counted() -> None:
     found = stats(DIFFICULTY)[:2]
     trees = {"m": tree(found, pool=False)}
-    result = bootstrapped(trees, {"m": found[:1]}, B, rng(), lower_is_better=True)["m"]
+    result = bootstrapped(trees, {"m": found[:1]})["m"]
     assert result.score.known
     assert result.score.n_held == 1
     assert math.isnan(result.metrics["t2", "mae"].low)
@@ -168,22 +189,12 @@ def test_a_metric_that_is_held_is_counted() -> None:
 def test_a_model_without_a_score_has_neither_rank_nor_group() -> None:
     found = {"a": stats(DIFFICULTY), "none": []}
     trees = {"a": tree(found["a"]), "none": Node("error", "", parts=tuple(leaf(t, None) for t in TASKS), absent=1.0)}
-    result = bootstrapped(trees, found, B, rng(), lower_is_better=True)
+    result = bootstrapped(trees, found)
     assert (result["none"].rank, result["none"].group) == (None, None)
     assert not result["none"].score.known
     assert not result["none"].rank_interval.known
     assert (result["a"].rank, result["a"].group) == (1, 1)
     assert uncertainty({}, {}, {}, lower_is_better=True) == {}
-
-
-def test_statistics_in_another_unit_than_the_metric_are_refused() -> None:
-    found = stats(DIFFICULTY)
-    other = [ClusterSums(s.task, s.metric, s.clusters, s.sums, s.counts, scale=1000.0) for s in found]
-    with pytest.raises(ScoringError, match=r"task t1: mae of model m: clusters give .* eV; same unit"):
-        bootstrapped({"m": tree(found)}, {"m": other}, B, rng(), lower_is_better=True)
-    missing = Node("error", "", parts=(leaf("t1", None),))
-    with pytest.raises(ScoringError, match="the metric is nan"):
-        bootstrapped({"m": missing}, {"m": found}, B, rng(), lower_is_better=True)
 
 
 def test_tie_groups_by_hand() -> None:

@@ -12,14 +12,15 @@ from scoring import (
     Asked,
     Entry,
     Error,
-    Fate,
     Run,
+    RunOutcome,
     Term,
-    efficiency,
-    force_field_error,
-    instability,
+    efficiency_tree,
+    explain,
+    force_field_tree,
+    instability_tree,
     load_release,
-    property_error,
+    property_tree,
     ranking,
 )
 
@@ -50,8 +51,8 @@ def boards(draw: st.DrawFn, columns: tuple[str, ...] = LABELS) -> tuple[list[Ask
 
 def _both(asked: list[Asked], answers: Table) -> list[Term]:
     return [
-        force_field_error(asked, answers, RULES.force_field),
-        property_error(asked, answers, RULES.property_error),
+        explain(force_field_tree(asked, answers, RULES.force_field)),
+        explain(property_tree(asked, answers, RULES.property_error)),
     ]
 
 
@@ -111,31 +112,31 @@ def test_order_of_tasks_does_not_matter(board: tuple[list[Asked], Table], random
 
 
 slopes = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([0.0, math.inf, math.nan]))
-runs = st.lists(st.builds(Run, st.uuids().map(str), st.sampled_from(Fate), slopes), min_size=1, max_size=9)
+runs = st.lists(st.builds(Run, st.uuids().map(str), st.sampled_from(RunOutcome), slopes), min_size=1, max_size=9)
 
 
 @few
 @given(runs, st.randoms(use_true_random=False))
 def test_instability_stays_in_range_in_any_order(listed: list[Run], random: object) -> None:
-    score = instability(listed, RULES.instability)
+    score = explain(instability_tree(listed, RULES.instability))
     turned = list(listed)
     random.shuffle(turned)  # type: ignore[attr-defined]
-    assert score == instability(turned, RULES.instability)
+    assert score == explain(instability_tree(turned, RULES.instability))
     assert score.value is None or 0.0 <= score.value <= 5.0
     assert score.at_worst is None or _cost(score.value) <= score.at_worst <= 5.0
-    assert score.covered == sum(run.fate in (Fate.COMPLETED, Fate.FAILED) for run in listed)
+    assert score.covered == sum(run.outcome in (RunOutcome.COMPLETED, RunOutcome.FAILED) for run in listed)
 
 
 @few
 @given(runs, st.data())
 def test_instability_of_a_failed_or_slow_run_never_improves(listed: list[Run], data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(listed) - 1))
-    listed[index] = listed[index]._replace(fate=Fate.COMPLETED)
-    before = instability(listed, RULES.instability)
-    for fate in (Fate.FAILED, Fate.MISSING, Fate.UNMEASURED):
-        failing = [run._replace(fate=fate) if i == index else run for i, run in enumerate(listed)]
-        after = instability(failing, RULES.instability)
-        if fate is not Fate.UNMEASURED:
+    listed[index] = listed[index]._replace(outcome=RunOutcome.COMPLETED)
+    before = explain(instability_tree(listed, RULES.instability))
+    for outcome in (RunOutcome.FAILED, RunOutcome.MISSING, RunOutcome.UNMEASURED):
+        failing = [run._replace(outcome=outcome) if i == index else run for i, run in enumerate(listed)]
+        after = explain(instability_tree(failing, RULES.instability))
+        if outcome is not RunOutcome.UNMEASURED:
             assert _cost(after.value) >= _cost(before.value) - ROUNDING
         assert _order(after) >= _order(before) - ROUNDING
 
@@ -148,13 +149,13 @@ def _order(score: Term) -> float:
 @few
 @given(st.dictionaries(st.text(max_size=3), st.one_of(st.none(), st.floats(1e-3, 1e6)), min_size=1), st.data())
 def test_efficiency_never_gains_by_failing(times: dict[str, float | None], data: st.DataObject) -> None:
-    before = efficiency(times, RULES.efficiency)
+    before = explain(efficiency_tree(times, RULES.efficiency))
     name = data.draw(st.sampled_from(sorted(times)))
-    after = efficiency({**times, name: None}, RULES.efficiency)
+    after = explain(efficiency_tree({**times, name: None}, RULES.efficiency))
     assert (-1.0 if after.value is None else after.value) <= (-1.0 if before.value is None else before.value)
     time = times[name]
     if time is not None and before.value is not None:
-        faster = efficiency({**times, name: time / 2}, RULES.efficiency)
+        faster = explain(efficiency_tree({**times, name: time / 2}, RULES.efficiency))
         assert faster.value is not None
         assert faster.value >= before.value
 

@@ -8,9 +8,10 @@ import tomllib
 import numpy as np
 import pytest
 
+from scoring.evaluation import Draw
 from scoring.ml_peg import Facts, Gap, Measured, Variant, mismatches, ml_peg_score, ml_peg_tree, parse_facts
 from scoring.term import Term
-from scoring.tree import Draw, score
+from tests.world.one_tree import score
 
 SMALL = """
 name = "small"
@@ -210,13 +211,13 @@ def test_a_metric_of_weight_zero_is_shown_and_does_not_count(variant: Variant, v
     assert term.value == pytest.approx(OVERALL)
     assert at(term, "B", "b1").value == pytest.approx(0.5)
     assert at(term, "B", "b1").at_best is None
-    assert at(term, "B", "b1", "z").weight == 0.0
+    assert at(term, "B", "b1", "z").share == 0.0
 
 
 def test_a_preset_reweighs_categories() -> None:
     term = scored({}, preset="only-A")
     assert term.value == pytest.approx(A)
-    assert [part.weight for part in term.parts] == [1.0, 0.0]
+    assert [part.share for part in term.parts] == [1.0, 0.0]
     assert "only-A" in term.rule
 
 
@@ -254,8 +255,8 @@ def test_every_number_says_why() -> None:
     assert at(term, "B", "b1", "m").rule == "linear in the logarithm from 0 at 1 to 1 at 0.01 eV, capped"
     assert (leaf.source, at(term, "A", "a1").source, term.source) == ("a1.yml", "a1.yml", "worked by hand")
     assert at(term, "A").rule == "weighted mean of the benchmarks; a missing one counts 0"
-    assert leaf.weight == 0.25
-    assert at(term, "A").weight == pytest.approx(2 / 3)
+    assert leaf.share == 0.25
+    assert at(term, "A").share == pytest.approx(2 / 3)
 
 
 def test_nan_is_named_in_the_evidence() -> None:
@@ -292,7 +293,7 @@ def test_draws_give_what_the_scores_of_the_drawn_metrics_are() -> None:
     tree = ml_peg_tree(measured(VALUES), small())
     drawn = np.array([1.0, 3.0, 5.0, np.nan])
     expected = [scored({("a1", "e"): None if np.isnan(x) else float(x)}).value for x in drawn]
-    assert score(tree, Draw(metrics={("a1", "e"): drawn})) == pytest.approx(expected)
+    assert score(tree, metrics={("a1", "e"): drawn}) == pytest.approx(expected)
 
 
 def test_drawn_weights_and_benchmarks() -> None:

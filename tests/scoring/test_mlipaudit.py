@@ -19,8 +19,9 @@ from scoring.mlipaudit import (
     mlipaudit_tree,
     mlipaudit_trees,
 )
-from scoring.term import Evidence, Term
-from scoring.tree import Draw, score
+from scoring.term import Term
+from scoring.tree import Evidence
+from tests.world.one_tree import score
 
 FACTS = load_mlipaudit()
 N = 14  # benchmarks with a score
@@ -119,7 +120,7 @@ def test_a_benchmark_not_run_counts_0(variant: Variant) -> None:
     found = mlipaudit_score(rmsds(0.01), FACTS, variant).overall
     assert found.value == pytest.approx(1 / N)
     assert (found.covered, found.total) == (1, N)
-    assert [part.weight for part in found.parts] == pytest.approx([1 / N, 9 / N, 2 / N, 2 / N])
+    assert [part.share for part in found.parts] == pytest.approx([1 / N, 9 / N, 2 / N, 2 / N])
 
 
 @pytest.mark.parametrize("variant", Variant)
@@ -282,7 +283,7 @@ def test_evidence_tells_what_was_held_against_what() -> None:
 def test_resampled_items_reach_the_score() -> None:
     tree = mlipaudit_tree(rmsds(0.0, 0.15), FACTS)
     resampled = np.array([1.0, exp(-3), np.nan])
-    drawn = score(tree, Draw({("reference_geometry_stability", "rmsd"): resampled}))
+    drawn = score(tree, metrics={("reference_geometry_stability", "rmsd"): resampled})
     assert drawn[:2] == pytest.approx(np.array([1.0, exp(-3)]) / N)
     assert np.isnan(drawn[2])
 

@@ -20,7 +20,7 @@ from scoring.mlipaudit import (
     mlipaudit_tree,
 )
 from scoring.mlipaudit.measured import Item
-from scoring.tree import score
+from tests.world.one_tree import score
 
 RELEASE = load_mlipaudit()
 # One benchmark of each kind: what holds of these holds of fourteen, and sooner.

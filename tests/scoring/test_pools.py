@@ -10,20 +10,22 @@ import pytest
 from scoring import (
     Asked,
     Error,
-    Fate,
     Node,
     Run,
+    RunOutcome,
     as_data,
     efficiency_tree,
+    explain,
     force_field_tree,
     instability_tree,
     load_release,
     property_tree,
 )
 from scoring.bootstrap import draw_units, pools
-from scoring.explanation import explained
+from scoring.evaluation import Draw
 from scoring.intervals import uncertainty
-from scoring.tree import Draw, Float, Key, leaves_out, score, with_left_out
+from scoring.tree import Float, Key, with_left_out
+from tests.world.one_tree import score
 
 RULES = load_release()
 LABELS = ("energy", "force")
@@ -59,7 +61,7 @@ def test_test_sets_are_drawn_among_those_of_their_domain() -> None:
 def test_timed_sets_and_runs_are_drawn_among_all() -> None:
     timed = efficiency_tree({"a": 100.0, "b": 300.0}, RULES.efficiency)
     assert list(pools([timed]).values()) == [("a", "b")]
-    runs = instability_tree([Run("one", Fate.COMPLETED, 1e-3), Run("two", Fate.FAILED)], RULES.instability)
+    runs = instability_tree([Run("one", RunOutcome.COMPLETED, 1e-3), Run("two", RunOutcome.FAILED)], RULES.instability)
     assert list(pools([runs]).values()) == [("one", "two")]
 
 
@@ -72,21 +74,21 @@ def test_a_test_set_drawn_twice_weighs_twice_with_all_its_columns() -> None:
 
 def test_what_was_left_out_is_worst_where_one_ranks() -> None:
     """To let the drifting run time out lifts the score, and never the rank."""
-    drifting, quiet = Run("drifting", Fate.COMPLETED, 4.9e-3), Run("quiet", Fate.COMPLETED, 1e-9)
+    drifting, quiet = Run("drifting", RunOutcome.COMPLETED, 4.9e-3), Run("quiet", RunOutcome.COMPLETED, 1e-9)
     whole = instability_tree([drifting, quiet], RULES.instability)
-    slow = instability_tree([drifting._replace(fate=Fate.UNMEASURED), quiet], RULES.instability)
-    assert (leaves_out(whole), leaves_out(slow)) == (False, True)
+    slow = instability_tree([drifting._replace(outcome=RunOutcome.UNMEASURED), quiet], RULES.instability)
+    assert (whole.leaves_out, slow.leaves_out) == (False, True)
     assert (float(score(whole)), float(score(slow))) == pytest.approx((1.0, 0.0))
-    assert float(score(with_left_out(slow))) == pytest.approx(2.5) == explained(slow).at_worst
+    assert float(score(with_left_out(slow))) == pytest.approx(2.5) == explain(slow).at_worst
     assert float(score(with_left_out(whole))) == pytest.approx(1.0)
 
 
 def test_ranks_may_go_by_other_trees_than_scores() -> None:
-    quiet, slow = Run("a", Fate.COMPLETED, 1e-9), Run("b", Fate.UNMEASURED)
+    quiet, slow = Run("a", RunOutcome.COMPLETED, 1e-9), Run("b", RunOutcome.UNMEASURED)
     runs = {
         "one": [quiet, slow],
-        "two": [quiet, Run("b", Fate.COMPLETED, 2e-3)],
-        "three": [Run("a", Fate.FAILED), slow],
+        "two": [quiet, Run("b", RunOutcome.COMPLETED, 2e-3)],
+        "three": [Run("a", RunOutcome.FAILED), slow],
     }
     trees = {model: instability_tree(of, RULES.instability) for model, of in runs.items()}
     worst = {model: with_left_out(of) for model, of in trees.items()}
@@ -102,7 +104,7 @@ def test_ranks_may_go_by_other_trees_than_scores() -> None:
 
 
 def test_all_left_out_has_no_score_and_no_rank() -> None:
-    nothing = instability_tree([Run("one", Fate.UNMEASURED)], RULES.instability)
+    nothing = instability_tree([Run("one", RunOutcome.UNMEASURED)], RULES.instability)
     assert math.isnan(score(nothing))
     assert math.isnan(score(with_left_out(nothing)))
 
@@ -110,11 +112,11 @@ def test_all_left_out_has_no_score_and_no_rank() -> None:
 def test_a_number_that_is_missing_says_what_it_counts() -> None:
     """From what counts, and the shares, the number above follows."""
     asked = [Asked("a", "X", LABELS), Asked("b", "Y", LABELS)]
-    whole = explained(force_field_tree(asked, {"a": _error(0.2)}, RULES.force_field))
+    whole = explain(force_field_tree(asked, {"a": _error(0.2)}, RULES.force_field))
     there, missing = whole.parts
     assert (there.counted, missing.counted) == (None, 1.0)
     assert [leaf.counted for label in missing.parts for leaf in label.parts] == [1.0, 1.0]
-    assert whole.value == pytest.approx(there.weight * 0.2 + missing.weight * 1.0)
+    assert whole.value == pytest.approx(there.share * 0.2 + missing.share * 1.0)
     said = as_data(whole)
     assert isinstance(said["parts"], list)
     assert said["parts"][1]["counted"] == 1.0
@@ -122,7 +124,7 @@ def test_a_number_that_is_missing_says_what_it_counts() -> None:
 
 def test_as_published_states_the_time_that_slopes_are_per() -> None:
     rule = load_release("lambench-0.3.1").instability
-    term = explained(instability_tree([Run("one", Fate.COMPLETED, 1e-3)], rule))
+    term = explain(instability_tree([Run("one", RunOutcome.COMPLETED, 1e-3)], rule))
     evidence = term.parts[0].evidence
     assert evidence is not None
     facts = dict(evidence.facts)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from scoring.errors import ScoringError
+from scoring.evaluation import Draw
 from scoring.robustness import RankRange, leave_one_out, random_weights, rank_ranges
-from scoring.term import Evidence
-from scoring.tree import Draw, Leaf, Node, score
+from scoring.tree import AsItIs, Evidence, Leaf, Node
+from tests.world.one_tree import score
 
 
 def rng() -> np.random.Generator:
@@ -18,7 +19,7 @@ def rng() -> np.random.Generator:
 
 
 def leaf(name: str, value: float | None, weight: float = 1.0) -> Node:
-    return Node(name, "", weight, unit=name, leaf=Leaf(Evidence(name, "mae", value), lambda raw: raw))
+    return Node(name, "", weight, unit=name, leaf=Leaf(Evidence(name, "mae", value), AsItIs()))
 
 
 def tree(*values: float | None, weights: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Node:

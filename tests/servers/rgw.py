@@ -9,7 +9,7 @@ import tempfile
 import uuid
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import boto3
 import requests
@@ -68,6 +68,20 @@ rgw enable apis = s3, s3website, admin
 rgw enable static website = true
 rgw dns s3website name = localhost
 """
+
+
+class Buckets(NamedTuple):
+    """Two buckets that many tests share, each test below a prefix of its own.
+
+    Args:
+        inbox: versioned; nobody else may read it.
+        mail: anybody may get its objects.
+        client: of their owner.
+    """
+
+    uploads: str
+    statuses: str
+    client: Any
 
 
 class RgwServer:

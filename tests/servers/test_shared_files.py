@@ -21,7 +21,7 @@ def test_one(number):
         print(pathlib.Path(__file__).stem, number, file=file)
     time.sleep(0.1)
 """
-NAMES = [f"test_{letter}" for letter in "abcdef"]
+NAMES = [f"test_{character}" for character in "abcdef"]
 EACH_ONCE = Counter(f"{name} {number}" for name in NAMES for number in range(3))
 
 

@@ -12,6 +12,7 @@ from ase.calculators.emt import EMT
 
 from tasks.datasets.card import Card, Crystal, Curve, CurveReference, Difference, LabelSet, Scan, Table, Term
 from tasks.datasets.dataset import Dataset
+from tasks.datasets.rounding import rounded
 from tasks.kind import Kind, Observation, Parameters, Watch
 from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Measurement
@@ -57,7 +58,7 @@ def world(kind: str, structures: list[Atoms], parameters: dict[str, Any], **item
         default_label_set=PBE if labelled else None,
     )
     dataset = Dataset(card, Frames.from_atoms(structures), table, {PBE: labels} if labels else {}, conditions)
-    return World(KINDS[kind], dataset, KINDS[kind].parameters.model_validate(parameters))
+    return World(KINDS[kind], rounded(dataset), KINDS[kind].parameters.model_validate(parameters))
 
 
 def labelled_frames() -> World:
@@ -83,7 +84,7 @@ def energy_differences() -> World:
 
 
 def energy_profiles() -> World:
-    structures = [Atoms(f"{metal}2", [(0, 0, 0), (0, 0, z)]) for metal in METALS for z in np.linspace(2.0, 4.0, 6)]
+    structures = [Atoms(f"{metal}2", [(0, 0, 0), (0, 0, z)]) for metal in METALS for z in np.linspace(2.2, 4.2, 6)]
     scans = [
         Scan(
             id=metal,

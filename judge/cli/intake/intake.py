@@ -1,4 +1,4 @@
-"""`judge intake`: takes what authors sent, and tells them what came of it; also the first step of `evaluate --all`."""
+"""`judge intake`: decides submission requests, and writes the authors' status. `evaluate --all` begins with it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from judge.cli.options import Gpus, Json, asked_gpus
 from judge.config import ConfigError, UsageError
 from judge.evaluation.request import Request, choose_tasks
 from judge.intake.intake import intake
-from judge.intake.status import write_mail
-from judge.intake.summary import Came, IntakeSummary
+from judge.intake.status import write_statuses
+from judge.intake.summary import IntakeDecision, IntakeSummary
 from judge.workspace import Workspace, open_workspace
 from sandbox.drivers.gpu import require_gpus
 from sandbox.events import plain
@@ -24,18 +24,18 @@ from submissions.tables import plain_table, table_console
 from tasks.suites.suite import load_suite
 
 MAX_LINE = 500
-_WORDS = {
+_OUTCOMES = {
     "submitted": "submitted",
     "duplicate": "of an image that was submitted before",
     "refused": "refused",
-    "delayed": "kept back by this machine",
+    "delayed": "delayed by a fault of this machine",
 }
 
 
 def intake_command(gpus: Gpus = "", as_json: Json = False) -> None:
-    """Looks at what authors sent: verifies it, submits it, and tells them. Run it often: it also renews their forms.
+    """Examines authors' submission requests, submits or refuses them, and writes each author's status and upload forms.
 
-    Exit status 1 where this machine kept a letter from being looked at, or an author from being told.
+    Run it often: upload forms expire. Exit status 1 if this machine could not examine a request or write a status.
     """
     with Reporter(Console(stderr=as_json), "intake") as reporter:
         summary = intake(open_workspace(), reporter, asked_gpus(gpus))
@@ -47,18 +47,18 @@ def intake_command(gpus: Gpus = "", as_json: Json = False) -> None:
 
 
 def intake_before_judging(workspace: Workspace, request: Request, reporter: Reporter) -> IntakeSummary | None:
-    """Takes what came; None where there is no inbox. Whatever hinders it is said in a line: judging goes on without.
+    """The intake before judging; None if there is no upload bucket. A line says what prevented it: judging goes on.
 
     Args:
-        request: for the judging, which is looked at first: whoever mistyped it is told now, and not hours later.
+        request: for the judging. It is checked first, so that a typing error is reported now and not hours later.
 
     Raises:
-        UsageError: it names a task that there is not.
+        UsageError: it names an unknown task.
         SuiteError: it names no suite.
         JudgeFault: it names a GPU that is not in this machine.
     """
     settings = workspace.settings
-    if not settings.inbox:
+    if not settings.upload_bucket:
         return None
     choose_tasks(load_suite(request.suite or settings.suite), request.tasks)
     require_gpus(list(request.gpus))
@@ -67,61 +67,61 @@ def intake_before_judging(workspace: Workspace, request: Request, reporter: Repo
             summary = intake(workspace, reporter, request.gpus)
     except (JudgeFault, ConfigError, UsageError) as error:
         fault = f"{error.cause}: {error.remedy}" if isinstance(error, JudgeFault) else str(error)
-        reporter.say(f"! The inbox was not looked at: {plain(fault, MAX_LINE)}")
-        reporter.say("  Judging goes on with what is here.")
-        return IntakeSummary(fault=plain(fault, MAX_LINE), mail_written=False)
-    for line in in_words(summary):
+        reporter.say(f"! The upload bucket was not read: {plain(fault, MAX_LINE)}")
+        reporter.say("  Judging goes on without it.")
+        return IntakeSummary(fault=plain(fault, MAX_LINE), status_written=False)
+    for line in summary_lines(summary):
         reporter.say(line)
     return summary
 
 
-def tell_authors(workspace: Workspace, suite: str | None, say: Callable[[str], None]) -> None:
-    """Writes anew what invited authors are told, where there is mail. What hinders it is said in a line.
+def write_statuses_of_suite(workspace: Workspace, suite: str | None, say: Callable[[str], None]) -> None:
+    """Writes the authors' status, if there is a status bucket. `say` gets a line with what prevented it.
 
     Args:
         suite: name or path; None for that of the settings.
     """
-    if workspace.settings.mail:
-        write_mail(workspace, load_suite(suite or workspace.settings.suite), say)
+    if workspace.settings.status_bucket:
+        write_statuses(workspace, load_suite(suite or workspace.settings.suite), say)
 
 
-def in_words(summary: IntakeSummary) -> list[str]:
-    """What an intake did, for a person: all of it printable, though strangers chose some of the words."""
+def summary_lines(summary: IntakeSummary) -> list[str]:
+    """The result of an intake, for a person. All of it is printable, though strangers wrote some of it."""
     if summary.elsewhere:
-        return ["Another intake of this host is looking at the inbox: it is left to that one."]
-    lines = [line_of(letter) for letter in summary.letters]
+        return ["Another intake of this host is running: nothing was done here."]
+    lines = [decision_line(decision) for decision in summary.decisions]
     if summary.counts["delayed"]:
-        lines.append("  One that is itself at fault can be ended: judge refuse INVITATION LETTER --reason WHY")
-    counts = [f"{summary.counts[came]} {words}" for came, words in _WORDS.items() if summary.counts[came]]
-    of = f"of {summary.invitations} invitations"
-    lines.append(f"Letters {of}: {', '.join(counts)}." if counts else f"No new letters {of}.")
+        lines.append("  If a request itself is at fault, end it with: judge refuse INVITATION REQUEST --reason WHY")
+    counts = [f"{summary.counts[outcome]} {words}" for outcome, words in _OUTCOMES.items() if summary.counts[outcome]]
+    where = f"of {summary.invitations} invitations"
+    lines.append(f"Submission requests {where}: {', '.join(counts)}." if counts else f"No new requests {where}.")
     return lines + [f"! {note}" for note in summary.notes]
 
 
-def line_of(letter: Came) -> str:
-    """What became of one letter, in a line."""
-    name = plain(letter.name, 60) or letter.slot[:8]
-    match letter.came:
+def decision_line(decision: IntakeDecision) -> str:
+    """One decision, in a line."""
+    name = plain(decision.name, 60) or decision.slot[:8]
+    match decision.outcome:
         case "submitted":
-            return f"+ {letter.invitation}: {name} is submitted as {letter.submission}"
+            return f"+ {decision.invitation}: {name} is submitted as {decision.submission}"
         case "duplicate":
-            return f"= {letter.invitation}: {name}: {plain(letter.sentence, MAX_LINE)}"
+            return f"= {decision.invitation}: {name}: {plain(decision.sentence, MAX_LINE)}"
         case "refused":
-            return f"- {letter.invitation}: {name}: {letter.verdict}: {plain(letter.sentence, MAX_LINE)}"
+            return f"- {decision.invitation}: {name}: {decision.verdict}: {plain(decision.sentence, MAX_LINE)}"
         case "delayed":
-            return f"! {letter.invitation}: {letter.slot[:8]} waits: {plain(letter.sentence, MAX_LINE)}"
+            return f"! {decision.invitation}: {decision.slot[:8]} is delayed: {plain(decision.sentence, MAX_LINE)}"
 
 
 def _show(summary: IntakeSummary) -> None:
     console = table_console()
-    if summary.letters:
-        table = plain_table("invitation", "letter", "name", "came to", "submission")
-        for letter in summary.letters:
-            came = f"{letter.came} ({letter.verdict})" if letter.verdict else letter.came
-            name = escape(plain(letter.name, 60))
-            table.add_row(letter.invitation, letter.slot[:8], name, came, letter.submission)
+    if summary.decisions:
+        table = plain_table("invitation", "request", "name", "outcome", "submission")
+        for decision in summary.decisions:
+            outcome = f"{decision.outcome} ({decision.verdict})" if decision.verdict else decision.outcome
+            name = escape(plain(decision.name, 60))
+            table.add_row(decision.invitation, decision.slot[:8], name, outcome, decision.submission)
         console.print(table)
-    for line in in_words(summary):
+    for line in summary_lines(summary):
         console.print(escape(line), soft_wrap=True)
     if summary.counts["submitted"]:
         console.print("Next: judge evaluate --all")

@@ -18,7 +18,7 @@ from judge.intake.invitations import (
     MAX_PARTS,
     MAX_SUBMISSIONS,
     Invitation,
-    Invited,
+    InvitationState,
     checked_name,
     create_invitation,
     read_invitation,
@@ -29,11 +29,11 @@ from judge.intake.retry_queue import read_delayed
 from judge.intake.reusable_layers import public_layers
 from judge.intake.status import invitation_status
 from judge.intake.status_bucket import invite_file, read_forms, read_status, write_status
-from judge.intake.upload_bucket import open_inbox
-from judge.upkeep.bucket_checks import check_inbox, check_mail, require_mail_settings, weak_points
+from judge.intake.upload_bucket import open_upload_bucket
+from judge.upkeep.bucket_checks import check_status_bucket, check_upload_bucket, require_bucket_settings, weak_points
 from judge.workspace import Workspace, open_workspace
 from submissions.records import utc_now
-from submissions.requests import Forms
+from submissions.requests import UploadForms
 from submissions.store.interface import StoreError
 from submissions.tables import plain_table, table_console
 
@@ -42,11 +42,11 @@ MAX_JUDGED, MAX_REFUSED, N_PARTS = 20, 20, 64
 Name = Annotated[str, typer.Argument(metavar="NAME", help="of the invitation")]
 
 
-class Row(NamedTuple):
-    """A line of `judge invitations`.
+class InvitationRow(NamedTuple):
+    """A row of `judge invitations`.
 
     Args:
-        expires: of the forms that the author has now; None where there are none.
+        expires: when the author's present upload forms expire; None if there are none.
     """
 
     name: str
@@ -67,58 +67,61 @@ def invite_command(
     ] = None,
     max_refused: Annotated[
         int | None,
-        typer.Option(min=1, max=MAX_SUBMISSIONS, show_default=str(MAX_REFUSED), help="letters that may be refused"),
+        typer.Option(
+            min=1, max=MAX_SUBMISSIONS, show_default=str(MAX_REFUSED), help="submission requests that may be refused"
+        ),
     ] = None,
     parts: Annotated[
         int | None,
         typer.Option(min=0, max=MAX_PARTS, show_default=str(N_PARTS), help="slots for parts of images, 256 MB each"),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="instead of NAME.invite.json")] = None,
-    again: Annotated[bool, typer.Option("--again", help="write the file of an earlier invitation once more")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="file to write (default NAME.invite.json)")] = None,
+    again: Annotated[bool, typer.Option("--again", help="write the file of an earlier invitation again")] = False,
 ) -> None:
-    """Invites an author: writes the one file that he needs to submit and to see how it fares."""
-    own_path = Path(f"{checked_name(name)}.invite.json")
-    path = out or own_path
+    """Invites an author: writes the one file that an author needs to submit and to see the status."""
+    path = out or Path(f"{checked_name(name)}.invite.json")
     if again and (max_judged, max_refused, parts) != (None, None, None):
-        raise UsageError("--again: the bounds of an invitation stay: leave --max, --max-refused and --parts out")
+        raise UsageError("--again: the limits of an invitation are fixed: leave --max, --max-refused and --parts out")
     workspace = open_workspace()
     settings, store = workspace.settings, workspace.store
-    require_mail_settings(settings)
+    require_bucket_settings(settings)
     _require_free(path, again)
-    earlier = _still_open(read_invitation(store, name)) if again else None
-    check_inbox(workspace)
-    check_mail(workspace)
-    bounds = (max_judged or MAX_JUDGED, max_refused or MAX_REFUSED, N_PARTS if parts is None else parts)
-    invited = earlier or Invited(create_invitation(store, name, *bounds))
-    forms = _write_mail(workspace, invited)
-    _write_file(path, settings, invited.invitation)
-    _say_invited(path, invited, forms, weak_points(workspace))
+    earlier = _not_revoked(read_invitation(store, name)) if again else None
+    check_upload_bucket(workspace)
+    check_status_bucket(workspace)
+    limits = (max_judged or MAX_JUDGED, max_refused or MAX_REFUSED, N_PARTS if parts is None else parts)
+    state = earlier or InvitationState(create_invitation(store, name, *limits))
+    forms = _write_to_author(workspace, state)
+    _write_file(path, settings, state.invitation)
+    _print_invited(path, state, forms, weak_points(workspace))
 
 
 def revoke_command(name: Name, reason: Annotated[str, typer.Option(help="why, for its author to read")] = "") -> None:
-    """Takes an invitation back: from now on nothing that comes with it is taken."""
+    """Revokes an invitation: nothing more is taken with it."""
     words, workspace = checked_reason(reason), open_workspace()
     settings, store = workspace.settings, workspace.store
     revocation = revoke_invitation(store, name, words)
     print(f"{name}: revoked on {revocation.time:%Y-%m-%d}: {words}")
-    print("What comes with it is refused from now on; submissions that were taken stay.")
-    if not (settings.inbox and settings.mail):
+    print("New requests with it are refused from now on; earlier submissions stay.")
+    if not (settings.upload_bucket and settings.status_bucket):
         return
-    invited = read_invitation(store, name)
+    state = read_invitation(store, name)
     try:
-        last = read_forms(workspace, invited)
-        _write_mail(workspace, invited)
+        last = read_forms(workspace, state)
+        _write_to_author(workspace, state)
     except StoreError as error:
-        raise StoreError(f"{name} is revoked, but its author is not told: {error.remedy}; then judge intake") from error
-    if last and last.expires > utc_now() and (last.letters or last.parts):
+        raise StoreError(
+            f"{name} is revoked, but its author's status was not written: {error.remedy}; then judge intake"
+        ) from error
+    if last and last.expires > utc_now() and (last.requests or last.parts):
         until = f"{last.expires:%Y-%m-%d %H:%M} UTC"
-        print(f"Forms that its author fetched before can fill the inbox until {until}; nothing of it is looked at.")
+        print(f"Earlier upload forms work until {until}; what is uploaded with them is not read.")
 
 
 def invitations_command(as_json: Json = False) -> None:
-    """The invitations: how much of each is used, and until when its forms can be used."""
+    """Lists the invitations: how much of each is used, and when its upload forms expire."""
     workspace = open_workspace()
-    rows = [_row(workspace, invited) for invited in read_invitations(workspace.store)]
+    rows = [_row(workspace, state) for state in read_invitations(workspace.store)]
     if as_json:
         print(json.dumps([row._asdict() for row in rows], indent=1, default=datetime.isoformat))
         return
@@ -133,49 +136,48 @@ def invitations_command(as_json: Json = False) -> None:
     table_console().print(table)
 
 
-def _row(workspace: Workspace, invited: Invited) -> Row:
-    invitation, quota = invited.invitation, invited.quota
-    forms = read_forms(workspace, invited) if workspace.settings.mail else None
-    return Row(
+def _row(workspace: Workspace, state: InvitationState) -> InvitationRow:
+    invitation, quota = state.invitation, state.quota
+    forms = read_forms(workspace, state) if workspace.settings.status_bucket else None
+    return InvitationRow(
         name=invitation.name,
         created=invitation.created,
         judged=quota.judged,
         max_judged=quota.max_judged,
         refused=quota.refused,
         max_refused=quota.max_refused,
-        expires=forms.expires if forms and (forms.letters or forms.parts) else None,
-        revoked=invited.revocation.reason if invited.revocation else "",
+        expires=forms.expires if forms and (forms.requests or forms.parts) else None,
+        revoked=state.revocation.reason if state.revocation else "",
     )
 
 
-def _still_open(invited: Invited) -> Invited:
-    if invited.revocation:
-        name, reason = invited.invitation.name, invited.revocation.reason
-        raise UsageError(f"{name} was revoked ({reason}): invite under another name")
-    return invited
+def _not_revoked(state: InvitationState) -> InvitationState:
+    if state.revocation:
+        raise UsageError(f"{state.name} was revoked ({state.revocation.reason}): choose another name")
+    return state
 
 
-def _write_mail(workspace: Workspace, invited: Invited) -> Forms:
-    """Forms and status of an invitation; how far its submissions are, as it was written last."""
+def _write_to_author(workspace: Workspace, state: InvitationState) -> UploadForms:
+    """Writes upload forms and status of an invitation, with the progress that the last status stated; the forms."""
     now, store = utc_now(), workspace.store
-    invited, forms = renew_forms(workspace, open_inbox(workspace), invited, public_layers(store))
-    last = read_status(workspace, invited)
+    state, forms = renew_forms(workspace, open_upload_bucket(workspace), state, public_layers(store))
+    last = read_status(workspace, state)
     progress = {each.submission: each for each in (last.submissions if last else ())}
-    delayed = read_delayed(store, invited.invitation.name)
-    write_status(workspace, invited, invitation_status(invited, progress, delayed, now), {})
+    delayed = read_delayed(store, state.name).get(state.name, ())
+    write_status(workspace, state, invitation_status(state, progress, delayed, now), {})
     return forms
 
 
 def _require_free(path: Path, again: bool) -> None:
-    """Before anything is made: a path at which nothing is, or with --again what was written there."""
+    """Returns if `path` can be written: nothing is there, or with --again the file that was written before."""
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"--out: there is no folder {path.absolute().parent}: make it")
+        raise UsageError(f"--out: there is no folder {path.absolute().parent}: create it")
     if os.path.lexists(path) and not again:
-        raise UsageError(f"{path} is there already: move it away, or name another with --out FILE")
+        raise UsageError(f"{path} exists already: move it away, or name another file with --out FILE")
 
 
 def _write_file(path: Path, settings: JudgeSettings, invitation: Invitation) -> None:
-    """Puts the file there, readable by this user alone; one that is there already must be the same."""
+    """Writes the file, readable by this user only. An existing file must be the same."""
     data = invite_file(settings, invitation).model_dump_json(indent=1).encode() + b"\n"
     again = f"judge invite {invitation.name} --again --out FILE"
     try:
@@ -184,17 +186,17 @@ def _write_file(path: Path, settings: JudgeSettings, invitation: Invitation) -> 
             file.write(data)
     except FileExistsError:
         if not (path.is_file() and path.read_bytes() == data):
-            raise UsageError(f"{path} is there already, with something else in it: {again}") from None
+            raise UsageError(f"{path} exists already, with another content: {again}") from None
         path.chmod(0o600)
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror}): {again}") from None
 
 
-def _say_invited(path: Path, invited: Invited, forms: Forms, weak: list[str]) -> None:
-    quota = invited.quota
-    print(f"{path}: give it to the author, and to nobody else: whoever has it submits in his name.")
-    print(f"  Good for {quota.max_judged} submissions; {quota.max_refused} letters may be refused.")
-    print(f"  Its forms end on {forms.expires:%Y-%m-%d %H:%M} UTC; each judge intake writes new ones.")
-    for sentence in weak:
+def _print_invited(path: Path, state: InvitationState, forms: UploadForms, weak_points: list[str]) -> None:
+    quota = state.quota
+    print(f"{path}: give it to the author and to nobody else: anyone who has it can submit in the author's name.")
+    print(f"  Good for {quota.max_judged} submissions; {quota.max_refused} submission requests may be refused.")
+    print(f"  Its upload forms expire on {forms.expires:%Y-%m-%d %H:%M} UTC; each judge intake renews them.")
+    for sentence in weak_points:
         print(f"  {sentence[0].upper()}{sentence[1:]}.")
     print("  The author: lambench-submit IMAGE --invite FILE")

@@ -1,4 +1,4 @@
-"""`judge layers add|list`: the layers of public base images, which no author needs to send."""
+"""`judge layers add|list`: layers of public base images, which no author needs to send."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rich.markup import escape
 from judge.cli.options import Json
 from judge.config import UsageError
 from judge.images.disk_space import require_room
-from judge.images.fetch import arrive_layers
+from judge.images.fetch import mirror_layers
 from judge.images.mirror import open_mirror
 from judge.intake.reusable_layers import declare_public, public_layers
 from judge.workspace import Workspace, open_workspace
@@ -26,7 +26,7 @@ from sandbox.drivers.docker_running import engine_faults
 from sandbox.image.layer_check import ImageBudget, check_layer
 from sandbox.verdict import SubmissionFault
 from submissions.client.image_archive import read_layout, save_image
-from submissions.client.image_export import Part, layer_parts
+from submissions.client.image_export import LayerPart, layer_parts
 from submissions.progress import Reporter
 from submissions.requests import ReferredImage
 from submissions.tables import plain_table, table_console
@@ -38,9 +38,9 @@ app = typer.Typer(no_args_is_help=True)
 def add(
     image: Annotated[str, typer.Argument(help="an image of this machine, or REGISTRY/NAME@sha256:… of a registry")],
 ) -> None:
-    """Keeps the layers of IMAGE in the judge's registry, and lets every author leave them out.
+    """Stores the layers of IMAGE in the judge's registry, so that no author needs to send them.
 
-    Name only what anybody may have: whoever is invited can take these layers into an image and read them.
+    Use public images only: every invited author can put these layers into an image and read them.
     """
     workspace = open_workspace()
     with Reporter(Console(stderr=True)) as reporter:
@@ -54,7 +54,7 @@ def add(
 
 @app.command("list")
 def list_layers(as_json: Json = False) -> None:
-    """The layers that no author needs to send."""
+    """Lists the layers that no author needs to send."""
     layers = public_layers(open_workspace().store)
     if as_json:
         print(json.dumps([layer.model_dump(mode="json", exclude={"schema_version"}) for layer in layers], indent=1))
@@ -69,19 +69,19 @@ def list_layers(as_json: Json = False) -> None:
 
 
 def _mirrored(workspace: Workspace, image: str, say: Callable[[str], None]) -> tuple[str, ...]:
-    """Diff IDs of the layers of `image`, which the judge's registry has from now on.
+    """Stores the layers of `image` in the judge's registry; their diff IDs.
 
     Raises:
-        SubmissionFault: there is no such image, or one with a layer that nobody can take.
+        SubmissionFault: there is no such image, or one of its layers is broken.
         JudgeFault: the engine or a registry does not answer, or a disk is full.
     """
     if "@sha256:" in image:
-        return arrive_layers(workspace, ReferredImage(reference=image), say)
+        return mirror_layers(workspace, ReferredImage(reference=image), say)
     return _mirrored_from_engine(workspace, _id_here(image), say)
 
 
 def _id_here(image: str) -> str:
-    """The ID of an image of this machine's engine; it need be none of a calculator."""
+    """The ID of an image of this machine's engine, which need not be a calculator's."""
     client = connect_engine()
     try:
         with engine_faults():
@@ -99,7 +99,7 @@ def _mirrored_from_engine(workspace: Workspace, image_id: str, say: Callable[[st
     layout = read_layout(save_image(image_id))
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:  # /tmp may be in memory
         require_room(Path(folder), settings.min_free_bytes, max(file.n_bytes for file in layout.files))
-        # As a whole: each layer is one part, and only one lies there at a time.
+        # Each layer is one part, so that only one layer is on the disk at a time.
         for file, parts in layer_parts(save_image(image_id), layout.files, Path(folder), settings.max_image_bytes):
             for part in parts:
                 say(f"{file.diff_id[:19]}…: {decimal(part.n_bytes)} …")
@@ -108,6 +108,6 @@ def _mirrored_from_engine(workspace: Workspace, image_id: str, say: Callable[[st
     return layout.diff_ids
 
 
-def _pieces(part: Part) -> Iterator[bytes]:
+def _pieces(part: LayerPart) -> Iterator[bytes]:
     with part.path.open("rb") as file:
         yield from iter(lambda: file.read(1024**2), b"")

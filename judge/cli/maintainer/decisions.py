@@ -10,8 +10,8 @@ from rich.console import Console
 from judge.cli.options import Reason, checked_reason
 from judge.config import UsageError
 from judge.evaluation.request import choose_submissions
-from judge.intake.status import write_mail
-from judge.records.decisions import EventKind, Standing, read_standing, record_event
+from judge.intake.status import write_statuses
+from judge.records.decisions import Decisions, EventKind, read_decisions, record_event
 from judge.records.results import read_submissions
 from judge.workspace import open_workspace
 from submissions.progress import Reporter
@@ -44,23 +44,23 @@ def _decide(id: str, kind: EventKind, reason: str) -> None:
     words, workspace = checked_reason(reason), open_workspace()
     store = workspace.store
     submission = choose_submissions(read_submissions(store), [id])[0].id
-    standing = read_standing(store, submission, workspace.trusted)
-    _check_change(submission, standing, kind)
+    decisions = read_decisions(store, submission, workspace.trusted)
+    _check_change(submission, decisions, kind)
     key = workspace.signing_key(Reporter(Console(stderr=True)).say)
-    event = record_event(store, key, kind, submission, words, after=standing.last)
+    event = record_event(store, key, kind, submission, words, after=decisions.last_time)
     print(f"{submission}: {kind} on {event.time:%Y-%m-%d}: {words}")
     print(f"{_SAID[kind]}. Next: judge site build")
-    write_mail(workspace)
+    write_statuses(workspace)
 
 
-def _check_change(submission: str, standing: Standing, kind: EventKind) -> None:
+def _check_change(submission: str, decisions: Decisions, kind: EventKind) -> None:
     """Lets `kind` pass, if it changes anything and makes no less of a disqualification.
 
     Raises:
         UsageError: else.
     """
     if kind is EventKind.REINSTATED:
-        if standing.out is None:
+        if decisions.removal is None:
             raise UsageError(f"{submission} is in the ranking: there is nothing to reinstate")
-    elif standing.out is not None and (standing.out.kind is kind or kind is EventKind.WITHDRAWN):
-        raise UsageError(f"{submission} was {standing.in_words}: to change that, judge reinstate {submission} first")
+    elif decisions.removal is not None and (decisions.removal.kind is kind or kind is EventKind.WITHDRAWN):
+        raise UsageError(f"{submission} was {decisions.in_words}: to change that, judge reinstate {submission} first")

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from judge.cli.intake.intake import intake_before_judging, tell_authors
+from judge.cli.intake.intake import intake_before_judging, write_statuses_of_suite
 from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus
 from judge.config import UsageError, load_settings
 from judge.evaluation.estimate import HOUR_S
@@ -62,7 +62,7 @@ def evaluate_command(
     try:
         taken = intake_before_judging(workspace, request, Reporter(console, "intake")) if everything else None
         summary = evaluate(workspace, request, Reporter(console, "judging"))
-        tell_authors(workspace, request.suite, Reporter(console).say)
+        write_statuses_of_suite(workspace, request.suite, Reporter(console).say)
     except KeyboardInterrupt:
         again = " ".join(argument for argument in sys.argv[1:])
         print(f"\nStopped. What was finished is kept. To go on: judge {again}", file=sys.stderr)

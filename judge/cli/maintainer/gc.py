@@ -14,7 +14,7 @@ from judge.cli.options import Json
 from judge.config import JudgeSettings, UsageError
 from judge.records.hardware import hardware_class
 from judge.records.results import read_submissions
-from judge.upkeep.gc import Attempts, Garbage, dead_writers_files, items_without_result, unreferred_observations
+from judge.upkeep.gc import Garbage, StoreAttempts, dead_writers_files, items_without_result, unreferred_observations
 from judge.upkeep.gc_machine import checkpoints, dead_sessions, selftest_images, unreferred_images
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import Event, emit
@@ -90,7 +90,7 @@ def _only_here(store: Store) -> list[str]:
     return [submission.image.id for submission in read_submissions(store) if not submission.image.mirror]
 
 
-def _hardware(settings: JudgeSettings, attempts: Attempts) -> set[str]:
+def _hardware(settings: JudgeSettings, attempts: StoreAttempts) -> set[str]:
     """The classes of all machines that any attempt was observed on, and of this one."""
     ends = [attempt.end for history in attempts.histories.values() for attempt in history.attempts if attempt.end]
     return {end.origin.hardware for end in ends} | {hardware_class(settings.limits.cpus, None)}

@@ -11,11 +11,13 @@ from typing import Annotated
 import typer
 from rich.cells import cell_len, set_cell_size
 
-from judge.records.decisions import read_standings
-from judge.records.record_index import open_index
+from judge.records.decisions import Decisions, read_all_decisions
+from judge.records.record_cache import SubmissionFacts, open_cache
+from judge.records.result_selection import select_counting
 from judge.records.results import submission_ids
 from judge.workspace import open_workspace
 from sandbox.events import plain
+from sandbox.verdict import Verdict
 
 
 def list_command(
@@ -24,21 +26,10 @@ def list_command(
     """The submissions, and how far each is judged."""
     workspace = open_workspace()
     settings, store = workspace.settings, workspace.store
-    standings = read_standings(store, submission_ids(store), workspace.trusted)
-    found = open_index(settings, store).summaries({id: standing.rounds for id, standing in standings.items()})
-    rows: list[dict[str, str | int]] = [
-        {
-            "id": each.id,
-            "name": each.name,
-            "driver": each.driver,
-            "submitted": each.submitted,
-            "results": each.results,
-            "ok": each.ok,
-            "held": each.held,
-            "standing": standings[each.id].in_words,
-        }
-        for each in found
-    ]
+    decisions_by_id = read_all_decisions(store, submission_ids(store), workspace.trusted)
+    facts = open_cache(settings, store).facts(decisions_by_id)
+    in_order = sorted(facts.values(), key=lambda each: (each.submission.created, each.submission.id))
+    rows = [_row(each, decisions_by_id[each.submission.id]) for each in in_order]
     if as_json:
         print(json.dumps(rows, indent=1))
         return
@@ -46,6 +37,21 @@ def list_command(
         print(f"No submission in {settings.store} yet: lambench-submit IMAGE")
         return
     print("\n".join(_lines(rows)))
+
+
+def _row(facts: SubmissionFacts, decisions: Decisions) -> dict[str, str | int]:
+    submission, histories = facts.submission, facts.histories
+    results = select_counting(facts.results, histories, decisions.rounds, of_all_suites=True)
+    return {
+        "id": submission.id,
+        "name": submission.card.name,
+        "driver": submission.image.driver,
+        "submitted": f"{submission.created:%Y-%m-%d %H:%M}",
+        "results": len(results),
+        "ok": sum(result.verdict is Verdict.OK for result in results),
+        "held": sum(history.held is not None for history in histories.values()),
+        "decision": decisions.in_words,
+    }
 
 
 def _lines(rows: Sequence[Mapping[str, str | int]]) -> Iterator[str]:

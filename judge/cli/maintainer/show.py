@@ -15,7 +15,7 @@ from judge.cli.maintainer.show_author import show_to_author
 from judge.cli.options import Json
 from judge.config import UsageError
 from judge.evaluation.request import choose_submissions
-from judge.records.decisions import read_standing
+from judge.records.decisions import read_decisions
 from judge.records.records import Result
 from judge.records.results import load_held, load_results, read_submissions
 from judge.workspace import open_workspace
@@ -39,7 +39,7 @@ def show_command(
         show_to_author(workspace, submission, task, as_json)
         return
     trusted = workspace.trusted
-    standing = read_standing(store, submission.id, trusted)
+    decisions = read_decisions(store, submission.id, trusted)
     counting = load_results(store, [submission.id], of_all_suites=True, trusted=trusted)
     results = [result for result in counting if task in (None, result.task)]
     held = [unit for unit in load_held(store, [submission.id]) if task in (None, unit.task)]
@@ -48,7 +48,7 @@ def show_command(
     if as_json:
         said = {
             "submission": submission.model_dump(mode="json"),
-            "standing": standing.in_words,
+            "decision": decisions.in_words,
             "results": [result.model_dump(mode="json") for result in results],
             "held": [{"task": unit.task, **unit.end.model_dump(mode="json")} for unit in held],
         }
@@ -59,8 +59,8 @@ def show_command(
     console.print(f"[bold]{escape(plain(card.name))}[/] {escape(plain(card.version))}  {submission.id}")
     reference = plain(submission.image.reference, 512)
     console.print(escape(f"{reference} ({submission.image.id[:19]}…)"), soft_wrap=True)
-    if standing.out:
-        console.print(escape(standing.in_words[:1].upper() + standing.in_words[1:]), soft_wrap=True)
+    if decisions.removal:
+        console.print(escape(decisions.in_words[:1].upper() + decisions.in_words[1:]), soft_wrap=True)
     console.print(_results_table(results) if results else "Not judged yet: judge evaluate " + submission.id)
     for result in results if task else ():
         show_closely(result, console)

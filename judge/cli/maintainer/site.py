@@ -13,12 +13,12 @@ import typer
 
 from judge.cli.options import SuiteName
 from judge.config import ConfigError, load_settings
-from judge.intake.status import write_mail
+from judge.intake.status import write_statuses
 from judge.publishing.build_cache import build_key, forget, problems_of_same, remember
 from judge.publishing.destination import SitePlace, open_site, published_to
 from judge.publishing.folder import INDEX
-from judge.publishing.partial_store import readable_results
 from judge.publishing.publish import Proposal, propose, publish_site
+from judge.publishing.readable_results import readable_results
 from judge.publishing.site_files import build_site
 from judge.publishing.site_sources import known_sources
 from judge.ranking.references import unknown_references
@@ -67,7 +67,7 @@ def _build(workspace: Workspace, suite: Suite, folder: Path) -> list[str]:
     """Draws all pages into `folder`; a line for each record that was left out."""
     settings, store, trusted = workspace.settings, workspace.store, workspace.trusted
     chain = read_chain(store, trusted)
-    problems = [str(broken) for broken in chain.broken]
+    problems = [str(defect) for defect in chain.defects]
     sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), chain)
     current = readable_results(workspace, suite)
     build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted)
@@ -114,7 +114,7 @@ def publish(
         key = workspace.signing_key(print)
         stored = publish_site(workspace.store, proposal, place, key, now, own)
         print(f"Published, manifest {stored.manifest.n}: {place.path(INDEX)}")
-        write_mail(workspace, chosen)
+        write_statuses(workspace, chosen)
 
 
 def _proposed(proposal: Proposal, place: SitePlace, own: Collection[str]) -> list[str]:

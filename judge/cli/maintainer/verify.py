@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from judge.audit.verify_published import Published, check_published
-from judge.audit.verify_results import Checked, Ground, check_submission
+from judge.audit.verify_published import PublicationCheck, check_published
+from judge.audit.verify_results import SubmissionCheck, VerificationContext, check_submission
 from judge.cli.options import Json, SkipMissing, SuiteName
 from judge.config import UsageError
 from judge.evaluation.current_results import current_results
 from judge.publishing.destination import open_site
-from judge.records.manifest import Broken
+from judge.records.manifest import Defect
 from judge.records.signing import public_key
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
@@ -46,20 +46,20 @@ def verify_command(
     settings, store = workspace.settings, workspace.store
     chosen = load_suite(suite or settings.suite)
     trusted = workspace.trusted | {public_key(key, "--trust") for key in trust or ()}
-    ground = Ground(store, workspace.data, chosen, trusted, _current(workspace, chosen))
+    context = VerificationContext(store, workspace.data, chosen, trusted, _current(workspace, chosen))
     checked = []
     for id in _chosen(store, ids or ()):
-        checked.append(check_submission(ground, id))
+        checked.append(check_submission(context, id))
         if not as_json:
             print(_line(checked[-1]), flush=True)
     published = check_published(store, chosen, open_site(settings), trusted)
-    rows = (*(row for each in checked for row in each.broken), *published.broken)
-    broken = [row for row in rows if not (skip_missing and row.missing)]
-    status = BROKEN if broken else 0
+    rows = (*(row for each in checked for row in each.defects), *published.defects)
+    defects = [row for row in rows if not (skip_missing and row.missing)]
+    status = BROKEN if defects else 0
     if as_json:
-        print(json.dumps(_as_data(checked, published, broken, status), indent=1))
+        print(json.dumps(_as_data(checked, published, defects, status), indent=1))
     else:
-        for line in _summary(checked, published, broken):
+        for line in _summary(checked, published, defects):
             print(line)
     raise typer.Exit(status)
 
@@ -88,9 +88,9 @@ def _chosen(store: Store, ids: Sequence[str]) -> list[str]:
     return list(chosen) if ids else known
 
 
-def _line(checked: Checked) -> str:
+def _line(checked: SubmissionCheck) -> str:
     """One submission in a line."""
-    rows = {row.what: row for row in checked.broken}
+    rows = {row.what: row for row in checked.defects}
     missing = sum(row.missing for row in rows.values())
     bad = len(rows) - missing
     if bad or not rows:
@@ -101,23 +101,25 @@ def _line(checked: Checked) -> str:
     return f"{mark}  {checked.submission}: {checked.n_results} results: {said}{left}"
 
 
-def _summary(checked: list[Checked], published: Published, broken: list[Broken]) -> list[str]:
+def _summary(checked: list[SubmissionCheck], published: PublicationCheck, defects: list[Defect]) -> list[str]:
     """The rest for a person: what was published, the largest difference, and the first row that does not hold."""
-    mark = "NOT" if published.broken else "ok "
+    mark = "NOT" if published.defects else "ok "
     pages = "no pages here" if published.n_files is None else f"{published.n_files} files of the site"
     lines = [f"{mark}  {published.n_manifests} manifests, {published.n_results} published results, {pages}"]
     largest = max((each.largest for each in checked), default=0.0)
     if largest:
         lines.append(f"Measured again, no number differs by more than {largest:.1g} of itself.")
-    if broken:
-        others = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        lines.append(f"The first that does not hold{others}: {plain(str(broken[0]), MAX_LINE)}")
+    if defects:
+        others = f" (and {len(defects) - 1} more)" if len(defects) > 1 else ""
+        lines.append(f"The first that does not hold{others}: {plain(str(defects[0]), MAX_LINE)}")
     else:
         lines.append("Everything holds.")
     return lines
 
 
-def _as_data(checked: list[Checked], published: Published, broken: list[Broken], status: int) -> dict[str, object]:
+def _as_data(
+    checked: list[SubmissionCheck], published: PublicationCheck, defects: list[Defect], status: int
+) -> dict[str, object]:
     """The same for a machine."""
     return {
         "submissions": [
@@ -126,6 +128,6 @@ def _as_data(checked: list[Checked], published: Published, broken: list[Broken],
         "manifests": published.n_manifests,
         "published_results": published.n_results,
         "site_files": published.n_files,
-        "broken": [row._asdict() for row in broken],
+        "broken": [row._asdict() for row in defects],
         "exit_status": status,
     }

@@ -21,10 +21,10 @@ from judge.ranking.load import read_board
 from judge.records.results import read_submissions
 from judge.workspace import Workspace, open_workspace
 from scoring import Evidence, Term, as_data
+from scoring.names import SCORES
 from submissions.tables import plain_table, table_console
 from tasks.suites.suite import load_suite
 
-FORCE_FIELD, PROPERTY, EFFICIENCY, INSTABILITY = "force-field", "property", "efficiency", "instability"
 ALL_LEVELS = 99
 
 
@@ -74,13 +74,8 @@ def board_for_command(workspace: Workspace, suite: str | None) -> Leaderboard:
 
 def scores_of(row: Row, as_published: bool) -> dict[str, Term]:
     """The scores of a row by the name that --score takes, those that the suite has tasks for."""
-    scores = row.as_published if as_published else row.scores
-    found = {FORCE_FIELD: scores.force_field, PROPERTY: scores.property_error, EFFICIENCY: scores.efficiency}
-    default = scores.stability
-    for tolerance, term in scores.instability.items():
-        found[INSTABILITY if term is default else f"{INSTABILITY}-{tolerance:g}"] = term
-    found |= row.others.as_published if as_published else row.others.corrected
-    return {name: term for name, term in found.items() if term.total}
+    terms = row.as_published if as_published else row.scores
+    return {SCORES[key].option if key in SCORES else key: term for key, term in terms.items() if term.total}
 
 
 def cut(term: Term, depth: int) -> Term:
@@ -117,7 +112,7 @@ def print_tree(term: Term, console: Console, depth: int) -> None:
     table.columns[-1].overflow = "fold"
     for level, below in cut(term, depth).walk():
         measured = "" if below.evidence else f"{below.covered}/{below.total}"
-        share = f"{below.weight:.3g}" if level else ""
+        share = f"{below.share:.3g}" if level else ""
         how = below.rule if below.evidence is None else f"{below.rule}{_because(below.evidence)}"
         table.add_row("  " * level + escape(below.name), value_text(below), share, measured, escape(how))
     console.print(table)

@@ -10,33 +10,16 @@ import typer
 from rich.markup import escape
 
 from judge.cli.options import Json, SuiteName
-from judge.cli.scores.explain import (
-    EFFICIENCY,
-    FORCE_FIELD,
-    INSTABILITY,
-    PROPERTY,
-    board_for_command,
-    number_text,
-    scores_of,
-    value_text,
-)
+from judge.cli.scores.explain import board_for_command, number_text, scores_of, value_text
 from judge.ranking.leaderboard import Leaderboard, Row
-from judge.ranking.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT
 from judge.workspace import open_workspace
 from scoring import Term
 from scoring.intervals import Interval, Uncertainty
+from scoring.names import ERRORS, LAMBENCH, SCORES
 from submissions.tables import plain_table, table_console
 
-# By the name of a score here, that in `judge.ranking.leaderboard.Firmness`.
 DIGITS = 3
-_KEYS = {
-    FORCE_FIELD: "force_field",
-    PROPERTY: "property_error",
-    EFFICIENCY: "efficiency",
-    INSTABILITY: "instability",
-    ML_PEG: ML_PEG,
-    MLIPAUDIT: MLIPAUDIT,
-}
+_SCORES = {score.option: score for score in SCORES.values()}
 
 
 def suite_command(
@@ -84,7 +67,7 @@ def _as_data(board: Leaderboard, row: Row, as_published: bool) -> dict[str, obje
 
 def _moves(board: Leaderboard, name: str, key: str) -> dict[str, object]:
     """The rank under random weights, and without single tasks."""
-    score, found = _KEYS.get(name, ""), dict[str, object]()
+    score, found = _key(name), dict[str, object]()
     under = board.firmness.weights.get(score, {}).get(key)
     if under is not None:
         found["rank_under_random_weights"] = {
@@ -100,7 +83,12 @@ def _moves(board: Leaderboard, name: str, key: str) -> dict[str, object]:
 
 
 def _uncertainty(board: Leaderboard, name: str, key: str) -> Uncertainty | None:
-    return board.firmness.intervals.get(_KEYS.get(name, ""), {}).get(key)
+    return board.firmness.intervals.get(_key(name), {}).get(key)
+
+
+def _key(name: str) -> str:
+    """The key of the score that --score takes as `name`; empty for the instability at another tolerance."""
+    return _SCORES[name].key if name in _SCORES else ""
 
 
 def _print_scores(board: Leaderboard, as_published: bool) -> None:
@@ -108,7 +96,7 @@ def _print_scores(board: Leaderboard, as_published: bool) -> None:
     found = {row.submission.id: scores_of(row, as_published) for row in board.rows}
     names = list(dict.fromkeys(name for terms in found.values() for name in terms))
     release = board.published if as_published else board.release
-    others = [name for name in names if name in (ML_PEG, MLIPAUDIT, COMPATIBLE)]
+    others = [name for name in names if name in _SCORES and _SCORES[name].scheme != LAMBENCH]
     variant = "as published" if as_published else "corrected"
     tables = {
         f"{release.title} ↓ (efficiency ↑)": [name for name in names if name not in others],
@@ -139,14 +127,12 @@ def _cell(term: Term | None, found: Uncertainty | None) -> str:
 
 def _print_firmness(board: Leaderboard) -> None:
     """How ranks move, by the first score that ranks."""
-    score = next((s for s in ("force_field", "property_error") if board.firmness.weights.get(s)), None)
+    score = next((key for key in ERRORS if board.firmness.weights.get(key)), None)
     if score is None:
         return
-    label = {own: name for name, own in _KEYS.items()}[score]
     columns = ("rank", "95 % interval", "tied group", "random weights (5–95 %)", "without one task")
-    table = plain_table(
-        "model", *columns, numbers=columns, folded=True, title=f"How firm the ranks by {label} error are"
-    )
+    title = f"How firm the ranks by {SCORES[score].label.lower()} are"
+    table = plain_table("model", *columns, numbers=columns, folded=True, title=title)
     for row in board.ranked:
         key = row.submission.id
         found, under = board.firmness.intervals[score][key], board.firmness.weights[score][key]

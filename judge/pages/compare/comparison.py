@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from judge.pages.compare.comparison_lines import (
-    ERRORS,
     Cell,
     Group,
     Line,
@@ -14,14 +13,14 @@ from judge.pages.compare.comparison_lines import (
     line,
     number_cell,
     one_class,
-    value_of,
 )
 from judge.pages.compare.comparison_tasks import task_groups
 from judge.view import formatting
 from judge.view.columns import score_span, score_text
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, ScoreFile
 from judge.view.score_export import score_of_file
-from scoring.tree import evaluate
+from scoring import explain
+from scoring.names import EFFICIENCY, ERRORS
 
 MOST = 5
 NOT_STATED = "not stated"
@@ -79,7 +78,7 @@ def _score_line(score: ScoreFile, models: Sequence[ModelFile]) -> Line:
             said.append(f"{own.covered} of {own.total}")
         cells.append(Cell(score_text(score.key, own.score), ", ".join(said), own.score, own.interval))
     arrow = "↓" if score.lower_is_better else "↑"
-    better = score.lower_is_better if score.key != "efficiency" or one_class(models) else None
+    better = score.lower_is_better if score.key != EFFICIENCY or one_class(models) else None
     return line(f"{score.label} {arrow}", cells, better)
 
 
@@ -94,7 +93,7 @@ def _domain_lines(scores: dict[str, ScoreFile], models: Sequence[ModelFile]) -> 
 
 def _domains(score: ScoreFile, model: ModelFile) -> dict[str, float | None]:
     tree = score_of_file(score, model.id)
-    return {} if tree is None else {part.node.name: value_of(part) for part in evaluate(tree).parts}
+    return {} if tree is None else {part.name: part.value for part in explain(tree).parts}
 
 
 def _card_lines(models: Sequence[ModelFile]) -> tuple[Line, ...]:

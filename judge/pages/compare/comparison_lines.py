@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from judge.view import formatting
 from judge.view.leaderboard_schema import ModelFile
-from scoring.tree import Valued
 
 BEST, UNDECIDED = "best", "undecided"
-ERRORS = ("force_field", "property_error")
 
 
 class Cell(NamedTuple):
@@ -131,9 +128,3 @@ def one_class(models: Sequence[ModelFile]) -> bool:
 def number_cell(value: float | None, note: str = "") -> Cell:
     """A number with three decimals."""
     return Cell(formatting.decimals(value), note, value)
-
-
-def value_of(of: Valued) -> float | None:
-    """The value of a node; None where it has none."""
-    value = float(of.value)
-    return None if math.isnan(value) else value

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from judge.pages.compare.comparison_lines import ERRORS, Cell, Group, Line, line, number_cell, one_class, value_of
+from judge.pages.compare.comparison_lines import Cell, Group, Line, line, number_cell, one_class
 from judge.view import formatting
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, ScoreFile
 from judge.view.score_export import score_of_file
-from scoring.tree import Valued, evaluate
+from scoring import Term, explain
+from scoring.names import EFFICIENCY, FORCE_FIELD, INSTABILITY, LAMBENCH, of_scheme
+from scoring.tree import Path
 
 RUNS = "instability, mean over runs"
 Key = tuple[str, str]
@@ -52,7 +54,7 @@ def _outcome(model: ModelFile, index: int) -> Cell:
 
 def _task_line(key: Key, values: Sequence[TaskValue | None], models: Sequence[ModelFile]) -> Line:
     score, name = key
-    if score == "efficiency":
+    if score == EFFICIENCY:
         cells = [Cell(formatting.NONE) if of is None else Cell(_raw(of), "", of.raw) for of in values]
         return line(f"{name} ↓", cells, True if one_class(models) else None, below=True)
     cells = [Cell(formatting.NONE) if of is None else number_cell(of.value, _raw(of)) for of in values]
@@ -61,7 +63,7 @@ def _task_line(key: Key, values: Sequence[TaskValue | None], models: Sequence[Mo
 
 def _raw(of: TaskValue) -> str:
     if of.raw is None:
-        return formatting.NONE if of.score == "efficiency" else ""
+        return formatting.NONE if of.score == EFFICIENCY else ""
     return f"{formatting.number(formatting.shown_value(of.raw, of.unit))} {formatting.shown_unit(of.unit)}".strip()
 
 
@@ -71,27 +73,27 @@ def _task_values(
     """By task and number, what the model has there; runs of dynamics as their mean."""
     found: dict[str, dict[Key, TaskValue]] = {}
     runs: dict[str, list[float]] = {}
-    for key in (*ERRORS, "efficiency", "instability"):
+    for key in of_scheme(LAMBENCH):
         tree = score_of_file(scores[key], model.id) if key in scores else None
-        for path, leaf in _leaves(evaluate(tree)) if tree is not None else ():
-            of = leaf.node.leaf.evidence if leaf.node.leaf else None
-            if of is None:
+        for path, term in _terms(explain(tree), ()) if tree is not None else ():
+            evidence = term.evidence
+            if evidence is None:
                 continue
-            if key == "instability":
-                value, task = value_of(leaf), of.task if of.task in tasks else of.task.partition(": ")[0]
-                runs.setdefault(task, []).extend([] if value is None else [value])
+            if key == INSTABILITY:
+                task = evidence.task if evidence.task in tasks else evidence.task.partition(": ")[0]
+                runs.setdefault(task, []).extend([] if term.value is None else [term.value])
                 continue
-            name = path[-2] if key == "force_field" else formatting.metric_label(of.metric).lower()
-            found.setdefault(of.task, {})[key, name] = TaskValue(key, name, value_of(leaf), of.value, of.unit)
+            name = path[-2] if key == FORCE_FIELD else formatting.metric_label(evidence.metric).lower()
+            value = TaskValue(key, name, term.value, evidence.value, evidence.unit)
+            found.setdefault(evidence.task, {})[key, name] = value
     for task, values in runs.items():
         mean = sum(values) / len(values) if values else None
-        found.setdefault(task, {})["instability", RUNS] = TaskValue("instability", RUNS, mean, None, "")
+        found.setdefault(task, {})[INSTABILITY, RUNS] = TaskValue(INSTABILITY, RUNS, mean, None, "")
     return found
 
 
-def _leaves(of: Valued, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Valued]]:
-    own = (*path, of.node.name)
-    if of.node.leaf is not None:
-        yield own, of
-    for part in of.parts:
-        yield from _leaves(part, own)
+def _terms(term: Term, above: Path) -> Iterator[tuple[Path, Term]]:
+    path = (*above, term.name)
+    yield path, term
+    for part in term.parts:
+        yield from _terms(part, path)

@@ -38,7 +38,7 @@ def _page(frame: Frame, row: Row, related: Related) -> bytes:
         row.page,
         row=row,
         lines=(*card_lines(card, row.submission.preflight), *judged_lines(card, row.tasks)),
-        standing=frame.standings.get(row.submission.id, score_display.Standing()),
+        rank_status=frame.rank_statuses.get(row.submission.id, score_display.RankStatus()),
         team=team_of(row.submission),
         related=related,
         figures=figures_of(frame, row),

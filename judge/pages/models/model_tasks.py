@@ -8,14 +8,17 @@ from typing import NamedTuple, TypeVar
 from markupsafe import Markup
 
 from judge.disclosure.public_curves import is_hidden
+from judge.disclosure.redaction import cut
 from judge.pages.breakdowns import Breakdown, breakdowns_of
-from judge.ranking.leaderboard import MetricLine, Row, TaskLine
+from judge.ranking.leaderboard import Row, TaskLine
+from judge.ranking.score_inputs import is_usable
 from judge.records.records import Result
 from judge.view import formatting
 from judge.view.escaping import number, words
 from judge.view.leaderboard_export import task_page
 from judge.view.table_cells import lean_row, number_cells, shown, word_cell
 from scoring import Term
+from scoring.names import FORCE_FIELD, PROPERTY_ERROR
 from tasks.metrics.measurement import Metric
 
 RAW = ("time_mean", "slope_geomean")
@@ -118,10 +121,10 @@ def _errors(row: Row) -> dict[str, list[Told]]:
     """By task, what it adds to the error scores: of labelled frames an error for each label type, of others one."""
     found: dict[str, list[Told]] = {}
     names = {line.task.name for line in row.tasks}
-    for domain in row.scores.force_field.parts:
+    for domain in row.scores[FORCE_FIELD].parts:
         for label in domain.parts:
             _add_errors(found, names, label.parts, label.name)
-    for domain in row.scores.property_error.parts:
+    for domain in row.scores[PROPERTY_ERROR].parts:
         _add_errors(found, names, domain.parts, "error")
     return found
 
@@ -136,15 +139,12 @@ def _add_errors(found: dict[str, list[Told]], names: Collection[str], terms: Ite
 
 def _raw(line: TaskLine) -> tuple[Told, ...]:
     """A raw metric, where a task is part of no error."""
-    records = {metric.name: metric for metric in line.metrics}
-    chosen = next((records[name] for name in RAW if name in records), None)
-    if chosen is None or line.result is None:
+    metrics = {} if line.result is None else line.result.metrics
+    name = next((name for name in RAW if name in metrics), None)
+    if name is None:
         return ()
-    record = _record(line.result, chosen)
-    unit = formatting.shown_unit(record.unit)
-    return (
-        Told(formatting.metric_label(chosen.name).partition(",")[0].lower(), _shown(record.value, record.unit, unit)),
-    )
+    metric, label = metrics[name], formatting.metric_label(name).partition(",")[0].lower()
+    return (Told(label, _shown(metric.value, metric.unit, formatting.shown_unit(metric.unit))),)
 
 
 def _failed(result: Result | None) -> str:
@@ -154,34 +154,31 @@ def _failed(result: Result | None) -> str:
     return f"{formatting.thousands(n_failed) if n_failed else 'none'} of {formatting.thousands(result.n_items)}"
 
 
-def _record(result: Result, metric: MetricLine) -> Metric:
-    """The metric as anybody may read it: of times, two digits."""
-    return result.metrics.get(metric.name, metric.record)
-
-
 def _metrics(line: TaskLine) -> MetricTable:
-    result = line.result
-    if result is None or not line.metrics:
-        return MetricTable(Markup(), charged=False, compared=False)
-    records = [_record(result, metric) for metric in line.metrics]
-    charged = any(record.charged is not None and record.charged != record.value for record in records)
-    compared = any(record.baseline is not None for record in records)
-    rows = "".join(
-        _metric_row(metric, record, charged, compared) for metric, record in zip(line.metrics, records, strict=True)
-    )
+    metrics = {} if line.result is None else line.result.metrics
+    charged = any(metric.charged is not None and metric.charged != metric.value for metric in metrics.values())
+    compared = any(metric.baseline is not None for metric in metrics.values())
+    rows = "".join(_metric_row(name, metric, charged, compared) for name, metric in metrics.items())
     return MetricTable(Markup(rows), charged, compared)
 
 
-def _metric_row(metric: MetricLine, record: Metric, charged: bool, compared: bool) -> str:
-    before = [_shown(record.value, record.unit)]
+def _metric_row(name: str, metric: Metric, charged: bool, compared: bool) -> str:
+    before = [_shown(metric.value, metric.unit)]
     if charged:
-        before.append(_shown(record.charged, record.unit))
+        before.append(_shown(metric.charged, metric.unit))
     if compared:
-        before.append(_shown(record.baseline, record.unit))
-    after = [formatting.decimals(metric.normalised)] if compared else []
-    after += [formatting.thousands(record.n_items), str(record.n_failed)]
-    cells = number_cells(before) + word_cell(formatting.shown_unit(record.unit)) + number_cells(after)
-    return lean_row(words(formatting.metric_label(metric.name)), cells)
+        before.append(_shown(metric.baseline, metric.unit))
+    after = [formatting.decimals(_normalised(metric))] if compared else []
+    after += [formatting.thousands(metric.n_items), str(metric.n_failed)]
+    cells = number_cells(before) + word_cell(formatting.shown_unit(metric.unit)) + number_cells(after)
+    return lean_row(words(formatting.metric_label(name)), cells)
+
+
+def _normalised(metric: Metric) -> float | None:
+    """The metric with failures penalised, divided by that of the trivial model."""
+    if metric.charged is None or metric.baseline is None or not is_usable(metric.baseline):
+        return None
+    return cut(metric.charged / metric.baseline)
 
 
 def _shown(value: float | None, stored: str, unit: str = "") -> Markup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from judge.ranking.leaderboard import MetricLine, Row, TaskLine
+from judge.ranking.leaderboard import Row, TaskLine
 from judge.view.formatting import count, percent, thousands
 
 ASKED_AGAIN = "asked again"  # as the preflight's check is called
@@ -55,5 +55,5 @@ def _timed(row: Row) -> Iterator[TaskLine]:
 
 
 def _values(line: TaskLine) -> dict[str, float]:
-    metrics: tuple[MetricLine, ...] = line.metrics
-    return {metric.name: metric.record.value for metric in metrics if metric.record.value is not None}
+    metrics = {} if line.result is None else line.result.metrics
+    return {name: metric.value for name, metric in metrics.items() if metric.value is not None}

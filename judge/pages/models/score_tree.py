@@ -11,9 +11,10 @@ from typing import NamedTuple
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.view import formatting
 from judge.view.escaping import percent
-from judge.view.score_display import OTHERS, known, score_of, uncertainty_of
-from scoring import Evidence, Term
+from judge.view.score_display import OTHERS, known, uncertainty_of
+from scoring import Term
 from scoring.intervals import Interval, Uncertainty
+from scoring.tree import AsItIs, Leaf
 
 PLACES = 4
 
@@ -61,12 +62,12 @@ def score_trees(board: Leaderboard, row: Row, keys: Sequence[str]) -> tuple[Bran
     told: set[tuple[str, str]] = set()
     trees = []
     for key in keys:
-        corrected, published = score_of(row.scores, key), score_of(row.as_published, key)
+        corrected, published = row.scores[key], row.as_published[key]
         tree = _Reading(uncertainty_of(board, key, row), told).branch(corrected, published, (), "")
         trees.append(tree._replace(share=None, source=corrected.source or board.release.source))
     for name, label in OTHERS.items():
-        if name in row.others.corrected:
-            corrected, other = row.others.corrected[name], row.others.as_published.get(name)
+        if name in row.scores:
+            corrected, other = row.scores[name], row.as_published.get(name)
             tree = _Reading(uncertainty_of(board, name, row), told).branch(corrected, other, (), "")
             trees.append(tree._replace(name=label, share=None))
     return tuple(trees)
@@ -104,9 +105,9 @@ class _Reading(NamedTuple):
             term.counted is not None,
             term.at_worst if term.at_worst is not None else term.at_best,
             known(self.firm.nodes.get(own)) if self.firm else None,
-            term.weight,
+            term.share,
             term.rule,
-            self._evidence(evidence, term.name) if evidence else "",
+            self._evidence(term.node.leaf, term.name) if term.node.leaf else "",
             source if source != above else "",
             _published(term, published),
             (
@@ -120,17 +121,19 @@ class _Reading(NamedTuple):
         branch = self.branch(term, published, path, source)
         return branch._replace(published=Published("not there")) if any_there and published is None else branch
 
-    def _evidence(self, of: Evidence, under: str) -> str:
-        key = of.task, of.metric
-        if key in self.told:
+    def _evidence(self, leaf: Leaf, under: str) -> str:
+        if leaf.key in self.told:
             return ""
-        self.told.add(key)
-        return formatting.evidence_words(of, under, known(self.firm.metrics.get(key)) if self.firm else None)
+        self.told.add(leaf.key)
+        if isinstance(leaf.scale, AsItIs):  # the number itself
+            return ""
+        interval = known(self.firm.metrics.get(leaf.key)) if self.firm else None
+        return formatting.evidence_words(leaf.evidence, under, interval)
 
 
 def _only_published(term: Term) -> Branch:
     """What only the scheme as published has: its number and rule, and nothing below."""
-    own = Published(_worth(term), term.weight)
+    own = Published(_worth(term), term.share)
     return Branch(term.name, formatting.NONE, False, None, None, None, term.rule, "", term.source, own, ())
 
 
@@ -143,10 +146,10 @@ def _published(term: Term, published: Term | None) -> Published | None:
     if published is None:
         return None
     value = _worth(published)
-    share = None if percent(published.weight) == percent(term.weight) else published.weight
+    share = None if percent(published.share) == percent(term.share) else published.share
     if (value, published.counted is None) == (_worth(term), term.counted is None) and share is None:
         return None
     rule = "" if published.rule == term.rule else published.rule
     if published.value is None and published.counted is None:
-        return Published("left out" if published.weight == 0 else "no value", None, rule)
+        return Published("left out" if published.share == 0 else "no value", None, rule)
     return Published(f"counts {value}" if published.counted is not None else value, share, rule)

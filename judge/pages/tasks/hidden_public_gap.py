@@ -10,9 +10,8 @@ from judge.pages.tasks.task_ranking import Shares
 from judge.ranking.leaderboard import Leaderboard
 from judge.view.score_shares import TaskScore
 from judge.view.sources import Sources
+from scoring.names import ERRORS
 from tasks.suites.suite import Task
-
-ERRORS = ("force_field", "property_error")  # scores whose normalised values are errors, so that a ratio means something
 
 
 class Gap(NamedTuple):
@@ -55,6 +54,6 @@ def _between(board: Leaderboard, hidden: Task, public: Task, shares: Shares) -> 
 
 def _errors(own: Mapping[str, TaskScore], task: Task) -> dict[str, float]:
     score = own.get(task.name)
-    if score is None or score.key not in ERRORS:
+    if score is None or score.key not in ERRORS:  # only a ratio of errors has a meaning
         return {}
     return {part.metric: part.term.value for part in score.parts if part.term.value is not None}

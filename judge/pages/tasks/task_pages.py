@@ -13,13 +13,13 @@ from judge.pages.tasks.task_card import data_set, known_labels, overlap, setting
 from judge.pages.tasks.task_ranking import Shares, ranking
 from judge.pages.tasks.task_rows import ranking_rows
 from judge.ranking.leaderboard import Leaderboard, Row
-from judge.ranking.other_schemes import ML_PEG, MLIPAUDIT
 from judge.ranking.references import COMPOSITION_ONLY
 from judge.view import formatting
 from judge.view.leaderboard_export import task_page
 from judge.view.page_context import Frame
-from judge.view.score_display import LABELS
+from judge.view.score_display import OTHERS
 from judge.view.score_shares import Counted, TaskScore, held_against, other_counts, scores_by_task, task_scores
+from scoring import names
 from scoring.lambench.release import Release
 from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
@@ -150,10 +150,12 @@ def _score_lines(board: Leaderboard, task: Task, shares: Shares) -> tuple[ScoreL
     own = shares[row.submission.id].get(task.name)
     if own is not None:
         parts = _as_one(own) if task.traits.score is ScoreFamily.INSTABILITY else own.parts
-        found += [(LABELS[own.key], part, _worst(own.key, board.release)) for part in parts]
-    for name, tree in row.others.corrected.items():
-        label = f"{_label(name)}{_shared(board, task) if name != ML_PEG else ''}"
-        found += [(label, part, "0") for part in other_counts(tree, {task.name, task.mlipaudit} - {""})]
+        found += [(names.SCORES[own.key].label, part, _worst(own.key, board.release)) for part in parts]
+    for key, label in OTHERS.items():
+        if key in row.scores:
+            label += "" if key == names.ML_PEG else _shared(board, task)
+            counted = other_counts(row.scores[key], {task.name, task.mlipaudit} - {""})
+            found += [(label, part, "0") for part in counted]
     return tuple(
         ScoreLine(score, part.metric, part.share, part.term.rule, held_against(part.term), worst)
         for score, part, worst in found
@@ -172,20 +174,15 @@ def _shared(board: Leaderboard, task: Task) -> str:
     return f", together with {', '.join(others)}" if task.mlipaudit and others else ""
 
 
-def _label(scheme: str) -> str:
-    return {ML_PEG: "ML-PEG", MLIPAUDIT: "MLIPAudit"}.get(scheme, "MLIPAudit, compatible benchmarks")
-
-
 def _worst(key: str, release: Release) -> str:
-    match key:
-        case "force_field":
-            return formatting.number(release.force_field.absent)
-        case "property_error":
-            return formatting.number(release.property_error.absent)
-        case "efficiency":
-            return formatting.number(release.efficiency.absent)
-        case _:
-            return formatting.number(release.instability.worst_decades)
+    """What a task without an answer counts."""
+    worst = {
+        names.FORCE_FIELD: release.force_field.absent,
+        names.PROPERTY_ERROR: release.property_error.absent,
+        names.EFFICIENCY: release.efficiency.absent,
+        names.INSTABILITY: release.instability.worst_decades,
+    }
+    return formatting.number(worst[key])
 
 
 class Reference(NamedTuple):
@@ -208,14 +205,14 @@ def _references(frame: Frame, task: Task, key: str | None) -> tuple[Reference, .
     """What every model is held against in this task, and what others published of it."""
     release = frame.board.release
     match key:
-        case "force_field" | "property_error":
+        case names.FORCE_FIELD | names.PROPERTY_ERROR:
             base = task.traits.baseline
             about = f"{base.about} Nobody submitted it; it is 1 by definition."
             return (Reference(base.name, about, 1.0, trivial=True), *_stated(frame, task))
-        case "efficiency":
+        case names.EFFICIENCY:
             speed = release.efficiency.reference_us_per_atom
             return (Reference("Reference speed", "The time per atom that scores 1.", 1.0, speed),)
-        case "instability":
+        case names.INSTABILITY:
             drift = release.instability.tolerances[0]
             return (Reference("Drift at the tolerance", "The drift up to which a run counts as stable.", 0.0, drift),)
         case _:

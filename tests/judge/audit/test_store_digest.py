@@ -15,8 +15,9 @@ from judge.audit.store_digest import digest_lines, digest_of, line_of
 from judge.records.records import Result, Signature
 from sandbox.verdict import Verdict
 from tasks.metrics.measurement import Metric
-from tests.judge.pages.board_records import SUITE, good_results, refused, submission
-from tests.judge.small_world import World, save_frames
+from tests.world.board_records import SUITE, good_results, refused, submission
+from tests.world.small_data import save_frames
+from tests.world.world import World
 
 MODEL = submission("emt")
 FRAMES, *_, SPEED = good_results(MODEL, 0.5)

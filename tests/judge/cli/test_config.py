@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from judge.cli.main import main
 from judge.config import ConfigError, load_settings
 
 
@@ -47,3 +48,26 @@ def test_what_is_wrong_is_named_in_one_line(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as raised:
         load_settings()
     assert "\n" not in str(raised.value)
+
+
+def test_old_names_of_settings_are_accepted_with_a_line_that_has_the_new_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("judge.toml").write_text('inbox = "s3://bucket/uploads"\nmail = "s3://bucket/status"\n')
+    monkeypatch.setenv("LAMBENCH_MAIL", "s3://other/status")
+    monkeypatch.setenv("LAMBENCH_MAIL_URL", "https://example.org/status/")
+    settings = load_settings()
+    assert settings.upload_bucket == "s3://bucket/uploads"
+    assert (settings.status_bucket, settings.status_url) == ("s3://other/status", "https://example.org/status/")
+    monkeypatch.setattr("sys.argv", ["judge", "list"])
+    with pytest.raises(SystemExit):
+        main()
+    renamed = (("inbox", "upload_bucket"), ("mail", "status_bucket"), ("mail_url", "status_url"))
+    lines = [f"judge: the setting {old} is now called {new}" for old, new in renamed]
+    assert capsys.readouterr().err.splitlines() == lines
+
+
+def test_a_setting_by_both_names_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("judge.toml").write_text('mail = "s3://bucket/one"\nstatus_bucket = "s3://bucket/two"\n')
+    with pytest.raises(ConfigError, match="status_bucket: is set, and so is mail, its old name: remove mail"):
+        load_settings()

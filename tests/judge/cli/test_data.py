@@ -18,8 +18,9 @@ from typer.testing import CliRunner
 from judge.cli.main import explain
 from judge.cli.maintainer.data import app
 from tasks.datasets.dataset import Dataset, load_dataset
-from tests.judge.small_world import EMT_FOLDER, World, labelled
 from tests.tasks.importing.test_phonopy_files import copper, text_of
+from tests.world.small_data import EMT_FOLDER, labelled
+from tests.world.world import World
 
 NAMED = ("--name", "mine", "--version", "1", "--domain", "Inorganic Materials", "--label-set", "EMT")
 MOLECULES = ("--name", "mine", "--version", "1", "--domain", "Molecules", "--label-set", "PBE")

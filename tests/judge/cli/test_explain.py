@@ -15,8 +15,9 @@ from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import read_board
 from sandbox.verdict import Verdict
 from tasks.suites.suite import load_suite
-from tests.judge.pages.board_records import SUITE, good_results, refused, result, save, submission
-from tests.judge.small_world import World, save_frames
+from tests.world.board_records import SUITE, good_results, refused, result, save, submission
+from tests.world.small_data import save_frames
+from tests.world.world import World
 
 A, B = submission("alpha"), submission("beta")
 TASKS = {t.name: t for t in SUITE.tasks}
@@ -77,7 +78,7 @@ def added_up(term: dict[str, Any]) -> float:
     return sum(share * value for share, value in values)
 
 
-def explained(world: World, *arguments: str) -> dict[str, Any]:
+def explain(world: World, *arguments: str) -> dict[str, Any]:
     status, said = world.run_json_here("explain", *arguments)
     assert status == 0
     assert isinstance(said, dict)
@@ -86,7 +87,7 @@ def explained(world: World, *arguments: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("variant", [(), ("--as-published",)])
 def test_the_tree_adds_up_from_its_leaves_to_the_boards_own_number(judged: World, variant: tuple[str, ...]) -> None:
-    said = explained(judged, A.id, *variant)
+    said = explain(judged, A.id, *variant)
     row = next(row for row in board_of(judged).rows if row.submission.id == A.id)
     expected = scores_of(row, bool(variant))
     assert set(said["scores"]) == set(expected) >= {"force-field", "property", "efficiency", "ml-peg", "mlipaudit"}
@@ -105,7 +106,7 @@ def test_the_tree_adds_up_from_its_leaves_to_the_boards_own_number(judged: World
 
 
 def test_every_leaf_says_what_it_is_held_against(judged: World) -> None:
-    said = explained(judged, A.id, "--score", "force-field")
+    said = explain(judged, A.id, "--score", "force-field")
     (tree,) = said["scores"].values()
     for leaf in leaves(tree):
         evidence = leaf["evidence"]
@@ -116,7 +117,7 @@ def test_every_leaf_says_what_it_is_held_against(judged: World) -> None:
 
 
 def test_what_a_model_lacks_is_said_at_its_leaf(judged: World) -> None:
-    said = explained(judged, B.id)
+    said = explain(judged, B.id)
     assert said["rank"] is None
     lacking = next(leaves(said["scores"]["property"]))
     assert lacking["value"] is None
@@ -128,7 +129,7 @@ def test_what_a_model_lacks_is_said_at_its_leaf(judged: World) -> None:
 
 
 def test_depth_cuts_the_tree_in_text_and_json(judged: World) -> None:
-    said = explained(judged, A.id, "--score", "force-field", "--depth", "1")
+    said = explain(judged, A.id, "--score", "force-field", "--depth", "1")
     (tree,) = said["scores"].values()
     assert [part["name"] for part in tree["parts"]] == ["Inorganic Materials", "Molecules"]
     assert all("parts" not in part for part in tree["parts"])
@@ -163,7 +164,7 @@ def test_a_score_of_what_was_judged_for_real(world: World) -> None:
     world.write_settings()
     model = world.submit("emt")
     world.evaluate()
-    said = explained(world, model.id, "--score", "force-field")
+    said = explain(world, model.id, "--score", "force-field")
     (tree,) = said["scores"].values()
     assert added_up(tree) == pytest.approx(tree["value"])
     forces = {leaf["name"]: leaf for leaf in leaves(tree) if leaf["evidence"]["metric"] == "force_rmse"}

@@ -12,54 +12,49 @@ from typing import Any
 import pytest
 import requests
 
-from judge.intake.invitations import StoredFate, fate_key, read_invitation
+from judge.intake.invitations import StoredDecision, decision_key, read_invitation
 from judge.upkeep.doctor import CheckResult, examine
 from submissions.records import utc_now
-from submissions.requests import Fate, Forms, InviteFile, Progress, Status
-from tests.judge.intake.status_world import Buckets, MailWorld, new_buckets, post
+from submissions.requests import InvitationStatus, InviteFile, RequestDecision, SubmissionProgress, UploadForms
 from tests.servers.registry import RegistryServer
-from tests.servers.rgw import RgwServer
-
-
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.intake import IntakeWorld, post
 
 
 @pytest.fixture
-def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> MailWorld:
-    made = MailWorld(tmp_path, aws_environment, buckets)
+def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
+    made = IntakeWorld(tmp_path, aws_environment, buckets)
     made.write_settings()
     return made
 
 
-def invite(world: MailWorld, *arguments: str) -> InviteFile:
+def invite(world: IntakeWorld, *arguments: str) -> InviteFile:
     """The file that the author is given."""
     status, _, err = world.run_here("invite", "curie", *arguments)
     assert (status, err) == (0, "")
     return InviteFile.read((world.root / "curie.invite.json").read_bytes())
 
 
-def forms_at(file: InviteFile) -> Forms:
+def forms_at(file: InviteFile) -> UploadForms:
     """The forms, as anybody who has the file fetches them."""
-    answer = requests.get(f"{file.mail}forms.json", timeout=20)
+    answer = requests.get(f"{file.status_url}forms.json", timeout=20)
     assert answer.status_code == 200
-    return Forms.read(answer.content)
+    return UploadForms.read(answer.content)
 
 
-def status_at(file: InviteFile) -> Status:
-    return Status.read(requests.get(f"{file.mail}status.json", timeout=20).content)
+def status_at(file: InviteFile) -> InvitationStatus:
+    return InvitationStatus.read(requests.get(f"{file.status_url}status.json", timeout=20).content)
 
 
-def settle(world: MailWorld, n: int, came: Any) -> None:
+def settle(world: IntakeWorld, n: int, outcome: Any) -> None:
     """Stores the fate of a letter, as intake does."""
     of = read_invitation(world.store, "curie")
-    for slot in of.slots[:n]:
-        stored = StoredFate(fate=Fate(slot=slot, received=utc_now(), came=came))
-        assert world.store.put_if_absent(fate_key(of.invitation, slot), stored.model_dump_json().encode())
+    for slot in of.open_request_slots()[:n]:
+        stored = StoredDecision(decision=RequestDecision(slot=slot, received=utc_now(), outcome=outcome))
+        assert world.store.put_if_absent(decision_key(of.invitation, slot), stored.model_dump_json().encode())
 
 
-def doctors_findings(world: MailWorld) -> dict[str, CheckResult]:
+def doctors_findings(world: IntakeWorld) -> dict[str, CheckResult]:
     """What `judge doctor` finds, before it looks at data and starts guests."""
     found = {}
     for finding in examine(world.workspace):
@@ -69,19 +64,19 @@ def doctors_findings(world: MailWorld) -> dict[str, CheckResult]:
     raise AssertionError("the doctor does not look at the data")
 
 
-def test_one_file_lets_an_author_without_an_account_send_a_letter(world: MailWorld) -> None:
+def test_one_file_lets_an_author_without_an_account_send_a_request(world: IntakeWorld) -> None:
     file = invite(world)
     forms = forms_at(file)
-    assert post(forms.letters[0], b"a letter").status_code == 204
+    assert post(forms.requests[0], b"a letter").status_code == 204
     assert [world.content(version) for version in world.versions()] == [b"a letter"]
-    assert (len(forms.letters), len(forms.parts)) == (10, 64)
+    assert (len(forms.requests), len(forms.parts)) == (10, 64)
     assert timedelta(days=6.9) < forms.expires - utc_now() <= timedelta(days=7)
     status = status_at(file)
     assert (status.invitation, status.revoked, status.submissions) == ("curie", "", ())
     assert (status.quota.max_judged, status.quota.max_refused) == (20, 20)
 
 
-def test_the_file_has_no_credential_and_only_its_owner_reads_it(world: MailWorld) -> None:
+def test_the_file_has_no_credential_and_only_its_owner_reads_it(world: IntakeWorld) -> None:
     file = invite(world)
     path = world.root / "curie.invite.json"
     text = path.read_text()
@@ -89,13 +84,13 @@ def test_the_file_has_no_credential_and_only_its_owner_reads_it(world: MailWorld
     assert set(json.loads(text)) == {"schema_version", "name", "mail"}
     for secret in (world.rgw.access_key, world.rgw.secret_key, "AWS", "AKIA", "X-Amz", "policy", "signature"):
         assert secret.lower() not in text.lower()
-    assert file.mail.startswith(f"{world.settings.mail_url}/")
+    assert file.status_url.startswith(f"{world.settings.status_url}/")
 
 
-def test_the_bounds_are_those_that_were_asked_for(world: MailWorld) -> None:
+def test_the_bounds_are_those_that_were_asked_for(world: IntakeWorld) -> None:
     file = invite(world, "--max", "2", "--max-refused", "3", "--parts", "5")
     forms, quota = forms_at(file), status_at(file).quota
-    assert (len(forms.letters), len(forms.parts)) == (2, 5)
+    assert (len(forms.requests), len(forms.parts)) == (2, 5)
     assert (quota.max_judged, quota.max_refused) == (2, 3)
     for wrong in (("--max", "0"), ("--max-refused", "0"), ("--parts", "-1"), ("--max", "many")):
         assert world.run_here("invite", "joliot", *wrong)[0] == 2
@@ -103,13 +98,13 @@ def test_the_bounds_are_those_that_were_asked_for(world: MailWorld) -> None:
     assert len(list(world.store.list("invitations/"))) == 1
 
 
-def test_a_name_is_invited_once_and_its_file_had_again(world: MailWorld) -> None:
+def test_a_name_is_invited_once_and_its_file_had_again(world: IntakeWorld) -> None:
     invite(world, "--max", "2")
     path = world.root / "curie.invite.json"
     before = path.read_bytes()
     status, out, err = world.run_here("invite", "curie")
     assert (status, out) == (2, "")
-    assert "curie.invite.json is there already" in err
+    assert "curie.invite.json exists already" in err
     path.unlink()
     status, _, err = world.run_here("invite", "curie")
     assert (status, err) == (2, "judge: curie is invited already: to have the file again, judge invite curie --again\n")
@@ -122,7 +117,7 @@ def test_a_name_is_invited_once_and_its_file_had_again(world: MailWorld) -> None
     assert world.run_here("invite", "joliot", "--again")[0] == 2
 
 
-def test_no_other_file_is_overwritten(world: MailWorld) -> None:
+def test_no_other_file_is_overwritten(world: IntakeWorld) -> None:
     (world.root / "curie.invite.json").write_text("something else")
     (world.root / "link.json").symlink_to("elsewhere.json")
     for arguments in (("curie",), ("curie", "--out", "link.json"), ("curie", "--out", "missing/x.json")):
@@ -136,24 +131,24 @@ def test_no_other_file_is_overwritten(world: MailWorld) -> None:
     assert not (world.root / "elsewhere.json").exists()
 
 
-def test_revoking_ends_the_forms_and_says_how_long_old_ones_live(world: MailWorld) -> None:
+def test_revoking_ends_the_forms_and_says_how_long_old_ones_live(world: IntakeWorld) -> None:
     file = invite(world)
     old = forms_at(file)
     status, out, err = world.run_here("revoke", "curie", "--reason", "left the project")
     assert (status, err) == (0, "")
     assert f"until {old.expires:%Y-%m-%d %H:%M} UTC" in out
     forms = forms_at(file)
-    assert (forms.letters, forms.parts, forms.revoked) == ((), (), "left the project")
+    assert (forms.requests, forms.parts, forms.revoked) == ((), (), "left the project")
     assert "left the project" in status_at(file).revoked
     assert world.run_here("revoke", "curie", "--reason", "again")[0] == 2
     for arguments in (("curie", "--again"), ("curie", "--out", "new.json")):
         status, _, err = world.run_here("invite", *arguments)
         assert status == 2
         assert "was revoked" in err
-    assert forms_at(file).letters == ()
+    assert forms_at(file).requests == ()
 
 
-def test_a_reason_and_an_invitation_are_needed_to_revoke(world: MailWorld) -> None:
+def test_a_reason_and_an_invitation_are_needed_to_revoke(world: IntakeWorld) -> None:
     invite(world)
     assert world.run_here("revoke", "curie")[0] == 2
     status, _, err = world.run_here("revoke", "joliot", "--reason", "why")
@@ -161,33 +156,39 @@ def test_a_reason_and_an_invitation_are_needed_to_revoke(world: MailWorld) -> No
     assert read_invitation(world.store, "curie").revocation is None
 
 
-def test_a_revocation_stands_where_its_author_cannot_be_told(world: MailWorld) -> None:
+def test_a_revocation_stands_where_its_author_cannot_be_told(world: IntakeWorld) -> None:
     invite(world)
-    status, out, err = world.run_here("revoke", "curie", "--reason", "left", LAMBENCH_MAIL="s3://b-that-is-not-there")
+    status, out, err = world.run_here(
+        "revoke", "curie", "--reason", "left", LAMBENCH_STATUS_BUCKET="s3://b-that-is-not-there"
+    )
     assert status == 3
     assert "curie: revoked on" in out
-    assert "curie is revoked, but its author is not told: mail: there is no such bucket" in err
+    assert "curie is revoked, but its author's status was not written: status_bucket: there is no such bucket" in err
     assert read_invitation(world.store, "curie").revocation
 
 
-def test_what_an_author_was_told_of_submissions_stays_until_the_next_intake(world: MailWorld) -> None:
+def test_what_an_author_was_told_of_submissions_stays_until_the_next_intake(world: IntakeWorld) -> None:
     file = invite(world)
     settle(world, 1, "submitted")
     told = status_at(file)
-    one = Progress(submission="emt-0123456789ab", name="EMT", image_id="x", submitted=utc_now(), state="waiting")
-    slot = next(iter(read_invitation(world.store, "curie").fates))
+    one = SubmissionProgress(
+        submission="emt-0123456789ab", name="EMT", image_id="x", submitted=utc_now(), state="waiting"
+    )
+    slot = next(iter(read_invitation(world.store, "curie").decisions))
     key = f"invitations/curie/letters/{slot}.json"
-    fate = StoredFate(fate=Fate(slot=slot, received=utc_now(), came="submitted", submission=one.submission))
-    world.store.put(key, fate.model_dump_json().encode())
-    folder = f"{world.prefix}/{file.mail.rstrip('/').rpartition('/')[2]}"
+    decision = StoredDecision(
+        decision=RequestDecision(slot=slot, received=utc_now(), outcome="submitted", submission=one.submission)
+    )
+    world.store.put(key, decision.model_dump_json().encode())
+    folder = f"{world.prefix}/{file.status_url.rstrip('/').rpartition('/')[2]}"
     body = told.model_copy(update={"submissions": (one,)}).model_dump_json().encode()
-    world.client.put_object(Bucket=world.mail, Key=f"{folder}/status.json", Body=body)
+    world.client.put_object(Bucket=world.statuses, Key=f"{folder}/status.json", Body=body)
     assert world.run_here("revoke", "curie", "--reason", "left")[0] == 0
     status = status_at(file)
-    assert (status.submissions, status.quota.judged, len(status.fates)) == ((one,), 1, 1)
+    assert (status.submissions, status.quota.judged, len(status.decisions)) == ((one,), 1, 1)
 
 
-def test_the_invitations_are_listed_with_what_is_used(world: MailWorld) -> None:
+def test_the_invitations_are_listed_with_what_is_used(world: IntakeWorld) -> None:
     assert "Nobody is invited yet" in world.run_here("invitations")[1]
     file = invite(world, "--max", "5", "--max-refused", "4")
     settle(world, 2, "submitted")
@@ -204,17 +205,21 @@ def test_the_invitations_are_listed_with_what_is_used(world: MailWorld) -> None:
     _, out, _ = world.run_here("invitations", COLUMNS="200")
     assert "2/5" in out
     assert "by [bold]mistake" in out
-    secret = file.mail.rstrip("/").rpartition("/")[2]
+    secret = file.status_url.rstrip("/").rpartition("/")[2]
     assert secret not in out + json.dumps(rows)
 
 
-def test_nobody_is_invited_before_inbox_and_mail_are_as_they_must_be(world: MailWorld) -> None:
+def test_nobody_is_invited_before_upload_bucket_and_status_bucket_are_as_they_must_be(world: IntakeWorld) -> None:
     closed = world.rgw.new_bucket()
     for changed, status, words in (
-        ({"mail_url": ""}, 2, "LAMBENCH_MAIL_URL: mail_url: is not set: mail_url = "),
-        ({"mail": f"s3://{world.inbox}"}, 2, "inbox and mail: one lies within the other"),
-        ({"inbox": f"s3://{closed}/in"}, 3, "inbox: a second upload would take the place of the first"),
-        ({"mail": f"s3://{closed}/{world.prefix}"}, 3, "mail_url: what was put into mail is not read there (403)"),
+        ({"status_url": ""}, 2, "LAMBENCH_STATUS_URL: status_url: is not set: status_url = "),
+        ({"status_bucket": f"s3://{world.uploads}"}, 2, "upload_bucket and status_bucket: one lies within the other"),
+        ({"upload_bucket": f"s3://{closed}/in"}, 3, "upload_bucket: a second upload would replace the first"),
+        (
+            {"status_bucket": f"s3://{closed}/{world.prefix}"},
+            3,
+            "status_url: what was put into status_bucket cannot be read there (403)",
+        ),
     ):
         variables = {f"LAMBENCH_{name.upper()}": value for name, value in changed.items()}
         got, out, err = world.run_here("invite", "curie", **variables)
@@ -224,20 +229,22 @@ def test_nobody_is_invited_before_inbox_and_mail_are_as_they_must_be(world: Mail
     assert not (world.root / "curie.invite.json").exists()
 
 
-def test_the_doctor_says_the_same_where_they_are_set(world: MailWorld) -> None:
+def test_the_doctor_says_the_same_where_they_are_set(world: IntakeWorld) -> None:
     found = doctors_findings(world)
-    assert (found["inbox"].ok, found["mail"].ok) == (True, True)
-    world.more = {"mail_url": f"{world.rgw.endpoint}/{world.inbox}/mail"}
+    assert (found["upload bucket"].ok, found["status bucket"].ok) == (True, True)
+    world.more = {"status_url": f"{world.rgw.endpoint}/{world.uploads}/mail"}
     found = doctors_findings(world)
-    assert (found["inbox"].ok, found["mail"].ok) == (True, False)
-    assert found["mail"].text.startswith("mail_url: what was put into mail is not read there (403)")
-    world.more = {"inbox": ""}
-    assert "inbox: is not set" in doctors_findings(world)["inbox"].text
-    world.more = {"inbox": "", "mail": "", "mail_url": ""}
-    assert not {"inbox", "mail", "mirror"} & set(doctors_findings(world))
+    assert (found["upload bucket"].ok, found["status bucket"].ok) == (True, False)
+    assert found["status bucket"].text.startswith(
+        "status_url: what was put into status_bucket cannot be read there (403)"
+    )
+    world.more = {"upload_bucket": ""}
+    assert "upload_bucket: is not set" in doctors_findings(world)["upload bucket"].text
+    world.more = {"upload_bucket": "", "status_bucket": "", "status_url": ""}
+    assert not {"upload bucket", "status bucket", "mirror"} & set(doctors_findings(world))
 
 
-def test_the_doctor_tries_the_mirror(world: MailWorld, private_registry: RegistryServer) -> None:
+def test_the_doctor_tries_the_mirror(world: IntakeWorld, private_registry: RegistryServer) -> None:
     assert doctors_findings(world)["mirror"].text.startswith("mirror: is not set")
     world.more = {"mirror": f"{private_registry.host}/judge/images"}
     assert "asks for a credential" in doctors_findings(world)["mirror"].text
@@ -251,10 +258,10 @@ def test_the_doctor_tries_the_mirror(world: MailWorld, private_registry: Registr
     assert "absent.json cannot be read" in doctors_findings(world)["mirror"].text
 
 
-def test_the_file_had_again_offers_no_slot_that_holds_something(world: MailWorld) -> None:
+def test_the_file_had_again_offers_no_slot_that_holds_something(world: IntakeWorld) -> None:
     forms = forms_at(invite(world))
-    for form in (forms.letters[0], forms.parts[1]):
+    for form in (forms.requests[0], forms.parts[1]):
         assert post(form, b"x").status_code == 204
     again = forms_at(invite(world, "--again"))
-    assert forms.letters[0].slot not in {form.slot for form in again.letters}
+    assert forms.requests[0].slot not in {form.slot for form in again.requests}
     assert forms.parts[1].slot not in {form.slot for form in again.parts}

@@ -10,8 +10,8 @@ import docker
 import pytest
 
 from judge.intake.reusable_layers import public_layers
-from tests.judge.small_world import World
 from tests.servers.registry import RegistryServer
+from tests.world.world import World
 
 pytestmark = pytest.mark.docker
 NAME = "lambench-test/bare"

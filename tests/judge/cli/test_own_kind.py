@@ -19,7 +19,8 @@ from tasks.kinds.registry import KINDS, KindError, KindRegistry
 from tasks.metrics.kind_metric import Better
 from tests.judge import own_kind
 from tests.judge.own_kind import STRETCH, Stretch
-from tests.judge.small_world import ROOT, World
+from tests.world.commands import ROOT
+from tests.world.world import World
 
 METAL_NAMES = ("Al", "Cu", "Ag", "Ni", "Au", "Pd")
 TASK = """

@@ -14,8 +14,8 @@ from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import read_board
 from sandbox.verdict import Verdict
 from tasks.suites.suite import load_suite
-from tests.judge.pages.board_records import SUITE, good_results, refused, save, submission
-from tests.judge.small_world import World
+from tests.world.board_records import SUITE, good_results, refused, save, submission
+from tests.world.world import World
 
 A, B, C = (submission(name) for name in ("alpha", "beta", "gamma"))
 TASKS = {t.name: t for t in SUITE.tasks}

@@ -21,7 +21,7 @@ from judge.evaluation.unit_report import Did
 from tasks.datasets.dataset import load_dataset
 from tasks.kinds.registry import GROUP, KINDS
 from tasks.suites.suite import Task, load_suite, packaged_suites, read_suite
-from tests.judge.small_world import World
+from tests.world.world import World
 
 MANUAL = Path(__file__).parents[3] / "docs" / "suites.md"
 
@@ -57,7 +57,7 @@ def add_tasks(world: World, text: str) -> None:
     path.write_text(path.read_text() + text)
 
 
-def test_missing_data_sets_are_all_named_with_the_mend_and_nothing_is_run(world: World) -> None:
+def test_missing_data_sets_are_all_named_with_the_remedy_and_nothing_is_run(world: World) -> None:
     world.write_settings()
     world.submit("emt")
     add_tasks(world, MORE)

@@ -15,7 +15,7 @@ import docker
 import pytest
 
 from judge.disclosure.redaction import public_sets
-from judge.evaluation.observe import ExecutionTarget, Place, observe_unit
+from judge.evaluation.observe import ExecutionTarget, UnitStorage, observe_unit
 from judge.evaluation.plan import Unit
 from judge.evaluation.provenance import origin
 from judge.pages.site import render
@@ -48,7 +48,8 @@ from tests.judge.disclosure.leaks import (
     found_in,
     save_secret,
 )
-from tests.judge.small_world import ROOT, World
+from tests.world.commands import ROOT
+from tests.world.world import World
 
 PREFLIGHT_LOG = "loading weights\n\x1b[31mred\x1b[0m <script>alert(1)</script>"
 
@@ -57,7 +58,7 @@ def hidden_world(root: Path, driver: str = "process") -> World:
     save_secret(root / "data")
     (root / "small.toml").write_text(SUITE)
     world = World(root)
-    world.write_settings(driver)
+    world.write_settings(driver=driver)
     return world
 
 
@@ -242,7 +243,7 @@ def observe(world: World, unit: Unit) -> End:
     assert attempt is not None
     with attempt:
         target = ExecutionTarget(driver, image, origin(driver, "this machine", None, ""), None)
-        return observe_unit(unit, target, Place(world.store, world.settings.data), attempt, lambda *_: None)
+        return observe_unit(unit, target, UnitStorage(world.store, world.settings.data), attempt, lambda *_: None)
 
 
 @pytest.mark.parametrize("kind", ["labelled_frames", "nve"])
@@ -252,7 +253,7 @@ def test_the_same_is_observed_where_there_are_no_labels(kind: str) -> None:
     for labels in (True, False):
         with TemporaryDirectory(prefix="lj") as folder:
             world = hidden_world(Path(folder))
-            world.store.put(KEY, bytes(32))  # else each store would draw copies of its own
+            world.store.put(KEY, bytes(32))  # else each store would draw guises of its own
             parameters = {"parameters": KINDS[kind].parameters(steps=3, sample_every=1)} if kind == "nve" else {}
             unit = world.unit(world.submit("honest"), KINDS[kind], dataset="secret@1", **parameters)
             if not labels:

@@ -27,7 +27,8 @@ from judge.view.page_context import Frame
 from judge.view.sources import Sources
 from tasks.metrics.measurement import Items
 from tasks.simulation.diatomics import distances
-from tests.judge.figures.curve_world import (
+from tests.world.board_records import runs
+from tests.world.curves import (
     CRYSTALS,
     HIDDEN_LAWS,
     KNOWN,
@@ -44,7 +45,6 @@ from tests.judge.figures.curve_world import (
     three,
     wells,
 )
-from tests.judge.pages.board_records import runs
 
 DEVIATIONS = arrays(
     np.float64,
@@ -180,7 +180,7 @@ def test_what_is_public_does_reach_the_figures() -> None:
     drift = drift_of(of, of.board.rows[0])
     assert drift is not None
     value = repr(rounded(1000.0 * drifting(6, 3)[2, 5], PUBLIC_DIGITS))
-    assert value in drift.data
+    assert value in drift.plot
 
 
 def test_too_few_runs_of_a_hidden_data_set_show_nothing() -> None:

@@ -42,8 +42,8 @@ from submissions.store.local import LocalStore
 from tasks.datasets.card import Card, LabelSet
 from tasks.metrics.measurement import Items, Metric, MetricPart
 from tasks.structures.predictions import Cause
-from tests.judge.pages.board_records import SUITE, error, good_results, result, save, submission
-from tests.judge.small_world import save_frames
+from tests.world.board_records import SUITE, error, good_results, result, save, submission
+from tests.world.small_data import save_frames
 
 TODAY = date(2026, 11, 21)
 CRYSTALS, _, _, DRIFT, SPEED = SUITE.tasks
@@ -278,7 +278,7 @@ def board(tmp_path: Path) -> Leaderboard:
 
 
 def leaves(board: Leaderboard) -> list[str]:
-    return [term.name for row in board.rows for _, term in row.scores.stability.walk() if not term.parts]
+    return [term.name for row in board.rows for _, term in row.scores["instability"].walk() if not term.parts]
 
 
 def test_runs_of_hidden_sets_are_not_shown_one_by_one(board: Leaderboard) -> None:
@@ -290,32 +290,35 @@ def test_runs_of_hidden_sets_are_not_shown_one_by_one(board: Leaderboard) -> Non
     assert "secret-run" not in repr(shown)
     assert leaves(shown) == ["drift"] * len(board.rows)
     for row, cut in zip(board.rows, shown.rows, strict=True):
-        for whole, tree in zip(row.scores.instability.values(), cut.scores.instability.values(), strict=True):
-            (task,) = tree.parts
+        for key in (key for key in row.scores if key.startswith("instability")):
+            whole, (task,) = row.scores[key], cut.scores[key].parts
             assert task.value == pytest.approx(whole.value, rel=1e-5)  # of all runs together: the score itself
-            assert (task.weight, task.evidence, task.total) == (pytest.approx(1.0), None, 2)
+            assert (task.share, task.evidence.value, task.total) == (pytest.approx(1.0), task.value, 2)
     intervals = shown.firmness.intervals["instability"].values()
     assert {path for of in intervals for path in of.nodes} == {("Instability",)}
     assert not any(of.metrics for of in intervals)
     assert not any(of.without or of.decisive for of in shown.firmness.without["instability"].values())
     assert public_board(shown, ()) == shown
-    assert public_board(board, [DRIFT.dataset]).rows[0].scores.stability.parts != shown.rows[0].scores.stability.parts
+    assert (
+        public_board(board, [DRIFT.dataset]).rows[0].scores["instability"].parts
+        != shown.rows[0].scores["instability"].parts
+    )
     assert "secret-run" in repr(public_board(board, [DRIFT.dataset]))
 
 
 def test_a_failed_run_counts_among_those_of_its_task(tmp_path: Path) -> None:
     board = board_of(LocalStore(tmp_path), alpha=(np.nan, 1e-5), beta=(1e-3, 1e-5))
     for row, cut in zip(board.rows, public_board(board, ()).rows, strict=True):
-        (task,) = cut.scores.stability.parts
-        assert task.value == pytest.approx(row.scores.stability.value, rel=1e-5)
+        (task,) = cut.scores["instability"].parts
+        assert task.value == pytest.approx(row.scores["instability"].value, rel=1e-5)
 
 
 def test_the_efficiency_and_its_times_have_two_digits(board: Leaderboard) -> None:
     stated = published_scores(board)
     for row in board.rows:
-        assert stated[row.submission.id].efficiency == rounded(row.scores.efficiency.value or 0.0)
+        assert stated[row.submission.id].efficiency == rounded(row.scores["efficiency"].value or 0.0)
     for row, cut in zip(board.rows, public_board(board, ()).rows, strict=True):
-        for whole, term in zip(row.scores.efficiency.walk(), cut.scores.efficiency.walk(), strict=True):
+        for whole, term in zip(row.scores["efficiency"].walk(), cut.scores["efficiency"].walk(), strict=True):
             assert term[1].value == rounded(whole[1].value or 0.0)
             raw = whole[1].evidence
             assert raw is None or term[1].evidence.value == rounded(raw.value)
@@ -328,7 +331,7 @@ def test_the_efficiency_and_its_times_have_two_digits(board: Leaderboard) -> Non
 
 def test_scores_have_no_more_digits_than_sorting_needs(board: Leaderboard) -> None:
     for row, shown in zip(board.rows, public_board(board, [DRIFT.dataset]).rows, strict=True):
-        for whole, cut in zip(row.scores.stability.walk(), shown.scores.stability.walk(), strict=True):
+        for whole, cut in zip(row.scores["instability"].walk(), shown.scores["instability"].walk(), strict=True):
             value = cut[1].value
             assert value == pytest.approx(whole[1].value, rel=1e-5)
             assert value is None or float(f"{value:.5e}") == value

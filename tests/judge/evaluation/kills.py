@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import docker
 
@@ -30,8 +30,10 @@ from sandbox.drivers.docker_driver import RUN_DIR_LABEL, DockerDriver
 from sandbox.events import Event
 from sandbox.rundir import RunDir
 from tasks.datasets.dataset import save_dataset
-from tests.judge.small_world import ROOT, World, save_frames
 from tests.tasks import worlds
+from tests.world.commands import ROOT
+from tests.world.small_data import save_frames
+from tests.world.world import World
 
 EXAMPLES = ROOT / "submissions" / "examples"
 NAMES = ("emt", "lennard_jones")
@@ -45,24 +47,6 @@ SUITE = 'name = "small"\nversion = "1"\ntitle = "Judged among kills"\n' + "".joi
     for name, kind in {**_TASKS, "drift": "nve"}.items()
 )
 SUITE += "[tasks.parameters]\nsteps = 120\nsample_every = 6\n"
-SETTINGS = """
-store = "store"
-data = "data"
-run_dir = "run"
-suite = "small.toml"
-driver = "{driver}"
-allow_process = true
-beat_s = 0.2
-dead_after_s = 2.0
-engine_wait_s = {engine_wait_s}
-min_free_bytes = {min_free_bytes}
-key_file = "signing.key"
-log = "judge.jsonl"
-[limits]
-startup_s = 60
-message_s = 30
-cpus = 1
-"""
 
 
 class At(NamedTuple):
@@ -102,6 +86,16 @@ class KillWorld(World):
     kills: int = field(default=0, init=False)
     judges: list[subprocess.Popen[str]] = field(default_factory=list, init=False)
 
+    @property
+    def stated_settings(self) -> dict[str, Any]:
+        return {
+            **super().stated_settings,
+            "driver": self.driver,
+            "engine_wait_s": self.engine_wait_s,
+            "min_free_bytes": self.min_free_bytes,
+            "limits": {"startup_s": 60, "message_s": 30, "cpus": 1},
+        }
+
     def prepare(self) -> None:
         """Data sets, suite and settings."""
         data = self.root / "data"
@@ -113,8 +107,7 @@ class KillWorld(World):
             card = made.dataset.card.model_copy(update={"name": name})
             save_dataset(replace(made.dataset, card=card), data)
         (self.root / "small.toml").write_text(SUITE)
-        text = SETTINGS.format(driver=self.driver, engine_wait_s=self.engine_wait_s, min_free_bytes=self.min_free_bytes)
-        (self.root / "judge.toml").write_text(text)
+        self.write_settings()
 
     def submit_examples(self, names: Sequence[str]) -> None:
         """Records the examples of these names as submissions."""
@@ -127,7 +120,7 @@ class KillWorld(World):
     def launch(self, *at: At, retry_held: bool = False) -> subprocess.Popen[str]:
         """A judge of everything, single-threaded, that gets signals."""
         signals = [word for each in at for word in ("--at", each.step.value, str(each.n), each.signal)]
-        command = [sys.executable, str(ROOT / "tests" / "judge" / "killed_at.py"), *signals, "--", "evaluate", "--all"]
+        command = [sys.executable, str(Path(__file__).with_name("killed_at.py")), *signals, "--", "evaluate", "--all"]
         host = {"DOCKER_HOST": self.docker_host} if self.docker_host else {}
         judge = subprocess.Popen(
             [*command, *(["--retry-held"] if retry_held else [])],

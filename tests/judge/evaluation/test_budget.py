@@ -7,7 +7,8 @@ import pytest
 from judge.evaluation.evaluate import in_words
 from judge.evaluation.unit_report import Did
 from submissions.records import PreflightReport, Submission, Timing
-from tests.judge.small_world import SLOW_EMT, World
+from tests.world.small_data import SLOW_EMT
+from tests.world.world import World
 
 
 def known(world: World, submission: Submission, seconds: float) -> None:

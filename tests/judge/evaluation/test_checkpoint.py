@@ -18,7 +18,9 @@ from judge.records.observation_file import read_observation
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.records import Submission
 from tasks.kind import Checkpoint, Observation
-from tests.judge.small_world import ROOT, World, save_frames
+from tests.world.commands import ROOT
+from tests.world.small_data import save_frames
+from tests.world.world import World
 
 STEPS = 40
 SUITE = f"""

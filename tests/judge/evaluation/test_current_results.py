@@ -17,8 +17,8 @@ from sandbox.verdict import Verdict
 from submissions.records import Submission
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Suite, Task
-from tests.judge.pages.board_records import NOON, digest, result
-from tests.judge.small_world import World
+from tests.world.board_records import NOON, digest, result
+from tests.world.world import World
 
 SPEED = Task(
     name="speed",

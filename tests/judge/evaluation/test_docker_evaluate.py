@@ -12,14 +12,14 @@ from sandbox.drivers.docker_driver import LOCK_LABEL, DockerDriver
 from sandbox.rundir import RunDir
 from sandbox.verdict import Verdict
 from submissions.records import Submission
-from tests.judge.small_world import World
+from tests.world.world import World
 
 pytestmark = pytest.mark.docker
 
 
 @pytest.fixture
 def submission(world: World, images: docker.DockerClient) -> Submission:
-    world.write_settings("docker")
+    world.write_settings(driver="docker")
     return world.record("emt", DockerDriver(RunDir(world.root / "run")).resolve("lambench/emt:latest"))
 
 

@@ -7,14 +7,14 @@ from rich.console import Console
 
 from judge.cli.maintainer.plan import Forecast, forecast_of
 from judge.evaluation.budget import Budget
-from judge.evaluation.estimate import Cost, Speed, cost_of, fit_line, speed_of, total_of
+from judge.evaluation.estimate import Cost, ModelSpeed, cost_of, fit_line, speed_of, total_of
 from judge.evaluation.plan import Step
 from judge.evaluation.request import Request
 from judge.evaluation.work_plan import plan_work
 from submissions.progress import Reporter
 from submissions.records import PreflightReport, Submission, Timing
 from tasks.kind import Work
-from tests.judge.small_world import World
+from tests.world.world import World
 
 # 30 ms a call and 0.5 ms an atom.
 TIMINGS = tuple(Timing(n_atoms=n, seconds=0.03 + 5e-4 * n) for n in (3, 4, 9, 12, 108))
@@ -59,7 +59,7 @@ def test_a_preflight_that_timed_nothing_tells_no_speed() -> None:
 
 
 def test_the_cost_of_work_by_hand_and_its_limit() -> None:
-    speed = Speed(0.03, 5e-4, startup_s=2.0)
+    speed = ModelSpeed(0.03, 5e-4, startup_s=2.0)
     assert cost_of(Work(1000, 50_000), speed, 600.0) == Cost(2.0 + 30.0 + 25.0, limited=False)
     assert cost_of(Work(1000, 50_000), speed, 50.0) == Cost(2.0 + 50.0, limited=True)
     assert total_of([Cost(10.0), Cost(None), Cost(52.0, limited=True)]) == (62.0, 1, 1)

@@ -13,7 +13,7 @@ from judge.evaluation.current_results import current_results
 from judge.evaluation.observe import kind_at_fault
 from judge.evaluation.unit_report import Did
 from judge.records.attempts import MAX_DEATHS, claim, read_histories, read_history
-from judge.records.process_identity import own_name
+from judge.records.process_identity import process_identity
 from judge.records.records import Claim
 from judge.records.results import load_results
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
@@ -21,7 +21,8 @@ from submissions.records import utc_now
 from tasks.datasets.dataset import DatasetError
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import load_suite
-from tests.judge.small_world import World, save_frames
+from tests.world.small_data import save_frames
+from tests.world.world import World
 
 RAISES = "def make_calculator():\n    raise RuntimeError('no')\n"
 KNOWS_NOTHING = """
@@ -228,7 +229,7 @@ def test_a_claim_of_a_living_judge_is_left_to_it(world: World) -> None:
 def test_a_unit_over_which_one_judge_after_another_died_is_held(world: World) -> None:
     world.submit("emt")
     poisoned, _ = sorted(prefixes_of(world))
-    boot, namespace, pid, _, token = own_name().split("/")
+    boot, namespace, pid, _, token = process_identity().split("/")
     for n in range(1, MAX_DEATHS + 1):
         gone = Claim(owner=f"{boot}/{namespace}/{pid}/1/{token}", host="here", started=utc_now())
         world.store.put(f"{poisoned}{n}/claim.json", gone.model_dump_json().encode())

@@ -31,9 +31,9 @@ from sandbox.selftest.catalog import ATTACKS
 from sandbox.selftest.run import LEFT_BEHIND, AttackResult, selftest
 from submissions.records import utc_now
 from submissions.store.local import LocalStore
-from tests.judge.judged_world import all_held
-from tests.judge.pages.board_records import SUITE, good_metrics, result, submission
-from tests.judge.small_world import World
+from tests.world.board_records import SUITE, good_metrics, result, submission
+from tests.world.judged import all_held
+from tests.world.world import World
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 ENGINE = "Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2)"
@@ -137,7 +137,7 @@ def test_a_selftest_by_another_version_needs_forty_attacks(gate: Gate, n_attacks
     assert (gate.doubts() == []) == proves
 
 
-def test_what_was_judged_in_a_broken_sandbox_is_refused_though_it_was_mended(gate: Gate) -> None:
+def test_what_was_judged_in_a_broken_sandbox_is_refused_though_it_was_corrected(gate: Gate) -> None:
     failed = store_selftest(gate.store, selftest_of(started=NOON - timedelta(days=1), held=False))
     store_selftest(gate.store, selftest_of(started=NOON))
     assert gate.doubts() == []
@@ -281,7 +281,7 @@ def test_an_examination_that_fails_in_our_own_code_is_not_held_and_ends_nothing(
     driver: Driver = open_driver("docker", world.settings.run_dir)
     broken, left = selftest(driver, attacks=(Attack("breaks", "Nothing.", "network:reach", breaks),))
     assert (broken.held, left.name, left.held) == (False, LEFT_BEHIND, True)
-    assert broken.how.startswith("our own examination failed (ZeroDivisionError, test_selftest.py:")
+    assert broken.how.startswith("our own examination failed (ZeroDivisionError, test_host_selftest.py:")
 
 
 @pytest.mark.docker

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +14,7 @@ from judge.records.manifest import FOLDER
 from judge.records.records import Result
 from tasks.metrics.measurement import Metric
 from tasks.suites.suite import Suite, Task
-from tests.judge.judged_world import change_result, copy_of, judged_world, own_key_of
-from tests.judge.pages.board_records import (
+from tests.world.board_records import (
     ENERGY,
     SUITE,
     error,
@@ -27,7 +25,8 @@ from tests.judge.pages.board_records import (
     submission,
     timed,
 )
-from tests.judge.small_world import World
+from tests.world.judged import change_result, own_key_of
+from tests.world.world import World
 
 A, B = submission("alpha"), submission("beta")
 TASKS = {each.name: each for each in SUITE.tasks}
@@ -79,17 +78,10 @@ def test_where_none_can_be_added_up_the_board_is_empty() -> None:
     assert (shown.rows, len(shown.rowless), shown.measured) == ((), 1, None)
 
 
-@pytest.fixture(scope="module")
-def once() -> Iterator[World]:
-    with judged_world() as world:
-        yield world
-
-
 @pytest.fixture
-def world(once: World) -> Iterator[World]:
-    with copy_of(once) as copy:
-        copy.submit("beside")
-        yield copy
+def world(judged_world: World) -> World:
+    judged_world.submit("beside")
+    return judged_world
 
 
 def _break_result(world: World, id: str) -> str:

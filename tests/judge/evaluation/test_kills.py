@@ -43,12 +43,12 @@ ELSEWHERE = {
     Event.PUBLISHED: "of judge site publish",
     Event.INVITED: "of judge invite",
     Event.REVOKED: "of judge revoke",
-    Event.LETTER_TAKEN: "of judge intake: tests/judge/intake/test_intake.py dies there",
-    Event.LETTER_REFUSED: "of judge intake",
-    Event.LETTER_DELAYED: "of judge intake",
+    Event.REQUEST_TAKEN: "of judge intake: tests/judge/intake/test_intake.py dies there",
+    Event.REQUEST_REFUSED: "of judge intake",
+    Event.REQUEST_DELAYED: "of judge intake",
     Event.IMAGE_MIRRORED: "of judge intake",
     Event.IMAGE_PULLED: "of images that this engine has lost",
-    Event.MAIL_WRITTEN: "of judge intake",
+    Event.STATUS_WRITTEN: "of judge intake",
 }
 # Of containers, or told only once something else has gone wrong: each of these has a test of its own below.
 AFTER_MORE = {
@@ -103,7 +103,7 @@ def undisturbed(make: Make) -> Undisturbed:
 
 
 def fill(world: KillWorld, names: Sequence[str]) -> None:
-    """Submissions, and the secret that transformed copies are drawn with: stores with other ones have other digests."""
+    """Submissions, and the secret that guises are drawn with: stores with other ones have other digests."""
     world.store.put(ORDER_SECRET, bytes(32))
     world.submit_examples(names)
 

@@ -33,7 +33,7 @@ from tasks.datasets.card import LabelSet as Theory
 from tasks.datasets.dataset import Dataset, save_dataset
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
-from tests.judge.small_world import World
+from tests.world.world import World
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -15,7 +15,7 @@ from dftd3.ase import DFTD3
 from judge.evaluation import runner
 from judge.evaluation.dispersion_policy import correction_of
 from judge.evaluation.measure import MAX_PARTS
-from judge.evaluation.observe import ExecutionTarget, Place, observe_unit
+from judge.evaluation.observe import ExecutionTarget, UnitStorage, observe_unit
 from judge.evaluation.unit_report import Did
 from judge.records.attempts import claim, read_history
 from judge.records.records import Result
@@ -33,7 +33,8 @@ from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import observe_frames, read_frames
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Labels
-from tests.judge.small_world import World, rattled
+from tests.world.small_data import rattled
+from tests.world.world import World
 
 
 class Energies:
@@ -368,6 +369,8 @@ def test_an_impossible_d3_is_told_before_anything_is_started(world: World) -> No
     claimed = claim(world.store, unit.prefix, (), 1.0)
     assert claimed is not None
     with pytest.raises(JudgeFault, match="no parameters for functional 'no-such'") as raised:
-        observe_unit(unit, target, Place(world.store, world.settings.data), claimed, lambda done, total, unit: None)
+        observe_unit(
+            unit, target, UnitStorage(world.store, world.settings.data), claimed, lambda done, total, unit: None
+        )
     assert raised.value.cause is FaultCause.MEASURE
     assert not (world.root / "marks").exists()

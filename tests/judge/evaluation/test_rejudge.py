@@ -18,14 +18,15 @@ from judge.evaluation.request import Request
 from judge.evaluation.work_plan import plan_work
 from judge.records.attempts import read_histories
 from judge.records.content_keys import observation_key, result_key
-from judge.records.decisions import TaskOf
+from judge.records.decisions import SubmissionTask
 from judge.records.items_file import items_path
 from judge.records.records import Claim, End, Result
 from sandbox.verdict import FaultCause, Verdict
 from submissions.progress import Reporter
 from submissions.records import Submission, utc_now
 from tests.judge.records.test_content_keys import MEASURED, OBSERVED
-from tests.judge.small_world import SUITE, World, save_frames
+from tests.world.small_data import save_frames
+from tests.world.world import World, small_world
 
 MOODY = """
 from pathlib import Path
@@ -45,10 +46,7 @@ def make_calculator():
 def judged() -> Iterator[tuple[World, Submission, Path]]:
     """A world in which a model that answers as a file says was judged once, at its best, and a copy of its folder."""
     with TemporaryDirectory(prefix="lj") as folder, TemporaryDirectory() as copies:
-        world = World(Path(folder) / "w")
-        save_frames(world.root / "data", "Cu", "copper")
-        save_frames(world.root / "data", "Ni", "nickel")
-        (world.root / "small.toml").write_text(SUITE)
+        world = small_world(Path(folder) / "w")
         mood = world.root / "mood"
         mood.write_text("0")
         world.write_settings()
@@ -220,7 +218,7 @@ def test_an_unfinished_round_is_gone_on_with(world: World, moody: Submission) ->
 
 def hold(world: World, model: Submission, task: str) -> None:
     """Three attempts at the next round of `task`, each spoilt by this machine."""
-    rounds = {TaskOf(model.id, task, f"{task}@1"): 1}
+    rounds = {SubmissionTask(model.id, task, f"{task}@1"): 1}
     request = Request(ids=(model.id,), tasks=(task,), rounds=rounds)
     (planned,) = plan_work(world.workspace, request, Reporter(Console(file=StringIO()))).plan
     claimed = Claim(owner="o", host="h", started=utc_now()).model_dump_json().encode()

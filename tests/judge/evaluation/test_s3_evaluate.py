@@ -10,8 +10,8 @@ from judge.config import JudgeSettings
 from judge.evaluation.unit_report import Did
 from submissions.store.interface import Store
 from submissions.store.open_store import open_store
-from tests.judge.small_world import World
 from tests.servers.rgw import RgwServer
+from tests.world.world import World
 
 
 @dataclass

@@ -10,7 +10,7 @@ from judge.ranking.leaderboard import TakenOut
 from judge.view.leaderboard_export import leaderboard_file
 from judge.view.related_submissions import Submissions
 from judge.view.sources import Sources
-from tests.judge.pages.board_records import NOON, SUITE, good_results, items_of, submission
+from tests.world.board_records import NOON, SUITE, good_results, items_of, submission
 
 
 def test_the_data_file_counts_the_submissions_of_a_team_as_the_page_does() -> None:

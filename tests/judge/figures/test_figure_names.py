@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.figures.drift import drift_figure
+from judge.figures.failures import failures_by_cause
 from judge.figures.heat_map import heat_map
 from judge.figures.history import history_figure
 from judge.figures.names import distinct, short_names
@@ -17,28 +17,31 @@ from judge.figures.pareto import pareto
 from judge.figures.radar import radar, radar_of
 from submissions.records import ModelCard
 from submissions.store.local import LocalStore
-from tests.judge.figures import curve_world
-from tests.judge.figures.test_figures import SVG, frame_of
-from tests.judge.pages.board_records import good_results, save, submission
+from tests.judge.figures.hostile_board import frame_of, plot_of
+from tests.world import curves
+from tests.world.board_records import SUITE, frames_metrics, good_results, result, save, submission
 
 
 def test_two_models_of_one_name_are_two_in_every_figure(tmp_path: Path) -> None:
     long = "a name so long that no legend has room for its end"
     cards = [ModelCard(name=name, version=of) for name, of in ((long, "1"), (long, "2"), (long, "2"), ("alone", "3"))]
-    ones = [submission(f"m{i}").model_copy(update={"card": card}) for i, card in enumerate(cards)]
-    save(LocalStore(tmp_path), ones, [r for i, one in enumerate(ones) for r in good_results(one, 0.2 + i / 10)])
-    of = frame_of(tmp_path)
+    models = [submission(f"m{i}").model_copy(update={"card": card}) for i, card in enumerate(cards)]
+    results = [good_results(model, 0.2 + i / 10) for i, model in enumerate(models)]
+    for model, by_task in zip(models[:3], results, strict=False):
+        by_task[0] = result(model, SUITE.tasks[0], frames_metrics(0.2, virial=True), failures={"ERROR": 1})
+    save(LocalStore(tmp_path), models, [each for by_task in results for each in by_task])
+    page_frame = frame_of(tmp_path)
     names = {f"{long} 1", f"{long} 2", f"{long} 2 (2)", "alone"}
     for draw in (pareto, radar, history_figure, heat_map):
-        figure = draw(of)
+        figure = draw(page_frame)
         assert figure is not None
         assert {re.sub(r"^\d\. ", "", str(row[0])) for row in figure.rows} == names
-        legend = [trace["name"] for trace in figure.plot["data"] if trace.get("name") in names]
-        assert len(legend) == len(set(legend))
-        words = [element.text for element in ElementTree.fromstring(str(figure.drawing)).iter(f"{SVG}text")]
-        called = [word for word in words if word and word.startswith("a name so long")]
+        called = [trace["name"] for trace in plot_of(figure)["data"] if trace.get("name", "").startswith(long)]
         assert len(called) == len(set(called))
-    beside = radar_of(of, of.board.rows[1])
+    heat, failures = heat_map(page_frame), failures_by_cause(page_frame)
+    labels = plot_of(heat)["layout"]["yaxis"]["ticktext"], plot_of(failures)["data"][0]["y"]
+    assert [len(set(names)) for names in labels] == [4, 3]
+    beside = radar_of(page_frame, page_frame.board.rows[1])
     assert beside is not None
     assert {row[0] for row in beside.rows} == {f"{long} 1", f"{long} 2"}
 
@@ -50,13 +53,11 @@ def test_no_two_names_are_alike(names: list[str], length: int) -> None:
 
 
 def test_two_models_of_one_name_are_two_lines_of_drift() -> None:
-    found = [submission(name) for name in ("a", "b")]
-    same = [
-        one.model_copy(update={"card": ModelCard(name="same", version=of)}) for one, of in zip(found, "12", strict=True)
-    ]
-    results = [each for i, one in enumerate(same) for each in curve_world.results_of(one, 0.1 + i / 10)]
-    items = {(one.id, curve_world.KNOWN.name): curve_world.dynamics(curve_world.drifting(6)) for one in same}
-    figure = drift_figure(curve_world.frame_of(curve_world.board_of(same, results), items))
+    cards = [ModelCard(name="same", version=version) for version in "12"]
+    same = [submission(card.version).model_copy(update={"card": card}) for card in cards]
+    results = [each for i, model in enumerate(same) for each in curves.results_of(model, 0.1 + i / 10)]
+    items = {(model.id, curves.KNOWN.name): curves.dynamics(curves.drifting(6)) for model in same}
+    figure = drift_figure(curves.frame_of(curves.board_of(same, results), items))
     assert figure is not None
     assert [row[0] for row in figure.rows] == ["same 1", "same 2"]
-    assert {trace["name"] for trace in figure.plot["data"]} == {"same 1", "same 2"}
+    assert {trace["name"] for trace in plot_of(figure)["data"]} == {"same 1", "same 2"}

@@ -13,14 +13,15 @@ import pytest
 
 from judge.config import ConfigError, JudgeSettings
 from judge.images import fetch
-from judge.images.fetch import Arrived, arrive, arrive_layers, resolve_id
+from judge.images.fetch import MirroredImage, mirror_image, mirror_layers, resolve_id
 from judge.images.mirror import open_mirror
 from judge.workspace import Workspace
 from sandbox.image.image_check import MACHINE
 from sandbox.image.tar_entries import TarBudget
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.requests import ReferredImage, SentLayer, SentPart, UploadedImage
-from tests.judge.intake.small_images import (
+from tests.servers.registry import RegistryServer
+from tests.world.small_images import (
     OCI_MANIFEST,
     AuthorsRepository,
     MadeImage,
@@ -32,7 +33,6 @@ from tests.judge.intake.small_images import (
     some_tar,
     tar_of,
 )
-from tests.servers.registry import RegistryServer
 
 OTHER = "amd64" if MACHINE == "arm64" else "arm64"
 
@@ -59,9 +59,9 @@ def nothing(part: SentPart) -> None:
     raise KeyError(part.slot)
 
 
-def refer(settings: JudgeSettings, reference: str, held: tuple[str, ...] = ()) -> Arrived:
+def refer(settings: JudgeSettings, reference: str, held: tuple[str, ...] = ()) -> MirroredImage:
     said: list[str] = []
-    return arrive(Workspace(settings), ReferredImage(reference=reference), held, nothing, said.append)  # type: ignore[arg-type]
+    return mirror_image(Workspace(settings), ReferredImage(reference=reference), held, nothing, said.append)  # type: ignore[arg-type]
 
 
 def upload(
@@ -69,8 +69,8 @@ def upload(
     sent: SentImage,
     held: tuple[str, ...] = (),
     say: Callable[[str], None] = lambda line: None,
-) -> Arrived:
-    return arrive(Workspace(settings), sent.letter, held, sent.part, say)
+) -> MirroredImage:
+    return mirror_image(Workspace(settings), sent.request, held, sent.part, say)
 
 
 def refused(act: Callable[[], object]) -> SubmissionFault:
@@ -105,7 +105,7 @@ def test_in_parts(settings: JudgeSettings, mirrored: AuthorsRepository) -> None:
     image = MadeImage([some_tar(), twice, twice])
     sent = send(image)
     assert len(sent.parts) > 3
-    assert resolve_id(settings, sent.letter) == image.id
+    assert resolve_id(settings, sent.request) == image.id
     arrived = upload(settings, sent)
     assert (arrived.image_id, arrived.layers, arrived.reference) == (image.id, image.diff_ids, "alice/model:1")
     assert mirrored.request("get", f"blobs/{image.id}").content == image.config
@@ -166,7 +166,7 @@ def test_the_configuration_is_checked_before_anything_travels(
     ):
         sent, reference = send(image), AuthorsRepository(registry).push(image)
         for act in (
-            lambda sent=sent: arrive(Workspace(settings), sent.letter, (), untouched, print),
+            lambda sent=sent: mirror_image(Workspace(settings), sent.request, (), untouched, print),
             lambda reference=reference: refer(settings, reference),
         ):
             fault = refused(act)
@@ -221,7 +221,7 @@ def test_layers_that_are_not_those_of_the_configuration(settings: JudgeSettings,
         assert clue in refused(lambda reference=reference: refer(settings, reference)).sentence
     sent = send(image, blobs=other.blobs()[:1])
     assert "not the one that the image names" in refused(lambda: upload(settings, sent)).sentence
-    fewer = dataclasses.replace(sent, letter=sent.letter.model_copy(update={"layers": ()}))
+    fewer = dataclasses.replace(sent, request=sent.request.model_copy(update={"layers": ()}))
     assert "not those that the image names" in refused(lambda: upload(settings, fewer)).sentence
 
 
@@ -250,8 +250,8 @@ def test_an_image_is_too_large_before_it_travels(settings: JudgeSettings) -> Non
     part = SentPart(slot="0" * 32, n_bytes=200 * 1024**2, sha256="0" * 64)
     image = MadeImage([some_tar()])
     layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,))
-    letter = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
-    fault = refused(lambda: arrive(Workspace(settings), letter, (), nothing, print))  # type: ignore[arg-type]
+    request = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
+    fault = refused(lambda: mirror_image(Workspace(settings), request, (), nothing, print))  # type: ignore[arg-type]
     assert fault.verdict is Verdict.POLICY_VIOLATION
     assert "GiB" in fault.sentence
 
@@ -292,22 +292,22 @@ def test_an_engines_disk_without_room_is_found_before_anything_travels(
     part = SentPart(slot="0" * 32, n_bytes=200 * 1024**2, sha256="0" * 64)
     image = MadeImage([some_tar()])
     layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,) * (free // part.n_bytes + 20))
-    letter = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
+    request = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
     for limit, fault in ((huge, JudgeFault), (settings, SubmissionFault)):  # what is too large is its author's
         with pytest.raises(fault):
-            arrive(Workspace(limit), letter, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
+            mirror_image(Workspace(limit), request, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
 
 
 def test_of_a_base_image_the_layers_alone_matter(settings: JudgeSettings, registry: RegistryServer) -> None:
     base = MadeImage([some_tar(), some_tar()], settings={"Labels": {}})
     reference = AuthorsRepository(registry).push(base)
     assert "org.lambench.calculator" in refused(lambda: refer(settings, reference)).sentence
-    kept = arrive_layers(Workspace(settings), ReferredImage(reference=reference), lambda line: None)
+    kept = mirror_layers(Workspace(settings), ReferredImage(reference=reference), lambda line: None)
     assert kept == base.diff_ids
     mirror = open_mirror(Workspace(settings))
     assert all(mirror.layer(diff_id) for diff_id in kept)
     escape = AuthorsRepository(registry).push(MadeImage([HOSTILE["path escape"][0]], settings={"Labels": {}}))
-    refused(lambda: arrive_layers(Workspace(settings), ReferredImage(reference=escape), lambda line: None))
+    refused(lambda: mirror_layers(Workspace(settings), ReferredImage(reference=escape), lambda line: None))
 
 
 def test_another_authors_layer_is_not_to_be_had_by_its_name(
@@ -353,7 +353,7 @@ def test_a_held_layer_that_the_mirror_lost_is_the_judges_fault_until_it_is_sent_
 def test_without_room_on_the_disk_nothing_travels(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     full = settings.model_copy(update={"min_free_bytes": 1 << 60})
     with pytest.raises(JudgeFault, match="free at") as caught:
-        arrive(Workspace(full), send(MadeImage([some_tar()])).letter, (), nothing, print)  # type: ignore[arg-type]
+        mirror_image(Workspace(full), send(MadeImage([some_tar()])).request, (), nothing, print)  # type: ignore[arg-type]
     assert caught.value.cause is FaultCause.DISK
     monkeypatch.setenv("TMPDIR", "/nothing/there")
     with pytest.raises(JudgeFault, match="TMPDIR"):

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.images.manifest import Index, read_config, read_manifest
+from judge.images.manifest import ImageIndex, read_config, read_manifest
 from sandbox.image.image_check import MACHINE, image_from_inspection
 from sandbox.verdict import SubmissionFault, Verdict
-from tests.judge.intake.small_images import MadeImage, index_of, sha256, tar_of
+from tests.world.small_images import MadeImage, index_of, sha256, tar_of
 
 IMAGE = MadeImage([tar_of(("a", b"a"))])
 CONFIG = json.loads(IMAGE.config)
@@ -181,7 +181,7 @@ def test_what_an_engine_would_read_otherwise_is_refused() -> None:
 
 def test_a_manifest_is_of_one_image_or_of_several() -> None:
     manifest, index = json.loads(IMAGE.manifest()), json.loads(index_of({"linux/amd64": IMAGE.manifest()}))
-    assert not isinstance(read_manifest(IMAGE.manifest()), Index)
+    assert not isinstance(read_manifest(IMAGE.manifest()), ImageIndex)
     for fields in (
         {**manifest, "manifests": index["manifests"]},
         {**manifest, "Manifests": index["manifests"]},
@@ -199,10 +199,10 @@ def test_a_manifest_is_of_one_image_or_of_several() -> None:
 
 
 def test_of_an_index_the_plainest_variant_of_this_machine_is_taken() -> None:
-    def index(*platforms: dict[str, str]) -> Index:
+    def index(*platforms: dict[str, str]) -> ImageIndex:
         manifests = [{"digest": f"sha256:{i:064d}", "size": 1, "platform": each} for i, each in enumerate(platforms)]
         found = read_manifest(json.dumps({"schemaVersion": 2, "manifests": manifests}).encode())
-        assert isinstance(found, Index)
+        assert isinstance(found, ImageIndex)
         return found
 
     other = {"os": "unknown", "architecture": "unknown"}

@@ -12,7 +12,7 @@ import docker.errors
 import pytest
 
 from judge.config import JudgeSettings
-from judge.images.fetch import Arrived, arrive
+from judge.images.fetch import MirroredImage, mirror_image
 from judge.images.mirror import open_mirror
 from judge.images.pull import pull_image, resolve_image
 from judge.upkeep import gc_machine
@@ -24,8 +24,8 @@ from sandbox.rundir import RunDir
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.records import ImageRecord, ModelCard, PreflightReport, Submission, submission_id, utc_now
 from submissions.requests import ReferredImage
-from tests.judge.intake.small_images import AuthorsRepository, MadeImage, send, sha256, some_tar, tar_of
 from tests.servers.registry import RegistryServer
+from tests.world.small_images import AuthorsRepository, MadeImage, send, sha256, some_tar, tar_of
 
 
 @pytest.fixture
@@ -60,12 +60,12 @@ def settings_of(registry: RegistryServer, tmp_path: Path, **fields: object) -> J
     )
 
 
-def upload(settings: JudgeSettings, image: MadeImage) -> Arrived:
+def upload(settings: JudgeSettings, image: MadeImage) -> MirroredImage:
     sent = send(image)
-    return arrive(Workspace(settings), sent.letter, (), sent.part, lambda line: None)
+    return mirror_image(Workspace(settings), sent.request, (), sent.part, lambda line: None)
 
 
-def submission_of(arrived: Arrived) -> Submission:
+def submission_of(arrived: MirroredImage) -> Submission:
     return Submission(
         id=submission_id("model", arrived.image_id),
         created=utc_now(),
@@ -91,7 +91,7 @@ def test_what_becomes_of_the_authors_image_changes_nothing(
     )
     image = MadeImage([some_tar(), some_tar()], settings={"Env": ["A=b"], "WorkingDir": "/opt"})
     reference = alice.push(image)
-    arrived = arrive(
+    arrived = mirror_image(
         Workspace(settings), ReferredImage(reference=reference), (), lambda part: iter(()), lambda line: None
     )
     submission = submission_of(arrived)

@@ -15,8 +15,8 @@ from judge.images.manifest import Blob
 from judge.images.reference import Repository
 from judge.images.registry_client import RegistryClient, registry_faults
 from sandbox.verdict import FaultCause, JudgeFault
-from tests.judge.intake.small_images import sha256
 from tests.servers.raw_server import drop_by_drop, raw_server
+from tests.world.small_images import sha256
 
 DATA = os.urandom(200_000)
 BLOB = Blob(digest=sha256(DATA), size=len(DATA))

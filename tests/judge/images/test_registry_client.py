@@ -14,11 +14,12 @@ from judge.config import ConfigError, JudgeSettings
 from judge.images.credentials import login_for
 from judge.images.manifest import MAX_CONFIG, MAX_MANIFEST
 from judge.images.reference import Repository, read_reference
-from judge.images.registry_client import FoundImage, RegistryClient, find_image
+from judge.images.registry_client import RegistryClient, RegistryImage, find_image
 from sandbox.driver import Login
 from sandbox.image.image_check import MACHINE
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
-from tests.judge.intake.small_images import (
+from tests.servers.registry import RegistryServer
+from tests.world.small_images import (
     MANIFEST,
     OCI_INDEX,
     OCI_MANIFEST,
@@ -29,7 +30,6 @@ from tests.judge.intake.small_images import (
     sha256,
     some_tar,
 )
-from tests.servers.registry import RegistryServer
 
 DIGEST = "sha256:" + "a" * 64
 OTHER = "amd64" if MACHINE == "arm64" else "arm64"
@@ -190,7 +190,7 @@ def hostile() -> Iterator[tuple[str, Answer]]:
         thread.join()
 
 
-def asked_of(host: str, digest: str, **fields: object) -> FoundImage:
+def asked_of(host: str, digest: str, **fields: object) -> RegistryImage:
     return find_image(JudgeSettings(registries=(host,), **fields), f"{host}/a/b@{digest}")  # type: ignore[arg-type]
 
 

@@ -5,26 +5,28 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 
-from judge.intake.invitations import Invited, read_invitations
-from judge.intake.status import write_mail
+from judge.intake.invitations import InvitationState, read_invitations
+from judge.intake.status import write_statuses
 from judge.workspace import Workspace
 from submissions.preflight.acceptance import store_submission
 from submissions.preflight.log import store_log
 from submissions.records import ImageRecord, ModelCard, PreflightReport, Submission, submission_id, utc_now
-from submissions.requests import Status
-from tests.judge.intake.status_world import invite, with_mail
-from tests.judge.small_world import World
+from submissions.requests import InvitationStatus
 from tests.servers.rgw import RgwServer
+from tests.world.intake import invite, with_status_bucket
+from tests.world.world import World
 
 
 def test_mail_that_cannot_be_written_fails_nothing(world: World, aws_environment: RgwServer) -> None:
     invite(world.store, world.submit("mine"))
-    settings = with_mail(world.settings, aws_environment).model_copy(update={"mail": "s3://no-such-bucket/"})
+    settings = with_status_bucket(world.settings, aws_environment).model_copy(
+        update={"status_bucket": "s3://no-such-bucket/"}
+    )
     lines: list[str] = []
-    assert not write_mail(Workspace(settings), say=lines.append)
+    assert not write_statuses(Workspace(settings), say=lines.append)
     assert len(lines) == 1
     assert "there is no such bucket" in lines[0]
-    assert write_mail(world.workspace, say=lines.append)  # no mail is set
+    assert write_statuses(world.workspace, say=lines.append)  # no mail is set
     assert len(lines) == 1
 
 
@@ -32,20 +34,20 @@ def test_every_author_reads_the_own_status_and_log(world: World, aws_environment
     mine = world.submit("mine")
     store_log(world.store, mine.id, "hello")
     alice, bob = invite(world.store, mine), invite(world.store, name="bob")
-    settings = with_mail(world.settings, aws_environment)
+    settings = with_status_bucket(world.settings, aws_environment)
     lines: list[str] = []
-    assert write_mail(Workspace(settings), say=lines.append), lines
-    client, bucket = aws_environment.client(), settings.mail.removeprefix("s3://").rstrip("/")
+    assert write_statuses(Workspace(settings), say=lines.append), lines
+    client, bucket = aws_environment.client(), settings.status_bucket.removeprefix("s3://").rstrip("/")
 
-    def read(invited: Invited, name: str) -> bytes:
+    def read(invited: InvitationState, name: str) -> bytes:
         got = client.get_object(Bucket=bucket, Key=f"{invited.invitation.secret}/{name}")["Body"].read()
         assert isinstance(got, bytes)
         return got
 
-    status = Status.read(read(alice, "status.json"))
+    status = InvitationStatus.read(read(alice, "status.json"))
     assert [each.submission for each in status.submissions] == [mine.id]
     assert read(alice, f"log-{mine.id}.txt") == b"hello"
-    assert Status.read(read(bob, "status.json")).submissions == ()
+    assert InvitationStatus.read(read(bob, "status.json")).submissions == ()
 
 
 def record(image: str) -> Submission:
@@ -62,7 +64,7 @@ def record(image: str) -> Submission:
 
 def test_telling_again_costs_few_requests(world: World, aws_environment: RgwServer) -> None:
     """However many submissions there are: a listing of each kind, and a status for each invitation."""
-    settings = with_mail(world.settings, aws_environment)
+    settings = with_status_bucket(world.settings, aws_environment)
     settings = settings.model_copy(update={"store": f"s3://{aws_environment.new_bucket()}/st"})
     workspace = Workspace(settings)
     store = workspace.store
@@ -71,11 +73,11 @@ def test_telling_again_costs_few_requests(world: World, aws_environment: RgwServ
         assert all(store_submission(store, submission, "said") for submission in taken)
         invite(store, *taken, name=name)
     everybody = read_invitations(store)
-    assert write_mail(workspace, everybody=everybody)
+    assert write_statuses(workspace, states=everybody)
     sent: list[str] = []
     for of in (workspace.s3, store._client):  # type: ignore[attr-defined]
         of.meta.events.register("before-call.s3", lambda model, **_: sent.append(model.name))
-    assert write_mail(workspace, everybody=everybody)
+    assert write_statuses(workspace, states=everybody)
     counts = Counter(sent)
     assert counts["PutObject"] == len(everybody)
     assert counts["ListObjectsV2"] <= 8

@@ -13,20 +13,20 @@ import pytest
 from rich.console import Console
 
 from judge.config import JudgeSettings
-from judge.intake.examiner import Desk
-from judge.intake.upload_bucket import Inbox
+from judge.intake.examiner import Examiner
+from judge.intake.upload_bucket import UploadBucket
 from judge.workspace import Workspace
 from sandbox.drivers.gpu import hold_gpu
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.progress import Reporter
 from submissions.store.local import LocalStore
-from submissions.store.s3_client import Place, connect
+from submissions.store.s3_client import BucketPlace, connect
 
-DeskOf = Callable[..., Desk]
+ExaminerOf = Callable[..., Examiner]
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeskOf:
+def examiner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExaminerOf:
     """A desk on a machine of two GPUs; what the NVIDIA driver names is read from a program that stands for it."""
     listing = "GPU 0: NVIDIA One (UUID: GPU-aaaa)\nGPU 1: NVIDIA Two (UUID: GPU-bbbb)"
     program = tmp_path / "bin" / "nvidia-smi"
@@ -35,33 +35,33 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeskOf:
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
 
-    def make(*gpus: str, intake_gpu: str = "") -> Desk:
+    def make(*gpus: str, intake_gpu: str = "") -> Examiner:
         settings = JudgeSettings(run_dir=tmp_path / "run", intake_gpu=intake_gpu)
         workspace = Workspace(settings, LocalStore(tmp_path / "store"))
-        inbox = Inbox(connect("http://127.0.0.1:1"), Place("inbox", ""))
-        return Desk(workspace, inbox, Reporter(Console(file=StringIO())), gpus, ())
+        inbox = UploadBucket(connect("http://127.0.0.1:1"), BucketPlace("upload_bucket", ""))
+        return Examiner(workspace, inbox, Reporter(Console(file=StringIO())), gpus, ())
 
     return make
 
 
-def tried_on(desk: Desk) -> str:
-    return desk.gpu.uuid if desk.gpu else "cpu"
+def tried_on(examiner: Examiner) -> str:
+    return examiner.gpu.uuid if examiner.gpu else "cpu"
 
 
-def test_a_machine_with_gpus_tries_images_on_one(desk: DeskOf, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert tried_on(desk()) == "GPU-aaaa"
-    assert tried_on(desk("GPU-bbbb", "GPU-aaaa")) == "GPU-bbbb"
-    assert tried_on(desk(intake_gpu="GPU-bbbb")) == "GPU-bbbb"
-    assert tried_on(desk("GPU-aaaa", intake_gpu="GPU-bbbb")) == "GPU-aaaa"
-    assert tried_on(desk(intake_gpu="cpu")) == "cpu"
+def test_a_machine_with_gpus_tries_images_on_one(examiner: ExaminerOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tried_on(examiner()) == "GPU-aaaa"
+    assert tried_on(examiner("GPU-bbbb", "GPU-aaaa")) == "GPU-bbbb"
+    assert tried_on(examiner(intake_gpu="GPU-bbbb")) == "GPU-bbbb"
+    assert tried_on(examiner("GPU-aaaa", intake_gpu="GPU-bbbb")) == "GPU-aaaa"
+    assert tried_on(examiner(intake_gpu="cpu")) == "cpu"
     with pytest.raises(JudgeFault, match="GPU-cccc is not in this machine"):
-        tried_on(desk(intake_gpu="GPU-cccc"))
+        tried_on(examiner(intake_gpu="GPU-cccc"))
     monkeypatch.setenv("PATH", "/nowhere")
-    assert tried_on(desk()) == "cpu"
+    assert tried_on(examiner()) == "cpu"
 
 
-def test_a_gpu_that_is_not_let_go_of_is_the_judges_fault(desk: DeskOf, tmp_path: Path) -> None:
-    of = desk()
+def test_a_gpu_that_is_not_let_go_of_is_the_judges_fault(examiner: ExaminerOf, tmp_path: Path) -> None:
+    of = examiner()
     of.gpu_wait_s = 0.2
     begun = time.monotonic()
     with hold_gpu("GPU-aaaa", tmp_path / "run" / "gpus"):
@@ -76,7 +76,7 @@ def test_a_gpu_that_is_not_let_go_of_is_the_judges_fault(desk: DeskOf, tmp_path:
         pass
 
 
-def test_who_waits_for_a_gpu_has_it_next(desk: DeskOf, tmp_path: Path) -> None:
+def test_who_waits_for_a_gpu_has_it_next(examiner: ExaminerOf, tmp_path: Path) -> None:
     """A judge that lets go of it only to take it again at once keeps nobody waiting for ever."""
     over = threading.Event()
 
@@ -88,7 +88,7 @@ def test_who_waits_for_a_gpu_has_it_next(desk: DeskOf, tmp_path: Path) -> None:
     judge = threading.Thread(target=busy)
     judge.start()
     try:
-        of = desk()
+        of = examiner()
         of.gpu_wait_s = 30
         with of.alone_on_gpu():
             assert 0 < of.gpu_wait_s < 30

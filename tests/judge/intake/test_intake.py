@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import docker
 import pytest
 
 from judge.intake.invitations import read_invitation, revoke_invitation
 from judge.records.results import read_submissions
+from sandbox.driver import Image
 from sandbox.events import Event
 from sandbox.verdict import Verdict
 from submissions.preflight.acceptance import submission_path
 from submissions.records import Submission, submission_id
-from submissions.requests import Letter, ReferredImage
-from tests.judge.intake.intake_world import CARD, Authors, IntakeWorld, Pushed, dying_at
-from tests.judge.intake.status_world import Buckets, new_buckets, post
+from submissions.requests import ReferredImage, SubmissionRequest
 from tests.servers.registry import RegistryServer
-from tests.servers.rgw import RgwServer
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.authors import Authors
+from tests.world.events import dying_at
+from tests.world.intake import CARD, IntakeWorld, Pushed, post
 
 pytestmark = pytest.mark.docker
 
 NOWHERE = "127.0.0.1:1"
-
-
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
 
 
 @pytest.fixture(scope="module")
@@ -56,35 +51,24 @@ def failing(authors: Authors) -> Pushed:
 
 
 @pytest.fixture
-def world(aws_environment: RgwServer, buckets: Buckets, registry: RegistryServer) -> Iterator[IntakeWorld]:
-    with TemporaryDirectory(prefix="lj/tmp" == "/tmp") as folder:  # short: a socket's path has at most 107 bytes
-        root = Path(folder)
-        more: dict[str, Any] = {
-            "mirror": f"{registry.host}/judge/images",
-            "registries": (registry.host,),
-            "run_dir": root / "run",
-            "data": root / "data",
-            "key_file": root / "signing.key",
-            "min_free_bytes": 0,
-            "intake_gpu": "cpu",
-            "limits": {"startup_s": 30, "message_s": 30, "cpus": 1},
-        }
-        yield IntakeWorld(root, aws_environment, buckets, more=more)
+def world(short_path: Path, aws_environment: RgwServer, buckets: Buckets, registry: RegistryServer) -> IntakeWorld:
+    more = {"mirror": f"{registry.host}/judge/images", "registries": (registry.host,)}
+    return IntakeWorld(short_path, aws_environment, buckets, more=more)
 
 
 def test_two_authors_one_by_reference_and_one_by_upload(world: IntakeWorld, authors: Authors, good: Pushed) -> None:
     """As authors do it: forms from the mail, letters by the forms, the outcome from the mail."""
     ada, ben = world.invited("ada"), world.invited("ben", n_parts=30)
     summary, _ = world.intake()
-    assert (summary.invitations, summary.letters, summary.exit_status) == (2, (), 0)
+    assert (summary.invitations, summary.decisions, summary.exit_status) == (2, (), 0)
     forms = world.forms(ada)
-    assert post(forms.letters[0], good.letter.model_dump_json().encode()).status_code in (200, 201, 204)
+    assert post(forms.requests[0], good.request.model_dump_json().encode()).status_code in (200, 201, 204)
     other = authors.image("uploaded")
     world.send(ben, world.upload(ben, other, held=()))
     for image in (good, other):
         authors.forget(image)  # what is run then was pulled from the mirror
     summary, said = world.intake()
-    assert [(letter.invitation, letter.came) for letter in summary.letters] == [
+    assert [(request.invitation, request.outcome) for request in summary.decisions] == [
         ("ada", "submitted"),
         ("ben", "submitted"),
     ], said
@@ -93,7 +77,7 @@ def test_two_authors_one_by_reference_and_one_by_upload(world: IntakeWorld, auth
     assert (first.arrival.by, first.arrival.invitation, first.arrival.slot) == (
         "reference",
         "ada",
-        forms.letters[0].slot,
+        forms.requests[0].slot,
     )
     assert (second.author, second.image.id, second.image.reference) == ("Ben", other.id, "sum:1")
     assert (second.arrival.by, second.arrival.invitation) == ("upload", "ben")
@@ -102,21 +86,23 @@ def test_two_authors_one_by_reference_and_one_by_upload(world: IntakeWorld, auth
         assert [check.passed for check in submission.preflight.checks if check.gating] == [True, True, True]
     assert (world.left(ada), world.left(ben)) == (set(), set())
     status = world.status(ben)
-    assert [(fate.came, fate.submission) for fate in status.fates] == [("submitted", second.id)]
+    assert [(decision.outcome, decision.submission) for decision in status.decisions] == [("submitted", second.id)]
     assert [(each.submission, each.state, each.position) for each in status.submissions] == [(second.id, "waiting", 2)]
     assert status.quota.judged == 1
     # The own layers need not be sent again; the other author's must.
     layers = {invited.invitation.name: set(world.forms(invited).layers) for invited in (ada, ben)}
     assert len(layers["ada"]) == len(layers["ben"]) == 3
     assert len(layers["ada"] & layers["ben"]) == 2
-    assert world.intake()[0].letters == ()
+    assert world.intake()[0].decisions == ()
 
 
-def test_broken_letters_are_refused_and_gone(world: IntakeWorld, failing: Pushed, registry: RegistryServer) -> None:
+def test_broken_requests_are_refused_and_gone(world: IntakeWorld, failing: Pushed, registry: RegistryServer) -> None:
     invited = world.invited(max_judged=20, max_refused=20)
-    absent = Letter(card=CARD, image=ReferredImage(reference=f"{registry.host}/authors/good@sha256:{'0' * 64}"))
-    foreign = Letter(card=CARD, image=ReferredImage(reference=f"registry.example/x@sha256:{'0' * 64}"))
-    kinds: list[tuple[Letter | bytes, Verdict, str]] = [
+    absent = SubmissionRequest(
+        card=CARD, image=ReferredImage(reference=f"{registry.host}/authors/good@sha256:{'0' * 64}")
+    )
+    foreign = SubmissionRequest(card=CARD, image=ReferredImage(reference=f"registry.example/x@sha256:{'0' * 64}"))
+    kinds: list[tuple[SubmissionRequest | bytes, Verdict, str]] = [
         (b"{", Verdict.PROTOCOL_ERROR, "cannot be read"),
         (
             b'{"card": {"name": "x"}, "image": {"by": "reference", "reference": "x"}, "me": 1}',
@@ -126,21 +112,21 @@ def test_broken_letters_are_refused_and_gone(world: IntakeWorld, failing: Pushed
         (b" " * (1024**2 + 1), Verdict.OUTPUT_LIMIT, "larger than"),
         (absent, Verdict.IMAGE_INVALID, ""),
         (foreign, Verdict.IMAGE_INVALID, "registry.example"),
-        (failing.letter, Verdict.IMAGE_INVALID, "It was tried on the CPU."),
+        (failing.request, Verdict.IMAGE_INVALID, "It was tried on the CPU."),
     ]
-    slots = [world.send(invited, letter, n) for n, (letter, _, _) in enumerate(kinds)]
+    slots = [world.send(invited, request, n) for n, (request, _, _) in enumerate(kinds)]
     summary, said = world.intake()
-    fates = world.fates(invited)
+    decisions = world.decisions(invited)
     for slot, (_, verdict, words) in zip(slots, kinds, strict=True):
-        assert (fates[slot].came, fates[slot].verdict) == ("refused", verdict), (fates[slot], said)
-        assert words in fates[slot].sentence
-    assert [letter.slot for letter in summary.letters] == slots  # the oldest first
+        assert (decisions[slot].outcome, decisions[slot].verdict) == ("refused", verdict), (decisions[slot], said)
+        assert words in decisions[slot].sentence
+    assert [request.slot for request in summary.decisions] == slots  # the oldest first
     assert summary.exit_status == 0
     assert world.left(invited) == set()
     assert read_submissions(world.store) == []
     assert world.status(invited).quota.refused == len(kinds)
     # The last one failed only in the preflight: its layers need not be sent again.
-    verified = read_invitation(world.store, "curie").fates[slots[-1]].layers
+    verified = read_invitation(world.store, "curie").decisions[slots[-1]].layers
     assert (len(verified), set(world.forms(invited).layers)) == (3, set(verified))
 
 
@@ -148,21 +134,21 @@ def test_parts_that_are_not_as_described_are_refused_and_used_up(
     world: IntakeWorld, authors: Authors, good: Pushed
 ) -> None:
     invited = world.invited(n_parts=30, max_refused=5)
-    letter = world.upload(invited, good, held=())
-    first = letter.image.layers[0].parts[0]  # type: ignore[union-attr]
+    request = world.upload(invited, good, held=())
+    first = request.image.layers[0].parts[0]  # type: ignore[union-attr]
     data = world.content(world.versions(f"{world.prefix}/curie/{first.slot}")[0])
-    world.client.delete_object(Bucket=world.inbox, Key=f"{world.prefix}/curie/{first.slot}")  # changes nothing
-    lying = Letter.model_validate_json(letter.model_dump_json().replace(first.sha256, "0" * 64))
+    world.client.delete_object(Bucket=world.uploads, Key=f"{world.prefix}/curie/{first.slot}")  # changes nothing
+    lying = SubmissionRequest.model_validate_json(request.model_dump_json().replace(first.sha256, "0" * 64))
     slot = world.send(invited, lying)
     world.intake()
-    fate = world.fates(invited)[slot]
-    assert (fate.verdict, "other bytes" in fate.sentence) == (Verdict.IMAGE_INVALID, True), fate
+    decision = world.decisions(invited)[slot]
+    assert (decision.verdict, "other bytes" in decision.sentence) == (Verdict.IMAGE_INVALID, True), decision
     assert world.left(invited) == set()
     # A slot that was used is not open again, and what comes into it is not kept.
     world.put(invited, first.slot, data)
-    slot = world.send(invited, letter, 1)
+    slot = world.send(invited, request, 1)
     world.intake()
-    assert "not open for parts" in world.fates(invited)[slot].sentence
+    assert "not open for parts" in world.decisions(invited)[slot].sentence
     assert world.left(invited) == set()
     offered = {form.slot for form in world.forms(invited).parts}
     assert len(offered) == 30
@@ -170,13 +156,13 @@ def test_parts_that_are_not_as_described_are_refused_and_used_up(
 
 
 def test_an_image_that_was_submitted_points_to_that(world: IntakeWorld, good: Pushed) -> None:
-    earlier = world.record(good.id)
+    earlier = world.record("Earlier", Image("earlier:1", good.id, "docker"), CARD)
     invited = world.invited()
-    other_card = Letter(card=CARD.model_copy(update={"name": "Mine"}), image=good.letter.image)
-    slots = [world.send(invited, letter, n) for n, letter in enumerate((good.letter, other_card))]
+    other_card = SubmissionRequest(card=CARD.model_copy(update={"name": "Mine"}), image=good.request.image)
+    slots = [world.send(invited, request, n) for n, request in enumerate((good.request, other_card))]
     world.intake()
-    first, second = (world.fates(invited)[slot] for slot in slots)
-    assert (first.came, first.submission, second.came) == ("duplicate", earlier.id, "duplicate")
+    first, second = (world.decisions(invited)[slot] for slot in slots)
+    assert (first.outcome, first.submission, second.outcome) == ("duplicate", earlier.id, "duplicate")
     assert "card is fixed" in second.sentence
     assert "card is fixed" not in first.sentence
     status = world.status(invited)
@@ -185,33 +171,33 @@ def test_an_image_that_was_submitted_points_to_that(world: IntakeWorld, good: Pu
 
 def test_another_image_of_the_same_id_is_refused(world: IntakeWorld, good: Pushed) -> None:
     twin = good.id[:19] + "f" * 52
-    earlier = world.record(twin)
+    earlier = world.record("Earlier", Image("earlier:1", twin, "docker"), CARD)
     taken = earlier.model_copy(update={"id": submission_id(CARD.name, good.id)})
     world.store.put(submission_path(taken.id), taken.model_dump_json().encode())
     invited = world.invited()
-    slot = world.send(invited, good.letter)
+    slot = world.send(invited, good.request)
     world.intake()
-    assert "build it again" in world.fates(invited)[slot].sentence
+    assert "build it again" in world.decisions(invited)[slot].sentence
     assert Submission.read(world.store.get(submission_path(taken.id))) == taken
 
 
 def test_the_judges_own_fault_counts_nowhere(world: IntakeWorld, failing: Pushed) -> None:
     invited = world.invited()
-    slot = world.send(invited, failing.letter)
+    slot = world.send(invited, failing.request)
     broken = world.with_settings(mirror=f"{NOWHERE}/judge")
     summary, _ = broken.intake()
     assert (summary.counts["delayed"], summary.exit_status) == (1, 1)
-    assert NOWHERE in summary.letters[0].sentence  # the maintainer is told what to correct
+    assert NOWHERE in summary.decisions[0].sentence  # the maintainer is told what to correct
     status = world.status(invited)
-    assert [(fate.slot, fate.came) for fate in status.fates] == [(slot, "delayed")]
+    assert [(decision.slot, decision.outcome) for decision in status.decisions] == [(slot, "delayed")]
     assert "127.0.0.1" not in status.model_dump_json()  # the author is not told about the judge's machines
     assert (status.quota.judged, status.quota.refused) == (0, 0)
-    assert world.fates(invited) == {}
+    assert world.decisions(invited) == {}
     assert world.left(invited) == {slot}
-    assert slot not in {form.slot for form in world.forms(invited).letters}
+    assert slot not in {form.slot for form in world.forms(invited).requests}
     summary, _ = world.intake()
-    assert [letter.came for letter in summary.letters] == ["refused"]
-    assert [fate.came for fate in world.status(invited).fates] == ["refused"]
+    assert [request.outcome for request in summary.decisions] == ["refused"]
+    assert [decision.outcome for decision in world.status(invited).decisions] == ["refused"]
     assert list(world.store.list("delayed/")) == []
 
 
@@ -219,24 +205,24 @@ def test_wherever_it_dies_nothing_is_lost_or_doubled(world: IntakeWorld, good: P
     """By upload, so that the parts must be there as long as they are needed."""
     invited = world.invited(n_parts=30)
     slot = world.send(invited, world.upload(invited, good, held=()))
-    for step in (Event.IMAGE_MIRRORED, Event.READY, Event.LETTER_TAKEN):
+    for step in (Event.IMAGE_MIRRORED, Event.READY, Event.REQUEST_TAKEN):
         with dying_at(step):
             world.intake()
-        assert world.fates(invited) == {}
-        assert len(read_submissions(world.store)) == (step is Event.LETTER_TAKEN)
+        assert world.decisions(invited) == {}
+        assert len(read_submissions(world.store)) == (step is Event.REQUEST_TAKEN)
         assert len(world.left(invited)) > 1
     revoke_invitation(world.store, "curie", "it was passed on")  # what was taken before stays taken
     world.intake()
     (submission,) = read_submissions(world.store)
-    stored = read_invitation(world.store, "curie").fates[slot]
-    assert (stored.fate.came, stored.fate.submission, len(stored.layers)) == ("submitted", submission.id, 3)
+    stored = read_invitation(world.store, "curie").decisions[slot]
+    assert (stored.decision.outcome, stored.decision.submission, len(stored.layers)) == ("submitted", submission.id, 3)
     assert world.left(invited) == set()
-    assert world.intake()[0].letters == ()
+    assert world.intake()[0].decisions == ()
     assert [each.submission for each in world.status(invited).submissions] == [submission.id]
 
 
 def test_only_layers_that_are_public_may_be_left_out(world: IntakeWorld, failing: Pushed) -> None:
-    world.write_all_settings()
+    world.write_settings()
     status, out, _ = world.run_here("layers", "add", failing.id)
     assert status == 0
     assert "3 layers, of which 3 were not public before" in out
@@ -244,23 +230,23 @@ def test_only_layers_that_are_public_may_be_left_out(world: IntakeWorld, failing
     assert isinstance(listed, list)
     held = {layer["diff_id"] for layer in listed}
     invited = world.invited(max_refused=5)
-    letter = world.upload(invited, failing, held)
+    request = world.upload(invited, failing, held)
     assert world.left(invited) == set()  # nothing at all had to be sent
     # What lies in the mirror but is not public: a stranger's, which nobody has by its name alone.
-    secret = letter.image.layers[-1].diff_id  # type: ignore[union-attr]
+    secret = request.image.layers[-1].diff_id  # type: ignore[union-attr]
     key = f"layers-public/{secret.removeprefix('sha256:')}.json"
     record_of_it = world.store.get(key)
     world.store.delete(key)
-    slot = world.send(invited, letter)
+    slot = world.send(invited, request)
     world.intake()
-    fate = world.fates(invited)[slot]
-    assert (fate.came, fate.verdict) == ("refused", Verdict.IMAGE_INVALID)
-    assert f"{secret}, was left out, and is none that its author may leave out" in fate.sentence
+    decision = world.decisions(invited)[slot]
+    assert (decision.outcome, decision.verdict) == ("refused", Verdict.IMAGE_INVALID)
+    assert f"{secret}, was left out, and is none that its author may leave out" in decision.sentence
     assert secret not in world.forms(invited).layers
     world.store.put(key, record_of_it)
-    world.send(invited, letter, 1)
+    world.send(invited, request, 1)
     summary, said = world.intake()
-    assert "Python" in summary.letters[0].sentence, (summary, said)  # it came as far as the preflight
+    assert "Python" in summary.decisions[0].sentence, (summary, said)  # it came as far as the preflight
     assert set(world.forms(invited).layers) == held
     status, _, err = world.run_here("layers", "add", "lambench/no-such-image")
     assert status == 2

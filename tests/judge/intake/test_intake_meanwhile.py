@@ -7,26 +7,24 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 import judge.intake.upload_bucket
 from judge.config import ConfigError
-from judge.intake.inbox_listing import FLOODED
-from judge.intake.invitations import StoredFate, fate_key, letter_slot, part_slot, revoke_invitation
+from judge.intake.bucket_listing import FLOODED
+from judge.intake.invitations import StoredDecision, decision_key, part_slot, request_slot, revoke_invitation
 from judge.intake.retry_queue import write_delayed
 from sandbox.events import Event
 from sandbox.verdict import Verdict
 from submissions.preflight.acceptance import submission_path
 from submissions.records import Arrival, ImageRecord, PreflightReport, Submission, submission_id, utc_now
-from submissions.requests import Fate, Letter, ReferredImage, SentLayer, SentPart, UploadedImage
-from tests.judge.intake.intake_world import CARD, IntakeWorld, at_first
-from tests.judge.intake.status_world import Buckets, new_buckets
-from tests.servers.rgw import RgwServer
+from submissions.requests import ReferredImage, RequestDecision, SentLayer, SentPart, SubmissionRequest, UploadedImage
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.events import at_first
+from tests.world.intake import CARD, IntakeWorld
 
 NOWHERE = "127.0.0.1:1"
 LAYER = "sha256:" + "1" * 64
@@ -41,26 +39,20 @@ CONFIG = json.dumps(
 IMAGE_ID = "sha256:" + hashlib.sha256(CONFIG.encode()).hexdigest()
 
 
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
-
-
 @pytest.fixture
-def world(aws_environment: RgwServer, buckets: Buckets) -> Iterator[IntakeWorld]:
+def world(short_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
     """No registry answers: what is decided here is decided without one."""
-    with TemporaryDirectory(prefix="lj") as folder:
-        more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,), "min_free_bytes": 0}
-        yield IntakeWorld(Path(folder), aws_environment, buckets, more=more)
+    more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,)}
+    return IntakeWorld(short_path, aws_environment, buckets, more=more)
 
 
-def uploaded(*parts: SentPart) -> Letter:
+def uploaded(*parts: SentPart) -> SubmissionRequest:
     layers = (SentLayer(diff_id=LAYER, parts=parts),)
-    return Letter(card=CARD, image=UploadedImage(reference="sum:1", config=CONFIG, layers=layers))
+    return SubmissionRequest(card=CARD, image=UploadedImage(reference="sum:1", config=CONFIG, layers=layers))
 
 
-def referred(host: str, digit: str = "2") -> Letter:
-    return Letter(card=CARD, image=ReferredImage(reference=f"{host}/sum@sha256:{digit * 64}"))
+def referred(host: str, digit: str = "2") -> SubmissionRequest:
+    return SubmissionRequest(card=CARD, image=ReferredImage(reference=f"{host}/sum@sha256:{digit * 64}"))
 
 
 @contextmanager
@@ -86,37 +78,33 @@ def failing_registry(do: Callable[[], object]) -> Iterator[str]:
         thread.join()
 
 
-def write_settings(world: IntakeWorld, *more: str) -> None:
-    """The settings as a file, for commands; a registry that does not exist among them."""
-    world.write_settings()
-    path = world.root / "judge.toml"
-    lines = [f'mirror = "{world.settings.mirror}"', f'registries = ["{NOWHERE}"]', "min_free_bytes = 0", *more]
-    path.write_text(path.read_text() + "\n".join([*lines, ""]))
-
-
-def test_a_revocation_holds_from_the_next_letter_on(world: IntakeWorld) -> None:
+def test_a_revocation_holds_from_the_next_request_on(world: IntakeWorld) -> None:
     invited = world.invited(max_refused=9)
     for n in range(3):
         world.send(invited, b"{", n)
-    with at_first(Event.LETTER_REFUSED, lambda: revoke_invitation(world.store, "curie", "it was passed on")):
+    with at_first(Event.REQUEST_REFUSED, lambda: revoke_invitation(world.store, "curie", "it was passed on")):
         summary, _ = world.intake()
-    assert [letter.verdict for letter in summary.letters] == ["PROTOCOL_ERROR", "POLICY_VIOLATION", "POLICY_VIOLATION"]
+    assert [request.verdict for request in summary.decisions] == [
+        "PROTOCOL_ERROR",
+        "POLICY_VIOLATION",
+        "POLICY_VIOLATION",
+    ]
     forms = world.forms(invited)
-    assert (bool(forms.revoked), forms.letters, forms.parts) == (True, (), ())
+    assert (bool(forms.revoked), forms.requests, forms.parts) == (True, (), ())
 
 
 def test_what_was_submitted_stays_so_though_the_intake_died_and_the_invitation_was_revoked(world: IntakeWorld) -> None:
     invited = world.invited()
-    letters = (uploaded(), referred(NOWHERE))
+    requests = (uploaded(), referred(NOWHERE))
     ids = []
-    for n, (letter, image_id) in enumerate(zip(letters, (IMAGE_ID, "sha256:" + "3" * 64), strict=True)):
-        slot = world.send(invited, letter, n)
+    for n, (request, image_id) in enumerate(zip(requests, (IMAGE_ID, "sha256:" + "3" * 64), strict=True)):
+        slot = world.send(invited, request, n)
         submission = Submission(
             id=submission_id(CARD.name, image_id),
             created=utc_now(),
             card=CARD,
             image=ImageRecord(reference="sum:1", id=image_id),
-            arrival=Arrival(by=letter.image.by, invitation="curie", slot=slot),
+            arrival=Arrival(by=request.image.by, invitation="curie", slot=slot),
             preflight=PreflightReport(checks=()),
         )
         assert world.store.put_if_absent(submission_path(submission.id), submission.model_dump_json().encode())
@@ -124,60 +112,60 @@ def test_what_was_submitted_stays_so_though_the_intake_died_and_the_invitation_w
     refused = world.send(invited, referred(NOWHERE, "4"), 2)
     revoke_invitation(world.store, "curie", "left")
     summary, said = world.intake()
-    came = {letter.slot: (letter.came, letter.submission) for letter in summary.letters}
-    assert [came[letter_slot(invited.invitation, n)] for n in range(2)] == [("submitted", id) for id in ids], said
-    assert came[refused] == ("refused", "")
+    outcome = {request.slot: (request.outcome, request.submission) for request in summary.decisions}
+    assert [outcome[request_slot(invited.invitation, n)] for n in range(2)] == [("submitted", id) for id in ids], said
+    assert outcome[refused] == ("refused", "")
     assert world.left(invited) == set()
 
 
 def test_what_another_host_decided_meanwhile_is_no_fault_of_this_one(world: IntakeWorld) -> None:
     invited = world.invited()
-    slot = letter_slot(invited.invitation, 0)
+    slot = request_slot(invited.invitation, 0)
 
     def decide() -> None:
-        fate = Fate(slot=slot, received=utc_now(), came="refused", verdict=Verdict.IMAGE_INVALID)
-        data = StoredFate(fate=fate).model_dump_json().encode()
-        world.store.put_if_absent(fate_key(invited.invitation, slot), data)
+        decision = RequestDecision(slot=slot, received=utc_now(), outcome="refused", verdict=Verdict.IMAGE_INVALID)
+        data = StoredDecision(decision=decision).model_dump_json().encode()
+        world.store.put_if_absent(decision_key(invited.invitation, slot), data)
 
     with failing_registry(decide) as host:
         world.send(invited, referred(host))
-        summary, _ = replace(world, more={**world.more, "registries": (host,)}).intake()
-    assert [(letter.came, letter.verdict) for letter in summary.letters] == [("refused", "IMAGE_INVALID")]
+        summary, _ = world.with_settings(registries=(host,)).intake()
+    assert [(request.outcome, request.verdict) for request in summary.decisions] == [("refused", "IMAGE_INVALID")]
     assert (summary.exit_status, list(world.store.list("delayed/")), world.left(invited)) == (0, [], set())
 
 
-def test_two_hosts_with_one_store_decide_each_letter_once(world: IntakeWorld) -> None:
+def test_two_hosts_with_one_store_decide_each_request_once(world: IntakeWorld) -> None:
     invited = world.invited(max_refused=9)
     for n in range(2):
         world.send(invited, b"{", n)
-    other = replace(world, more={**world.more, "run_dir": world.root / "other"})
+    other = world.with_settings(run_dir=world.root / "other")
     theirs = []
-    with at_first(Event.MAIL_WRITTEN, lambda: theirs.append(other.intake()[0])):
+    with at_first(Event.STATUS_WRITTEN, lambda: theirs.append(other.intake()[0])):
         summary, _ = world.intake()
-    assert [letter.came for letter in (*theirs[0].letters, *summary.letters)] == ["refused"] * 2
+    assert [request.outcome for request in (*theirs[0].decisions, *summary.decisions)] == ["refused"] * 2
     assert (summary.exit_status, world.left(invited)) == (0, set())
 
 
-def test_no_letter_is_said_to_wait_that_does_not(world: IntakeWorld) -> None:
+def test_no_request_is_said_to_wait_that_does_not(world: IntakeWorld) -> None:
     invited = world.invited()
-    waits = Fate(slot=letter_slot(invited.invitation, 1), received=utc_now(), came="delayed")
+    waits = RequestDecision(slot=request_slot(invited.invitation, 1), received=utc_now(), outcome="delayed")
     write_delayed(world.store, "curie", waits)
     world.intake()
-    assert (list(world.store.list("delayed/")), world.status(invited).fates) == ([], ())
+    assert (list(world.store.list("delayed/")), world.status(invited).decisions) == ([], ())
 
 
 @pytest.mark.docker
-def test_a_part_that_comes_after_the_inbox_was_listed_is_seen(world: IntakeWorld) -> None:
+def test_a_part_that_comes_after_the_upload_bucket_was_listed_is_seen(world: IntakeWorld) -> None:
     invited = world.invited()
     slot = part_slot(invited.invitation, 0)
-    letter = uploaded(SentPart(slot=slot, n_bytes=1, sha256=hashlib.sha256(b"x").hexdigest()))
-    world.send(invited, letter)
-    with at_first(Event.MAIL_WRITTEN, lambda: world.put(invited, slot, b"x")):
-        (came,) = world.intake()[0].letters
-    assert (came.verdict, "arrived" in came.sentence) == ("IMAGE_INVALID", False), came.sentence
+    request = uploaded(SentPart(slot=slot, n_bytes=1, sha256=hashlib.sha256(b"x").hexdigest()))
+    world.send(invited, request)
+    with at_first(Event.STATUS_WRITTEN, lambda: world.put(invited, slot, b"x")):
+        (outcome,) = world.intake()[0].decisions
+    assert (outcome.verdict, "arrived" in outcome.sentence) == ("IMAGE_INVALID", False), outcome.sentence
 
 
-def test_what_takes_nothing_more_does_not_fill_the_inbox_for_ever(world: IntakeWorld) -> None:
+def test_what_takes_nothing_more_does_not_fill_the_upload_bucket_for_ever(world: IntakeWorld) -> None:
     used_up, revoked = world.invited(max_refused=1), world.invited("joliot")
     for n in range(2):
         world.send(used_up, b"{", n)
@@ -186,74 +174,76 @@ def test_what_takes_nothing_more_does_not_fill_the_inbox_for_ever(world: IntakeW
     revoke_invitation(world.store, "joliot", "left")
     world.intake()
     assert (len(world.left(used_up)), len(world.left(revoked))) == (2, 1)
-    replace(world, more={**world.more, "form_days": 1e-9}).intake()
+    world.with_settings(form_days=1e-9).intake()
     assert (world.left(used_up), world.left(revoked)) == (set(), set())
 
 
 def test_a_flooded_invitation_is_cleared_and_gets_no_forms(world: IntakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     invited, other = world.invited(), world.invited("joliot")
-    slot = letter_slot(invited.invitation, 0)
+    slot = request_slot(invited.invitation, 0)
     for n in range(4):
         world.send(invited, b"{" * (n + 1), 0)
     world.send(other, b"{", 0)
     monkeypatch.setattr(judge.intake.upload_bucket, "MAX_VERSIONS", 2)
     summary, _ = world.intake()
-    assert ([letter.invitation for letter in summary.letters], summary.exit_status) == (["joliot"], 1)
+    assert ([request.invitation for request in summary.decisions], summary.exit_status) == (["joliot"], 1)
     assert summary.flooded == ("curie",)
     assert "3 that do not count were removed; to end it: judge revoke curie --reason WHY" in summary.notes[0]
     (oldest,) = world.versions(f"{world.prefix}/curie/{slot}")
     assert world.content(oldest) == b"{"
-    assert (world.forms(invited).letters, world.forms(invited).parts) == ((), ())
+    assert (world.forms(invited).requests, world.forms(invited).parts) == ((), ())
     assert world.status(invited).revoked == FLOODED
     summary, _ = world.intake()
-    assert ([letter.slot for letter in summary.letters], summary.exit_status) == ([slot], 0)
-    assert (world.status(invited).revoked, len(world.forms(invited).letters)) == ("", 3)
+    assert ([request.slot for request in summary.decisions], summary.exit_status) == ([slot], 0)
+    assert (world.status(invited).revoked, len(world.forms(invited).requests)) == ("", 3)
 
 
-def test_without_a_mirror_no_letter_is_opened(world: IntakeWorld) -> None:
+def test_without_a_mirror_no_request_is_opened(world: IntakeWorld) -> None:
     world.send(world.invited(), b"{")
     for wrong in ({"mirror": ""}, {"registry_config": world.root / "absent.json"}):
         with pytest.raises(ConfigError, match=next(iter(wrong))):
-            replace(world, more={**world.more, **wrong}).intake()
-    assert len(world.intake()[0].letters) == 1
+            world.with_settings(**wrong).intake()
+    assert len(world.intake()[0].decisions) == 1
 
 
-def test_credentials_that_vanish_meanwhile_keep_letters_back(world: IntakeWorld) -> None:
+def test_credentials_that_vanish_meanwhile_keep_requests_back(world: IntakeWorld) -> None:
     invited, config = world.invited(max_refused=9), world.root / "config.json"
     config.write_text("{}")
     with failing_registry(lambda: config.unlink(missing_ok=True)) as host:
         for n in range(2):
             world.send(invited, referred(host), n)
         world.send(invited, b"{", 2)
-        more = {**world.more, "registries": (host,), "registry_config": config}
-        summary, _ = replace(world, more=more).intake()
-    assert [letter.came for letter in summary.letters] == ["delayed", "delayed", "refused"]
-    assert "registry_config" in summary.letters[1].sentence
-    assert summary.mail_written
+        summary, _ = world.with_settings(registries=(host,), registry_config=config).intake()
+    assert [request.outcome for request in summary.decisions] == ["delayed", "delayed", "refused"]
+    assert "registry_config" in summary.decisions[1].sentence
+    assert summary.status_written
 
 
-def test_judging_goes_on_without_the_inbox_and_says_so(world: IntakeWorld) -> None:
+def test_judging_goes_on_without_the_upload_bucket_and_says_so(world: IntakeWorld) -> None:
     invited = world.invited()
     world.send(invited, b"{")
-    for wrong, words in (({"mirror": ""}, "mirror: is not set"), ({"inbox": "s3://no-such-bucket/x"}, "STORE: ")):
-        write_settings(replace(world, more={**world.more, **wrong}), 'suite = "quickstart"')
+    for wrong, words in (
+        ({"mirror": ""}, "mirror: is not set"),
+        ({"upload_bucket": "s3://no-such-bucket/x"}, "STORE: "),
+    ):
+        world.with_settings(**wrong).write_settings()
         status, said = world.run_json_here("evaluate", "--all", "--skip-missing")
         assert isinstance(said, dict)
         assert (status, said["exit_status"], said["units"], said["intake"]["letters"]) == (1, 1, [], [])
         assert words in said["intake"]["fault"]
-    write_settings(world, 'suite = "quickstart"')
+    world.write_settings()
     for mistyped in (("--suite", "nope"), ("--task", "nope")):
         assert world.run_here("evaluate", "--all", *mistyped)[0] == 2
-    assert world.fates(invited) == {}  # what was mistyped is said before hours are spent on letters
+    assert world.decisions(invited) == {}  # what was mistyped is said before hours are spent on letters
 
 
-def test_a_letter_that_no_intake_can_decide_is_refused_by_the_maintainer(world: IntakeWorld) -> None:
+def test_a_request_that_no_intake_can_decide_is_refused_by_the_maintainer(world: IntakeWorld) -> None:
     invited = world.invited()
     slot, waits = world.send(invited, referred(NOWHERE), 0), world.send(invited, referred(NOWHERE), 1)
-    write_settings(world)
+    world.write_settings()
     status, out, _ = world.run_here("intake")
-    assert (status, out.count("judge refuse INVITATION LETTER")) == (1, 1)
-    assert f"! curie: {slot[:8]} waits: REGISTRY: " in out
+    assert (status, out.count("judge refuse INVITATION REQUEST")) == (1, 1)
+    assert f"! curie: {slot[:8]} is delayed: REGISTRY: " in out
     for wrong in (("refuse", "curie", ""), ("refuse", "curie", "f" * 9), ("refuse", "nobody", slot)):
         assert world.run_here(*wrong, "--reason", "never ends")[0] == 2
     assert world.run_here("refuse", "curie", slot)[0] == 2
@@ -261,6 +251,9 @@ def test_a_letter_that_no_intake_can_decide_is_refused_by_the_maintainer(world: 
     assert status == 0, err
     world.intake()
     status_file = world.status(invited)
-    assert {fate.slot: fate.came for fate in status_file.fates} == {slot: "refused", waits: "delayed"}
-    assert "its layers never end" in world.fates(invited)[slot].sentence
+    assert {decision.slot: decision.outcome for decision in status_file.decisions} == {
+        slot: "refused",
+        waits: "delayed",
+    }
+    assert "its layers never end" in world.decisions(invited)[slot].sentence
     assert world.left(invited) == {waits}

@@ -13,26 +13,26 @@ from hypothesis import strategies as st
 
 from judge.config import UsageError
 from judge.intake.invitations import (
-    MAX_OPEN_LETTERS,
+    MAX_OPEN_REQUESTS,
     Invitation,
-    Invited,
+    InvitationState,
     Revocation,
-    StoredFate,
+    StoredDecision,
     create_invitation,
-    fate_key,
-    inbox_key,
-    letter_slot,
+    decision_key,
     part_slot,
     read_invitation,
     read_invitations,
+    request_slot,
     revoke_invitation,
+    upload_key,
 )
 from submissions.records import utc_now
-from submissions.requests import SLOT, Fate
+from submissions.requests import SLOT, RequestDecision
 from submissions.store.interface import Store, StoreError
 from submissions.store.local import LocalStore
 
-Came = Literal["submitted", "duplicate", "refused"]
+Outcome = Literal["submitted", "duplicate", "refused"]
 
 
 def invitation(max_judged: int = 3, max_refused: int = 2, n_parts: int = 4, secret: str = "ab" * 32) -> Invitation:
@@ -46,24 +46,24 @@ def invitation(max_judged: int = 3, max_refused: int = 2, n_parts: int = 4, secr
     )
 
 
-def fate_of(slot: str, came: Came, parts: tuple[str, ...] = ()) -> StoredFate:
-    return StoredFate(fate=Fate(slot=slot, received=utc_now(), came=came), parts=parts)
+def decide(slot: str, outcome: Outcome, parts: tuple[str, ...] = ()) -> StoredDecision:
+    return StoredDecision(decision=RequestDecision(slot=slot, received=utc_now(), outcome=outcome), parts=parts)
 
 
-def after(of: Invitation, *came: Came) -> Invited:
+def after(of: Invitation, *outcome: Outcome) -> InvitationState:
     """The invitation after its first letters came to this."""
-    slots = [letter_slot(of, n) for n in range(len(came))]
-    return Invited(of, fates={slot: fate_of(slot, each) for slot, each in zip(slots, came, strict=True)})
+    slots = [request_slot(of, n) for n in range(len(outcome))]
+    return InvitationState(of, decisions={slot: decide(slot, each) for slot, each in zip(slots, outcome, strict=True)})
 
 
-def put(store: Store, of: Invitation, stored: StoredFate) -> None:
-    assert store.put_if_absent(fate_key(of, stored.fate.slot), stored.model_dump_json().encode())
+def put(store: Store, of: Invitation, stored: StoredDecision) -> None:
+    assert store.put_if_absent(decision_key(of, stored.decision.slot), stored.model_dump_json().encode())
 
 
 def test_an_invitation_is_made_once_and_read_again(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     made = create_invitation(store, "curie", 3, 2, 4)
-    assert read_invitations(store) == [Invited(made)]
+    assert read_invitations(store) == [InvitationState(made)]
     assert (made.max_judged, made.max_refused, made.n_parts) == (3, 2, 4)
     with pytest.raises(UsageError, match=r"judge invite curie --again"):
         create_invitation(store, "curie", 3, 2, 4)
@@ -105,13 +105,13 @@ def test_other_names_are_refused_in_one_line_before_anything_is_written(name: st
 
 def test_slots_are_told_from_the_secret_and_a_number() -> None:
     one, other = invitation(), invitation(secret="cd" * 32)
-    slots = [make(of, n) for make in (letter_slot, part_slot) for of in (one, other) for n in range(50)]
+    slots = [make(of, n) for make in (request_slot, part_slot) for of in (one, other) for n in range(50)]
     assert len(set(slots)) == 200
     assert all(re.match(SLOT, slot) for slot in slots)
-    assert letter_slot(one, 7) == letter_slot(invitation(), 7)
-    # Held against `printf 'letter 0' | openssl dgst -sha256 -mac HMAC -macopt hexkey:abab…`.
-    assert letter_slot(one, 0) == "8753cc95e14d9ea0bda228159ee35e47"
-    assert inbox_key(one, slots[0]) == f"curie/{slots[0]}"
+    assert request_slot(one, 7) == request_slot(invitation(), 7)
+    # Held against `printf 'request 0' | openssl dgst -sha256 -mac HMAC -macopt hexkey:abab…`.
+    assert request_slot(one, 0) == "8753cc95e14d9ea0bda228159ee35e47"
+    assert upload_key(one, slots[0]) == f"curie/{slots[0]}"
 
 
 def test_only_what_was_taken_and_what_was_refused_counts() -> None:
@@ -121,59 +121,59 @@ def test_only_what_was_taken_and_what_was_refused_counts() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    came=st.lists(st.sampled_from(["submitted", "duplicate", "refused"]), max_size=30),
+    outcome=st.lists(st.sampled_from(["submitted", "duplicate", "refused"]), max_size=30),
     max_judged=st.integers(1, 25),
     max_refused=st.integers(1, 25),
     n_filled=st.integers(0, 30),
 )
 def test_there_are_as_many_open_slots_as_the_quota_leaves(
-    came: list[Came], max_judged: int, max_refused: int, n_filled: int
+    outcome: list[Outcome], max_judged: int, max_refused: int, n_filled: int
 ) -> None:
     of = invitation(max_judged, max_refused)
-    invited = after(of, *came)
-    left = max_judged - came.count("submitted")
-    if came.count("refused") >= max_refused or came.count("duplicate") >= max_judged + max_refused:
+    invited = after(of, *outcome)
+    left = max_judged - outcome.count("submitted")
+    if outcome.count("refused") >= max_refused or outcome.count("duplicate") >= max_judged + max_refused:
         left = 0
-    assert len(invited.slots) == max(0, min(left, MAX_OPEN_LETTERS))
-    assert not set(invited.slots) & set(invited.fates)
-    assert bool(invited.part_slots) == invited.is_open == (left > 0)
-    filled = {letter_slot(of, n) for n in range(n_filled)}
-    offered = invited.open_slots(filled)
-    assert not set(offered) & (filled | set(invited.fates))
-    waiting = len(filled - set(invited.fates))  # each may still be taken, and so holds a place
-    assert len(offered) == max(0, min(left - waiting, MAX_OPEN_LETTERS))
+    assert len(invited.open_request_slots()) == max(0, min(left, MAX_OPEN_REQUESTS))
+    assert not set(invited.open_request_slots()) & set(invited.decisions)
+    assert bool(invited.open_part_slots()) == invited.is_open == (left > 0)
+    filled = {request_slot(of, n) for n in range(n_filled)}
+    offered = invited.open_request_slots(filled)
+    assert not set(offered) & (filled | set(invited.decisions))
+    waiting = len(filled - set(invited.decisions))  # each may still be taken, and so holds a place
+    assert len(offered) == max(0, min(left - waiting, MAX_OPEN_REQUESTS))
 
 
 def test_duplicates_have_a_bound_of_their_own() -> None:
     of = invitation(max_judged=1, max_refused=2)
-    assert after(of, "duplicate", "duplicate").slots
+    assert after(of, "duplicate", "duplicate").open_request_slots()
     done = after(of, "duplicate", "duplicate", "duplicate")
-    assert (done.is_exhausted, done.slots, done.part_slots) == (True, (), ())
+    assert (done.is_exhausted, done.open_request_slots(), done.open_part_slots()) == (True, (), ())
 
 
-def test_a_slot_for_a_part_that_a_letter_named_is_never_opened_again() -> None:
+def test_a_slot_for_a_part_that_a_request_named_is_never_opened_again() -> None:
     of = invitation(n_parts=4)
     numbers = [part_slot(of, n) for n in range(8)]
-    assert Invited(of).part_slots == tuple(numbers[:4])
-    slot = letter_slot(of, 0)
-    used = Invited(of, fates={slot: fate_of(slot, "refused", parts=(numbers[0], numbers[2]))})
-    assert used.part_slots == (numbers[1], numbers[3], numbers[4], numbers[5])
+    assert InvitationState(of).open_part_slots() == tuple(numbers[:4])
+    slot = request_slot(of, 0)
+    used = InvitationState(of, decisions={slot: decide(slot, "refused", parts=(numbers[0], numbers[2]))})
+    assert used.open_part_slots() == (numbers[1], numbers[3], numbers[4], numbers[5])
     assert used.open_part_slots({numbers[3], numbers[7]}) == (numbers[1], numbers[4], numbers[5])
 
 
 def test_an_invitation_without_parts_is_for_registries_alone() -> None:
-    assert Invited(invitation(n_parts=0)).part_slots == ()
-    assert Invited(invitation(n_parts=0)).slots
+    assert InvitationState(invitation(n_parts=0)).open_part_slots() == ()
+    assert InvitationState(invitation(n_parts=0)).open_request_slots()
 
 
 def test_what_was_revoked_is_closed_at_once_and_for_good(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     made = create_invitation(store, "curie", 3, 2, 4)
-    put(store, made, fate_of(letter_slot(made, 0), "submitted"))
+    put(store, made, decide(request_slot(made, 0), "submitted"))
     assert revoke_invitation(store, "curie", "left the project").reason == "left the project"
     invited = read_invitation(store, "curie")
     assert invited.revocation
-    assert (invited.slots, invited.part_slots, invited.is_open) == ((), (), False)
+    assert (invited.open_request_slots(), invited.open_part_slots(), invited.is_open) == ((), (), False)
     assert invited.quota.judged == 1  # what was taken stays
     with pytest.raises(UsageError, match=r"was revoked on .*: left the project"):
         revoke_invitation(store, "curie", "once more")
@@ -187,14 +187,17 @@ def test_nobody_who_was_not_invited_is_revoked(tmp_path: Path) -> None:
     assert read_invitations(LocalStore(tmp_path)) == []
 
 
-def test_fates_are_read_with_their_invitation_and_of_no_other(tmp_path: Path) -> None:
+def test_decisions_are_read_with_their_invitation_and_of_no_other(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     curie, curie_2 = (create_invitation(store, name, 5, 5, 4) for name in ("curie", "curie-2"))
-    one, two = fate_of(letter_slot(curie, 0), "refused"), fate_of(letter_slot(curie_2, 0), "submitted")
+    one, two = decide(request_slot(curie, 0), "refused"), decide(request_slot(curie_2, 0), "submitted")
     put(store, curie, one)
     put(store, curie_2, two)
-    assert [dict(each.fates) for each in read_invitations(store)] == [{one.fate.slot: one}, {two.fate.slot: two}]
-    assert read_invitation(store, "curie").fates == {one.fate.slot: one}
+    assert [dict(each.decisions) for each in read_invitations(store)] == [
+        {one.decision.slot: one},
+        {two.decision.slot: two},
+    ]
+    assert read_invitation(store, "curie").decisions == {one.decision.slot: one}
 
 
 @pytest.mark.parametrize("name", ["invitation.json", "revoked.json", "letters/" + "0" * 32 + ".json"])

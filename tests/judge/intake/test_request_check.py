@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.intake.request_check import check_parts, named_parts, read_letter
+from judge.intake.request_check import check_parts, named_parts, read_request
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.records import LabelSet, ModelCard
-from submissions.requests import Letter, ReferredImage, SentPart
+from submissions.requests import ReferredImage, SentPart, SubmissionRequest
 
 REFERRED = ReferredImage(reference="127.0.0.1:5000/m@sha256:" + "0" * 64)
 CARD = ModelCard(name="model", elements=("H", "O"), label_sets={"Molecules": LabelSet(name="PBE")})
-GOOD: dict[str, Any] = Letter(author="A", card=CARD, image=REFERRED).model_dump(mode="json")
+GOOD: dict[str, Any] = SubmissionRequest(author="A", card=CARD, image=REFERRED).model_dump(mode="json")
 SLOTS = tuple(f"{n:032x}" for n in range(3))
 SHA = "0" * 64
 
@@ -34,15 +34,15 @@ def changed(path: str, value: object) -> bytes:
 
 def refused(data: bytes) -> str:
     with pytest.raises(SubmissionFault) as raised:
-        read_letter(data)
+        read_request(data)
     assert raised.value.verdict is Verdict.PROTOCOL_ERROR
     assert raised.value.sentence.isprintable()
     assert len(raised.value.sentence) < 600
     return raised.value.sentence
 
 
-def test_a_good_letter_is_read() -> None:
-    assert read_letter(json.dumps(GOOD).encode()).card == CARD
+def test_a_good_request_is_read() -> None:
+    assert read_request(json.dumps(GOOD).encode()).card == CARD
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_a_good_letter_is_read() -> None:
         ("x\x1b[2Jx", 1, "there is no such field"),
     ],
 )
-def test_a_broken_letter_is_refused_with_the_field(path: str, value: object, named: str) -> None:
+def test_a_broken_request_is_refused_with_the_field(path: str, value: object, named: str) -> None:
     assert named in refused(changed(path, value))
 
 
 def test_words_may_have_lines() -> None:
     words = "one\ntwo"
-    assert read_letter(changed("card.description", words)).card.description == words
-    assert read_letter(changed("card.hardware", words)).card.hardware == words
+    assert read_request(changed("card.description", words)).card.description == words
+    assert read_request(changed("card.hardware", words)).card.hardware == words
 
 
 def test_what_stands_there_twice_is_refused() -> None:
@@ -107,7 +107,7 @@ def test_what_contradicts_itself_is_refused() -> None:
     "data",
     [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000, b'"' + b"\\ud800" + b'"', b"1e999"],
 )
-def test_what_is_no_letter_at_all_is_refused(data: bytes) -> None:
+def test_what_is_no_request_at_all_is_refused(data: bytes) -> None:
     refused(data)
 
 
@@ -115,7 +115,7 @@ def test_what_is_no_letter_at_all_is_refused(data: bytes) -> None:
     st.binary(max_size=200)
     | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(json.dumps).map(str.encode)
 )
-def test_any_bytes_are_a_letter_or_a_verdict(data: bytes) -> None:
+def test_any_bytes_are_a_request_or_a_verdict(data: bytes) -> None:
     refused(data)
 
 
@@ -130,16 +130,16 @@ def test_any_field_is_taken_printable_or_refused(field: str, value: object) -> N
 def taken(data: bytes) -> ModelCard | None:
     """The card of a letter that is read; None where it is refused, with a line."""
     try:
-        return read_letter(data).card
+        return read_request(data).card
     except SubmissionFault:
         refused(data)
         return None
 
 
-def uploaded(*parts: SentPart) -> Letter:
+def uploaded(*parts: SentPart) -> SubmissionRequest:
     layers = [{"diff_id": "sha256:" + SHA, "parts": [part.model_dump() for part in parts]}]
     image = {"by": "upload", "reference": "m", "config": "{}", "layers": layers}
-    return Letter.model_validate_json(json.dumps({**GOOD, "image": image}))
+    return SubmissionRequest.model_validate_json(json.dumps({**GOOD, "image": image}))
 
 
 def part(slot: str, n_bytes: int = 5) -> SentPart:
@@ -150,7 +150,7 @@ def test_parts_that_arrived_as_described_pass() -> None:
     parts = named_parts(uploaded(part(SLOTS[0]), part(SLOTS[1])))
     check_parts(parts, SLOTS, {SLOTS[0]: 5, SLOTS[1]: 5})
     assert [each.slot for each in parts] == list(SLOTS[:2])
-    assert named_parts(Letter.model_validate(GOOD)) == []
+    assert named_parts(SubmissionRequest.model_validate(GOOD)) == []
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_parts_that_arrived_as_described_pass() -> None:
         ([part("f" * 32)], {"f" * 32: 5}, "not open for parts"),
         ([part(SLOTS[0]), part(SLOTS[0])], {SLOTS[0]: 5}, "named twice"),
         ([part(SLOTS[0])], {}, "has not arrived"),
-        ([part(SLOTS[0])], {SLOTS[0]: 6}, "has 6 bytes, and 5 by the letter"),
+        ([part(SLOTS[0])], {SLOTS[0]: 6}, "has 6 bytes, and the request states 5"),
     ],
 )
 def test_parts_that_did_not_arrive_so_are_refused(parts: list[SentPart], sizes: dict[str, int], named: str) -> None:

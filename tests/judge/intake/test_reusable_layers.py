@@ -8,25 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.intake.invitations import Invitation, Invited, StoredFate
-from judge.intake.reusable_layers import PublicLayer, declare_public, may_be_left_out, public_layers
+from judge.intake.invitations import Invitation, InvitationState, StoredDecision
+from judge.intake.reusable_layers import PublicLayer, declare_public, omittable_layers, public_layers
 from sandbox.verdict import JudgeFault
 from submissions.records import utc_now
-from submissions.requests import Fate
+from submissions.requests import RequestDecision
 from submissions.store.local import LocalStore
 
 DIFF = [f"sha256:{n:064x}" for n in range(8)]
 CAME = ("submitted", "duplicate", "refused", "delayed")
 
 
-def invited(name: str, *fates: tuple[str, tuple[str, ...]]) -> Invited:
+def invited(name: str, *decisions: tuple[str, tuple[str, ...]]) -> InvitationState:
     """An invitation whose letters came to these, with images of these layers."""
     invitation = Invitation(name=name, secret="0" * 64, created=utc_now(), max_judged=5, max_refused=5, n_parts=5)
     stored = {}
-    for n, (came, layers) in enumerate(fates):
-        fate = Fate.model_validate({"slot": f"{n:032x}", "received": utc_now(), "came": came})
-        stored[fate.slot] = StoredFate(fate=fate, layers=layers)
-    return Invited(invitation, None, stored)
+    for n, (outcome, layers) in enumerate(decisions):
+        decision = RequestDecision.model_validate({"slot": f"{n:032x}", "received": utc_now(), "came": outcome})
+        stored[decision.slot] = StoredDecision(decision=decision, layers=layers)
+    return InvitationState(invitation, None, stored)
 
 
 def test_the_own_layers_and_the_public_ones(tmp_path: Path) -> None:
@@ -40,15 +40,15 @@ def test_the_own_layers_and_the_public_ones(tmp_path: Path) -> None:
         (DIFF[2], "python:3.11"),
     ]
     alice = invited("alice", ("submitted", (DIFF[3],)), ("submitted", (DIFF[4], DIFF[0])))
-    assert may_be_left_out(alice, public) == {*DIFF[:3], DIFF[3], DIFF[4]}
-    assert may_be_left_out(invited("bob"), public) == set(DIFF[:3])
+    assert omittable_layers(alice, public) == {*DIFF[:3], DIFF[3], DIFF[4]}
+    assert omittable_layers(invited("bob"), public) == set(DIFF[:3])
 
 
 @given(st.lists(st.tuples(st.sampled_from(CAME), st.lists(st.sampled_from(DIFF)).map(tuple)), max_size=4))
-def test_only_what_was_verified_gives_a_layer(fates: list[tuple[str, tuple[str, ...]]]) -> None:
+def test_only_what_was_verified_gives_a_layer(decisions: list[tuple[str, tuple[str, ...]]]) -> None:
     """Of a duplicate nothing was: else a letter that named a stranger's image would open its layers."""
-    taken = {layer for came, layers in fates if came in ("submitted", "refused") for layer in layers}
-    assert may_be_left_out(invited("alice", *fates), ()) == taken
+    taken = {layer for outcome, layers in decisions if outcome in ("submitted", "refused") for layer in layers}
+    assert omittable_layers(invited("alice", *decisions), ()) == taken
 
 
 def test_a_broken_record_is_named(tmp_path: Path) -> None:

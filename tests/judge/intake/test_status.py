@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from judge.intake.invitations import StoredFate, read_invitation, revoke_invitation
-from judge.intake.status import NO_MORE, invitation_status, read_progress
+from judge.intake.invitations import StoredDecision, read_invitation, revoke_invitation
+from judge.intake.status import EXHAUSTED, invitation_status, read_progress
 from judge.intake.status_bucket import read_status
 from judge.records.attempts import MAX_TRIES, unit_prefix
 from judge.records.decisions import EventKind, record_event
@@ -24,12 +23,12 @@ from judge.records.signing import SigningKey, own_key
 from judge.workspace import Workspace
 from sandbox.verdict import FaultCause
 from submissions.records import Submission, utc_now
-from submissions.requests import Fate, Progress
+from submissions.requests import RequestDecision, SubmissionProgress
 from tasks.suites.suite import load_suite
-from tests.judge.intake.status_world import invite, with_mail
-from tests.judge.judged_world import copy_of, judged_world, own_key_of
-from tests.judge.small_world import World
 from tests.servers.rgw import RgwServer
+from tests.world.intake import invite, with_status_bucket
+from tests.world.judged import own_key_of
+from tests.world.world import World
 
 CRASHING = """
 import os
@@ -46,19 +45,12 @@ def make_calculator():
 """
 
 
-@pytest.fixture(scope="module")
-def once_judged() -> Iterator[World]:
-    with judged_world() as world:
-        yield world
-
-
 @pytest.fixture
-def judged(once_judged: World) -> Iterator[World]:
-    with copy_of(once_judged) as world:
-        yield world
+def judged(judged_world: World) -> World:
+    return judged_world
 
 
-def told(world: World, *ids: str, site_url: str = "") -> dict[str, Progress]:
+def told(world: World, *ids: str, site_url: str = "") -> dict[str, SubmissionProgress]:
     settings = world.settings.model_copy(update={"site_url": site_url})
     return read_progress(Workspace(settings), load_suite(settings.suite), ids)
 
@@ -195,30 +187,33 @@ def test_no_word_of_hidden_tasks_comes_out(world: World) -> None:
 def test_of_others_nothing_but_the_id(world: World) -> None:
     mine, theirs = world.submit("mine"), world.submit("theirs")
     invited = invite(world.store, mine)
-    duplicate = Fate(slot="f" * 32, received=utc_now(), came="duplicate", submission=theirs.id, name="m")
-    invited = replace(invited, fates={**invited.fates, duplicate.slot: StoredFate(fate=duplicate)})
+    duplicate = RequestDecision(slot="f" * 32, received=utc_now(), outcome="duplicate", submission=theirs.id, name="m")
+    invited = replace(invited, decisions={**invited.decisions, duplicate.slot: StoredDecision(decision=duplicate)})
     progress = told(world, mine.id, theirs.id)
     status = invitation_status(invited, progress, (), utc_now())
     assert [each.submission for each in status.submissions] == [mine.id]
-    assert [fate.submission for fate in status.fates] == [mine.id, theirs.id]
+    assert [decision.submission for decision in status.decisions] == [mine.id, theirs.id]
     assert status.quota.judged == 1
 
 
-def test_what_waits_for_the_judge_is_told_until_it_has_a_fate(world: World) -> None:
+def test_what_waits_for_the_judge_is_told_until_it_has_a_decision(world: World) -> None:
     invited = invite(world.store, world.submit("mine"))
     now = utc_now()
-    waits = Fate(slot="e" * 32, received=now - timedelta(hours=1), came="delayed", sentence="Wait.")
+    waits = RequestDecision(slot="e" * 32, received=now - timedelta(hours=1), outcome="delayed", sentence="Wait.")
     decided = waits.model_copy(update={"slot": "0" * 32})
     status = invitation_status(invited, {}, [waits, decided], now)
-    assert [(fate.slot[0], fate.came) for fate in status.fates] == [("e", "delayed"), ("0", "submitted")]
+    assert [(decision.slot[0], decision.outcome) for decision in status.decisions] == [
+        ("e", "delayed"),
+        ("0", "submitted"),
+    ]
 
 
 def test_who_is_looked_at_no_more_is_told_so(world: World) -> None:
     invited = invite(world.store)
     assert invitation_status(invited, {}, (), utc_now()).revoked == ""
-    fates = [Fate(slot=f"{n:032x}", received=utc_now(), came="refused") for n in range(3)]
-    full = replace(invited, fates={fate.slot: StoredFate(fate=fate) for fate in fates})
-    assert invitation_status(full, {}, (), utc_now()).revoked == NO_MORE
+    decisions = [RequestDecision(slot=f"{n:032x}", received=utc_now(), outcome="refused") for n in range(3)]
+    full = replace(invited, decisions={decision.slot: StoredDecision(decision=decision) for decision in decisions})
+    assert invitation_status(full, {}, (), utc_now()).revoked == EXHAUSTED
     revoke_invitation(world.store, "alice", "misused")
     assert "misused" in invitation_status(read_invitation(world.store, "alice"), {}, (), utc_now()).revoked
 
@@ -227,8 +222,8 @@ def test_who_decides_tells_the_author_at_once(
     judged: World, aws_environment: RgwServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (submission,) = read_submissions(judged.store)
-    invited, settings = invite(judged.store, submission), with_mail(judged.settings, aws_environment)
-    for name in ("mail", "mail_url", "endpoint_url"):
+    invited, settings = invite(judged.store, submission), with_status_bucket(judged.settings, aws_environment)
+    for name in ("status_bucket", "status_url", "endpoint_url"):
         monkeypatch.setenv(f"LAMBENCH_{name.upper()}", getattr(settings, name))
 
     def state() -> str:

@@ -9,56 +9,51 @@ from pathlib import Path
 import pytest
 import requests
 
-from judge.intake.invitations import Invitation, Invited, revoke_invitation
+from judge.intake.invitations import Invitation, InvitationState, revoke_invitation
 from judge.intake.status_bucket import (
+    file_names,
     invite_file,
-    mail_address,
-    mail_names,
     read_forms,
     read_status,
+    status_address,
     write_forms,
     write_status,
 )
 from submissions.records import utc_now
-from submissions.requests import Forms, Status, log_name
+from submissions.requests import InvitationStatus, UploadForms, log_name
 from submissions.store.interface import StoreError
 from submissions.store.open_store import open_store
-from tests.judge.intake.status_world import Buckets, MailWorld, new_buckets
-from tests.servers.rgw import RgwServer
+from tests.servers.rgw import Buckets, RgwServer
+from tests.world.intake import IntakeWorld
 
 LAYER = "sha256:" + "12" * 32
 EMT = "emt-0123456789ab"
 
 
-@pytest.fixture(scope="module")
-def buckets(rgw: RgwServer) -> Buckets:
-    return new_buckets(rgw)
-
-
 @pytest.fixture
-def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> MailWorld:
-    return MailWorld(tmp_path, aws_environment, buckets)
+def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
+    return IntakeWorld(tmp_path, aws_environment, buckets)
 
 
 def fetch(url: str) -> requests.Response:
     return requests.get(url, timeout=20)
 
 
-def status_of(invited: Invited) -> Status:
-    return Status(written=utc_now(), invitation=invited.invitation.name, quota=invited.quota)
+def status_of(invited: InvitationState) -> InvitationStatus:
+    return InvitationStatus(written=utc_now(), invitation=invited.invitation.name, quota=invited.quota)
 
 
-def put_forms(world: MailWorld, invited: Invited) -> Forms:
+def put_forms(world: IntakeWorld, invited: InvitationState) -> UploadForms:
     return write_forms(world.workspace, invited, (), utc_now())
 
 
-def put_status(world: MailWorld, invited: Invited, **logs: str) -> None:
+def put_status(world: IntakeWorld, invited: InvitationState, **logs: str) -> None:
     said = {name.replace("_", "-"): text for name, text in logs.items()}
     write_status(world.workspace, invited, status_of(invited), said)
 
 
 @contextmanager
-def requests_of(world: MailWorld) -> Iterator[list[str]]:
+def requests_of(world: IntakeWorld) -> Iterator[list[str]]:
     """The operations that the client really sends meanwhile."""
     sent: list[str] = []
 
@@ -72,29 +67,29 @@ def requests_of(world: MailWorld) -> Iterator[list[str]]:
         world.client.meta.events.unregister("before-call.s3", note)
 
 
-def test_the_author_reads_forms_status_and_logs_at_his_address(world: MailWorld) -> None:
+def test_the_author_reads_forms_status_and_logs_at_his_address(world: IntakeWorld) -> None:
     invited = world.invited()
     written = write_forms(world.workspace, invited, [LAYER], utc_now())
     put_status(world, invited, **{EMT: "Loaded EMT, for µm and Å.\n"})
-    address = mail_address(world.settings, invited.invitation)
+    address = status_address(world.settings, invited.invitation)
     answers = {name: fetch(address + name) for name in ("forms.json", "status.json", log_name(EMT))}
     assert [answer.status_code for answer in answers.values()] == [200, 200, 200]
-    assert Forms.read(answers["forms.json"].content) == written
+    assert UploadForms.read(answers["forms.json"].content) == written
     assert written.layers == (LAYER,)
-    assert Status.read(answers["status.json"].content).quota == invited.quota
+    assert InvitationStatus.read(answers["status.json"].content).quota == invited.quota
     assert answers[log_name(EMT)].content.decode() == "Loaded EMT, for µm and Å.\n"
     assert {answer.headers["Cache-Control"] for answer in answers.values()} == {"no-store"}
     types = [answer.headers["Content-Type"] for answer in answers.values()]
     assert types == ["application/json", "application/json", "text/plain; charset=utf-8"]
 
 
-def test_whoever_has_no_address_finds_nothing(world: MailWorld) -> None:
+def test_whoever_has_no_address_finds_nothing(world: IntakeWorld) -> None:
     one, other = world.invited(), world.invited("joliot")
     put_forms(world, one)
-    address = mail_address(world.settings, one.invitation)
+    address = status_address(world.settings, one.invitation)
     secret = one.invitation.secret
     wrong = [
-        mail_address(world.settings, other.invitation),  # invited, and nothing was written yet
+        status_address(world.settings, other.invitation),  # invited, and nothing was written yet
         address.replace(secret, secret[:-1] + ("0" if secret[-1] != "0" else "1")),
         address.replace(secret, secret[:32]),
         address.replace(secret, "curie"),
@@ -105,10 +100,10 @@ def test_whoever_has_no_address_finds_nothing(world: MailWorld) -> None:
     assert fetch(f"{address}forms.json").status_code == 200
 
 
-def test_nobody_lists_or_changes_the_mail(world: MailWorld) -> None:
+def test_nobody_lists_or_changes_the_status_bucket(world: IntakeWorld) -> None:
     invited = world.invited()
     put_forms(world, invited)
-    address, bucket = mail_address(world.settings, invited.invitation), f"{world.rgw.endpoint}/{world.mail}"
+    address, bucket = status_address(world.settings, invited.invitation), f"{world.rgw.endpoint}/{world.statuses}"
     listings = ["", "/", "?list-type=2", f"?prefix={world.prefix}/", "?versions", "?uploads", "?policy", "?acl"]
     for listing in listings:
         answer = fetch(bucket + listing)
@@ -121,49 +116,49 @@ def test_nobody_lists_or_changes_the_mail(world: MailWorld) -> None:
     assert fetch(f"{address}forms.json").status_code == 200
 
 
-def test_the_mail_holds_no_credential_and_nothing_beside_its_files(world: MailWorld) -> None:
+def test_the_status_bucket_holds_no_credential_and_nothing_beside_its_files(world: IntakeWorld) -> None:
     invited = world.invited()
     put_forms(world, invited)
     put_status(world, invited, **{EMT: "said"})
-    listed = world.client.list_objects_v2(Bucket=world.mail, Prefix=f"{world.prefix}/")["Contents"]
+    listed = world.client.list_objects_v2(Bucket=world.statuses, Prefix=f"{world.prefix}/")["Contents"]
     folder = f"{world.prefix}/{invited.invitation.secret}/"
     assert {thing["Key"] for thing in listed} == {
         folder + name for name in ("forms.json", "status.json", log_name(EMT))
     }
     for thing in listed:
-        data = world.client.get_object(Bucket=world.mail, Key=thing["Key"])["Body"].read()
+        data = world.client.get_object(Bucket=world.statuses, Key=thing["Key"])["Body"].read()
         assert world.rgw.secret_key.encode() not in data
         assert invited.invitation.secret.encode() not in data  # else whoever is shown the status had the address
 
 
-def test_an_invitation_file_is_an_address_and_no_more(world: MailWorld) -> None:
+def test_an_invitation_file_is_an_address_and_no_more(world: IntakeWorld) -> None:
     made: Invitation = world.invited().invitation
-    world.more["mail_url"] = "https://mail.example.org/authors/"
+    world.more["status_url"] = "https://mail.example.org/authors/"
     stated = invite_file(world.settings, made).model_dump()
     mail = f"https://mail.example.org/authors/{made.secret}/"
     assert stated == {"schema_version": 1, "name": "curie", "mail": mail}
 
 
-def test_what_is_there_already_is_listed_once_for_all(world: MailWorld) -> None:
+def test_what_is_there_already_is_listed_once_for_all(world: IntakeWorld) -> None:
     one, other = world.invited("one"), world.invited("other")
     put_status(world, one, emt_0123456789ab="said")
     put_forms(world, other)
     with requests_of(world) as sent:
-        names = mail_names(world.workspace)
+        names = file_names(world.workspace)
     secrets = (one.invitation.secret, other.invitation.secret)
     assert [names[secret] for secret in secrets] == [{"status.json", log_name(EMT)}, {"forms.json"}]
     assert sent == ["ListObjectsV2"]
 
 
-def test_forms_cost_one_request_however_many_they_are(world: MailWorld) -> None:
+def test_forms_cost_one_request_however_many_they_are(world: IntakeWorld) -> None:
     invited = world.invited(n_parts=64)
     with requests_of(world) as sent:
         forms = put_forms(world, invited)
-    assert (len(forms.letters), len(forms.parts)) == (3, 64)
+    assert (len(forms.requests), len(forms.parts)) == (3, 64)
     assert sent == ["PutObject"]
 
 
-def test_a_log_goes_under_the_name_of_a_submission_alone(world: MailWorld) -> None:
+def test_a_log_goes_under_the_name_of_a_submission_alone(world: IntakeWorld) -> None:
     invited = world.invited()
     for name in ("../other/status", "x/y-0123456789ab", "forms.json", ""):
         with pytest.raises(ValueError, match="is no submission"):
@@ -171,32 +166,32 @@ def test_a_log_goes_under_the_name_of_a_submission_alone(world: MailWorld) -> No
     assert read_status(world.workspace, invited) is None
 
 
-def test_revoking_ends_the_forms(world: MailWorld) -> None:
+def test_revoking_ends_the_forms(world: IntakeWorld) -> None:
     invited = world.invited()
     put_forms(world, invited)
     revocation = revoke_invitation(open_store(world.settings.store), "curie", "left the project")
-    put_forms(world, Invited(invited.invitation, revocation))
-    forms = Forms.read(fetch(mail_address(world.settings, invited.invitation) + "forms.json").content)
-    assert (forms.letters, forms.parts, forms.revoked) == ((), (), "left the project")
+    put_forms(world, InvitationState(invited.invitation, revocation))
+    forms = UploadForms.read(fetch(status_address(world.settings, invited.invitation) + "forms.json").content)
+    assert (forms.requests, forms.parts, forms.revoked) == ((), (), "left the project")
 
 
-def test_what_is_not_ours_in_the_mail_counts_as_nothing(world: MailWorld) -> None:
+def test_what_is_not_ours_in_the_status_bucket_counts_as_nothing(world: IntakeWorld) -> None:
     invited = world.invited()
     assert read_forms(world.workspace, invited) is None
     key = f"{world.prefix}/{invited.invitation.secret}/forms.json"
-    world.client.put_object(Bucket=world.mail, Key=key, Body=b"{}")
+    world.client.put_object(Bucket=world.statuses, Key=key, Body=b"{}")
     assert read_forms(world.workspace, invited) is None
 
 
-def test_what_goes_wrong_is_said_without_the_secret(world: MailWorld, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_goes_wrong_is_said_without_the_secret(world: IntakeWorld, caplog: pytest.LogCaptureFixture) -> None:
     invited = world.invited()
-    world.more["mail"] = "s3://b-that-is-not-there/mail"
+    world.more["status_bucket"] = "s3://b-that-is-not-there/mail"
     with caplog.at_level("DEBUG", "lambench.events"):
         for act in (lambda: put_forms(world, invited), lambda: put_status(world, invited, **{EMT: "said"})):
-            with pytest.raises(StoreError, match="mail: there is no such bucket") as raised:
+            with pytest.raises(StoreError, match="status_bucket: there is no such bucket") as raised:
                 act()
             assert invited.invitation.secret not in raised.value.remedy
-        del world.more["mail"]
+        del world.more["status_bucket"]
         put_forms(world, invited)
     events = [str(vars(record)) for record in caplog.records]
     assert any("mail written" in event for event in events)

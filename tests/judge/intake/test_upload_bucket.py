@@ -1,4 +1,4 @@
-"""The inbox on a real S3 server: of each object the oldest version stands, and nothing decided stays."""
+"""The upload bucket on a real S3 server: of each object the oldest version counts, and a removed one leaves nothing."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ import pytest
 
 import judge.intake.upload_bucket
 from judge.config import JudgeSettings
-from judge.intake.upload_bucket import Flood, Inbox, open_inbox
+from judge.intake.upload_bucket import UploadBucket, open_upload_bucket
 from judge.workspace import Workspace
 from sandbox.verdict import SubmissionFault
 from submissions.store.interface import StoreError
-from submissions.store.s3_client import Place
+from submissions.store.s3_client import BucketPlace
 from tests.servers.rgw import RgwServer
 
 
 class Box(NamedTuple):
-    inbox: Inbox
+    bucket: UploadBucket
     client: Any
-    bucket: str
+    name: str
 
     def put(self, key: str, data: bytes) -> None:
-        self.client.put_object(Bucket=self.bucket, Key=f"in/{key}", Body=data)
+        self.client.put_object(Bucket=self.name, Key=f"in/{key}", Body=data)
 
     def delete(self, key: str) -> None:
-        self.client.delete_object(Bucket=self.bucket, Key=f"in/{key}")
+        self.client.delete_object(Bucket=self.name, Key=f"in/{key}")
 
     def versions(self) -> int:
-        found = self.client.list_object_versions(Bucket=self.bucket)
+        found = self.client.list_object_versions(Bucket=self.name)
         return len(found.get("Versions", ())) + len(found.get("DeleteMarkers", ()))
 
 
 @pytest.fixture
 def box(rgw: RgwServer) -> Box:
     bucket, client = rgw.new_bucket(versioned=True), rgw.client()
-    return Box(Inbox(client, Place(bucket, "in/")), client, bucket)
+    return Box(UploadBucket(client, BucketPlace(bucket, "in/")), client, bucket)
 
 
 def read(box: Box, name: str, slot: str) -> bytes:
-    objects = box.inbox.objects(name)
-    assert not isinstance(objects, Flood)
-    return box.inbox.read(objects[slot], 100)
+    uploads = box.bucket.uploads(name)
+    assert uploads is not None
+    return box.bucket.read(uploads[slot], 100)
 
 
 def test_of_what_is_written_over_the_oldest_stands(box: Box) -> None:
@@ -57,12 +57,12 @@ def test_the_invitations_are_apart(box: Box) -> None:
     box.put("alice/a", b"1")
     box.put("alice-2/b", b"2")
     box.put("stray", b"3")
-    objects = box.inbox.objects("alice")
-    assert not isinstance(objects, Flood)
-    assert list(objects) == ["a"]
-    assert (objects["a"].n_bytes, objects["a"].received.tzinfo is not None) == (1, True)
-    assert box.inbox.objects("bob") == {}
-    assert box.inbox.names() == ["alice", "alice-2", "stray"]
+    uploads = box.bucket.uploads("alice")
+    assert uploads is not None
+    assert list(uploads) == ["a"]
+    assert (uploads["a"].n_bytes, uploads["a"].received.tzinfo is not None) == (1, True)
+    assert box.bucket.uploads("bob") == {}
+    assert box.bucket.names() == ["alice", "alice-2", "stray"]
 
 
 def test_many_versions_of_many_objects_are_all_seen(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_many_versions_of_many_objects_are_all_seen(box: Box, monkeypatch: pytes
         for slot in "abc":
             box.put(f"alice/{slot}", b"%s %d" % (slot.encode(), n))
     make = box.client.get_paginator("list_object_versions").paginate
-    pages = list(make(Bucket=box.bucket, Prefix="in/alice/", PaginationConfig={"PageSize": 2}))
+    pages = list(make(Bucket=box.name, Prefix="in/alice/", PaginationConfig={"PageSize": 2}))
     assert len(pages) > 3
 
     class Small:
@@ -86,20 +86,20 @@ def test_many_versions_of_many_objects_are_all_seen(box: Box, monkeypatch: pytes
         def __getattr__(self, name: str) -> Any:
             return getattr(box.client, name)
 
-    small = Box(Inbox(Small(), Place(box.bucket, "in/")), box.client, box.bucket)
+    small = Box(UploadBucket(Small(), BucketPlace(box.name, "in/")), box.client, box.bucket)
     assert [read(small, "alice", slot) for slot in "abc"] == [b"a 0", b"b 0", b"c 0"]
     monkeypatch.setattr(judge.intake.upload_bucket, "MAX_VERSIONS", 14)
-    assert small.inbox.objects("alice") == Flood("alice")
+    assert small.bucket.uploads("alice") is None
 
 
 def test_what_is_removed_leaves_no_version(box: Box) -> None:
     for key in ("alice/a", "alice/a", "alice/ab", "alice/b"):
         box.put(key, b"x")
     box.delete("alice/a")
-    objects = box.inbox.objects("alice")
-    assert not isinstance(objects, Flood)
-    box.inbox.remove([objects["a"]])
-    left = box.inbox.objects("alice")
+    uploads = box.bucket.uploads("alice")
+    assert uploads is not None
+    box.bucket.remove([uploads["a"]])
+    left = box.bucket.uploads("alice")
     assert sorted(left) == ["ab", "b"]
     assert box.versions() == 2
 
@@ -111,13 +111,13 @@ def test_many_versions_are_removed_with_few_requests(box: Box, monkeypatch: pyte
     asked: list[str] = []
     box.client.meta.events.register("before-call.s3", lambda model, **_: asked.append(model.name))
     monkeypatch.setattr(judge.intake.upload_bucket, "MAX_BULK", 4)
-    objects = box.inbox.objects("alice")
-    assert not isinstance(objects, Flood)
-    box.inbox.remove(objects[slot] for slot in "abc")
+    uploads = box.bucket.uploads("alice")
+    assert uploads is not None
+    box.bucket.remove(uploads[slot] for slot in "abc")
     assert asked == ["ListObjectVersions"] * 2 + ["DeleteObjects"] * 3
     assert box.versions() == 3
     assert read(box, "alice", "ab") == b"0"
-    box.inbox.remove(())
+    box.bucket.remove(())
 
 
 def test_nothing_is_read_beyond_its_bound(box: Box) -> None:
@@ -129,14 +129,14 @@ def test_nothing_is_read_beyond_its_bound(box: Box) -> None:
 def test_large_parts_come_in_pieces(box: Box) -> None:
     data = bytes(range(256)) * 4096 * 3
     box.put("alice/a", data)
-    objects = box.inbox.objects("alice")
-    assert not isinstance(objects, Flood)
-    pieces = list(box.inbox.chunks(objects["a"]))
+    uploads = box.bucket.uploads("alice")
+    assert uploads is not None
+    pieces = list(box.bucket.chunks(uploads["a"]))
     assert (b"".join(pieces), len(pieces)) == (data, 3)
 
 
-def test_an_inbox_that_keeps_one_version_is_none(aws_environment: RgwServer) -> None:
+def test_an_upload_bucket_that_keeps_one_version_is_none(aws_environment: RgwServer) -> None:
     for bucket, words in ((aws_environment.new_bucket(), "enable versioning"), ("no-such-bucket", "no such bucket")):
-        settings = JudgeSettings(inbox=f"s3://{bucket}/in", endpoint_url=aws_environment.endpoint)
+        settings = JudgeSettings(upload_bucket=f"s3://{bucket}/in", endpoint_url=aws_environment.endpoint)
         with pytest.raises(StoreError, match=words):
-            open_inbox(Workspace(settings))
+            open_upload_bucket(Workspace(settings))

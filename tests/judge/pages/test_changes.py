@@ -21,7 +21,7 @@ from judge.pages.site import render
 from judge.publishing.served_file import site_object
 from judge.ranking.build import build_leaderboard
 from judge.ranking.leaderboard import Leaderboard
-from judge.records.decisions import EventKind, StandingEvent, standing_of
+from judge.records.decisions import DecisionEvent, EventKind, decisions_from
 from judge.records.items_file import result_path
 from judge.records.manifest import Manifest, manifest_path
 from judge.records.records import Result
@@ -31,9 +31,8 @@ from judge.view.sources import Sources
 from sandbox.verdict import Verdict
 from submissions.records import Submission, utc_now
 from tasks.suites.suite import Suite
-from tests.judge.judged_world import judged_world
-from tests.judge.pages.board_records import NOON, SUITE, good_results, items_of, result, submission, task
-from tests.judge.small_world import World
+from tests.world.board_records import NOON, SUITE, good_results, items_of, result, submission, task
+from tests.world.world import World
 
 ATOM = {"a": "http://www.w3.org/2005/Atom", "x": "http://www.w3.org/1999/xhtml"}
 A, B, C = submission("alpha"), submission("beta", version="2"), submission("gamma")
@@ -128,15 +127,15 @@ def test_scores_that_move_without_the_rank() -> None:
     assert [(move.kind, said(move)) for move in found.moves] == [(Kind.RESCORED, ["measured anew: speed"])]
 
 
-def event(of: Submission) -> StandingEvent:
+def event(of: Submission) -> DecisionEvent:
     time = NOON + timedelta(days=1)
-    return StandingEvent(kind=EventKind.DISQUALIFIED, submission=of.id, time=time, who=KEY.public, reason="it cheated")
+    return DecisionEvent(kind=EventKind.DISQUALIFIED, submission=of.id, time=time, who=KEY.public, reason="it cheated")
 
 
 def test_gone_with_the_public_reason_and_back() -> None:
     both = good_results(A, 0.3) + good_results(B, 0.2)
     with_both = board(both, A, B)
-    without = board(both, A, B, standings={B.id: standing_of({"e": event(B)})})
+    without = board(both, A, B, decisions_by_id={B.id: decisions_from({"e": event(B)})})
     found = moved(with_both, without)
     gone = by_name(found)["beta 2"]
     assert (gone.kind, said(gone), gone.after) == (Kind.GONE, ["disqualified: it cheated"], None)
@@ -327,34 +326,34 @@ def published(world: World) -> tuple[list[Entry], str]:
     return entries((site / "changes.atom").read_bytes()), (site / "changes.html").read_text()
 
 
-def test_publishing_again_lists_what_moved_and_nothing_else() -> None:
-    with judged_world() as world:
-        (first,), _ = published(world)
-        assert first.title == "First publication: 1 model, 1 of them ranked"
-        assert first.updated == instant(world, 1)
-        (same,), page = published(world)
-        assert (same.urn, same.updated, same.text) == (first.urn, first.updated, first.text)
-        assert page.count('class="publication"') == 1
-        rough = world.submit("rough", ROUGH)
-        world.evaluate()
-        (new, old), _ = published(world)
-        assert (old.urn, old.updated) == (first.urn, first.updated)
-        assert (new.title, new.updated) == ("1 new", instant(world, 3))
-        assert re.match(r"rough: new, rank 2\.", new.text)
-        assert world.run_here("withdraw", rough.id, "--reason", "corrected")[0] == 0
-        (gone, before, oldest), page = published(world)
-        assert [before.urn, oldest.urn] == [new.urn, first.urn]
-        assert gone.title == "1 gone"
-        assert "rough: gone, rank 2. Withdrawn: corrected." in gone.text
-        assert world.run_here("site", "build")[0] == 0
-        assert "Not yet published" not in (world.root / "site" / "changes.html").read_text()
-        assert [each.urn for each in entries((world.root / "site" / "changes.atom").read_bytes())] == [
-            gone.urn,
-            new.urn,
-            first.urn,
-        ]
-        status, out, _ = world.run_here("verify", "--all")
-        assert (status, "changes" in out) == (0, False)
+def test_publishing_again_lists_what_moved_and_nothing_else(judged_world: World) -> None:
+    world = judged_world
+    (first,), _ = published(world)
+    assert first.title == "First publication: 1 model, 1 of them ranked"
+    assert first.updated == instant(world, 1)
+    (same,), page = published(world)
+    assert (same.urn, same.updated, same.text) == (first.urn, first.updated, first.text)
+    assert page.count('class="publication"') == 1
+    rough = world.submit("rough", ROUGH)
+    world.evaluate()
+    (new, old), _ = published(world)
+    assert (old.urn, old.updated) == (first.urn, first.updated)
+    assert (new.title, new.updated) == ("1 new", instant(world, 3))
+    assert re.match(r"rough: new, rank 2\.", new.text)
+    assert world.run_here("withdraw", rough.id, "--reason", "corrected")[0] == 0
+    (gone, before, oldest), page = published(world)
+    assert [before.urn, oldest.urn] == [new.urn, first.urn]
+    assert gone.title == "1 gone"
+    assert "rough: gone, rank 2. Withdrawn: corrected." in gone.text
+    assert world.run_here("site", "build")[0] == 0
+    assert "Not yet published" not in (world.root / "site" / "changes.html").read_text()
+    assert [each.urn for each in entries((world.root / "site" / "changes.atom").read_bytes())] == [
+        gone.urn,
+        new.urn,
+        first.urn,
+    ]
+    status, out, _ = world.run_here("verify", "--all")
+    assert (status, "changes" in out) == (0, False)
 
 
 def instant(world: World, n: int) -> str:

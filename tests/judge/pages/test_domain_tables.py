@@ -13,8 +13,8 @@ from judge.pages.index_page import N_LINES
 from judge.ranking.build import build_leaderboard
 from judge.view.page_context import frame
 from judge.view.sources import Sources
-from tests.judge.pages.board_records import ENERGY, SUITE, good_results, items_of, submission
-from tests.judge.site_server import served
+from tests.servers.site_server import served
+from tests.world.board_records import ENERGY, SUITE, good_results, items_of, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, expect

@@ -28,7 +28,7 @@ from submissions.records import Arrival, Check, LabelSet, Submission, TrainingSe
 from submissions.store.local import LocalStore
 from tasks.metrics.measurement import Metric, MetricPart
 from tasks.suites.suite import Suite
-from tests.judge.pages.board_records import NOON, SUITE, digest, error, good_results, refused, result, save, submission
+from tests.world.board_records import NOON, SUITE, digest, error, good_results, refused, result, save, submission
 
 HOSTILE = (
     '<script>alert(1)</script>"><img src=x onerror=alert(2)>',

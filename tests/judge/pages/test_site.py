@@ -25,7 +25,7 @@ from submissions.store.local import LocalStore
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite
-from tests.judge.pages.board_records import SUITE, error, frames_metrics, good_results, result, save, submission, task
+from tests.world.board_records import SUITE, error, frames_metrics, good_results, result, save, submission, task
 
 HOSTILE = (
     '<script>alert(1)</script>"><img src=x onerror=alert(2)>',
@@ -412,7 +412,7 @@ def test_mlipaudit_scores_items(store: LocalStore, tmp_path: Path) -> None:
     others = pages[tmp_path / "site" / "schemes.html"]
     assert others.rows("other-schemes-title")[0] == [
         "Model",
-        *(f"{name} ↑, higher is better" for name in ("ML-PEG", "MLIPAudit", "MLIPAudit, compatible")),
+        *(f"{name} ↑, higher is better" for name in ("ML-PEG", "MLIPAudit", "MLIPAudit, compatible benchmarks")),
     ]
     mean = f"{(1 + math.exp(-3)) / 3:.3f}"
     ml_peg, overall, compatible = others.cells("other-schemes-title", "alpha")

@@ -10,10 +10,10 @@ import pytest
 from benchmarks.large_board import make_large_board
 from judge.publishing.site_files import build_site
 from judge.publishing.site_sources import known_sources
-from judge.records.manifest import Chain
+from judge.records.manifest import ManifestChain
 from submissions.store.open_store import open_store
 from tasks.suites.suite import load_suite
-from tests.judge.site_server import served
+from tests.servers.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from axe_playwright_python.sync_playwright import Axe
@@ -29,7 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]
     folder = tmp_path_factory.mktemp("axe")
     settings = make_large_board(folder, 12, 12)
     suite = load_suite(settings.suite)
-    sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), Chain((), ()))
+    sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), ManifestChain((), ()))
     build_site(open_store(settings.store), suite, folder / "pages", pytest.fail, None, sources)
     with served(folder / "pages") as url:
         yield url, folder / "pages"

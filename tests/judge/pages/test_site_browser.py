@@ -14,8 +14,8 @@ from judge.records.records import Result
 from judge.view import formatting
 from submissions.records import Check, LabelSet, Submission
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import SUITE, good_results, save, submission
-from tests.judge.site_server import served
+from tests.servers.site_server import served
+from tests.world.board_records import SUITE, good_results, save, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page, expect

@@ -12,12 +12,13 @@ from judge.publishing.site_files import build_site
 from judge.records.items_file import items_path, pack_items
 from judge.view.leaderboard_schema import FILE, LeaderboardFile
 from judge.view.score_export import score_of_file
-from scoring.settings import Settings, with_settings
-from scoring.tree import evaluate, score
+from scoring import explain
 from submissions.store.local import LocalStore
 from tasks.structures.predictions import Cause
-from tests.judge.pages.board_records import ENERGY, SUITE, error, good_results, result, runs, save, submission
-from tests.judge.site_server import served
+from tests.servers.site_server import served
+from tests.world.board_records import ENERGY, SUITE, error, good_results, result, runs, save, submission
+from tests.world.one_tree import score
+from tests.world.reader_settings import Settings, with_settings
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
@@ -214,7 +215,7 @@ def in_domain(file: LeaderboardFile, domain: str, settings: Settings) -> list[li
     for model in (model for model in file.models if model.page):
         tree = score_of_file(file.schemes[0].scores[0], model.id)
         assert tree is not None
-        parts = {part.node.name: float(part.value) for part in evaluate(with_settings(tree, settings)).parts}
+        parts = {part.name: part.value for part in explain(with_settings(tree, settings)).parts}
         found[model.name] = parts[domain]
     ordered = sorted(found, key=lambda name: found[name])
     return [[name, f"{place}: {found[name]:.3f}"] for place, name in enumerate(ordered, 1)]

@@ -18,8 +18,8 @@ from judge.view.sources import Sources
 from submissions.records import Submission
 from tasks.suites.suite import Suite, Task
 from tests.chromium import launch
-from tests.judge.pages.board_records import error, frames_metrics, items_of, result, submission, task, timed
-from tests.judge.site_server import served
+from tests.servers.site_server import served
+from tests.world.board_records import error, frames_metrics, items_of, result, submission, task, timed
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import BrowserType

@@ -10,7 +10,7 @@ import pytest
 
 from tests.chromium import launch
 from tests.judge.pages.test_site_speed import build
-from tests.judge.site_server import served
+from tests.servers.site_server import served
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import BrowserType

@@ -8,8 +8,8 @@ from dataclasses import replace
 from judge.pages.tasks.task_pages import pages
 from judge.view.sources import Sources
 from tasks.metrics.measurement import MetricPart
-from tests.judge.pages.board_records import FORCE, SUITE, error, good_results, result, submission, task
 from tests.judge.pages.test_task_pages import Page, framed
+from tests.world.board_records import FORCE, SUITE, error, good_results, result, submission, task
 
 
 def test_equations_of_state_are_held_against_no_model() -> None:

@@ -30,7 +30,7 @@ from submissions.records import Submission, TrainingSet
 from tasks.datasets.card import Card, LabelSet
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Suite, load_suite, packaged_suites
-from tests.judge.pages.board_records import (
+from tests.world.board_records import (
     ENERGY,
     FORCE,
     SUITE,
@@ -142,13 +142,13 @@ def test_every_kind_of_the_judge_has_its_own_text() -> None:
 def test_numbers_are_those_of_the_board(three: Frame, read: dict[str, Page]) -> None:
     """Each task of the suite is alone in its domain, or in its score, so the tree has the same number."""
     for row in three.board.rows:
-        name, domains = row.submission.card.name, {part.name: part for part in row.scores.force_field.parts}
+        name, domains = row.submission.card.name, {part.name: part for part in row.scores["force_field"].parts}
         expected = {
             "crystals": domains["Inorganic Materials"],
             "molecules": domains["Molecules"],
-            "barriers": row.scores.property_error,
-            "speed": row.scores.efficiency,
-            "drift": row.scores.stability,
+            "barriers": row.scores["property_error"],
+            "speed": row.scores["efficiency"],
+            "drift": row.scores["instability"],
         }
         for of, term in expected.items():
             page = read[f"tasks/{of}.html"]

@@ -24,8 +24,8 @@ from submissions.cli.main import app
 from submissions.records import ModelCard
 from tasks.suites.suite import Suite, load_suite, packaged_suites
 from tasks.timing.efficiency_metrics import FAILURE_COST
-from tests.judge.pages.board_records import SUITE, good_results, items_of, submission
 from tests.judge.pages.test_task_pages import Page
+from tests.world.board_records import SUITE, good_results, items_of, submission
 
 
 def framed(suite: Suite = SUITE, *names: str, driver: str = "docker", hardware: str = "") -> Frame:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from judge.publishing.folder import publish
-from tests.judge.judged_world import copy_of, judged_world, result_key, submission_of
-from tests.judge.small_world import World
-
-
-@pytest.fixture(scope="module")
-def once() -> Iterator[World]:
-    with judged_world() as world:
-        yield world
+from tests.world.judged import result_key, submission_of
+from tests.world.world import World
 
 
 @pytest.fixture
-def world(once: World) -> Iterator[World]:
+def world(judged_world: World) -> World:
     """A world whose site was built."""
-    with copy_of(once) as copy:
-        assert build(copy)
-        yield copy
+    assert build(judged_world)
+    return judged_world
 
 
 def build(world: World, *more: str) -> bool:

@@ -13,7 +13,7 @@ from judge.publishing.object_list import ListedObject, SiteList, going, is_same,
 from judge.publishing.served_file import site_object, unpacked
 from submissions.store.interface import StoreError
 
-NAMES = st.frozensets(st.sampled_from([f"assets/{letter}.css" for letter in "abcdef"]))
+NAMES = st.frozensets(st.sampled_from([f"assets/{character}.css" for character in "abcdef"]))
 START, HOUR = datetime(2026, 1, 1, tzinfo=UTC), timedelta(hours=1)
 
 

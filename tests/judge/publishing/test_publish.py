@@ -6,7 +6,6 @@ import json
 import resource
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,35 +19,26 @@ from judge.ranking.load import read_board
 from judge.records.manifest import FOLDER, Manifest, manifest_path, read_chain, sha256
 from judge.records.records import Result
 from judge.records.signing import SigningKey, check_signature
-from judge.records.store_snapshot import Snapshot
+from judge.records.store_snapshot import StoreSnapshot
 from submissions.records import Submission, utc_now
 from submissions.store.local import LocalStore
 from tasks.suites.suite import load_suite
-from tests.judge.judged_world import (
+from tests.world.judged import (
     change_result,
-    copy_of,
-    judged_world,
     own_key_of,
     proven_in_a_container,
     result_key,
     scaled,
     submission_of,
 )
-from tests.judge.small_world import World
+from tests.world.world import World
 
 PUBLISH = ("site", "publish")
 
 
-@pytest.fixture(scope="module")
-def once() -> Iterator[World]:
-    with judged_world() as world:
-        yield world
-
-
 @pytest.fixture
-def world(once: World) -> Iterator[World]:
-    with copy_of(once) as copy:
-        yield copy
+def world(judged_world: World) -> World:
+    return judged_world
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -94,7 +84,7 @@ def test_scores_are_published_as_on_the_pages(world: World) -> None:
     board = read_board(world.store, load_suite(world.settings.suite), lambda line: None)
     assert stated == published_scores(board)
     (row,) = board.rows
-    value = row.scores.force_field.value
+    value = row.scores["force_field"].value
     assert value is not None
     assert stated[row.submission.id].force_field == float(f"{value:.5e}")
     assert (stated[row.submission.id].rank, f"{value:.5e}" == f"{value!r}") == (1, False)
@@ -140,7 +130,7 @@ def test_what_ran_without_isolation_is_refused_unless_that_is_allowed(world: Wor
     assert all(line.startswith("NOT  ") for line in lines)
 
 
-def test_a_result_that_is_not_signed_is_refused_with_the_mend(world: World) -> None:
+def test_a_result_that_is_not_signed_is_refused_with_the_remedy(world: World) -> None:
     change_result(world, lambda result: result.model_copy(update={"signature": None}))
     (submission,) = {result.submission for result in world.results()}
     remedy = f"judge it anew: judge rejudge {submission}"
@@ -288,7 +278,7 @@ def test_every_record_is_read_once(world: World, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_snapshot_is_what_the_store_held(world: World) -> None:
-    store = Snapshot(world.store)
+    store = StoreSnapshot(world.store)
     key, folder = result_key(world), f"results/{submission_of(world)}/copper/"
     held = world.store.get(key)
     world.store.put(key, b"other")
@@ -340,7 +330,7 @@ def test_of_two_who_publish_at_once_the_last_number_is_shown(world: World) -> No
     for thread in threads:
         thread.join(timeout=30)
     chain = read_chain(world.store, {key.public})
-    assert ([stored.manifest.n for stored in chain.manifests], chain.broken) == ([1, 2], ())
+    assert ([stored.manifest.n for stored in chain.manifests], chain.defects) == ([1, 2], ())
     assert (Path(settings.publish_to) / "manifest.json").read_bytes() == chain.manifests[-1].data
 
 

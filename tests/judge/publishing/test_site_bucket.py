@@ -21,16 +21,8 @@ from judge.publishing.served_file import site_object as served_object
 from judge.records.signing import safe_key_file
 from submissions.store.interface import StoreError
 from submissions.store.s3_client import connect
-from tests.judge.publishing.site_bucket_world import (
-    DAY,
-    Bucket,
-    Requests,
-    assert_whole,
-    files_of,
-    impatient,
-    manifest_of,
-)
 from tests.servers.rgw import RgwServer
+from tests.world.site_bucket import DAY, Bucket, Requests, assert_whole, files_of, impatient, manifest_of
 
 
 @pytest.fixture
@@ -242,9 +234,9 @@ def test_a_page_that_is_no_longer_what_the_bucket_says_is_never_taken_for_it(buc
     [
         ("s3://one", "store", "s3://one/records"),
         ("s3://one/site", "store", "s3://one"),
-        ("s3://one/site", "inbox", "s3://one/site/inbox/"),
-        ("s3://one/site/", "inbox", "s3://one/site"),
-        ("s3://one", "mail", "s3://one/mail"),
+        ("s3://one/site", "upload_bucket", "s3://one/site/inbox/"),
+        ("s3://one/site/", "upload_bucket", "s3://one/site"),
+        ("s3://one", "status_bucket", "s3://one/mail"),
     ],
 )
 def test_private_records_are_not_published(site: str, setting: str, url: str) -> None:
@@ -256,7 +248,7 @@ def test_private_records_are_not_published(site: str, setting: str, url: str) ->
 def test_another_kind_of_address_is_refused() -> None:
     with pytest.raises(ConfigError, match="publish_to: 'ftp://one' is not known here"):
         open_site(JudgeSettings(publish_to="ftp://one"))
-    open_site(JudgeSettings(publish_to="s3://one/site", store="s3://one/records", inbox="s3://one/inbox"))
+    open_site(JudgeSettings(publish_to="s3://one/site", store="s3://one/records", upload_bucket="s3://one/inbox"))
 
 
 def test_a_key_does_not_lie_within_a_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,10 @@ from judge.publishing.bucket import BucketSite, StagedObjects
 from judge.publishing.bucket_objects import BucketObjects
 from judge.publishing.served_file import site_object as served_object
 from submissions.store.interface import StoreError
-from submissions.store.s3_client import Place
+from submissions.store.s3_client import BucketPlace
 from tests.judge.publishing.cutting_proxy import cutting_proxy
-from tests.judge.publishing.site_bucket_world import DAY, Bucket, assert_whole, files_of, impatient
 from tests.servers.rgw import RgwServer
+from tests.world.site_bucket import DAY, Bucket, assert_whole, files_of, impatient
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ class Between(BucketObjects):
     def __init__(
         self, bucket: Bucket, *, read: Callable[[], object] = bool, removed: Callable[[], object] = bool
     ) -> None:
-        super().__init__(bucket.s3, Place(bucket.name, bucket.prefix))
+        super().__init__(bucket.s3, BucketPlace(bucket.name, bucket.prefix))
         self._read, self._removed = read, removed
 
     def get(self, name: str) -> tuple[bytes | None, str] | None:
@@ -144,14 +144,14 @@ def test_where_another_begins_after_the_list_was_read_that_is_said(bucket: Bucke
 
 def test_an_object_whose_tag_is_no_hash_is_known_again(bucket: Bucket) -> None:
     """As where a bucket is encrypted with a key of its own; here the object has another body when it is asked about."""
-    objects, wanted = BucketObjects(bucket.s3, Place(bucket.name, "site/")), served_object("a.bin", b"1")
+    objects, wanted = BucketObjects(bucket.s3, BucketPlace(bucket.name, "site/")), served_object("a.bin", b"1")
     objects.put("a.bin", wanted, "")
     there = bucket.raw("a.bin")
     served = {field: there[field] for field in ("ContentType", "CacheControl", "Metadata")}
     bucket.s3.put_object(Bucket=bucket.name, Key="site/a.bin", Body=b"2", **served)
     assert objects.put("a.bin", wanted, "") == bucket.raw("a.bin")["ETag"].strip('"')
     with pytest.raises(StoreError, match="meanwhile"):
-        BucketObjects(bucket.s3, Place(bucket.name, "site/")).put("a.bin", wanted, "")
+        BucketObjects(bucket.s3, BucketPlace(bucket.name, "site/")).put("a.bin", wanted, "")
 
 
 def test_many_who_publish_at_once_leave_a_whole_site(bucket: Bucket) -> None:

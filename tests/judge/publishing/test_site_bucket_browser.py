@@ -16,9 +16,9 @@ from judge.ranking.load import read_board
 from judge.view.sources import Sources
 from submissions.preflight.log import store_log
 from submissions.store.local import LocalStore
-from submissions.store.s3_client import Place
-from tests.judge.pages.board_records import SUITE, good_results, save, submission
+from submissions.store.s3_client import BucketPlace
 from tests.servers.rgw import RgwServer
+from tests.world.board_records import SUITE, good_results, save, submission
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Response, expect
@@ -47,7 +47,7 @@ def site(rgw: RgwServer, tmp_path_factory: pytest.TempPathFactory) -> Site:
     address = f"{rgw.website_of(bucket)}/{PREFIX.rstrip('/')}"
     missing = not_found_page(f"{address}/")
     files = {**site_files(store, read_board(store, SUITE, pytest.fail), Sources()), NOT_FOUND: missing}
-    with BucketSite(BucketObjects(client, Place(bucket, PREFIX)), timedelta(days=1)).staged(files) as staged:
+    with BucketSite(BucketObjects(client, BucketPlace(bucket, PREFIX)), timedelta(days=1)).staged(files) as staged:
         staged.show()
     return Site(address, f"logs/{models[0].id}.txt")
 

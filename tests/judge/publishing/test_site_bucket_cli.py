@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,10 +13,10 @@ from judge.upkeep.doctor import CheckResult, examine
 from judge.workspace import Workspace
 from submissions.store.interface import StoreError
 from tasks.suites.suite import load_suite
-from tests.judge.judged_world import copy_of, judged_world, own_key_of, submission_of
-from tests.judge.publishing.site_bucket_world import Bucket, files_of
-from tests.judge.small_world import World
 from tests.servers.rgw import RgwServer
+from tests.world.judged import own_key_of, submission_of
+from tests.world.site_bucket import Bucket, files_of
+from tests.world.world import World
 
 PUBLISH = ("site", "publish")
 DRY = (*PUBLISH, "--dry-run")
@@ -29,16 +28,9 @@ def bucket(aws_environment: RgwServer) -> Bucket:
     return Bucket(aws_environment)
 
 
-@pytest.fixture(scope="module")
-def once() -> Iterator[World]:
-    with judged_world() as world:
-        yield world
-
-
 @pytest.fixture
-def world(once: World) -> Iterator[World]:
-    with copy_of(once) as copy:
-        yield copy
+def world(judged_world: World) -> World:
+    return judged_world
 
 
 def environment(bucket: Bucket) -> dict[str, str]:
@@ -78,8 +70,8 @@ def test_whoever_can_write_the_bucket_is_seen_and_undone(world: World, bucket: B
         ("site.json", "is gone, or cannot be read"),
         ("404.html", "is gone"),
         ("index.html", "is not what was published"),
-        ("index.html", "is handed out with other headers than it should"),
-        (page, "is handed out with other headers than it should"),
+        ("index.html", "is served with wrong headers"),
+        (page, "is served with wrong headers"),
     ]
     status, _, err = world.run_here(*PUBLISH, **where)
     assert (status, "judge site publish --anew" in err) == (3, True)
@@ -130,7 +122,7 @@ def test_two_judges_of_one_store_publish_at_once(world: World, bucket: Bucket) -
     for thread in threads:
         thread.join(timeout=60)
     chain = read_chain(world.store, {key.public})
-    assert (len(chain.manifests) + len(said) >= 2, chain.broken) == (True, ())
+    assert (len(chain.manifests) + len(said) >= 2, chain.defects) == (True, ())
     last = publish_site(world.store, proposal, bucket.site(), key, bucket.clock())
     assert bucket.read("manifest.json") == last.data
 
@@ -172,7 +164,7 @@ def test_the_doctor_tells_whether_the_bucket_answers(world: World, bucket: Bucke
     bucket.s3.put_object(Bucket=bucket.name, Key="other/manifest.json", Body=b"of another")
     for settings, remedy in (
         ({"publish_to": "s3://nowhere-to-be-found"}, "make it"),
-        ({"inbox": bucket.url}, "one lies within the other"),
+        ({"upload_bucket": bucket.url}, "one lies within the other"),
         ({"site_url": f"{bucket.rgw.endpoint}/{bucket.name}/other"}, "manifest.json is another there"),
     ):
         finding = found(**settings)

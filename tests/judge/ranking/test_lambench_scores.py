@@ -12,30 +12,19 @@ import pytest
 from ase import Atoms
 
 from judge.ranking.build import build_leaderboard
-from judge.ranking.lambench_scores import Trees, corrected_trees, published_release, published_trees
+from judge.ranking.lambench_scores import corrected_trees, published_release, published_trees
 from judge.ranking.published_names import check_unit, metric_of
 from judge.ranking.score_inputs import Judged
 from judge.records.records import Result
 from sandbox.verdict import Verdict
-from scoring import ScoringError, load_release
+from scoring import Node, ScoringError, explain, load_release
 from submissions.records import Submission
 from tasks.datasets.card import Difference, Scan, Term
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite, packaged_suites
-from tests.judge.pages.board_records import (
-    ENERGY,
-    FORCE,
-    VIRIAL,
-    items_of,
-    refused,
-    result,
-    runs,
-    submission,
-    task,
-    timed,
-)
 from tests.tasks.worlds import METALS, PBE, WORLDS, observed, rattled, world
+from tests.world.board_records import ENERGY, FORCE, VIRIAL, items_of, refused, result, runs, submission, task, timed
 
 A, B = submission("alpha"), submission("beta")
 INORGANIC, MOLECULES, CATALYSIS = "Inorganic Materials", "Molecules", "Catalysis"
@@ -122,7 +111,9 @@ def results(of: Submission, **changed: Result | None) -> list[Result]:
     return [r for r in (made | changed).values() if r is not None]
 
 
-def trees(*given: Result, items: Items | None = RUNS, suite: Suite = SUITE) -> tuple[dict[str, Trees], list[str]]:
+def trees(
+    *given: Result, items: Items | None = RUNS, suite: Suite = SUITE
+) -> tuple[dict[str, dict[str, Node]], list[str]]:
     """As published, by submission, and the problems."""
     found = {(r.submission, r.task): r for r in given}
     judged = Judged(suite, found, lambda r: items if r.kind == "nve" else items_of(r), [])
@@ -130,8 +121,8 @@ def trees(*given: Result, items: Items | None = RUNS, suite: Suite = SUITE) -> t
     return published_trees(judged, sorted({r.submission for r in given}), release, load_release()), judged.problems
 
 
-def value(of: Trees, name: str) -> float | None:
-    return getattr(of.scores(), "stability" if name == "instability" else name).value  # type: ignore[no-any-return]
+def value(of: dict[str, Node], name: str) -> float | None:
+    return explain(of[name]).value
 
 
 def test_every_score_by_hand() -> None:
@@ -147,9 +138,9 @@ def test_every_score_by_hand() -> None:
 def test_what_is_published_is_not_what_is_charged() -> None:
     """Failures are charged by this judge alone: here they cost all there is."""
     shown = build_leaderboard(SUITE, [A], results(A), lambda r: RUNS if r.kind == "nve" else items_of(r)).rows[0]
-    assert shown.scores.property_error.value == pytest.approx((1 + 1 + (4 + 0.99 + 1) / 6) / 3)
-    assert shown.as_published.property_error.value == pytest.approx((TORSIONS + BANDS + SOLIDS) / 3)
-    assert shown.scores.efficiency.value == pytest.approx(0.5)
+    assert shown.scores["property_error"].value == pytest.approx((1 + 1 + (4 + 0.99 + 1) / 6) / 3)
+    assert shown.as_published["property_error"].value == pytest.approx((TORSIONS + BANDS + SOLIDS) / 3)
+    assert shown.scores["efficiency"].value == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("missing", [None, refused(A, TASKS["bands"], Verdict.CRASHED)])
@@ -176,11 +167,11 @@ def test_a_model_without_stress_has_no_published_force_field_error_and_a_correct
     found, _ = trees(*given)
     assert value(found[A.id], "force_field") is None
     judged = Judged(SUITE, {(r.submission, r.task): r for r in given}, lambda r: RUNS, [])
-    domain = corrected_trees(judged, A.id, load_release()).scores().force_field.part(INORGANIC)
+    domain = explain(corrected_trees(judged, A.id, load_release())["force_field"]).part(INORGANIC)
     assert domain is not None
     virial = domain.part("virial")
     assert virial is not None
-    assert (virial.weight, virial.value) == (pytest.approx(0.1), 1.0)
+    assert (virial.share, virial.value) == (pytest.approx(0.1), 1.0)
 
 
 @pytest.mark.parametrize("cause", [Cause.EXPLODED, Cause.OVER_TIME, Cause.MISSING, Cause.UNSUPPORTED, Cause.ERROR])

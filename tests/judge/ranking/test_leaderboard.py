@@ -12,16 +12,18 @@ import pytest
 from judge.ranking.build import build_leaderboard
 from judge.ranking.lambench_scores import corrected_trees
 from judge.ranking.leaderboard import Leaderboard, Row
-from judge.ranking.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT, other_scores
+from judge.ranking.other_schemes import other_trees
 from judge.ranking.score_inputs import Judged
+from judge.ranking.score_trees import ScoreTrees, corrected_terms
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Term, load_release
+from scoring.names import COMPATIBLE, ML_PEG, MLIPAUDIT
 from submissions.records import Submission
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, load_suite
-from tests.judge.pages.board_records import (
+from tests.world.board_records import (
     SUITE,
     error,
     frames_metrics,
@@ -34,7 +36,7 @@ from tests.judge.pages.board_records import (
     submission,
     task,
 )
-from tests.judge.small_world import World
+from tests.world.world import World
 
 TASKS = {task.name: task for task in SUITE.tasks}
 QUIET = runs([1e-9, 1e-9])
@@ -55,12 +57,12 @@ def replaced(results: list[Result], new: Result) -> list[Result]:
 
 def test_every_score_from_its_tasks() -> None:
     scores = row(board([A], good_results(A, 0.25), runs([4.9e-3, 1e-9])), A).scores
-    assert scores.force_field.value == pytest.approx(0.25)
-    assert scores.property_error.value == pytest.approx(0.25)
-    assert scores.efficiency.value == pytest.approx(1.25)
-    assert scores.stability.value == pytest.approx((2 + 0) / 2)
-    assert scores.instability[5e-4].value == pytest.approx(math.log10(9.8) / 2)
-    assert [part.name for part in scores.force_field.parts] == ["Inorganic Materials", "Molecules"]
+    assert scores["force_field"].value == pytest.approx(0.25)
+    assert scores["property_error"].value == pytest.approx(0.25)
+    assert scores["efficiency"].value == pytest.approx(1.25)
+    assert scores["instability"].value == pytest.approx((2 + 0) / 2)
+    assert scores["instability-0.0005"].value == pytest.approx(math.log10(9.8) / 2)
+    assert [part.name for part in scores["force_field"].parts] == ["Inorganic Materials", "Molecules"]
 
 
 def test_ranked_by_force_field_error() -> None:
@@ -75,15 +77,15 @@ def test_a_task_without_an_ok_leaves_the_row_unranked_and_below() -> None:
     assert [(r.submission.card.name, r.rank) for r in shown.rows] == [("beta", 1), ("alpha", None)]
     assert row(shown, A).shortfalls == {"TIME_LIMIT": ["molecules"], "NOT JUDGED": ["barriers"]}
     scores = row(shown, A).scores
-    assert scores.force_field.value == pytest.approx((0.01 + 1.0) / 2)
-    assert (scores.force_field.covered, scores.force_field.total) == (1, 2)
-    assert scores.property_error.value is None
+    assert scores["force_field"].value == pytest.approx((0.01 + 1.0) / 2)
+    assert (scores["force_field"].covered, scores["force_field"].total) == (1, 2)
+    assert scores["property_error"].value is None
 
 
 def test_no_metric_of_a_failed_task_counts() -> None:
     failed = result(A, TASKS["molecules"], frames_metrics(0.001), Verdict.TOO_MANY_FAILURES)
     scores = row(board([A], replaced(good_results(A, 0.5), failed)), A).scores
-    assert scores.force_field.value == pytest.approx((0.5 + 1.0) / 2)
+    assert scores["force_field"].value == pytest.approx((0.5 + 1.0) / 2)
 
 
 def test_a_model_without_stress_is_charged_where_the_task_has_virials() -> None:
@@ -91,11 +93,11 @@ def test_a_model_without_stress_is_charged_where_the_task_has_virials() -> None:
     results = replaced(good_results(A, 0.5), without)
     # Alone it is not known that the task has virials; another model's result tells.
     shown = board([A, B], results + good_results(B, 0.5))
-    domain = row(shown, A).scores.force_field.part("Inorganic Materials")
+    domain = row(shown, A).scores["force_field"].part("Inorganic Materials")
     assert domain is not None
     assert domain.value == pytest.approx(0.9 * 0.5 + 0.1)
     said = result(A, TASKS["crystals"], {**frames_metrics(0.5), "virial_rmse_per_atom": error(None)})
-    alone = row(board([A], replaced(results, said)), A).scores.force_field.part("Inorganic Materials")
+    alone = row(board([A], replaced(results, said)), A).scores["force_field"].part("Inorganic Materials")
     assert alone == domain
 
 
@@ -118,31 +120,31 @@ def test_the_only_model_judged_is_charged_for_the_stress_that_it_lacks(world: Wo
     model = world.submit("emt", WITHOUT_STRESS)
     world.evaluate(tasks=("copper",))
     shown = build_leaderboard(load_suite(world.settings.suite), [model], world.results(), lambda _: None)
-    domain = row(shown, model).scores.force_field.part("Inorganic Materials")
+    domain = row(shown, model).scores["force_field"].part("Inorganic Materials")
     assert domain is not None
     virial = domain.part("virial")
     assert virial is not None
-    assert (virial.weight, virial.value) == (pytest.approx(0.1), 1.0)
+    assert (virial.share, virial.value) == (pytest.approx(0.1), 1.0)
 
 
 @pytest.mark.parametrize("charged", [math.nan, math.inf, None])
 def test_nan_loses(charged: float | None) -> None:
     bad = result(A, TASKS["barriers"], {"mae": error(charged, "eV")})
     scores = row(board([A], replaced(good_results(A, 0.5), bad)), A).scores
-    assert scores.property_error.value in (1.0, None)
+    assert scores["property_error"].value in (1.0, None)
 
 
 def test_failing_a_slow_frame_does_not_look_fast() -> None:
     time = Metric(value=1.0, unit="µs/atom", n_items=20, n_failed=1)
     failing = result(A, TASKS["speed"], {"time_mean": time})
     scores = row(board([A], replaced(good_results(A, 0.5), failing)), A).scores
-    assert scores.efficiency.value is None
-    assert scores.efficiency.covered == 0
+    assert scores["efficiency"].value is None
+    assert scores["efficiency"].covered == 0
 
 
 def test_causes_of_failed_runs() -> None:
     items = runs([1e-9, math.nan, math.nan, math.nan], [Cause.NONE, Cause.EXPLODED, Cause.OVER_TIME, Cause.MISSING])
-    score = row(board([A], good_results(A, 0.5), items), A).scores.stability
+    score = row(board([A], good_results(A, 0.5), items), A).scores["instability"]
     assert score.value == pytest.approx((0 + 5 + 5) / 3)
     assert score.at_worst == pytest.approx((0 + 5 + 5 + 5) / 4)
     assert (score.covered, score.total) == (2, 4)
@@ -150,7 +152,7 @@ def test_causes_of_failed_runs() -> None:
 
 def test_a_lost_items_table_is_named_and_not_held_against_the_model() -> None:
     shown = board([A], good_results(A, 0.5), None)
-    assert row(shown, A).scores.stability.value is None
+    assert row(shown, A).scores["instability"].value is None
     assert shown.problems == (f"results/{A.id}/drift: the items table cannot be read: no instability from it",)
 
 
@@ -184,10 +186,10 @@ def test_nothing_judged_yet() -> None:
     assert all(
         term.value is None
         for term in (
-            row(shown, A).scores.force_field,
-            row(shown, A).scores.property_error,
-            row(shown, A).scores.efficiency,
-            row(shown, A).scores.stability,
+            row(shown, A).scores["force_field"],
+            row(shown, A).scores["property_error"],
+            row(shown, A).scores["efficiency"],
+            row(shown, A).scores["instability"],
         )
     )
     assert board([], []).rows == ()
@@ -200,7 +202,7 @@ ONE, TWO = DRIFTS.tasks
 def stability(*of_a: Result, others: Sequence[Result] = (), **items: Items) -> Term:
     """The instability of A over the two drifts, `items` by task."""
     shown = build_leaderboard(DRIFTS, [A, B], [*of_a, *others], lambda r: items.get(r.task))
-    return row(shown, A).scores.stability
+    return row(shown, A).scores["instability"]
 
 
 def test_hanging_does_not_erase_unstable_runs() -> None:
@@ -237,7 +239,7 @@ def test_runs_that_all_failed_are_worst_and_elements_nobody_knows_are_missing(
 ) -> None:
     suite = Suite("drift", "1", "One drift", (ONE,))
     shown = build_leaderboard(suite, [A], [result(A, ONE, {}, verdict)], lambda _: runs([math.nan] * 2, [cause] * 2))
-    term = shown.rows[0].scores.stability
+    term = shown.rows[0].scores["instability"]
     assert (term.value, term.covered, term.total) == (value, covered, 2)
     assert shown.problems == ()
 
@@ -246,8 +248,8 @@ def test_a_model_is_asked_only_for_labels_of_its_own_label_set() -> None:
     """PBE has virials and ωB97M-V has none: who is held against the latter owes none, whoever else is judged."""
     own = [result(B, TASKS["crystals"], frames_metrics(0.1), label_set="wB97M-V")]
     with_virial = [result(A, TASKS["crystals"], frames_metrics(0.1, virial=True), label_set="PBE")]
-    alone = row(board([B], own), B).scores.force_field.part("Inorganic Materials")
-    beside = row(board([A, B], own + with_virial), B).scores.force_field.part("Inorganic Materials")
+    alone = row(board([B], own), B).scores["force_field"].part("Inorganic Materials")
+    beside = row(board([A, B], own + with_virial), B).scores["force_field"].part("Inorganic Materials")
     assert alone is not None
     assert alone.value == pytest.approx(0.1)
     assert beside == alone
@@ -256,7 +258,7 @@ def test_a_model_is_asked_only_for_labels_of_its_own_label_set() -> None:
 def test_quantities_are_those_of_a_models_own_label_set() -> None:
     own = [result(B, TASKS["barriers"], {"mae": error(0.1)}, label_set="wB97M-V")]
     both = [result(A, TASKS["barriers"], {"mae": error(0.1), "off_percent": error(0.1)}, label_set="PBE")]
-    assert row(board([A, B], own + both), B).scores.property_error.value == pytest.approx(0.1)
+    assert row(board([A, B], own + both), B).scores["property_error"].value == pytest.approx(0.1)
 
 
 def test_to_be_refused_is_never_to_be_asked_less() -> None:
@@ -269,7 +271,7 @@ def test_to_be_refused_is_never_to_be_asked_less() -> None:
     beside = [*alone, result(B, moduli, metrics, label_set="r2SCAN")]
     for results in (alone, beside):
         shown = row(build_leaderboard(suite, [A, B], results, lambda _: None), A)
-        assert shown.scores.property_error.value == pytest.approx((0.1 + 1 + 1) / 3)
+        assert shown.scores["property_error"].value == pytest.approx((0.1 + 1 + 1) / 3)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +286,7 @@ def test_to_be_refused_is_never_to_be_asked_less() -> None:
 def test_every_quantity_is_scored_whatever_it_is_called(metrics: dict[str, float], expected: float) -> None:
     found = result(A, TASKS["barriers"], {name: error(value) for name, value in metrics.items()})
     shown = board([A], replaced(good_results(A, 0.5), found))
-    assert row(shown, A).scores.property_error.value == pytest.approx(expected)
+    assert row(shown, A).scores["property_error"].value == pytest.approx(expected)
     assert shown.problems == ()
 
 
@@ -292,12 +294,12 @@ def test_a_share_without_a_baseline_is_no_column() -> None:
     """Zero is within the tolerance everywhere: there is nothing to compare the share with."""
     found = result(A, TASKS["barriers"], {"mae": error(0.25), "off_percent": error(0.0, "%", baseline=None)})
     shown = board([A], replaced(good_results(A, 0.5), found))
-    assert row(shown, A).scores.property_error.value == pytest.approx(0.25)
+    assert row(shown, A).scores["property_error"].value == pytest.approx(0.25)
 
 
 def test_a_task_of_which_no_metric_is_scored_is_named() -> None:
     shown = board([A], replaced(good_results(A, 0.5), result(A, TASKS["barriers"], {"rmse": error(0.1)})))
-    assert row(shown, A).scores.property_error.value is None
+    assert row(shown, A).scores["property_error"].value is None
     assert shown.problems == (
         f"results/{A.id}/barriers: metrics: none is scored: none is called mae or *_mae or *off_percent",
     )
@@ -307,8 +309,8 @@ def test_dynamics_that_ran_out_of_time_are_not_measured_and_never_unstable() -> 
     slow = result(A, TASKS["drift"], {}, Verdict.TIME_LIMIT)
     for items in (runs([math.nan, math.nan], [Cause.OVER_TIME, Cause.OVER_TIME]), None):
         shown = row(board([A], replaced(good_results(A, 0.25), slow), items), A)
-        assert shown.scores.stability.value is None
-        assert shown.scores.stability.covered == 0
+        assert shown.scores["instability"].value is None
+        assert shown.scores["instability"].covered == 0
         assert shown.rank is None
 
 
@@ -340,10 +342,9 @@ def costs(results: Sequence[Result], of: Submission, drift: Items) -> dict[str, 
     judged = Judged(
         LAWFUL, {(r.submission, r.task): r for r in results}, lambda r: drift if r.kind == "nve" else items_of(r), []
     )
-    scores = corrected_trees(judged, of.id, load_release()).scores()
-    found = {"force field": scores.force_field, "property": scores.property_error, "efficiency": scores.efficiency}
-    found |= {f"instability {t}": term for t, term in scores.instability.items()}
-    found |= other_scores(judged, MODELS, load_release())[of.id].corrected
+    trees = ScoreTrees(corrected_trees(judged, of.id, load_release()))
+    trees |= other_trees(judged, MODELS, load_release())[of.id]
+    found = corrected_terms({"": trees})[""]
     found.pop(COMPATIBLE, None)  # beside the score, over whatever elements a model says that it knows
     ordered = {name: t.value if t.at_worst is None else t.at_worst for name, t in found.items()}
     more_is_better = {"efficiency", ML_PEG, MLIPAUDIT}
@@ -400,7 +401,7 @@ def test_a_run_that_fails_or_drifts_more_never_improves_the_instability(cause: C
         for items in (runs(failed, causes), runs(drifting)):
             after = costs(given, A, items)
             assert all(after[name] >= cost - 1e-12 for name, cost in before.items())
-            assert after["instability 4.9e-05"] > before["instability 4.9e-05"]
+            assert after["instability"] > before["instability"]
 
 
 def test_a_verdict_other_than_ok_improves_nothing_for_the_only_model_there_is() -> None:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from ase import units
 
-from judge.ranking.leaderboard import OtherScores
-from judge.ranking.other_schemes import COMPATIBLE, ML_PEG, MLIPAUDIT, TRIVIAL_ERROR, other_scores
+from judge.ranking.ml_peg_scores import TRIVIAL_ERROR
+from judge.ranking.other_schemes import other_trees
 from judge.ranking.score_inputs import Judged
+from judge.ranking.score_trees import ScoreTrees, corrected_terms, published_terms
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import ScoringError, Term, load_release
+from scoring.clusters import ClusterSums
+from scoring.names import COMPATIBLE, ML_PEG, MLIPAUDIT
 from submissions.records import LabelSet, Submission
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite
-from tests.judge.pages.board_records import (
+from tests.world.board_records import (
     ENERGY,
     FORCE,
     SUITE,
@@ -40,12 +44,28 @@ KCAL = units.kcal / units.mol
 NOTE = {"items in": "eV"}
 
 
+class Scored(NamedTuple):
+    """The scores of a submission, and sums by cluster."""
+
+    corrected: Mapping[str, Term]
+    as_published: Mapping[str, Term]
+    stats: tuple[ClusterSums, ...]
+
+
+NOTHING = Scored({}, {}, ())
+
+
+def scores_of(trees: Mapping[str, ScoreTrees]) -> dict[str, Scored]:
+    corrected, as_published = corrected_terms(trees), published_terms(trees)
+    return {id: Scored(corrected[id], as_published[id], of.stats) for id, of in trees.items()}
+
+
 def scored(
     suite: Suite, models: Sequence[Submission], results: Sequence[Result], items: Mapping[str, Items] | None = None
-) -> tuple[dict[str, OtherScores], list[str]]:
+) -> tuple[dict[str, Scored], list[str]]:
     """By submission, and the problems; items by task."""
     judged = Judged(suite, {(r.submission, r.task): r for r in results}, lambda r: (items or {}).get(r.task), [])
-    return other_scores(judged, models, load_release()), judged.problems
+    return scores_of(other_trees(judged, models, load_release())), judged.problems
 
 
 def below(term: Term, *path: str) -> Term:
@@ -102,7 +122,7 @@ def test_what_a_model_failed_counts_0_and_beside_it_1(verdict: Verdict | None) -
 
 def test_nobody_judged_has_no_score() -> None:
     found, problems = scored(SUITE, [A], [])
-    assert found == {A.id: OtherScores({}, {})}
+    assert found == {A.id: NOTHING}
     assert problems == []
 
 
@@ -144,7 +164,7 @@ def test_two_label_sets_are_held_each_against_its_own_baseline() -> None:
 def test_an_error_below_zero_takes_the_score_and_is_named() -> None:
     wrong = {"mae": Metric(value=0.1, charged=-0.1, unit="eV", n_items=10, baseline=1.0)}
     found, problems = scored(SUITE, [A, B], [result(A, TASKS["barriers"], wrong), *good_results(B, 0.5)])
-    assert found[A.id] == OtherScores({}, {})
+    assert found[A.id] == NOTHING
     assert ML_PEG in found[B.id].corrected
     (problem,) = problems
     assert problem.startswith(f"results/{A.id}: release small: benchmark barriers: metric mae: value")
@@ -269,7 +289,7 @@ def test_a_model_with_nothing_to_show_has_no_score() -> None:
     refusals = [refused(A, own, Verdict.STARTUP_FAILED) for own in AUDIT.tasks]
     for given in ([], refusals):
         found, problems = scored(AUDIT, [A], given, ALL)
-        assert found[A.id] == OtherScores({}, {})
+        assert found[A.id] == NOTHING
         assert problems == []
 
 
@@ -286,8 +306,8 @@ def test_lost_items_are_named_and_no_fault_of_the_model() -> None:
         lambda r: None if (r.submission, r.task) == (A.id, "dbh24") else ALL[r.task],
         [],
     )
-    found = other_scores(judged, [A, B], load_release())
-    assert found[A.id] == OtherScores({}, {})
+    found = scores_of(other_trees(judged, [A, B], load_release()))
+    assert found[A.id] == NOTHING
     assert found[B.id].corrected[MLIPAUDIT].value == pytest.approx((S22_SCORE + DBH24_SCORE + ROTORS_SCORE) / 3)
     assert judged.problems == [f"results/{A.id}/dbh24: the items table cannot be read: no MLIPAudit score"]
 
@@ -306,7 +326,7 @@ def test_items_that_cannot_be_scored_are_named(
 ) -> None:
     more, table = change()
     found, problems = scored(AUDIT, [A], [ok(A, S22), ok(A, DBH24, **more)], ALL | {"dbh24": table})
-    assert found[A.id] == OtherScores({}, {})
+    assert found[A.id] == NOTHING
     (problem,) = problems
     assert problem.startswith(f"results/{A.id}: task dbh24: items: ")
     assert said in problem
@@ -340,7 +360,7 @@ def test_statistics_by_cluster_give_the_mlipaudit_metrics(cause: Cause) -> None:
     some |= {"s22": items(S22_ERRORS, [Cause.NONE, Cause.NONE, cause, Cause.NONE])}
     found, _ = scored(AUDIT, [A], [ok(A, own) for own in AUDIT.tasks], some)
     values = {of.key: of.value for of in found[A.id].stats}
-    leaves = [node.leaf for _, node in found[A.id].trees[MLIPAUDIT].walk() if node.leaf]
+    leaves = found[A.id].corrected[MLIPAUDIT].node.leaves
     assert len(leaves) == 3
     assert values == {leaf.key: pytest.approx(leaf.evidence.value, rel=1e-12) for leaf in leaves}
 

@@ -21,7 +21,7 @@ from judge.audit.verify_published import check_scores
 from judge.disclosure.public_leaderboard import public_board
 from judge.ranking.build import COMPARED, build_leaderboard
 from judge.ranking.leaderboard import Leaderboard
-from judge.ranking.references import COMPOSITION_ONLY, ReferenceRow, judged_references, reckoned_references
+from judge.ranking.references import COMPOSITION_ONLY, ReferenceRow, computed_references, judged_references
 from judge.records.manifest import read_chain
 from judge.records.records import Result
 from judge.records.signing import trusted_keys
@@ -30,25 +30,16 @@ from judge.view.leaderboard_schema import LeaderboardFile
 from judge.view.score_export import score_of_file
 from judge.view.sources import Sources
 from sandbox.verdict import Verdict
-from scoring.tree import score
 from submissions.records import Submission
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.kinds.energy_differences import EnergyDifferences, EnergyDifferencesParameters
 from tasks.metrics.measurement import Metric
 from tasks.suites.suite import StatedReference, Suite, Task, load_suite
-from tests.judge.judged_world import judged_world
-from tests.judge.pages.board_records import (
-    SUITE,
-    error,
-    frames_metrics,
-    good_results,
-    items_of,
-    result,
-    submission,
-    task,
-)
-from tests.judge.small_world import ROOT, World
 from tests.tasks.made_up import observed
+from tests.world.board_records import SUITE, error, frames_metrics, good_results, items_of, result, submission, task
+from tests.world.commands import ROOT
+from tests.world.one_tree import score
+from tests.world.world import World
 
 A, B, C = submission("alpha"), submission("beta"), submission("emt", version="1.2")
 TASKS = {each.name: each for each in SUITE.tasks}
@@ -137,7 +128,7 @@ def test_the_trivial_model_is_exactly_one(of: list[float], relative: float, viri
 
     shown = board([own(name, index) for index, name in enumerate(("crystals", "molecules", "barriers"))], A)
     public = public_board(shown, ())
-    (row,) = reckoned_references(public)
+    (row,) = computed_references(public)
     assert row.id == COMPOSITION_ONLY
     assert {key: term.value for key, term in row.scores.items()} == {"force_field": 1.0, "property_error": 1.0}
     assert stated_in(leaderboard_file(public, Sources()), COMPOSITION_ONLY) == {
@@ -157,7 +148,7 @@ def test_the_trivial_model_has_no_page_no_rank_and_no_speed() -> None:
 
 
 def test_without_a_model_nothing_tells_what_is_asked() -> None:
-    assert reckoned_references(board([], suite=SUITE)) == ()
+    assert computed_references(board([], suite=SUITE)) == ()
 
 
 def stating(**metrics: dict[str, float]) -> Suite:
@@ -166,11 +157,11 @@ def stating(**metrics: dict[str, float]) -> Suite:
 
 def stated_row(suite: Suite, *more: Result) -> tuple[ReferenceRow | None, LeaderboardFile]:
     shown = public_board(board([*good_results(A, 0.3), *more], A, suite=suite), ())
-    rows = [row for row in reckoned_references(shown) if row.id != COMPOSITION_ONLY]
+    rows = [row for row in computed_references(shown) if row.id != COMPOSITION_ONLY]
     return (rows[0] if rows else None), leaderboard_file(shown, Sources())
 
 
-def test_what_is_published_of_a_method_is_reckoned_through_the_same_tree() -> None:
+def test_what_is_published_of_a_method_is_computed_through_the_same_tree() -> None:
     row, file = stated_row(stating(barriers={"mae": 0.125}))
     assert row is not None
     assert (row.id, row.name, row.about, row.source) == ("reference:ωb97m-v-qz", "ωB97M-V (QZ)", ABOUT, SOURCE)
@@ -224,8 +215,8 @@ def test_what_a_packaged_suite_states_of_functionals_is_what_their_energies_come
             assert f"{own['mae'].value:.4f}" == f"{stated.metrics[each.name]['mae']:.4f}", (each.name, stated.name)
             results.append(result(models[stated.name], each, own))
     shown = build_leaderboard(suite, list(models.values()), results, lambda _: None)
-    _, *rows = reckoned_references(public_board(shown, ()))
-    own_score = {row.submission.id: row.scores.property_error.value for row in shown.rows}
+    _, *rows = computed_references(public_board(shown, ()))
+    own_score = {row.submission.id: row.scores["property_error"].value for row in shown.rows}
     scores = {row.name: row.scores["property_error"].value or math.nan for row in rows}
     for name, score_of in scores.items():
         assert score_of == pytest.approx(own_score[models[name].id], abs=1e-4)
@@ -249,25 +240,25 @@ def test_the_demonstration_names_as_references_examples_that_it_judges() -> None
     assert set(json.loads(named)) < names
 
 
-def test_publishing_with_a_reference_holds_when_verified() -> None:
-    with judged_world() as world:
-        named = {"LAMBENCH_REFERENCES": '["emt", "EMT"]'}
-        warning = "warning: references: no submission is called 'EMT': see judge list\n"
-        status, _, err = world.run_here("site", "publish", **named)
+def test_publishing_with_a_reference_holds_when_verified(judged_world: World) -> None:
+    world = judged_world
+    named = {"LAMBENCH_REFERENCES": '["emt", "EMT"]'}
+    warning = "warning: references: no submission is called 'EMT': see judge list\n"
+    status, _, err = world.run_here("site", "publish", **named)
+    assert (status, err) == (0, warning)
+    file = LeaderboardFile.model_validate_json((world.root / "public" / "leaderboard.json").read_bytes())
+    said = {model.name: (model.rank, bool(model.reference)) for model in file.models}
+    assert said == {"emt": (None, True), "Composition only": (None, True)}
+    chain = read_chain(world.store, trusted_keys(world.settings))
+    suite = load_suite(world.settings.suite)
+    (stored,) = chain.manifests
+    assert [scores.rank for scores in stored.manifest.scores.values()] == [None]
+    assert stored.manifest.references == tuple(stored.manifest.scores)
+    assert check_scores(world.store, suite, stored) == []  # whoever verifies needs no settings of the judge
+    for environment, rank in ((named, None), ({}, 1)):
+        _, listed, _ = world.run_here("score", "suite", "--json", **environment)
+        assert [model["rank"] for model in json.loads(listed)["models"].values()] == [rank]
+    (id,) = stored.manifest.scores
+    for _ in range(2):  # the second draws nothing
+        status, _, err = world.run_here("site", "build", LAMBENCH_REFERENCES=f'["EMT", "{id}"]')
         assert (status, err) == (0, warning)
-        file = LeaderboardFile.model_validate_json((world.root / "public" / "leaderboard.json").read_bytes())
-        said = {model.name: (model.rank, bool(model.reference)) for model in file.models}
-        assert said == {"emt": (None, True), "Composition only": (None, True)}
-        chain = read_chain(world.store, trusted_keys(world.settings))
-        suite = load_suite(world.settings.suite)
-        (stored,) = chain.manifests
-        assert [scores.rank for scores in stored.manifest.scores.values()] == [None]
-        assert stored.manifest.references == tuple(stored.manifest.scores)
-        assert check_scores(world.store, suite, stored) == []  # whoever verifies needs no settings of the judge
-        for environment, rank in ((named, None), ({}, 1)):
-            _, listed, _ = world.run_here("score", "suite", "--json", **environment)
-            assert [model["rank"] for model in json.loads(listed)["models"].values()] == [rank]
-        (id,) = stored.manifest.scores
-        for _ in range(2):  # the second draws nothing
-            status, _, err = world.run_here("site", "build", LAMBENCH_REFERENCES=f'["EMT", "{id}"]')
-            assert (status, err) == (0, warning)

@@ -17,11 +17,13 @@ from judge.ranking.uncertainty import cluster_statistics
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import load_release
+from scoring.names import EFFICIENCY, ERRORS
 from submissions.records import Submission
 from tasks.metrics.measurement import Items, Measurement
 from tasks.structures.predictions import Cause, Labels
 from tasks.suites.suite import Suite
-from tests.judge.pages.board_records import (
+from tests.tasks.worlds import WORLDS, World, observed, rattled, world
+from tests.world.board_records import (
     ENERGY,
     FORCE,
     SUITE,
@@ -36,7 +38,6 @@ from tests.judge.pages.board_records import (
     submission,
     task,
 )
-from tests.tasks.worlds import WORLDS, World, observed, rattled, world
 
 A, B, C = submission("alpha"), submission("beta"), submission("gamma")
 TASKS = {t.name: t for t in SUITE.tasks}
@@ -92,8 +93,7 @@ def test_clusters_give_the_stored_metrics_back(name: str) -> None:
         suite = Suite("one", "1", "One", (task(own.task, name, own.domain),))
         judged = Judged(suite, {(A.id, own.task): own}, lambda _, m=measurement: m.items, [])
         trees = corrected_trees(judged, A.id, load_release())
-        scores = (trees.force_field, trees.property_error, trees.efficiency)
-        wanted = {node.leaf.key for tree in scores for _, node in tree.walk() if node.leaf}
+        wanted = {leaf.key for key in (*ERRORS, EFFICIENCY) for leaf in trees[key].leaves}
         found = cluster_statistics(judged, A.id, wanted)
         assert {of.key for of in found} == wanted
         for of in found:
@@ -148,7 +148,7 @@ def test_lost_items_are_named_and_leave_no_interval() -> None:
     own = shown.firmness.intervals["property_error"][A.id]
     assert not own.score.known
     assert own.score.n_held >= 1
-    assert shown.rows[0].scores.property_error.value == pytest.approx(0.2)
+    assert shown.rows[0].scores["property_error"].value == pytest.approx(0.2)
     assert shown.firmness.intervals["force_field"][A.id].score.known
 
 

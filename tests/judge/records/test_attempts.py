@@ -19,7 +19,7 @@ from judge.records.attempts import (
     read_history,
     unit_prefix,
 )
-from judge.records.process_identity import own_name, surely_gone
+from judge.records.process_identity import is_surely_gone, process_identity
 from judge.records.records import Claim, End
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.records import utc_now
@@ -53,11 +53,11 @@ def test_an_end_with_a_verdict_counts(store: LocalStore) -> None:
     assert claimed is not None
     assert read_history(store, PREFIX).open is not None
     with claimed:
-        claimed.write_end(an_end(claimed.owner))
+        claimed.write_end(an_end(claimed.process))
     history = read_history(store, PREFIX)
     assert history.open is None
     assert history.end is not None
-    assert history.end.owner == claimed.owner
+    assert history.end.owner == claimed.process
     assert read_histories(store, ["emt-0123456789ab"]) == {PREFIX: history}
 
 
@@ -68,8 +68,8 @@ def test_the_end_of_a_judge_believed_dead_is_refused(store: LocalStore) -> None:
     assert fast is not None
     assert fast.n == 2
     with pytest.raises(JudgeFault, match="CLAIM_LOST"):
-        slow.write_end(an_end(slow.owner))
-    fast.write_end(an_end(fast.owner, Verdict.CRASHED))
+        slow.write_end(an_end(slow.process))
+    fast.write_end(an_end(fast.process, Verdict.CRASHED))
     end = read_history(store, PREFIX).end
     assert end is not None
     assert end.verdict is Verdict.CRASHED
@@ -94,26 +94,26 @@ def test_ten_comes_after_nine(store: LocalStore) -> None:
 
 
 def test_a_living_process_is_not_gone_and_a_dead_one_is() -> None:
-    assert not surely_gone(own_name())
-    code = "from judge.records.process_identity import own_name; print(own_name())"
+    assert not is_surely_gone(process_identity())
+    code = "from judge.records.process_identity import process_identity; print(process_identity())"
     dead = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert surely_gone(dead.stdout.strip())
+    assert is_surely_gone(dead.stdout.strip())
 
 
 def test_of_another_machine_nothing_is_said() -> None:
-    boot, namespace, _, start, token = own_name().split("/")
-    assert not surely_gone(f"another/{namespace}/1/{start}/{token}")
-    assert not surely_gone(f"{boot}/pid:[1]/1/{start}/{token}")
-    assert not surely_gone("nonsense")
+    boot, namespace, _, start, token = process_identity().split("/")
+    assert not is_surely_gone(f"another/{namespace}/1/{start}/{token}")
+    assert not is_surely_gone(f"{boot}/pid:[1]/1/{start}/{token}")
+    assert not is_surely_gone("nonsense")
 
 
 def test_a_process_number_used_again_does_not_revive_a_claim() -> None:
-    boot, namespace, pid, _, token = own_name().split("/")
-    assert surely_gone(f"{boot}/{namespace}/{pid}/1/{token}")
+    boot, namespace, pid, _, token = process_identity().split("/")
+    assert is_surely_gone(f"{boot}/{namespace}/{pid}/1/{token}")
 
 
 def test_a_dead_owner_on_this_host_is_known_at_once(store: LocalStore) -> None:
-    boot, namespace, pid, _, token = own_name().split("/")
+    boot, namespace, pid, _, token = process_identity().split("/")
     foreign_claim(store, 1, f"{boot}/{namespace}/{pid}/1/{token}")
     attempt = read_history(store, PREFIX).open
     assert attempt is not None
@@ -160,13 +160,13 @@ def test_three_faults_hold_a_unit_and_a_fourth_try_that_works_frees_it(store: Lo
         claimed = claim(store, PREFIX, history.attempts, 5.0)
         assert claimed is not None
         assert claimed.n == n
-        claimed.write_end(an_end(claimed.owner, None, FaultCause.DOCKER))
+        claimed.write_end(an_end(claimed.process, None, FaultCause.DOCKER))
     history = read_history(store, PREFIX)
     assert history.held is not None
     assert history.end is None
     claimed = claim(store, PREFIX, history.attempts, 5.0)
     assert claimed is not None
-    claimed.write_end(an_end(claimed.owner))
+    claimed.write_end(an_end(claimed.process))
     assert read_history(store, PREFIX).held is None
     assert read_history(store, PREFIX).end is not None
 
@@ -176,7 +176,7 @@ def test_many_judges_that_died_hold_a_unit_once_that_is_said(store: LocalStore) 
         foreign_claim(store, n)
     claimed = claim(store, PREFIX, read_history(store, PREFIX).attempts, 5.0)
     assert claimed is not None
-    claimed.write_end(an_end(claimed.owner, None, FaultCause.DOCKER))
+    claimed.write_end(an_end(claimed.process, None, FaultCause.DOCKER))
     assert read_history(store, PREFIX).held is None  # one less, and one fault
     foreign_claim(store, MAX_DEATHS + 1)
     history = read_history(store, PREFIX)
@@ -184,7 +184,7 @@ def test_many_judges_that_died_hold_a_unit_once_that_is_said(store: LocalStore) 
     assert history.held is None  # the last one may live
     claimed = claim(store, PREFIX, history.attempts, 5.0)
     assert claimed is not None
-    claimed.write_end(an_end(claimed.owner, None, FaultCause.MEASURE))
+    claimed.write_end(an_end(claimed.process, None, FaultCause.MEASURE))
     held = read_history(store, PREFIX).held
     assert held is not None
     assert held.fault is FaultCause.MEASURE

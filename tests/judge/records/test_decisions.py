@@ -23,14 +23,14 @@ from judge.ranking.build import build_leaderboard
 from judge.ranking.load import read_board
 from judge.records.attempts import read_histories
 from judge.records.decisions import (
+    DecisionEvent,
+    Decisions,
     EventKind,
     RoundRecord,
-    Standing,
-    StandingEvent,
-    TaskOf,
-    read_standing,
+    SubmissionTask,
+    decisions_from,
+    read_decisions,
     record_event,
-    standing_of,
 )
 from judge.records.results import load_results
 from judge.records.signing import SigningKey, trusted_keys
@@ -38,20 +38,20 @@ from submissions.progress import Reporter
 from submissions.store.interface import StoreError, check_key
 from submissions.store.local import LocalStore
 from tasks.suites.suite import load_suite
-from tests.judge.pages.board_records import NOON, SUITE, good_results, items_of, save, submission
-from tests.judge.small_world import World
+from tests.world.board_records import NOON, SUITE, good_results, items_of, save, submission
+from tests.world.world import World
 
 MODEL = "emt-0123456789ab"
 KEY = SigningKey(b"k" * 32)
 
 
-def event(kind: EventKind, minute: int = 0, reason: str = "why", rounds: tuple[RoundRecord, ...] = ()) -> StandingEvent:
+def event(kind: EventKind, minute: int = 0, reason: str = "why", rounds: tuple[RoundRecord, ...] = ()) -> DecisionEvent:
     time = NOON + timedelta(minutes=minute)
-    return StandingEvent(kind=kind, submission=MODEL, time=time, who=KEY.public, reason=reason, rounds=rounds)
+    return DecisionEvent(kind=kind, submission=MODEL, time=time, who=KEY.public, reason=reason, rounds=rounds)
 
 
-def standing(kinds: Sequence[EventKind]) -> Standing:
-    return standing_of({f"e{n}": event(kind, n) for n, kind in enumerate(kinds)})
+def decisions(kinds: Sequence[EventKind]) -> Decisions:
+    return decisions_from({f"e{n}": event(kind, n) for n, kind in enumerate(kinds)})
 
 
 def a_round(number: int, task: str = "copper") -> RoundRecord:
@@ -68,8 +68,8 @@ KINDS = st.lists(st.sampled_from(list(EventKind)), max_size=8)
 
 @given(KINDS)
 def test_who_is_reinstated_last_is_in_the_ranking_and_who_is_out_stays_out(kinds: list[EventKind]) -> None:
-    assert standing([*kinds, EventKind.REINSTATED]).out is None
-    out = standing([*kinds, EventKind.DISQUALIFIED, EventKind.WITHDRAWN, EventKind.APPLIED]).out
+    assert decisions([*kinds, EventKind.REINSTATED]).removal is None
+    out = decisions([*kinds, EventKind.DISQUALIFIED, EventKind.WITHDRAWN, EventKind.APPLIED]).removal
     assert out is not None
     assert out.kind is EventKind.DISQUALIFIED
 
@@ -77,21 +77,21 @@ def test_who_is_reinstated_last_is_in_the_ranking_and_who_is_out_stays_out(kinds
 @given(KINDS.flatmap(lambda kinds: st.permutations(list(enumerate(kinds)))))
 def test_the_order_of_events_is_that_of_their_times_however_they_are_listed(kinds: list[tuple[int, EventKind]]) -> None:
     listed = {f"e{n}": event(kind, n, reason=f"{n}") for n, kind in kinds}
-    assert standing_of(listed) == standing_of(dict(sorted(listed.items())))
+    assert decisions_from(listed) == decisions_from(dict(sorted(listed.items())))
 
 
 def test_events_of_one_time_are_ordered_by_their_keys() -> None:
     out, back = event(EventKind.WITHDRAWN), event(EventKind.REINSTATED)
-    assert standing_of({"a": out, "b": back}).out is None
-    assert standing_of({"b": out, "a": back}).out == out
+    assert decisions_from({"a": out, "b": back}).removal is None
+    assert decisions_from({"b": out, "a": back}).removal == out
 
 
 def test_the_round_applied_last_counts_for_each_task_on_its_own() -> None:
     first = event(EventKind.APPLIED, 1, rounds=(a_round(1), a_round(1, "nickel")))
     second = event(EventKind.APPLIED, 2, rounds=(a_round(2),))
-    assert standing_of({"b": second, "a": first}).rounds == {
-        TaskOf(MODEL, "copper", "copper@1"): 2,
-        TaskOf(MODEL, "nickel", "nickel@1"): 1,
+    assert decisions_from({"b": second, "a": first}).rounds == {
+        SubmissionTask(MODEL, "copper", "copper@1"): 2,
+        SubmissionTask(MODEL, "nickel", "nickel@1"): 1,
     }
 
 
@@ -101,9 +101,9 @@ def test_an_event_is_stored_signed_under_a_key_that_every_store_takes(store: Loc
     assert check_key(key) == key
     assert key.startswith(f"submissions/{MODEL}/events/2")
     assert "-applied-" in key
-    assert StandingEvent.read(store.get(key)) == made
+    assert DecisionEvent.read(store.get(key)) == made
     assert made.who == KEY.public
-    assert read_standing(store, MODEL, {KEY.public}).rounds == {TaskOf(MODEL, "copper", "copper@1"): 1}
+    assert read_decisions(store, MODEL, {KEY.public}).rounds == {SubmissionTask(MODEL, "copper", "copper@1"): 1}
 
 
 def test_an_event_is_later_than_the_one_before_whatever_the_clock_says(store: LocalStore) -> None:
@@ -111,8 +111,8 @@ def test_an_event_is_later_than_the_one_before_whatever_the_clock_says(store: Lo
     ahead = first.time + timedelta(days=1)
     second = record_event(store, KEY, EventKind.REINSTATED, MODEL, "r", after=ahead)
     assert second.time > ahead
-    third = record_event(store, KEY, EventKind.WITHDRAWN, MODEL, "w", after=read_standing(store, MODEL).last)
-    assert read_standing(store, MODEL).out == third
+    third = record_event(store, KEY, EventKind.WITHDRAWN, MODEL, "w", after=read_decisions(store, MODEL).last_time)
+    assert read_decisions(store, MODEL).removal == third
 
 
 def tampered(store: LocalStore, change: dict[str, object]) -> str:
@@ -140,7 +140,7 @@ def test_an_event_that_was_changed_is_named_in_one_line(
     key = tampered(store, change)
     for trusted in ({KEY.public}, None):
         with pytest.raises(StoreError, match=said) as raised:
-            read_standing(store, MODEL, trusted)
+            read_decisions(store, MODEL, trusted)
         assert key in raised.value.remedy
         assert "\n" not in raised.value.remedy
 
@@ -148,18 +148,18 @@ def test_an_event_that_was_changed_is_named_in_one_line(
 def test_an_event_counts_only_from_a_trusted_key_and_only_for_its_own_submission(store: LocalStore) -> None:
     record_event(store, SigningKey(b"s" * 32), EventKind.REINSTATED, MODEL, "by a stranger")
     with pytest.raises(StoreError, match="not trusted: judge keys trust"):
-        read_standing(store, MODEL, {KEY.public})
+        read_decisions(store, MODEL, {KEY.public})
     (key,) = store.list("submissions/")
     store.put(key.replace(MODEL, "other-0123456789ab"), store.get(key))
     with pytest.raises(StoreError, match="is not about other-0123456789ab"):
-        read_standing(store, "other-0123456789ab")
+        read_decisions(store, "other-0123456789ab")
 
 
 def test_a_broken_event_is_named(store: LocalStore) -> None:
     key = f"submissions/{MODEL}/events/x.json"
     store.put(key, b"{")
     with pytest.raises(StoreError, match=key):
-        read_standing(store, MODEL)
+        read_decisions(store, MODEL)
 
 
 def test_only_results_of_the_round_that_counts_count(store: LocalStore) -> None:
@@ -259,14 +259,14 @@ def test_who_was_taken_out_is_not_judged_any_more_until_reinstated(world: World)
 def test_a_person_reads_in_list_and_show_who_was_taken_out(world: World) -> None:
     world.write_settings()
     model = world.submit("emt")
-    assert json.loads(world.run_here("list", "--json")[1])[0]["standing"] == ""
+    assert json.loads(world.run_here("list", "--json")[1])[0]["decision"] == ""
     world.run_here("disqualify", model.id, "--reason", "[bold]trained[/] on the test set")
     _, listed = world.run_json_here("list")
     assert isinstance(listed, list)
-    assert listed[0]["standing"].startswith("disqualified on 2")
+    assert listed[0]["decision"].startswith("disqualified on 2")
     _, shown = world.run_json_here("show", model.id)
     assert isinstance(shown, dict)
-    assert shown["standing"].endswith(": [bold]trained[/] on the test set")
+    assert shown["decision"].endswith(": [bold]trained[/] on the test set")
     assert "Disqualified on 2" in world.run_here("show", model.id)[1]
     assert "[bold]trained[/]" in " ".join(world.run_here("show", model.id)[1].split())
 

@@ -8,11 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from judge.records.manifest import FOLDER, Chain, Manifest, append, lost_results, manifest_path, read_chain, sha256
+from judge.records.manifest import (
+    FOLDER,
+    Manifest,
+    ManifestChain,
+    append,
+    lost_results,
+    manifest_path,
+    read_chain,
+    sha256,
+)
 from judge.records.published_submissions import unlike_published
 from judge.records.signing import SigningKey
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import NOON
+from tests.world.board_records import NOON
 
 KEY = SigningKey(bytes(range(32)))
 OTHER = SigningKey(bytes(32))
@@ -45,8 +54,8 @@ def made(**stated: object) -> Callable[[int, str], Manifest]:
     return make
 
 
-def said(chain: Chain) -> list[str]:
-    return [str(broken) for broken in chain.broken]
+def said(chain: ManifestChain) -> list[str]:
+    return [str(defect) for defect in chain.defects]
 
 
 def test_each_manifest_names_the_stored_bytes_of_the_one_before(store: LocalStore) -> None:
@@ -55,7 +64,7 @@ def test_each_manifest_names_the_stored_bytes_of_the_one_before(store: LocalStor
     assert [stored.manifest.previous for stored in written] == ["", written[0].sha256, written[1].sha256]
     assert [store.get(manifest_path(n)) for n in (1, 2, 3)] == [stored.data for stored in written]
     chain = read_chain(store, TRUSTED)
-    assert chain == Chain(tuple(written), ())
+    assert chain == ManifestChain(tuple(written), ())
     assert (chain.newest("two"), chain.newest("one"), chain.newest("three")) == (written[1], written[2], None)
 
 
@@ -73,7 +82,7 @@ def test_of_many_who_publish_at_once_each_gets_a_number(store: LocalStore) -> No
         thread.join(timeout=30)
     assert sorted(stored.manifest.n for stored in written) == list(range(1, n + 1))
     chain = read_chain(store, TRUSTED)
-    assert (len(chain.manifests), chain.broken) == (n, ())
+    assert (len(chain.manifests), chain.defects) == (n, ())
     assert {stored.manifest.suite for stored in chain.manifests} == {f"suite {i}" for i in range(n)}
 
 
@@ -88,7 +97,7 @@ def test_one_that_is_gone_is_named(three: LocalStore) -> None:
     three.delete(manifest_path(1))
     assert said(read_chain(three, TRUSTED)) == ["manifests/000001.json: is gone: restore it"]
     three.delete(manifest_path(2))
-    assert [broken.what for broken in read_chain(three, TRUSTED).broken] == [manifest_path(1), manifest_path(2)]
+    assert [defect.what for defect in read_chain(three, TRUSTED).defects] == [manifest_path(1), manifest_path(2)]
 
 
 def test_two_that_changed_places_are_named(three: LocalStore) -> None:
@@ -116,7 +125,7 @@ def test_one_that_a_stranger_signed_is_named(three: LocalStore) -> None:
     append(three, OTHER, made())
     (line,) = said(read_chain(three, TRUSTED))
     assert line.startswith(f"manifests/000004.json: it is signed by {OTHER.public[:16]}…, which is not trusted")
-    assert read_chain(three, TRUSTED | {OTHER.public}).broken == ()
+    assert read_chain(three, TRUSTED | {OTHER.public}).defects == ()
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\x00", b"[" * 50_000])
@@ -140,7 +149,7 @@ def test_results_that_were_published_must_stay(store: LocalStore) -> None:
     assert lost_results(store, read_chain(store, TRUSTED)) == []
     store.delete("results/a.json")
     store.put("results/b.json", b"c")
-    assert [str(broken) for broken in lost_results(store, read_chain(store, TRUSTED))] == [
+    assert [str(defect) for defect in lost_results(store, read_chain(store, TRUSTED))] == [
         "results/a.json: was published (manifests/000001.json) and is gone: restore it",
         "results/b.json: is not what was published (manifests/000001.json): restore it",
     ]
@@ -159,7 +168,7 @@ def test_what_is_published_of_a_submission_must_stay(store: LocalStore) -> None:
     store.delete("submissions/b/events/1")
     store.put("submissions/b/submission.json", b"better")
     store.put("submissions/a/preflight.log", b"said afterwards")
-    assert [str(broken) for broken in unlike_published(store, read_chain(store, TRUSTED))] == [
+    assert [str(defect) for defect in unlike_published(store, read_chain(store, TRUSTED))] == [
         "submissions/b/events/1: was published (manifests/000001.json) and is gone: restore it",
         "submissions/b/submission.json: is not what was published (manifests/000001.json): restore it",
         "submissions/a/preflight.log: was not there when its submission was published (manifests/000001.json): "

@@ -15,7 +15,7 @@ from sandbox.verdict import FaultCause, Verdict
 from submissions.records import utc_now
 from submissions.store.interface import StoreError
 from submissions.store.local import LocalStore
-from tests.judge.small_world import World
+from tests.world.world import World
 
 
 def copper_prefix(world: World, submission: str) -> str:

@@ -24,7 +24,7 @@ from judge.records.signing import (
     trusted_keys,
 )
 from submissions.records import utc_now
-from tests.judge.small_world import World
+from tests.world.world import World
 
 KEY = SigningKey(bytes(range(32)))
 OTHER = SigningKey(bytes(32))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from judge.upkeep.event_log import events_to
 from sandbox.events import Event, emit, plain
-from tests.judge.small_world import World
+from tests.world.world import World
 
 
 def lines(path: Path) -> list[dict[str, object]]:

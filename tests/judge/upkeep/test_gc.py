@@ -19,7 +19,7 @@ from judge.evaluation.checkpoint_file import checkpoint_of
 from judge.records.attempts import claim, read_histories, unit_prefix
 from judge.records.items_file import items_path
 from judge.records.observation_file import observation_path
-from judge.records.process_identity import own_name
+from judge.records.process_identity import process_identity
 from judge.records.records import Claim, End
 from judge.upkeep.gc import (
     GarbageKind,
@@ -34,8 +34,8 @@ from sandbox.rundir import RunDir
 from sandbox.verdict import Verdict
 from submissions.records import utc_now
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import digest, good_results, save, submission
-from tests.judge.small_world import World
+from tests.world.board_records import digest, good_results, save, submission
+from tests.world.world import World
 
 MODEL = submission("model")
 FUTURE = time.time() + 3600
@@ -64,7 +64,7 @@ def claimed_by(store: LocalStore, owner: str, key: str = "k" * 32) -> str:
 
 def dead_owner() -> str:
     """A judge of this machine that has ended."""
-    program = "from judge.records.process_identity import own_name; print(own_name())"
+    program = "from judge.records.process_identity import process_identity; print(process_identity())"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return said.stdout.strip()
 
@@ -103,7 +103,7 @@ def test_what_any_attempt_of_any_round_refers_to_is_kept(store: LocalStore) -> N
 
 def test_nothing_is_touched_while_a_judge_may_be_about_to_name_it(store: LocalStore) -> None:
     store.put(LONE, b"x")
-    for owner in (own_name(), "another boot/ns/1/1/t"):
+    for owner in (process_identity(), "another boot/ns/1/1/t"):
         prefix = claimed_by(store, owner)
         found, attempts = unreferred_observations(store)
         assert found == ()
@@ -174,7 +174,7 @@ def test_a_living_writers_file_stays_until_it_is_as_old_as_was_said(store: Local
 def test_checkpoints_go_with_their_units_verdict_or_with_age(store: LocalStore, tmp_path: Path) -> None:
     run_dir, here = tmp_path / "run", "this machine"
     ended = next(prefix for prefix in read_histories(store, [MODEL.id]) if "/drift/" in prefix)
-    living = claimed_by(store, own_name())
+    living = claimed_by(store, process_identity())
     saved = [
         checkpoint_of(run_dir, prefix, name, here)
         for prefix, name in (

@@ -13,11 +13,11 @@ from judge.view.leaderboard_schema import FILE, LeaderboardFile, NodeFile, Prese
 from judge.view.presets import presets_of
 from judge.view.score_export import score_of_file
 from sandbox.verdict import Verdict
-from scoring.settings import Settings, with_settings
-from scoring.tree import score
 from submissions.store.local import LocalStore
-from tests.judge.pages.board_records import SUITE, good_results, refused, save, submission
-from tests.judge.pages.reckoning_world import DOMAINS, reckoning_file
+from tests.world.board_records import SUITE, good_results, refused, save, submission
+from tests.world.one_tree import score
+from tests.world.random_leaderboard import DOMAINS, random_leaderboard
+from tests.world.reader_settings import Settings, with_settings
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "leaderboard-json.md"
 EFFICIENCY = 0.1  # times are cut to two digits, of which this is the worst: 1.05 becomes 1.1 or 1.0
@@ -67,7 +67,7 @@ def example() -> ModuleType:
     return module
 
 
-def test_the_documented_example_reckons_the_scores(
+def test_the_documented_example_yields_the_scores(
     published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It prints the force-field errors of the file in its folder; and gives those of a world of all kinds of leaves."""
@@ -78,7 +78,7 @@ def test_the_documented_example_reckons_the_scores(
     stored = {model.id: file.schemes[0].scores[0].models[model.id].score for model in file.models}
     assert {name: float(value) for name, value in printed.items()} == pytest.approx(stored, rel=OTHERS)
 
-    world = reckoning_file(8)
+    world = random_leaderboard(8)
     for scheme in world.schemes:
         if (scheme.key, scheme.variant) == ("lambench", "corrected"):
             of = scheme.scores[0]
@@ -91,7 +91,7 @@ def test_the_documented_example_reckons_the_scores(
 
 
 def test_presets_name_what_is_there_and_change_something() -> None:
-    file = reckoning_file(10)
+    file = random_leaderboard(10)
     presets = presets_of(file.schemes)
     assert {(p.scheme, p.name) for p in presets} == {
         *(("lambench", f"{domain} alone") for domain in DOMAINS),
@@ -116,7 +116,7 @@ def test_presets_name_what_is_there_and_change_something() -> None:
 
 
 def test_tasks_alike_have_one_weight() -> None:
-    file = reckoning_file(10)
+    file = random_leaderboard(10)
     of = file.schemes[0].scores[1]
     preset = next(p for p in presets_of(file.schemes) if p.name == "Tasks alike")
     tree = score_of_file(of, "model-00")
@@ -130,7 +130,7 @@ def test_tasks_alike_have_one_weight() -> None:
 
 def test_presets_of_a_suite_that_is_all_alike_are_none() -> None:
     """One domain, energies alone, and a category that ML-PEG's own presets do not weigh otherwise."""
-    file = reckoning_file(3)
+    file = random_leaderboard(3)
     leaf = file.schemes[0].scores[0].trees[0].parts[0].parts[0]
     one = {
         "lambench": NodeFile(name="Force-field error", parts=(NodeFile(name="Physicality", parts=(leaf,)),)),
@@ -145,7 +145,7 @@ def test_presets_of_a_suite_that_is_all_alike_are_none() -> None:
 
 
 def test_presets_that_ml_peg_publishes_are_offered_where_their_categories_are() -> None:
-    file = reckoning_file(3)
+    file = random_leaderboard(3)
     scheme = next(s for s in file.schemes if s.key == "ml-peg")
     names = ("Bulk Crystals", "Surfaces", "Conformers")
     tree = scheme.scores[0].trees[0]

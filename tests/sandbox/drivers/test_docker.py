@@ -216,7 +216,7 @@ def test_restrictions_as_a_submission_sees_them(docker_driver, hostile_image: Bu
 def test_containers_of_dead_judges_are_reaped_and_of_living_ones_not(docker_driver, hostile_image: Build) -> None:
     image = hostile_image("honest")
     code = (
-        "import os, sys; from pathlib import Path; from sandbox.drivers import open_driver;"
+        "import os, sys; from pathlib import Path; from sandbox.drivers.open_driver import open_driver;"
         "from sandbox.driver import Question; from sandbox.limits import Limits;"
         "from sandbox.wire.session import run_session;"
         "d = open_driver('docker', Path(sys.argv[1]));"

@@ -22,7 +22,7 @@ from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from sandbox.wire.session import run_session
 from tests.selftested import Selftested
 
-pytestmark = pytest.mark.together("selftest")
+pytestmark = [pytest.mark.together("selftest"), pytest.mark.timeout(600)]  # the first waits for all attacks
 docker_only = pytest.mark.docker
 BY_NAME = {attack.name: attack for attack in ATTACKS}
 
@@ -161,7 +161,7 @@ def test_images_are_removed_with_their_base(docker_driver: DockerDriver, images:
 
 
 @docker_only
-def test_a_missing_base_is_named_with_its_mend(images: docker.DockerClient) -> None:
+def test_a_missing_base_is_named_with_its_remedy(images: docker.DockerClient) -> None:
     with pytest.raises(JudgeFault, match=r"no image lambench/absent:latest .*: make images"):
         HostileImages("lambench/absent:latest")
 

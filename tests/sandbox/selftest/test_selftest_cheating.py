@@ -38,11 +38,9 @@ from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import SessionOutcome
 from submissions.preflight.preflight import run_preflight
-from tasks.datasets.dataset import load_structures
 from tasks.kind import Watch
 from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
 from tasks.model.calculator import InProcessCalculator
-from tests.judge.small_world import SUITE, World, save_frames
 
 HOSTILE = Path(cheating.__file__).parent
 ALL = {attack.name: attack for attack in (*PROTOCOL_ATTACKS, *CHEATING_ATTACKS)}
@@ -244,37 +242,6 @@ def test_of_an_exit_status_nothing_but_its_number_may_differ() -> None:
     assert without_status(one) != without_status("It ended (at 3.61): see its log.")
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
-    with TemporaryDirectory(prefix="lj") as folder:
-        root = Path(folder)
-        save_frames(root / "data", "Cu", "copper")
-        save_frames(root / "data", "Ni", "nickel")
-        (root / "small.toml").write_text(SUITE)
-        yield World(root)
-
-
-@pytest.mark.parametrize("factory", ["Raises", "Prints", "Exits"])
-def test_nothing_that_is_stored_or_logged_tells_of_a_structure(world: World, factory: str) -> None:
-    code = (HOSTILE / "cheating.py").read_text() + f"\n\nmake_calculator = {factory}\n"
-    world.submit("hostile", code)
-    world.evaluate()
-    verdicts = {result.verdict for result in world.results()}
-    assert verdicts, "nothing was judged"
-    assert Verdict.OK not in verdicts, "it did not try"
-    words = [
-        f"{x:.9f}".encode()
-        for name in ("copper", "nickel")
-        for x in load_structures(world.root / "data" / f"{name}@1").frames.positions.ravel()
-        if abs(x) > 1e-3
-    ]
-    written = [path for path in world.root.rglob("*") if path.is_file() and "data" not in path.parts]
-    assert any(path.name == "end.json" for path in written)
-    for path in written:
-        content = path.read_bytes()
-        assert not any(word in content for word in words), path
-
-
 # A preflight looks like an evaluation.
 
 
@@ -290,7 +257,7 @@ def test_a_preflight_looks_like_an_evaluation_from_inside(docker_driver: DockerD
     attack: Attack = ALL["looks-around"]
     image = HostileImages().of(attack, docker_driver)
     examined = Trial(docker_driver, image)
-    of_preflight = run_preflight(docker_driver, examined.image, LIMITS, [Question()]).outcome  # type: ignore[arg-type]
+    of_preflight = run_preflight(docker_driver, examined.image, LIMITS, [Question()])  # type: ignore[arg-type]
     ask = partial(ask_energy, atoms=secret_atoms())
     of_evaluation = examined.run(ask, task_s=3600.0)
     assert digest(of_preflight.private) == digest(of_evaluation.private)

@@ -1,4 +1,4 @@
-"""Cards that are none, or say what none may: one line with the field, at the author's desk as at intake."""
+"""Invalid cards: the author's command and intake report the same line, with the field."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ BREACHES = [
 
 
 @pytest.mark.parametrize(("text", "breach"), BREACHES)
-def test_what_intake_refuses_the_author_is_told_at_the_desk(text: str, breach: str) -> None:
+def test_what_intake_refuses_the_author_is_told_at_the_machine(text: str, breach: str) -> None:
     text = f'name = "m"\n{text}\n'
     with pytest.raises(CardError, match=f"^card: {re.escape(breach)}"):
         parse_card(text, "card")

@@ -216,7 +216,7 @@ N_FIELDS = len(QUESTIONS)
 ANSWERS = ["Mine", "2", *[""] * (N_FIELDS - 2), "MPtrj", "PBE+U", "", "", "PBE", "n", "", ""]  # up to the offer
 
 
-class FormDesk(NamedTuple):
+class FormInput(NamedTuple):
     """A folder in which the form is filled in with keys that are pressed."""
 
     patch: pytest.MonkeyPatch
@@ -231,13 +231,13 @@ class FormDesk(NamedTuple):
 
 
 @pytest.fixture
-def form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FormDesk:
+def form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FormInput:
     monkeypatch.chdir(tmp_path)
-    return FormDesk(monkeypatch)
+    return FormInput(monkeypatch)
 
 
 @pytest.mark.parametrize("interrupts", [False, True])
-def test_who_breaks_off_before_the_first_answer_leaves_nothing(form: FormDesk, interrupts: bool) -> None:
+def test_who_breaks_off_before_the_first_answer_leaves_nothing(form: FormInput, interrupts: bool) -> None:
     with pytest.raises(CardError, match=r"the card was not finished: write \./lambench\.toml"):
         form.fill(interrupts=interrupts)
     assert list(Path().iterdir()) == []
@@ -245,7 +245,7 @@ def test_who_breaks_off_before_the_first_answer_leaves_nothing(form: FormDesk, i
 
 @pytest.mark.parametrize("interrupts", [False, True])
 @pytest.mark.parametrize("n", [1, 5, N_FIELDS + 2, N_FIELDS + 6])
-def test_who_breaks_off_finds_the_answers_in_a_draft(form: FormDesk, n: int, interrupts: bool) -> None:
+def test_who_breaks_off_finds_the_answers_in_a_draft(form: FormInput, n: int, interrupts: bool) -> None:
     with pytest.raises(CardError, match=r"what was answered is in \./lambench\.toml\.draft"):
         form.fill(*ANSWERS[:n], interrupts=interrupts)
     assert list(Path().iterdir()) == [DRAFT]
@@ -256,7 +256,7 @@ def test_who_breaks_off_finds_the_answers_in_a_draft(form: FormDesk, n: int, int
     assert bool(card.label_sets) == (n >= N_FIELDS + 6)
 
 
-def test_the_end_of_the_input_at_the_offer_is_a_no_and_the_card_is_whole(form: FormDesk) -> None:
+def test_the_end_of_the_input_at_the_offer_is_a_no_and_the_card_is_whole(form: FormInput) -> None:
     card = form.fill(*ANSWERS)
     assert card.label_sets["Inorganic Materials"] == LabelSet(name="PBE", dispersion=False)
     assert list(Path().iterdir()) == []
@@ -265,14 +265,14 @@ def test_the_end_of_the_input_at_the_offer_is_a_no_and_the_card_is_whole(form: F
     assert read_card(DRAFT) == card
 
 
-def test_a_card_that_cannot_be_written_is_one_line_and_leaves_the_old_one(form: FormDesk) -> None:
+def test_a_card_that_cannot_be_written_is_one_line_and_leaves_the_old_one(form: FormInput) -> None:
     CARD_FILE.mkdir()
     with pytest.raises(CardError, match=r"^lambench\.toml: cannot be written \("):
         form.fill(*ANSWERS, "y")
     assert list(Path().iterdir()) == [CARD_FILE]
 
 
-def test_what_no_card_may_say_is_asked_again(form: FormDesk) -> None:
+def test_what_no_card_may_say_is_asked_again(form: FormInput) -> None:
     before = [""] * (N_FIELDS - 3)
     card = form.fill(
         "a\tb", "Mine", *before[1:], "n", "", "", "", "", "PBE0-D3", "y", "PBE0", "n", "", "n"

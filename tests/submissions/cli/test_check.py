@@ -65,7 +65,7 @@ class Said(NamedTuple):
         return " ".join(f"{self.out} {self.err}".split())
 
 
-class Desk:
+class AuthorFolder:
     """An author's folder, and the command run in it, in this process."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,15 +94,15 @@ class Desk:
 
 
 @pytest.fixture
-def desk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+def author(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[AuthorFolder]:
     with tempfile.TemporaryDirectory(prefix="lambench-") as folder:
-        yield Desk(Path(folder), monkeypatch, capsys)
+        yield AuthorFolder(Path(folder), monkeypatch, capsys)
 
 
-def test_a_module_passes_without_docker_and_what_that_cannot_show_is_said(desk: Desk) -> None:
-    desk.write("models/mine.py", EMT.replace("return", 'print("hello [bold]\\x1b[31m")\n    return'))
-    desk.write("lambench.toml", 'name = "Mine"\nconservative = false\nelements = ["Cu", "Si"]\n')
-    said = desk.run("check", "models.mine:make_calculator")
+def test_a_module_passes_without_docker_and_what_that_cannot_show_is_said(author: AuthorFolder) -> None:
+    author.write("models/mine.py", EMT.replace("return", 'print("hello [bold]\\x1b[31m")\n    return'))
+    author.write("lambench.toml", 'name = "Mine"\nconservative = false\nelements = ["Cu", "Si"]\n')
+    said = author.run("check", "models.mine:make_calculator")
     assert said.status == 0, said
     assert "as a module (" in said.out
     assert "models/mine.py), without Docker" in said.words
@@ -111,7 +111,7 @@ def test_a_module_passes_without_docker_and_what_that_cannot_show_is_said(desk: 
     assert "\x1b" not in said.out
     assert "The card states that forces are not the gradient of the energy; measured, they agree with it." in said.words
     assert "The card lists Si, and no structure with it was answered." in said.words
-    receipt = desk.receipt
+    receipt = author.receipt
     assert (receipt.subject, receipt.verdict) == ("models.mine:make_calculator", Verdict.OK)
     assert receipt.digest.startswith("sha256:")
     assert receipt.versions["guest"] == guest_version()
@@ -119,54 +119,54 @@ def test_a_module_passes_without_docker_and_what_that_cannot_show_is_said(desk: 
     assert {"lambench-judge", "contract", "python", "numpy", "ase"} <= receipt.versions.keys()
 
 
-def test_the_digest_is_of_the_factory_s_module_and_json_is_all_that_a_machine_reads(desk: Desk) -> None:
-    desk.write("torch.py", FAKE_TORCH)
-    desk.write("calculator.py", f"import torch\n{EMT}".replace("EMT()", "torch.with_model(EMT())"))
-    desk.write("lambench.toml", 'name = "Mine"\nn_parameters = 1\n')
-    desk.write("data/large.bin", "x")
-    first = json.loads(desk.run("check", "calculator:make_calculator", "--json").out)
+def test_the_digest_is_of_the_factory_s_module_and_json_is_all_that_a_machine_reads(author: AuthorFolder) -> None:
+    author.write("torch.py", FAKE_TORCH)
+    author.write("calculator.py", f"import torch\n{EMT}".replace("EMT()", "torch.with_model(EMT())"))
+    author.write("lambench.toml", 'name = "Mine"\nn_parameters = 1\n')
+    author.write("data/large.bin", "x")
+    first = json.loads(author.run("check", "calculator:make_calculator", "--json").out)
     assert first["receipt"]["verdict"] == "OK"
     assert {check["name"] for check in first["preflight"]["checks"]} >= {"starts", "answers", "resources"}
     assert first["preflight"]["n_parameters"] == 12
     assert first["preflight"]["answered_elements"] == ["H", "C", "O", "Cu", "Pt"]
     assert first["preflight"]["unanswered_elements"] == ["Na", "Si", "Cl"]
-    desk.write("data/large.bin", "y")
-    desk.write("calculator.py", f"raise RuntimeError\n{EMT}")
-    said = desk.run("check", "calculator:make_calculator", "--json", "--receipt", "other.json")
+    author.write("data/large.bin", "y")
+    author.write("calculator.py", f"raise RuntimeError\n{EMT}")
+    said = author.run("check", "calculator:make_calculator", "--json", "--receipt", "other.json")
     second = json.loads(said.out)
     assert said.status == 1
     assert second["receipt"]["digest"] != first["receipt"]["digest"]
-    assert second["receipt"] == json.loads((desk.folder / "other.json").read_text())
-    assert desk.receipt.digest == first["receipt"]["digest"]  # the one that was there is left alone
+    assert second["receipt"] == json.loads((author.folder / "other.json").read_text())
+    assert author.receipt.digest == first["receipt"]["digest"]  # the one that was there is left alone
 
 
-def test_a_factory_that_needs_what_this_python_has_not_is_told_of_python(desk: Desk) -> None:
-    desk.write("calculator.py", "import heavy_package_of_nobody\n" + EMT)
-    said = desk.run("check", "calculator:make_calculator")
+def test_a_factory_that_needs_what_this_python_has_not_is_told_of_python(author: AuthorFolder) -> None:
+    author.write("calculator.py", "import heavy_package_of_nobody\n" + EMT)
+    said = author.run("check", "calculator:make_calculator")
     assert said.status == 1
     assert "STARTUP_FAILED calculator:make_calculator would not be judged" in said.words
     assert "has no heavy_package_of_nobody: name the Python that has it with --python" in said.words
-    assert desk.receipt.verdict is Verdict.STARTUP_FAILED
-    assert "guest" in desk.receipt.versions
+    assert author.receipt.verdict is Verdict.STARTUP_FAILED
+    assert "guest" in author.receipt.versions
 
 
-def test_a_factory_that_fails_is_shown_with_its_own_words_made_harmless(desk: Desk) -> None:
-    desk.write(
+def test_a_factory_that_fails_is_shown_with_its_own_words_made_harmless(author: AuthorFolder) -> None:
+    author.write(
         "calculator.py", 'def make_calculator():\n    raise ValueError("no [red]weights[/] \\x1b]0;title\\x07")\n'
     )
-    said = desk.run("check", "calculator:make_calculator", "--module")
+    said = author.run("check", "calculator:make_calculator", "--module")
     assert said.status == 1
     assert "no [red]weights[/] \\x1b]0;title\\x07" in said.words
     assert "\x1b" not in said.out + said.err
 
 
-def test_another_python_sees_other_modules(desk: Desk) -> None:
-    desk.write("elsewhere/far_away.py", "def make_calculator():\n    raise ValueError\n")
-    wrapper = desk.folder / "its-python"
-    wrapper.write_text(f'#!/bin/sh\nPYTHONPATH="{desk.folder}/elsewhere" exec "{sys.executable}" "$@"\n')
+def test_another_python_sees_other_modules(author: AuthorFolder) -> None:
+    author.write("elsewhere/far_away.py", "def make_calculator():\n    raise ValueError\n")
+    wrapper = author.folder / "its-python"
+    wrapper.write_text(f'#!/bin/sh\nPYTHONPATH="{author.folder}/elsewhere" exec "{sys.executable}" "$@"\n')
     wrapper.chmod(0o755)
-    assert "There is no module 'far_away'" in desk.run("check", "far_away:make_calculator", "--module").words
-    said = desk.run("check", "far_away:make_calculator", "--python", str(wrapper))
+    assert "There is no module 'far_away'" in author.run("check", "far_away:make_calculator", "--module").words
+    said = author.run("check", "far_away:make_calculator", "--python", str(wrapper))
     assert "elsewhere/far_away.py" in said.words
     assert "STARTUP_FAILED far_away:make_calculator" in said.words
 
@@ -185,26 +185,26 @@ def test_another_python_sees_other_modules(desk: Desk) -> None:
     ],
 )
 def test_what_cannot_be_is_one_line_and_leaves_no_receipt(
-    desk: Desk, arguments: tuple[str, ...], status: int, words: str
+    author: AuthorFolder, arguments: tuple[str, ...], status: int, words: str
 ) -> None:
-    desk.write("calculator.py", EMT)
-    desk.write("loud/__init__.py", 'raise ValueError("on the way")\n')
-    desk.write("quiet/__init__.py", 'print("imported\\0here")\n')
-    said = desk.run("check", *arguments)
+    author.write("calculator.py", EMT)
+    author.write("loud/__init__.py", 'raise ValueError("on the way")\n')
+    author.write("quiet/__init__.py", 'print("imported\\0here")\n')
+    said = author.run("check", *arguments)
     assert said.status == status, said
     assert words in said.words
     assert "Traceback" not in said.words
-    assert not (desk.folder / RECEIPT_FILE).exists()
+    assert not (author.folder / RECEIPT_FILE).exists()
 
 
 @pytest.mark.docker
-def test_a_name_that_is_a_module_and_an_image_is_asked_about(desk: Desk, images: docker.DockerClient) -> None:
+def test_a_name_that_is_a_module_and_an_image_is_asked_about(author: AuthorFolder, images: docker.DockerClient) -> None:
     name = "lambench_of_two_minds"
-    desk.write(f"{name}.py", "def latest():\n    raise ValueError\n")
+    author.write(f"{name}.py", "def latest():\n    raise ValueError\n")
     images.images.get("lambench/emt:latest").tag(name, "latest")
     try:
-        doubt = desk.run("check", f"{name}:latest")
-        module = desk.run("check", f"{name}:latest", "--module")
+        doubt = author.run("check", f"{name}:latest")
+        module = author.run("check", f"{name}:latest", "--module")
     finally:
         images.images.remove(f"{name}:latest")
     assert doubt.status == 2
@@ -214,8 +214,8 @@ def test_a_name_that_is_a_module_and_an_image_is_asked_about(desk: Desk, images:
 
 
 @pytest.mark.docker
-def test_what_is_neither_is_said_to_be_neither(desk: Desk, engine: docker.DockerClient) -> None:
-    said = desk.run("check", "nowhere_to_be:found")
+def test_what_is_neither_is_said_to_be_neither(author: AuthorFolder, engine: docker.DockerClient) -> None:
+    said = author.run("check", "nowhere_to_be:found")
     assert said.status == 1
     assert "There is no module 'nowhere_to_be'" in said.words
     assert "There is no image 'nowhere_to_be:found'" in said.words

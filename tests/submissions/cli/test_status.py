@@ -12,12 +12,20 @@ from pathlib import Path
 import pytest
 
 from sandbox.verdict import Verdict
-from submissions.client.sent_files import Sent, SentLetter, open_ledger
-from submissions.client.status import find, items
+from submissions.client.sent_record import SentRecord, SentRequest, open_sent_record
+from submissions.client.status import find, tracked_requests
 from submissions.client.status_bucket import InviteError
-from submissions.requests import STATUS, Fate, InviteFile, Progress, Status, TaskState, log_name
-from tests.submissions.author_desk import NOW, progress_of, run_here, slot, status_of
+from submissions.requests import (
+    STATUS_FILE,
+    InvitationStatus,
+    InviteFile,
+    RequestDecision,
+    SubmissionProgress,
+    TaskState,
+    log_name,
+)
 from tests.submissions.client.odd_server import odd_server, say
+from tests.world.author_machine import NOW, progress_of, run_here, slot, status_of
 
 ID = "emt-0123456789ab"
 TRICK = "a\x1b[2Jb\u202ec[red]d[/red]"
@@ -29,13 +37,13 @@ class Mail:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.statuses: list[Status] = [status_of()]
+        self.statuses: list[InvitationStatus] = [status_of()]
         self.logs: dict[str, str] = {}
         self.url = ""
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         name = request.path.rpartition("/")[2]
-        if name == STATUS:
+        if name == STATUS_FILE:
             status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
             say(200, status.model_dump_json().encode())(request)
         elif name in self.logs:
@@ -50,13 +58,13 @@ class Mail:
     def run(self, *arguments: str) -> tuple[int, str, str]:
         return run_here(self.root, self.environment, *arguments)
 
-    def keep(self, *letters: SentLetter) -> None:
+    def keep(self, *requests: SentRequest) -> None:
         """Writes the author's own record."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("XDG_STATE_HOME", self.environment["XDG_STATE_HOME"])
-            with open_ledger(InviteFile(name="alice", mail=self.url)) as ledger:
-                for letter in letters:
-                    ledger.set_letter(letter)
+            with open_sent_record(InviteFile(name="alice", status_url=self.url)) as record_file:
+                for request in requests:
+                    record_file.set_request(request)
 
 
 @pytest.fixture
@@ -64,29 +72,31 @@ def mail(tmp_path: Path) -> Iterator[Mail]:
     mail = Mail(tmp_path)
     with odd_server(mail.answer) as server:
         mail.url = f"{server.url}mail/secret/"
-        (tmp_path / "alice.json").write_text(InviteFile(name="alice", mail=mail.url).model_dump_json())
+        (tmp_path / "alice.json").write_text(InviteFile(name="alice", status_url=mail.url).model_dump_json())
         yield mail
 
 
-def letter_of(name: str = "EMT", image_id: str = f"sha256:0123456789ab{'0' * 52}", **fields: object) -> SentLetter:
+def sent_request(name: str = "EMT", image_id: str = f"sha256:0123456789ab{'0' * 52}", **fields: object) -> SentRequest:
     stated = {"slot": slot(), "sent": NOW, "name": name, "by": "upload", "reference": "emt:1", "sha256": "0" * 64}
-    return SentLetter.model_validate({**stated, "image_id": image_id, "arrived": True, **fields})
+    return SentRequest.model_validate({**stated, "image_id": image_id, "arrived": True, **fields})
 
 
-def fate_of(letter: SentLetter, came: str, **fields: object) -> Fate:
-    return Fate.model_validate({"slot": letter.slot, "received": NOW, "came": came, "name": letter.name, **fields})
+def decide(request: SentRequest, outcome: str, **fields: object) -> RequestDecision:
+    return RequestDecision.model_validate(
+        {"slot": request.slot, "received": NOW, "came": outcome, "name": request.name, **fields}
+    )
 
 
-def test_a_letter_waits_for_an_intake_then_in_the_queue(mail: Mail) -> None:
-    letter = letter_of()
-    mail.keep(letter, letter_of("cut off", arrived=False))
+def test_a_request_waits_for_an_intake_then_in_the_queue(mail: Mail) -> None:
+    request = sent_request()
+    mail.keep(request, sent_request("cut off", arrived=False))
     status, out, _ = mail.run("list")
     assert status == 0
     assert f"{ID}" in out
     assert "waiting for intake" in out
     assert "cut off" not in out
-    assert "Invitation alice: 0 of 20 submissions taken, 0 of 10 letters refused." in out
-    mail.statuses = [status_of([fate_of(letter, "submitted", submission=ID)], [progress_of(position=3, n_tasks=5)])]
+    assert "Invitation alice: 0 of 20 submissions taken, 0 of 10 requests refused." in out
+    mail.statuses = [status_of([decide(request, "submitted", submission=ID)], [progress_of(position=3, n_tasks=5)])]
     status, out, _ = mail.run("status", "emt")
     assert (status, "waiting (3 in the queue)" in out, "0 of 5 tasks are done" in out) == (0, True, True)
 
@@ -99,7 +109,7 @@ def test_verdicts_scores_and_page(mail: Mail) -> None:
     scores = {"force_field": 0.5, "efficiency": None}
     page = "https://example.org/submissions/emt-0123456789ab.html"
     progress = progress_of(state="published", n_tasks=2, tasks=tasks, scores=scores, rank=4, page=page)
-    mail.statuses = [status_of([fate_of(letter_of(), "submitted", submission=ID)], [progress])]
+    mail.statuses = [status_of([decide(sent_request(), "submitted", submission=ID)], [progress])]
     status, out, _ = mail.run("status")
     assert status == 0
     for words in ("copper", "OK", "1 min 15 s", "2.5 GB", "TIME_LIMIT", "observing It took too long.", page):
@@ -107,13 +117,13 @@ def test_verdicts_scores_and_page(mail: Mail) -> None:
     assert "Scores, rank 4: force_field 0.5, efficiency –" in out
     assert "2 of 2 tasks are done." in out
     status, out, _ = mail.run("status", ID, "--json")
-    assert Progress.model_validate(json.loads(out)["progress"]) == progress
+    assert SubmissionProgress.model_validate(json.loads(out)["progress"]) == progress
 
 
-def test_a_refused_letter_with_verdict_sentence_and_what_was_said(mail: Mail) -> None:
-    letter = letter_of()
-    mail.keep(letter)
-    refused = fate_of(letter, "refused", verdict=Verdict.STARTUP_FAILED, sentence="It fails.", said="one\nImportError")
+def test_a_refused_request_with_verdict_sentence_and_what_was_said(mail: Mail) -> None:
+    request = sent_request()
+    mail.keep(request)
+    refused = decide(request, "refused", verdict=Verdict.STARTUP_FAILED, sentence="It fails.", said="one\nImportError")
     mail.statuses = [status_of([refused])]
     status, out, _ = mail.run("list")
     assert f"{ID}  refused  STARTUP_FAILED: It fails." in out
@@ -125,20 +135,20 @@ def test_a_refused_letter_with_verdict_sentence_and_what_was_said(mail: Mail) ->
 
 
 def test_a_duplicate_names_the_earlier_one_and_a_delayed_one_its_reason(mail: Mail) -> None:
-    first, second = letter_of(), letter_of("other", f"sha256:{'1' * 64}")
+    first, second = sent_request(), sent_request("other", f"sha256:{'1' * 64}")
     mail.keep(first, second)
-    delayed = fate_of(second, "delayed", sentence="The registry did not answer.")
-    mail.statuses = [status_of([fate_of(first, "duplicate", submission="earlier-0123456789ab"), delayed])]
+    delayed = decide(second, "delayed", sentence="The registry did not answer.")
+    mail.statuses = [status_of([decide(first, "duplicate", submission="earlier-0123456789ab"), delayed])]
     status, out, _ = mail.run("status", "earlier")
-    assert "This image was submitted before, as earlier-0123456789ab: that one counts." in out
+    assert "This image was submitted before, as earlier-0123456789ab: that submission counts." in out
     status, out, _ = mail.run("list")
     assert "other-111111111111  delayed  The registry did not answer." in out
     assert status == 0
 
 
 def test_the_log_of_a_submission(mail: Mail) -> None:
-    mail.statuses = [status_of([fate_of(letter_of(), "submitted", submission=ID)], [progress_of()])]
-    assert "Nothing is kept of what emt-0123456789ab said." in mail.run("log", "emt")[1]
+    mail.statuses = [status_of([decide(sent_request(), "submitted", submission=ID)], [progress_of()])]
+    assert "No log of emt-0123456789ab was stored." in mail.run("log", "emt")[1]
     mail.logs[log_name(ID)] = f"loading\n{TRICK}\n[bold]x[/bold]"
     assert mail.run("log", "emt")[1] == f"loading\n{SHOWN}\n[bold]x[/bold]\n"
     assert json.loads(mail.run("log", "emt", "--json")[1]) == {
@@ -147,12 +157,12 @@ def test_the_log_of_a_submission(mail: Mail) -> None:
     }
 
 
-def test_no_word_of_a_mailbox_reaches_the_terminal_unescaped(mail: Mail) -> None:
-    letter = letter_of(name="sent")
-    refused = Fate(
-        slot=letter.slot,
+def test_no_word_of_a_status_bucket_reaches_the_terminal_unescaped(mail: Mail) -> None:
+    request = sent_request(name="sent")
+    refused = RequestDecision(
+        slot=request.slot,
         received=NOW,
-        came="refused",
+        outcome="refused",
         verdict=Verdict.CRASHED,
         name=TRICK,
         sentence=TRICK,
@@ -161,7 +171,9 @@ def test_no_word_of_a_mailbox_reaches_the_terminal_unescaped(mail: Mail) -> None
     )
     task = TaskState(task=TRICK, verdict=Verdict.OK, phase=TRICK, sentence=TRICK)
     progress = progress_of(TRICK, name=TRICK, page=TRICK, tasks=[task], scores={TRICK: 1.0})
-    taken = Fate(slot=slot(), received=NOW, came="submitted", name=TRICK, submission=TRICK, sentence=TRICK)
+    taken = RequestDecision(
+        slot=slot(), received=NOW, outcome="submitted", name=TRICK, submission=TRICK, sentence=TRICK
+    )
     mail.statuses = [status_of([refused, taken], [progress], revoked=TRICK).model_copy(update={"invitation": TRICK})]
     mail.logs[log_name(TRICK)] = TRICK
     for command in (["list"], ["status"], ["status", "a"], ["log", "a"], ["status", "--watch", "nothing"]):
@@ -172,7 +184,7 @@ def test_no_word_of_a_mailbox_reaches_the_terminal_unescaped(mail: Mail) -> None
 
 
 def test_an_id_by_its_beginning(mail: Mail) -> None:
-    mail.keep(letter_of("emt"), letter_of("emt two", f"sha256:{'2' * 64}"))
+    mail.keep(sent_request("emt"), sent_request("emt two", f"sha256:{'2' * 64}"))
     status, _, err = mail.run("status", "emt-")
     assert status == 2
     assert "'emt-' may be emt-0123456789ab, emt-two-222222222222: give more of it" in " ".join(err.split())
@@ -181,31 +193,31 @@ def test_an_id_by_its_beginning(mail: Mail) -> None:
     assert (status, "see lambench-submit list" in " ".join(err.split())) == (2, True)
 
 
-def test_of_several_letters_about_one_image_the_one_that_was_taken() -> None:
-    refused, taken, again = letter_of(), letter_of(), letter_of()
-    fates = [
-        fate_of(refused, "refused", verdict=Verdict.CRASHED),
-        fate_of(taken, "submitted", submission=ID),
-        fate_of(again, "duplicate", submission=ID),
+def test_of_several_requests_about_one_image_the_one_that_was_taken() -> None:
+    refused, taken, again = sent_request(), sent_request(), sent_request()
+    decisions = [
+        decide(refused, "refused", verdict=Verdict.CRASHED),
+        decide(taken, "submitted", submission=ID),
+        decide(again, "duplicate", submission=ID),
     ]
-    sent = Sent(invitation="alice", letters=(refused, taken, again))
-    assert find(items(status_of(fates, [progress_of()]), sent), "emt").state == "waiting"
-    assert find(items(status_of(fates[:1]), Sent(invitation="alice", letters=(refused, again))), "emt").state == (
-        "waiting for intake"
-    )
+    sent = SentRecord(invitation="alice", requests=(refused, taken, again))
+    assert find(tracked_requests(status_of(decisions, [progress_of()]), sent), "emt").state == "waiting"
+    assert find(
+        tracked_requests(status_of(decisions[:1]), SentRecord(invitation="alice", requests=(refused, again))), "emt"
+    ).state == ("waiting for intake")
     with pytest.raises(InviteError):
         find((), "emt")
 
 
 def test_watching_ends_when_it_is_judged(mail: Mail) -> None:
-    letter = letter_of()
-    mail.keep(letter)
-    fate = fate_of(letter, "submitted", submission=ID)
+    request = sent_request()
+    mail.keep(request)
+    decision = decide(request, "submitted", submission=ID)
     mail.statuses = [
         status_of(),
-        status_of([fate], [progress_of(position=2)]),
-        status_of([fate], [progress_of(position=2)]),
-        status_of([fate], [progress_of(state="judged", n_tasks=0)]),
+        status_of([decision], [progress_of(position=2)]),
+        status_of([decision], [progress_of(position=2)]),
+        status_of([decision], [progress_of(state="judged", n_tasks=0)]),
     ]
     status, out, _ = mail.run("status", "emt", "--watch", "--every", "1")
     assert status == 0
@@ -218,29 +230,29 @@ def test_watching_ends_when_it_is_judged(mail: Mail) -> None:
 
 
 def test_watching_ends_when_it_is_refused(mail: Mail) -> None:
-    letter = letter_of()
-    mail.keep(letter)
-    mail.statuses = [status_of([fate_of(letter, "refused", verdict=Verdict.CRASHED, sentence="It ended.")])]
+    request = sent_request()
+    mail.keep(request)
+    mail.statuses = [status_of([decide(request, "refused", verdict=Verdict.CRASHED, sentence="It ended.")])]
     status, out, _ = mail.run("status", "--watch")
     assert (status, "CRASHED: It ended." in out) == (1, True)
 
 
 def test_ctrl_c_ends_watching_quietly(mail: Mail) -> None:
-    fate = fate_of(letter_of(), "submitted", submission=ID)
-    waiting = status_of([fate], [progress_of(position=1)])
+    decision = decide(sent_request(), "submitted", submission=ID)
+    waiting = status_of([decision], [progress_of(position=1)])
 
     def interrupt(request: BaseHTTPRequestHandler) -> None:
         os.kill(os.getpid(), signal.SIGINT)  # the answer never comes: the command is at work when it is told to end
 
     answers = [say(200, waiting.model_dump_json().encode()), interrupt]
     with odd_server(lambda request: answers.pop(0)(request)) as server:
-        (mail.root / "alice.json").write_text(InviteFile(name="alice", mail=server.url).model_dump_json())
+        (mail.root / "alice.json").write_text(InviteFile(name="alice", status_url=server.url).model_dump_json())
         status, out, err = mail.run("status", "emt", "--watch", "--every", "1")
     assert (status, err, len(out.splitlines())) == (130, "", 1)
     assert "waiting (1 in the queue)" in out
 
 
-def test_without_an_invitation_the_mend_is_named(tmp_path: Path) -> None:
+def test_without_an_invitation_the_remedy_is_named(tmp_path: Path) -> None:
     for command in (["list"], ["status"], ["log", "emt"]):
         status, _, err = run_here(tmp_path, {}, *command)
         assert status == 2

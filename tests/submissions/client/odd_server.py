@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-from submissions.client.http import Patience
-from submissions.requests import Form
+from submissions.client.http import RetryPolicy
+from submissions.requests import UploadForm
 
-HASTY = Patience(waits_s=(0.01, 0.01, 0.01), connect_s=5, read_s=5, whole_s=5)
+HASTY = RetryPolicy(waits_s=(0.01, 0.01, 0.01), connect_s=5, read_s=5, exchange_s=5)
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
@@ -84,9 +84,9 @@ def swallow(request: BaseHTTPRequestHandler) -> int:
     return n_bytes
 
 
-def form_to(url: str) -> Form:
+def form_to(url: str) -> UploadForm:
     """A form for a server that does not look at it."""
-    return Form(slot=secrets.token_hex(16), url=url, fields={"key": 'a"b\r\nc', "policy": "p"}, max_bytes=1024**3)
+    return UploadForm(slot=secrets.token_hex(16), url=url, fields={"key": 'a"b\r\nc', "policy": "p"}, max_bytes=1024**3)
 
 
 class Relay:

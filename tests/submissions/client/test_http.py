@@ -20,37 +20,37 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from submissions.client.http import LostError, MailError, Patience, RefusedError, UnknownError, Web
+from submissions.client.http import FileRefusedError, NotFoundError, RetryPolicy, ServerLostError, WebClient, WebError
 from submissions.records import utc_now
-from tests.submissions.author_desk import ROOT
 from tests.submissions.client.odd_server import HASTY, form_to, odd_server, say, swallow
+from tests.world.commands import ROOT
 
 
 def test_trouble_that_passes_is_waited_for() -> None:
     answers = [say(503), say(500), _cut_off, say(200, b"there")]
     with odd_server(lambda request: answers.pop(0)(request)) as server:
-        assert Web(HASTY).fetch(server.url, 100) == b"there"
+        assert WebClient(HASTY).fetch(server.url, 100) == b"there"
     assert answers == []
 
 
 @pytest.mark.parametrize("answer", [say(503), lambda request: _cut_off(request)])
 def test_trouble_that_stays_is_one_line(answer: Callable[[BaseHTTPRequestHandler], None]) -> None:
-    with odd_server(answer) as server, pytest.raises(LostError, match=r"does not answer .*: check the network"):
-        Web(HASTY).fetch(server.url, 100)
+    with odd_server(answer) as server, pytest.raises(ServerLostError, match=r"does not answer .*: check the network"):
+        WebClient(HASTY).fetch(server.url, 100)
     assert len(server.asked) == 1 + len(HASTY.waits_s)
 
 
 def test_a_server_that_is_not_there_is_one_line() -> None:
     with odd_server(say(200)) as server:
         url = server.url
-    with pytest.raises(LostError, match=r"127\.0\.0\.1:\d+ does not answer \(.*refused"):
-        Web(HASTY).fetch(url, 100)
+    with pytest.raises(ServerLostError, match=r"127\.0\.0\.1:\d+ does not answer \(.*refused"):
+        WebClient(HASTY).fetch(url, 100)
 
 
 def test_a_certificate_that_nobody_trusts_is_named_at_once(tmp_path: Path) -> None:
-    with secret_server(tmp_path) as url, pytest.raises(MailError, match=r"REQUESTS_CA_BUNDLE names a file") as caught:
-        Web().fetch(url, 100)
-    assert not isinstance(caught.value, LostError)
+    with secret_server(tmp_path) as url, pytest.raises(WebError, match=r"REQUESTS_CA_BUNDLE names the") as caught:
+        WebClient().fetch(url, 100)
+    assert not isinstance(caught.value, ServerLostError)
     assert "no trusted connection to 127.0.0.1:" in str(caught.value)
 
 
@@ -58,9 +58,9 @@ def test_a_proxy_that_does_not_let_through_is_named_at_once(monkeypatch: pytest.
     with odd_server(say(403)) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
         monkeypatch.setenv("no_proxy", "")
-        with pytest.raises(MailError, match=r"the proxy does not lead to example\.org .*NO_PROXY") as caught:
-            Web().fetch("https://example.org/secret", 100)
-    assert not isinstance(caught.value, LostError)
+        with pytest.raises(WebError, match=r"the proxy does not lead to example\.org .*NO_PROXY") as caught:
+            WebClient().fetch("https://example.org/secret", 100)
+    assert not isinstance(caught.value, ServerLostError)
     assert "secret" not in str(caught.value)
 
 
@@ -74,9 +74,9 @@ def test_a_file_refused_after_a_lost_answer_may_be_there(tmp_path: Path) -> None
         swallow(request)
         answers.pop(0)(request)
 
-    with odd_server(answer) as server, pytest.raises(MailError, match="refuses the file") as caught:
-        Web(HASTY).post(form_to(server.url), path)
-    assert not isinstance(caught.value, RefusedError)
+    with odd_server(answer) as server, pytest.raises(WebError, match="refuses the file") as caught:
+        WebClient(HASTY).post(form_to(server.url), path)
+    assert not isinstance(caught.value, FileRefusedError)
 
 
 @contextmanager
@@ -113,20 +113,20 @@ def test_no_more_is_read_than_is_allowed() -> None:
             request.wfile.write(b"x" * 65536)
             sent.append(65536)
 
-    with odd_server(endless) as server, pytest.raises(MailError, match="sends more than 1000000 bytes"):
-        Web(HASTY).fetch(server.url, 10**6)
+    with odd_server(endless) as server, pytest.raises(WebError, match="sends more than 1000000 bytes"):
+        WebClient(HASTY).fetch(server.url, 10**6)
     assert sum(sent) < 20 * 10**6  # what the sockets' buffers took
 
     bomb = gzip.compress(bytes(2 * 10**7))
-    with odd_server(say(200, bomb, Content_Encoding="gzip")) as server, pytest.raises(MailError, match="sends more"):
-        Web(HASTY).fetch(server.url, 10**6)
+    with odd_server(say(200, bomb, Content_Encoding="gzip")) as server, pytest.raises(WebError, match="sends more"):
+        WebClient(HASTY).fetch(server.url, 10**6)
 
 
-def fetch(web: Web, url: str, path: Path) -> None:
+def fetch(web: WebClient, url: str, path: Path) -> None:
     web.fetch(url, 10**9)
 
 
-def post(web: Web, url: str, path: Path) -> None:
+def post(web: WebClient, url: str, path: Path) -> None:
     web.post(form_to(url), path)
 
 
@@ -134,7 +134,9 @@ def post(web: Web, url: str, path: Path) -> None:
     ("head", "ask"),
     [(b"Content-Length: 400\r\n\r\n", fetch), (b"Content-Length: 400\r\n\r\n", post), (b"Slow: ", fetch)],
 )
-def test_a_byte_now_and_then_is_too_slow(tmp_path: Path, head: bytes, ask: Callable[[Web, str, Path], None]) -> None:
+def test_a_byte_now_and_then_is_too_slow(
+    tmp_path: Path, head: bytes, ask: Callable[[WebClient, str, Path], None]
+) -> None:
     def drip(request: BaseHTTPRequestHandler) -> None:
         if request.command == "POST":
             swallow(request)
@@ -144,11 +146,11 @@ def test_a_byte_now_and_then_is_too_slow(tmp_path: Path, head: bytes, ask: Calla
             time.sleep(0.02)
 
     (tmp_path / "part").write_bytes(b"x")
-    hasty = Patience(waits_s=(), connect_s=5, read_s=5, whole_s=0.2)
+    hasty = RetryPolicy(waits_s=(), connect_s=5, read_s=5, exchange_s=0.2)
     with odd_server(drip) as server:
         began = time.monotonic()
-        with pytest.raises(LostError, match="not done after"):
-            ask(Web(hasty), server.url, tmp_path / "part")
+        with pytest.raises(ServerLostError, match="not done after"):
+            ask(WebClient(hasty), server.url, tmp_path / "part")
         assert time.monotonic() - began < 4, "as long as the server is busy"
 
 
@@ -156,14 +158,14 @@ def test_only_the_same_host_is_followed() -> None:
     with odd_server(say(200, b"other")) as other:
         with (
             odd_server(say(302, Location=other.url)) as server,
-            pytest.raises(MailError, match=r"to another host.*not followed"),
+            pytest.raises(WebError, match=r"to another host.*not followed"),
         ):
-            Web(HASTY).fetch(server.url, 100)
+            WebClient(HASTY).fetch(server.url, 100)
         assert other.asked == []
     with odd_server(lambda r: (say(200, b"new") if r.path == "/new" else say(301, Location="/new"))(r)) as server:
-        assert Web(HASTY).fetch(f"{server.url}old", 100) == b"new"
-    with odd_server(say(302, Location="/again")) as server, pytest.raises(MailError, match="one address to the next"):
-        Web(HASTY).fetch(server.url, 100)
+        assert WebClient(HASTY).fetch(f"{server.url}old", 100) == b"new"
+    with odd_server(say(302, Location="/again")) as server, pytest.raises(WebError, match="redirects too often"):
+        WebClient(HASTY).fetch(server.url, 100)
 
 
 def test_no_password_of_the_author_goes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,14 +174,14 @@ def test_no_password_of_the_author_goes_along(tmp_path: Path, monkeypatch: pytes
     netrc.chmod(0o600)
     monkeypatch.setenv("NETRC", str(netrc))
     with odd_server(say(200)) as server:
-        Web(HASTY).fetch(server.url, 100)
+        WebClient(HASTY).fetch(server.url, 100)
     assert "authorization" not in server.asked[0][1]
 
 
-@pytest.mark.parametrize(("status", "error"), [(404, UnknownError), (403, UnknownError), (418, MailError)])
-def test_other_answers(status: int, error: type[MailError]) -> None:
+@pytest.mark.parametrize(("status", "error"), [(404, NotFoundError), (403, NotFoundError), (418, WebError)])
+def test_other_answers(status: int, error: type[WebError]) -> None:
     with odd_server(say(status, b"\x1b[2J")) as server, pytest.raises(error) as caught:
-        Web(HASTY).fetch(server.url, 100)
+        WebClient(HASTY).fetch(server.url, 100)
     assert str(caught.value).isprintable()
 
 
@@ -193,7 +195,7 @@ def test_a_post_whose_answer_is_lost_is_sent_again(tmp_path: Path) -> None:
             say(204)(request)
 
     with odd_server(answer) as server:
-        Web(HASTY).post(form_to(server.url), path)
+        WebClient(HASTY).post(form_to(server.url), path)
     assert len(took) == 3
     assert len(set(took)) == 1
 
@@ -203,7 +205,7 @@ def test_a_post_whose_answer_is_lost_is_sent_again(tmp_path: Path) -> None:
     [
         (say(200, b"<html>Please log in to this network</html>"), "status 200"),
         (say(403, b"<Error><Code>AccessDenied</Code></Error>"), r"may have expired.*\(AccessDenied\)"),
-        (say(400, b"<Code>QuotaExceeded</Code>"), "inbox is full"),
+        (say(400, b"<Code>QuotaExceeded</Code>"), "upload bucket is full"),
         (say(400, b"<Code>Odd</Code><Message>a\x1b[2J\nb</Message>"), r"Odd: a\\x1b\[2J\\nb: tell"),
         (say(307, Location="http://elsewhere/"), "status 307"),
         (say(400, b"<Code>" * 100_000), "status 400"),
@@ -219,8 +221,8 @@ def test_refusals_of_other_servers(
         swallow(request)
         answer(request)
 
-    with odd_server(refuse) as server, pytest.raises(RefusedError, match=complaint) as caught:
-        Web(HASTY).post(form_to(server.url), path)
+    with odd_server(refuse) as server, pytest.raises(FileRefusedError, match=complaint) as caught:
+        WebClient(HASTY).post(form_to(server.url), path)
     assert str(caught.value).isprintable()
     assert len(server.asked) == 1
 
@@ -238,11 +240,11 @@ def test_a_large_part_is_not_held_in_memory(tmp_path: Path) -> None:
     code = """
 import resource, sys
 from pathlib import Path
-from submissions.requests import Form
-from submissions.client.http import Web
-form = Form.read(sys.argv[1].encode())
+from submissions.requests import UploadForm
+from submissions.client.http import WebClient
+form = UploadForm.read(sys.argv[1].encode())
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-Web().post(form, Path(sys.argv[2]))
+WebClient().post(form, Path(sys.argv[2]))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     with odd_server(answer) as server:

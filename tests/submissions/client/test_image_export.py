@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sandbox.verdict import JudgeFault, SubmissionFault
 from submissions.client.image_archive import LayerFile, read_layout, save_image
 from submissions.client.image_export import layer_parts
-from submissions.requests import MAX_LETTER
+from submissions.requests import MAX_REQUEST_BYTES
 from tests.submissions.small_image import SmallImage, config_of, digest, layer, noise, small_image, tar_of
 
 LAYERS = (layer("base", noise(100_000, 1)), layer("text", b"abc" * 100_000), layer("weights", noise(300_000, 2)))
@@ -150,7 +150,7 @@ def test_a_layer_that_is_cut_off(tmp_path: Path) -> None:
 
 def test_other_bytes_than_the_diff_id_says(tmp_path: Path) -> None:
     file = LayerFile(digest(b"other"), "0/layer.tar", 3)
-    with pytest.raises(SubmissionFault, match="other bytes than those of the layer"):
+    with pytest.raises(SubmissionFault, match="other bytes than the layer"):
         packed(in_chunks(tar_of({"0/layer.tar": b"abc"})), [file], tmp_path / "work", 10**6)
 
 
@@ -162,9 +162,9 @@ def test_a_disk_that_does_not_take_a_part_is_named(tmp_path: Path) -> None:
         next(of_layer)
 
 
-def test_a_layer_in_zstd_is_named_with_the_mend(tmp_path: Path) -> None:
+def test_a_layer_in_zstd_is_named_with_the_remedy(tmp_path: Path) -> None:
     file = LayerFile(digest(b"other"), "blob", 9)
-    with pytest.raises(SubmissionFault, match=r"kept as zstd.*submit it by reference"):
+    with pytest.raises(SubmissionFault, match=r"compressed with zstd.*submit it by reference"):
         packed(in_chunks(tar_of({"blob": b"\x28\xb5\x2f\xfdabcde"})), [file], tmp_path / "work", 10**6)
 
 
@@ -187,7 +187,7 @@ def test_something_else_than_an_image(files: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize("docker_list", [False, True])
-def test_a_configuration_that_fits_no_letter_is_named(docker_list: bool) -> None:
-    archive = oci_archive([b"layer"], 0, docker_list=docker_list, note="x" * MAX_LETTER)
+def test_a_configuration_that_fits_no_request_is_named(docker_list: bool) -> None:
+    archive = oci_archive([b"layer"], 0, docker_list=docker_list, note="x" * MAX_REQUEST_BYTES)
     with pytest.raises(SubmissionFault, match=r"configuration has 10\d+ bytes, 1048576 at most: give it fewer labels"):
         read_layout(in_chunks(archive))

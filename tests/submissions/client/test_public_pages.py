@@ -12,8 +12,8 @@ import pytest
 
 from judge.records.manifest import Manifest, PublishedScores
 from submissions.client.status import site_address
-from tests.submissions.author_desk import NOW, run_here
 from tests.submissions.client.odd_server import OddServer, odd_server, say
+from tests.world.author_machine import NOW, run_here
 
 ID = "emt-0123456789ab"
 TRICK = "a\x1b[2Jb\u202ec[red]d[/red]"
@@ -69,7 +69,7 @@ def test_public_pages_tell_scores_and_logs_without_an_invitation(site: OddServer
     status, out, _ = run_here(tmp_path, {}, "status", "emt", "--site", address, "--json")
     assert json.loads(out)["scores"]["rank"] == 1
     assert run_here(tmp_path, {}, "log", "emt", "--site", address)[1] == f"said\n{SHOWN}\n"
-    assert "Nothing is kept" in run_here(tmp_path, {}, "log", "lj", "--site", address)[1]
+    assert "No log of" in run_here(tmp_path, {}, "log", "lj", "--site", address)[1]
 
 
 def test_what_is_not_published_is_one_line(site: OddServer, tmp_path: Path) -> None:

@@ -6,26 +6,31 @@ import gzip
 import hashlib
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 import docker
 import pytest
 
 from sandbox.verdict import Verdict
-from submissions.client.sent_files import open_ledger
-from submissions.requests import DOUBT, FORMS, Fate, Form, Forms, Letter, UploadedImage
-from tests.servers.rgw import RgwServer
-from tests.submissions.author_desk import NOW, AuthorDesk, progress_of, status_of
+from submissions.client.sent_record import open_sent_record
+from submissions.requests import (
+    CLOCK_TOLERANCE,
+    FORMS_FILE,
+    RequestDecision,
+    SubmissionRequest,
+    UploadedImage,
+    UploadForm,
+    UploadForms,
+)
 from tests.submissions.client.odd_server import Relay, relay
 from tests.submissions.small_image import SmallImage, digest, layer, noise, small_image
+from tests.world.author_machine import NOW, AuthorMachine, progress_of, status_of
 
 pytestmark = pytest.mark.docker
 
 BASE = layer("base", noise(1_000_000, 1))
 MODEL = layer("weights", noise(60_000, 2))
 FEW = 120_000
-NAMED = 'name = "small"\n'
 
 
 @pytest.fixture(scope="module")
@@ -34,29 +39,22 @@ def image(engine: docker.DockerClient) -> Iterator[SmallImage]:
         yield made
 
 
-@pytest.fixture
-def desk(rgw: RgwServer, tmp_path: Path) -> AuthorDesk:
-    desk = AuthorDesk(rgw, tmp_path)
-    (tmp_path / "lambench.toml").write_text(NAMED)
-    return desk
+def send(author: AuthorMachine, image: SmallImage, *options: str) -> tuple[int, str, str]:
+    return author.run(image.name, "--upload", "--no-check", *options)
 
 
-def send(desk: AuthorDesk, image: SmallImage, *options: str) -> tuple[int, str, str]:
-    return desk.run(image.name, "--upload", "--no-check", *options)
-
-
-def spoiled(forms: Forms, which: Literal["letters", "parts"], n: int = 0) -> Forms:
+def spoiled(forms: UploadForms, which: Literal["letters", "parts"], n: int = 0) -> UploadForms:
     """Forms that the server refuses, from the `n`-th on."""
-    given: tuple[Form, ...] = getattr(forms, which)
+    given: tuple[UploadForm, ...] = getattr(forms, which)
     bad = (form.model_copy(update={"fields": {**form.fields, "key": "elsewhere"}}) for form in given[n:])
     return forms.model_copy(update={which: (*given[:n], *bad)})
 
 
-def layers_in(desk: AuthorDesk, letter: Letter) -> dict[str, bytes]:
+def layers_in(author: AuthorMachine, request: SubmissionRequest) -> dict[str, bytes]:
     """The layers that a letter names, put together from what lies in the inbox; checked part by part."""
-    assert isinstance(letter.image, UploadedImage)
-    arrived, found = desk.arrived(), {}
-    for sent in letter.image.layers:
+    assert isinstance(request.image, UploadedImage)
+    arrived, found = author.arrived(), {}
+    for sent in request.image.layers:
         parts = [arrived[part.slot] for part in sent.parts]
         assert all(len(versions) == 1 for versions in parts), "a slot was filled twice"
         whole = [versions[0] for versions in parts]
@@ -67,198 +65,202 @@ def layers_in(desk: AuthorDesk, letter: Letter) -> dict[str, bytes]:
     return found
 
 
-def test_an_image_is_sent_and_can_be_put_together(desk: AuthorDesk, image: SmallImage) -> None:
-    desk.put_forms(max_part=FEW, n_parts=60)
-    status, out, err = send(desk, image, "--author", "Alice")
+def test_an_image_is_sent_and_can_be_put_together(author: AuthorMachine, image: SmallImage) -> None:
+    author.put_forms(max_part=FEW, n_parts=60)
+    status, out, err = send(author, image, "--author", "Alice")
     assert status == 0, err
     expected = f"small-{image.id[7:19]}"
-    assert f"once the judge has taken it, it is {expected}" in out
-    (letter,) = desk.letters()
-    assert (letter.author, letter.card.name, letter.image.reference) == ("Alice", "small", image.name)
-    assert isinstance(letter.image, UploadedImage)
-    assert f"sha256:{hashlib.sha256(letter.image.config.encode()).hexdigest()}" == image.id
-    assert tuple(each.diff_id for each in letter.image.layers) == image.diff_ids
-    assert letter.image.layers[3].parts == (), "of a layer that is there twice the parts are named once"
-    assert layers_in(desk, letter) == {digest(each): each for each in image.layers}
-    assert len(letter.image.layers[0].parts) == 9
-    assert not list((desk.root / "cache").rglob("part"))
+    assert f"Once the judge has taken it, its ID is {expected}" in out
+    (request,) = author.requests()
+    assert (request.author, request.card.name, request.image.reference) == ("Alice", "small", image.name)
+    assert isinstance(request.image, UploadedImage)
+    assert f"sha256:{hashlib.sha256(request.image.config.encode()).hexdigest()}" == image.id
+    assert tuple(each.diff_id for each in request.image.layers) == image.diff_ids
+    assert request.image.layers[3].parts == (), "of a layer that is there twice the parts are named once"
+    assert layers_in(author, request) == {digest(each): each for each in image.layers}
+    assert len(request.image.layers[0].parts) == 9
+    assert not list((author.root / "cache").rglob("part"))
 
 
-def test_layers_that_the_judge_has_are_not_sent(desk: AuthorDesk, image: SmallImage) -> None:
-    with relay(desk.rgw.endpoint) as counter:
-        desk.endpoint = counter.url
-        desk.put_forms(layers=[digest(BASE)])
-        assert send(desk, image)[0] == 0
+def test_layers_that_the_judge_has_are_not_sent(author: AuthorMachine, image: SmallImage) -> None:
+    with relay(author.rgw.endpoint) as counter:
+        author.endpoint = counter.url
+        author.put_forms(layers=[digest(BASE)])
+        assert send(author, image)[0] == 0
         sent = counter.n_bytes
-    (letter,) = desk.letters()
-    assert layers_in(desk, letter) == {digest(each): each for each in image.layers[1:]}
+    (request,) = author.requests()
+    assert layers_in(author, request) == {digest(each): each for each in image.layers[1:]}
     new = sum(len(gzip.compress(each)) for each in image.layers[1:3])
     assert new < sent < new + 20_000, "the new layers, three forms and the letter"
     assert len(BASE) > 10 * sent
 
 
-def test_an_upload_goes_on_where_it_was_cut_off(desk: AuthorDesk, image: SmallImage) -> None:
-    with relay(desk.rgw.endpoint) as counter:
-        desk.endpoint = counter.url
-        desk.put_forms(max_part=FEW, n_parts=60)
-        before = cut_off(desk, image, counter, 300_000, signal.SIGKILL)
-        before |= cut_off(desk, image, counter, 700_000, signal.SIGINT)
-        status, _, err = send(desk, image)
+def test_an_upload_goes_on_where_it_was_cut_off(author: AuthorMachine, image: SmallImage) -> None:
+    with relay(author.rgw.endpoint) as counter:
+        author.endpoint = counter.url
+        author.put_forms(max_part=FEW, n_parts=60)
+        before = cut_off(author, image, counter, 300_000, signal.SIGKILL)
+        before |= cut_off(author, image, counter, 700_000, signal.SIGINT)
+        status, _, err = send(author, image)
         assert status == 0, err
-    (letter,) = desk.letters()
-    assert layers_in(desk, letter) == {digest(each): each for each in image.layers}
-    whole = sum(len(versions[0]) for versions in desk.arrived().values())
+    (request,) = author.requests()
+    assert layers_in(author, request) == {digest(each): each for each in image.layers}
+    whole = sum(len(versions[0]) for versions in author.arrived().values())
     # Twice the part that was cut off once more, and a kilobyte and a half a form.
-    assert whole < counter.n_bytes < whole + 2 * FEW + 2_000 * (len(desk.arrived()) + 2)
-    assert all(before[slot] == versions for slot, versions in desk.arrived().items() if slot in before)
+    assert whole < counter.n_bytes < whole + 2 * FEW + 2_000 * (len(author.arrived()) + 2)
+    assert all(before[slot] == versions for slot, versions in author.arrived().items() if slot in before)
 
 
 def cut_off(
-    desk: AuthorDesk, image: SmallImage, counter: Relay, stall_after: int, death: signal.Signals
+    author: AuthorMachine, image: SmallImage, counter: Relay, stall_after: int, death: signal.Signals
 ) -> dict[str, list[bytes]]:
     """What arrived of an upload that died after so many bytes of it all."""
     counter.stall(stall_after)
-    process = desk.start(image.name, "--upload", "--no-check")
+    process = author.start(image.name, "--upload", "--no-check")
     assert counter.stalled.wait(60), process.communicate(timeout=10)
-    before = desk.arrived()
+    before = author.arrived()
     process.send_signal(death)
     _, err = process.communicate(timeout=20)
     assert process.returncode == (-death if death == signal.SIGKILL else 130)
     assert "Traceback" not in err
-    recorded = [used for each in desk.sent().images[image.id].values() for used in each.parts if used.arrived]
+    recorded = [used for each in author.sent().images[image.id].values() for used in each.parts if used.arrived]
     assert {used.part.slot for used in recorded} == set(before) != set()
     counter.go_on()
     return before
 
 
-def test_a_slot_is_not_used_for_other_bytes(desk: AuthorDesk, image: SmallImage) -> None:
+def test_a_slot_is_not_used_for_other_bytes(author: AuthorMachine, image: SmallImage) -> None:
     """Parts of another size, as after a change of the forms: what was sent before stays where it is, and unused."""
-    forms = desk.put_forms(max_part=FEW, n_parts=20)
-    desk.put_mail(FORMS, spoiled(forms, "parts", 5).model_dump_json())
-    status, _, err = send(desk, image)
+    forms = author.put_forms(max_part=FEW, n_parts=20)
+    author.put_file(FORMS_FILE, spoiled(forms, "parts", 5).model_dump_json())
+    status, _, err = send(author, image)
     assert status == 3
     assert "AccessDenied" in err
-    before = desk.arrived()
+    before = author.arrived()
     assert len(before) > 3
-    desk.put_forms(max_part=FEW + 1000, n_parts=20)
-    status, _, err = send(desk, image)
+    author.put_forms(max_part=FEW + 1000, n_parts=20)
+    status, _, err = send(author, image)
     assert status == 0, err
-    (letter,) = desk.letters()
-    assert layers_in(desk, letter) == {digest(each): each for each in image.layers}
-    (base,) = (each for each in letter.image.layers if each.diff_id == digest(BASE))  # type: ignore[union-attr]
+    (request,) = author.requests()
+    assert layers_in(author, request) == {digest(each): each for each in image.layers}
+    (base,) = (each for each in request.image.layers if each.diff_id == digest(BASE))  # type: ignore[union-attr]
     assert not {part.slot for part in base.parts} & set(before)
-    assert set(before) <= set(desk.sent().spent)
+    assert set(before) <= set(author.sent().used_slots)
 
 
-def test_too_few_slots_are_counted_before_anything_is_sent(desk: AuthorDesk, image: SmallImage) -> None:
-    desk.put_forms(max_part=FEW, n_parts=5)
-    status, _, err = send(desk, image)
+def test_too_few_slots_are_counted_before_anything_is_sent(author: AuthorMachine, image: SmallImage) -> None:
+    author.put_forms(max_part=FEW, n_parts=5)
+    status, _, err = send(author, image)
     assert status == 2
-    assert "needs 11 more slots for parts of 0.12 MB, and 5 are open" in " ".join(err.split())
-    assert desk.arrived() == {}
+    assert "needs 11 more upload slots for parts of 0.12 MB, and 5 are open" in " ".join(err.split())
+    assert author.arrived() == {}
 
 
-def test_what_compresses_well_needs_fewer_slots_than_its_size(desk: AuthorDesk, engine: docker.DockerClient) -> None:
-    desk.put_forms(max_part=FEW, n_parts=1)
+def test_what_compresses_well_needs_fewer_slots_than_its_size(
+    author: AuthorMachine, engine: docker.DockerClient
+) -> None:
+    author.put_forms(max_part=FEW, n_parts=1)
     with small_image(engine, layer("zeros", bytes(1_000_000))) as zeros:
-        status, _, err = send(desk, zeros)
+        status, _, err = send(author, zeros)
     assert status == 0, err
-    assert [len(each.parts) for each in desk.letters()[0].image.layers] == [1]  # type: ignore[union-attr]
+    assert [len(each.parts) for each in author.requests()[0].image.layers] == [1]  # type: ignore[union-attr]
 
 
-def test_two_letters_before_the_next_intake_use_two_slots(desk: AuthorDesk, engine: docker.DockerClient) -> None:
-    desk.put_forms(n_letters=2)
+def test_two_requests_before_the_next_intake_use_two_slots(author: AuthorMachine, engine: docker.DockerClient) -> None:
+    author.put_forms(n_requests=2)
     with small_image(engine, MODEL) as one, small_image(engine, layer("a", b"a")) as two, small_image(engine) as three:
-        assert send(desk, one)[0] == send(desk, two)[0] == 0
-        assert len({each.slot for each in desk.sent().letters}) == 2
-        assert {letter.image.reference for letter in desk.letters()} == {one.name, two.name}
-        status, _, err = send(desk, three)
+        assert send(author, one)[0] == send(author, two)[0] == 0
+        assert len({each.slot for each in author.sent().requests}) == 2
+        assert {request.image.reference for request in author.requests()} == {one.name, two.name}
+        status, _, err = send(author, three)
     assert status == 2
-    assert "no letter can be sent now: 0 of 20 submissions are taken" in err
+    assert "no submission request can be sent now: 0 of 20 submissions are taken" in err
     assert "see lambench-submit list" in " ".join(err.split())
 
 
-def test_the_same_image_is_sent_once_unless_it_was_refused(desk: AuthorDesk, image: SmallImage) -> None:
-    desk.put_forms(n_letters=3)
-    assert send(desk, image)[0] == 0
-    status, out, _ = send(desk, image)
-    assert (status, len(desk.sent().letters)) == (0, 1)
+def test_the_same_image_is_sent_once_unless_it_was_refused(author: AuthorMachine, image: SmallImage) -> None:
+    author.put_forms(n_requests=3)
+    assert send(author, image)[0] == 0
+    status, out, _ = send(author, image)
+    assert (status, len(author.sent().requests)) == (0, 1)
     assert "This image is sent already, and waits for the judge's next intake: nothing to do." in out
-    slot = desk.sent().letters[0].slot
-    refused = Fate(slot=slot, received=NOW, came="refused", verdict=Verdict.STARTUP_FAILED, sentence="It fails.")
-    desk.put_status(status_of([refused]))
-    before = set(desk.arrived())
-    (desk.root / "lambench.toml").write_text('name = "better"\n')
-    assert send(desk, image)[0] == 0
-    first, second = desk.letters()
+    slot = author.sent().requests[0].slot
+    refused = RequestDecision(
+        slot=slot, received=NOW, outcome="refused", verdict=Verdict.STARTUP_FAILED, sentence="It fails."
+    )
+    author.put_status(status_of([refused]))
+    before = set(author.arrived())
+    (author.root / "lambench.toml").write_text('name = "better"\n')
+    assert send(author, image)[0] == 0
+    first, second = author.requests()
     assert (first.card.name, second.card.name) == ("small", "better")
     slots = {part.slot for each in second.image.layers for part in each.parts}  # type: ignore[union-attr]
     assert slots
     assert not slots & before
-    again = refused.model_copy(update={"slot": desk.sent().letters[1].slot})
-    desk.put_status(status_of([refused, again]))
-    desk.put_forms(layers=image.diff_ids)  # which the judge has kept
-    before = set(desk.arrived())
-    assert send(desk, image)[0] == 0
-    assert set(desk.arrived()) - before == {desk.sent().letters[-1].slot}, "nothing but the letter"
-    desk.put_status(status_of([refused], [progress_of("better-0123456789ab", image_id=image.id)]))
-    status, out = desk.run_json(image.name, "--upload", "--no-check")
+    again = refused.model_copy(update={"slot": author.sent().requests[1].slot})
+    author.put_status(status_of([refused, again]))
+    author.put_forms(layers=image.diff_ids)  # which the judge has kept
+    before = set(author.arrived())
+    assert send(author, image)[0] == 0
+    assert set(author.arrived()) - before == {author.sent().requests[-1].slot}, "nothing but the letter"
+    author.put_status(status_of([refused], [progress_of("better-0123456789ab", image_id=image.id)]))
+    status, out = author.run_json(image.name, "--upload", "--no-check")
     assert (status, out) == (0, {"sent": None, "known": "is submitted already as better-0123456789ab"})
 
 
-def test_parts_that_the_judge_has_cleared_away_are_sent_again(desk: AuthorDesk, image: SmallImage) -> None:
+def test_parts_that_the_judge_has_cleared_away_are_sent_again(author: AuthorMachine, image: SmallImage) -> None:
     """As it does with those that no letter has named for long."""
-    forms = desk.put_forms(max_part=FEW, n_parts=20)
-    desk.put_mail(FORMS, spoiled(forms, "letters").model_dump_json())
-    assert send(desk, image)[0] == 3
-    before = desk.arrived()
+    forms = author.put_forms(max_part=FEW, n_parts=20)
+    author.put_file(FORMS_FILE, spoiled(forms, "requests").model_dump_json())
+    assert send(author, image)[0] == 3
+    before = author.arrived()
     assert len(before) > 3
-    desk.clear()
-    later = {"renewed": forms.renewed + 2 * DOUBT, "expires": forms.renewed + 3 * DOUBT}
-    desk.put_mail(FORMS, forms.model_copy(update=later).model_dump_json())
-    status, _, err = send(desk, image)
+    author.clear()
+    later = {"renewed": forms.renewed + 2 * CLOCK_TOLERANCE, "expires": forms.renewed + 3 * CLOCK_TOLERANCE}
+    author.put_file(FORMS_FILE, forms.model_copy(update=later).model_dump_json())
+    status, _, err = send(author, image)
     assert status == 0, err
-    (letter,) = desk.letters()
-    assert layers_in(desk, letter) == {digest(each): each for each in image.layers}
+    (request,) = author.requests()
+    assert layers_in(author, request) == {digest(each): each for each in image.layers}
 
 
-def test_a_letter_that_would_be_too_large_is_found_before_anything_is_sent(
-    desk: AuthorDesk, engine: docker.DockerClient
+def test_a_request_that_would_be_too_large_is_found_before_anything_is_sent(
+    author: AuthorMachine, engine: docker.DockerClient
 ) -> None:
-    desk.put_forms()
+    author.put_forms()
     with small_image(engine, MODEL, note='"' * 400_000) as image:  # a quote takes two bytes there, and four in a letter
-        status, _, err = send(desk, image)
+        status, _, err = send(author, image)
     assert status == 2
     assert "the image's configuration alone has 800" in " ".join(err.split())
     assert "give the image fewer labels, variables and steps" in " ".join(err.split())
-    assert desk.arrived() == {}
+    assert author.arrived() == {}
 
 
-def test_one_at_a_time_sends_through_an_invitation(desk: AuthorDesk, image: SmallImage) -> None:
-    desk.put_forms()
+def test_one_at_a_time_sends_through_an_invitation(author: AuthorMachine, image: SmallImage) -> None:
+    author.put_forms()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", desk.environment["XDG_STATE_HOME"])
-        with open_ledger(desk.invite):
-            status, _, err = send(desk, image)
+        patch.setenv("XDG_STATE_HOME", author.environment["XDG_STATE_HOME"])
+        with open_sent_record(author.invite):
+            status, _, err = send(author, image)
     assert status == 2
-    assert "another lambench-submit sends through the invitation alice" in err
-    assert send(desk, image)[0] == 0
+    assert "another lambench-submit is sending with the invitation alice" in err
+    assert send(author, image)[0] == 0
 
 
-def test_a_record_that_cannot_be_read_is_named(desk: AuthorDesk, image: SmallImage) -> None:
-    desk.put_forms()
-    assert send(desk, image)[0] == 0
-    (record,) = (desk.root / "state").rglob("*.json")
+def test_a_record_that_cannot_be_read_is_named(author: AuthorMachine, image: SmallImage) -> None:
+    author.put_forms()
+    assert send(author, image)[0] == 0
+    (record,) = (author.root / "state").rglob("*.json")
     record.write_text("{")
-    status, _, err = send(desk, image)
+    status, _, err = send(author, image)
     assert status == 2
     assert "restore it, or move it away" in " ".join(err.split())
 
 
-def test_an_image_that_does_not_pass_is_not_sent(desk: AuthorDesk, image: SmallImage) -> None:
-    desk.put_forms()
-    status, out, err = desk.run(image.name, "--upload")
+def test_an_image_that_does_not_pass_is_not_sent(author: AuthorMachine, image: SmallImage) -> None:
+    author.put_forms()
+    status, out, err = author.run(image.name, "--upload")
     assert status == 1, err
     assert "was not submitted" in out
-    assert desk.arrived() == {}
-    assert desk.sent().letters == ()
+    assert author.arrived() == {}
+    assert author.sent().requests == ()

@@ -29,7 +29,7 @@ from submissions.preflight.probes import (
 from submissions.records import PreflightReport, Submission, submission_id
 from submissions.store.local import LocalStore
 from tasks.model.calculator import InProcessCalculator
-from tests.submissions.author_desk import run_here
+from tests.world.author_machine import run_here
 
 EXAMPLES = Path(__file__).parents[3] / "submissions" / "examples"
 HOSTILE = Path(__file__).parents[2] / "hostile"

@@ -14,7 +14,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from submissions.store.s3 import S3Store
-from submissions.store.s3_client import connect, place_of
+from submissions.store.s3_client import bucket_place, connect
 from tests.servers.rgw import RgwServer
 
 MIB = 1024**2
@@ -47,7 +47,7 @@ def moto_store(endpoint: str) -> S3Store:
     """A store in a new bucket of moto, below a prefix."""
     bucket = f"b-{secrets.token_hex(6)}"
     boto3.session.Session().client("s3", endpoint_url=endpoint, region_name="us-east-1").create_bucket(Bucket=bucket)
-    return S3Store(connect(endpoint), place_of(f"s3://{bucket}/a prefix/of two", "store"), PART_BYTES)
+    return S3Store(connect(endpoint), bucket_place(f"s3://{bucket}/a prefix/of two", "store"), PART_BYTES)
 
 
 def rgw_store(rgw: RgwServer, endpoint: str = "") -> S3Store:
@@ -56,7 +56,7 @@ def rgw_store(rgw: RgwServer, endpoint: str = "") -> S3Store:
     Args:
         endpoint: another address of the same server.
     """
-    place = place_of(f"s3://{_bucket(rgw)}/{secrets.token_hex(6)}/a prefix/of two", "store")
+    place = bucket_place(f"s3://{_bucket(rgw)}/{secrets.token_hex(6)}/a prefix/of two", "store")
     return S3Store(connect(endpoint or rgw.endpoint), place, PART_BYTES)
 
 

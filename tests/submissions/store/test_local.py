@@ -154,3 +154,29 @@ def test_addresses(tmp_path: Path) -> None:
     assert open_store(str(tmp_path)).get("a") == b"1"
     with pytest.raises(StoreError, match="gopher"):
         open_store("gopher://example.org")
+
+
+def test_a_stamp_is_settled_once_the_file_is_older_than_the_clock_is_coarse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, the file might be changed once more and bear the same stamp."""
+    store = LocalStore(tmp_path)
+    store.put("a/b", b"1")
+    (fresh,) = store.stamped("a/")
+    os.utime(tmp_path / "a/b", (0, 0))  # pretends to be old
+    (touched,) = store.stamped("a/")
+    monkeypatch.setattr("submissions.store.local.GRANULARITY_NS", 0)
+    (settled,) = store.stamped("a/")
+    assert (fresh.is_settled, touched.is_settled, settled.is_settled) == (False, False, True)
+    assert settled.stamp == touched.stamp
+
+
+def test_links_are_listed_but_not_followed_into_folders(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path / "store")
+    store.put("a/b", b"1")
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside/c").write_text("1")
+    (store.root / "a/folder").symlink_to(tmp_path / "beside")
+    (store.root / "a/file").symlink_to(tmp_path / "beside/c")
+    (store.root / "a/nowhere").symlink_to(tmp_path / "nothing")
+    assert list(store.list("a/")) == [stamped.key for stamped in store.stamped("a/")] == ["a/b", "a/file", "a/nowhere"]

@@ -19,7 +19,7 @@ from botocore.exceptions import ClientError
 from submissions.store.interface import StoreError
 from submissions.store.open_store import open_store
 from submissions.store.s3 import S3Store
-from submissions.store.s3_client import Place, connect, place_of, s3_errors
+from submissions.store.s3_client import BucketPlace, bucket_place, connect, s3_errors
 from tests.servers.cut_line import CutLine
 from tests.servers.rgw import RgwServer
 from tests.servers.server_process import free_port
@@ -80,8 +80,12 @@ def test_an_address_is_opened(rgw: RgwServer) -> None:
 
 
 def test_addresses() -> None:
-    assert place_of("s3://bucket", "inbox") == place_of("s3://bucket/", "inbox") == Place("bucket", "")
-    assert place_of("s3://bucket/a/b", "inbox") == place_of("s3://bucket/a/b/", "inbox") == Place("bucket", "a/b/")
+    assert bucket_place("s3://bucket", "inbox") == bucket_place("s3://bucket/", "inbox") == BucketPlace("bucket", "")
+    assert (
+        bucket_place("s3://bucket/a/b", "inbox")
+        == bucket_place("s3://bucket/a/b/", "inbox")
+        == BucketPlace("bucket", "a/b/")
+    )
     for bad in (
         "",
         "bucket",
@@ -94,7 +98,7 @@ def test_addresses() -> None:
         "s3://b\n",
     ):
         with pytest.raises(StoreError, match=r"inbox: .* is no place in S3: give"):
-            place_of(bad, "inbox")
+            bucket_place(bad, "inbox")
     for bad in ("127.0.0.1:80", "ftp://127.0.0.1", "http://", "nonsense"):
         with pytest.raises(StoreError, match="endpoint_url"):
             open_store("s3://bucket", bad)
@@ -109,7 +113,7 @@ def test_keys_of_many_pages_are_listed(rgw: RgwServer, store: S3Store) -> None:
     beside = store.place.prefix.removesuffix("of two/")
     rgw.client().put_object(Bucket=store.place.bucket, Key=f"{beside}results/0000.json", Body=b"")
     assert list(store.list("results/")) == keys
-    assert [key for key, _ in store.stamped("results/002")] == keys[20:]
+    assert [stamped.key for stamped in store.stamped("results/002")] == keys[20:]
 
 
 def test_damage_is_found_when_it_is_read(rgw: RgwServer, store: S3Store) -> None:

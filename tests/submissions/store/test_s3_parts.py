@@ -79,7 +79,7 @@ def test_a_part_that_is_damaged_on_the_way_is_refused_and_the_upload_aborted(rgw
 KILLED = """
 import sys, time
 from pathlib import Path
-from submissions.store.s3_client import connect, place_of
+from submissions.store.s3_client import connect, bucket_place
 from submissions.store.s3 import S3Store
 
 url, endpoint, key, file, part_bytes = sys.argv[1:]
@@ -91,7 +91,7 @@ def report_part(params, **_):
 
 client = connect(endpoint)
 client.meta.events.register("provide-client-params.s3.UploadPart", report_part)
-S3Store(client, place_of(url, "store"), int(part_bytes)).put_if_absent(key, Path(file).read_bytes())
+S3Store(client, bucket_place(url, "store"), int(part_bytes)).put_if_absent(key, Path(file).read_bytes())
 """
 
 

@@ -1,0 +1,46 @@
+"""The current results of a store in which some records cannot be read: only their submissions are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from judge.evaluation.current_results import current_results
+from judge.records.decisions import read_decisions
+from judge.records.published_submissions import FOLDER, RECORD
+from judge.records.results import load_results, read_record
+from judge.records.store_snapshot import StoreSnapshot
+from judge.workspace import Workspace
+from submissions.records import Submission
+from submissions.store.interface import Store, StoreError
+from tasks.suites.suite import Suite
+
+
+def readable_results(workspace: Workspace, suite: Suite) -> frozenset[str]:
+    """As `current_results`, of the submissions whose records can be read.
+
+    Raises:
+        DatasetError: one line that names file and field.
+        StoreError: the store does not answer.
+    """
+    try:
+        return current_results(workspace, suite)
+    except StoreError:  # which it is, is asked only now: nearly always there is none
+        readable = StoreSnapshot(workspace.store, broken_submissions(workspace.store, workspace.trusted))
+        return current_results(workspace.with_store(readable), suite)
+
+
+def broken_submissions(store: Store, trusted: Collection[str]) -> frozenset[str]:
+    """Of the submissions in the store, those of which a record cannot be read."""
+    keys = [key for key in store.list(FOLDER) if key.endswith(f"/{RECORD}")]
+    return frozenset(key.split("/")[1] for key in keys if _is_broken(store, key, trusted))
+
+
+def _is_broken(store: Store, key: str, trusted: Collection[str]) -> bool:
+    """Whether a record of the submission under `key` cannot be read."""
+    try:
+        submission = read_record(store, key, Submission)
+        decisions = read_decisions(store, submission.id, trusted)
+        load_results(store, [submission.id], rounds=decisions.rounds)
+    except StoreError:
+        return True
+    return False

@@ -1,0 +1,53 @@
+"""The trees of one submission's scores, and their explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scoring import Node, Term, explain_all
+from scoring.clusters import ClusterSums
+from scoring.ml_peg import explained_with_best
+from scoring.names import ML_PEG
+
+
+@dataclass(frozen=True)
+class ScoreTrees:
+    """The trees of one submission by key of the score, in both variants.
+
+    Args:
+        stats: sums by cluster for metrics of these trees that the results do not contain.
+    """
+
+    corrected: Mapping[str, Node] = field(default_factory=dict)
+    as_published: Mapping[str, Node] = field(default_factory=dict)
+    stats: tuple[ClusterSums, ...] = ()
+
+    def __or__(self, other: ScoreTrees) -> ScoreTrees:
+        """The trees of both."""
+        return ScoreTrees(
+            {**self.corrected, **other.corrected},
+            {**self.as_published, **other.as_published},
+            (*self.stats, *other.stats),
+        )
+
+
+def corrected_terms(trees: Mapping[str, ScoreTrees]) -> dict[str, dict[str, Term]]:
+    """By submission and key of the score, the values of the corrected trees."""
+    return _terms({id: of.corrected for id, of in trees.items()}, corrected=True)
+
+
+def published_terms(trees: Mapping[str, ScoreTrees]) -> dict[str, dict[str, Term]]:
+    """By submission and key of the score, the values of the trees as published."""
+    return _terms({id: of.as_published for id, of in trees.items()}, corrected=False)
+
+
+def _terms(trees: Mapping[str, Mapping[str, Node]], *, corrected: bool) -> dict[str, dict[str, Term]]:
+    """The values of one score are computed for all submissions together."""
+    terms: dict[str, dict[str, Term]] = {id: {} for id in trees}
+    for key in dict.fromkeys(key for of_submission in trees.values() for key in of_submission):
+        of_score = {id: of_submission[key] for id, of_submission in trees.items() if key in of_submission}
+        explain = explained_with_best if corrected and key == ML_PEG else explain_all
+        for id, term in explain(of_score).items():
+            terms[id][key] = term
+    return terms

@@ -1,0 +1,136 @@
+"""What listing and planning need of each submission's records, read through a cache beside the log.
+
+The cache is never trusted over the store: the store is listed, and what is cached of an object counts only while the
+object bears the same stamp (`Store.stamped`). So whatever is changed, added or removed, by whatever hand, is seen. What
+is published or verified is read from the objects themselves, without the cache.
+
+The file may be deleted at any time. One that is broken, of another version of this judge or of another store is made
+anew; of two processes that write at once both are right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from judge.config import JudgeSettings
+from judge.gc_pause import collector_paused
+from judge.records.attempts import History, histories_of
+from judge.records.cache_file import Cached, CacheFile
+from judge.records.records import Result
+from judge.records.result_selection import ResultFacts
+from judge.records.results import read_record
+from sandbox.verdict import Verdict
+from submissions.records import Submission
+from submissions.store.interface import Stamped, Store
+
+ROOMS = ("submissions", "attempts", "results")
+FEW = 20  # submissions, whose objects are listed one by one
+# What is kept of a result follows from these files: no judge believes what another version kept.
+_CODE = ("record_cache.py", "result_selection.py", "records.py")
+
+
+@dataclass(frozen=True)
+class SubmissionFacts:
+    """What the records of one submission say.
+
+    Args:
+        histories: the attempts, by the prefix of their unit.
+        results: all of them, whether they count or not.
+    """
+
+    submission: Submission
+    histories: Mapping[str, History]
+    results: tuple[ResultFacts, ...]
+
+
+@dataclass(frozen=True)
+class RecordCache:
+    """The records of one store."""
+
+    store: Store
+    file: CacheFile
+
+    def facts(self, submissions: Collection[str]) -> dict[str, SubmissionFacts]:
+        """What the records of `submissions` say, by submission.
+
+        Raises:
+            StoreError: a record cannot be read; one line that names it.
+        """
+        with collector_paused():
+            return self._facts(submissions)
+
+    def _facts(self, submissions: Collection[str]) -> dict[str, SubmissionFacts]:
+        folders = [f"{id}/" for id in submissions] if len(submissions) <= FEW else [""]
+        prefixes = [f"{room}/{folder}" for room in ROOMS for folder in folders]
+        listed = {stamped.key: stamped for prefix in prefixes for stamped in self.store.stamped(prefix)}
+        objects = _Objects(self.store, listed, self.file.read(prefixes))
+        keys: dict[str, list[str]] = defaultdict(list)
+        for key in listed:
+            keys[key.split("/", 2)[1]].append(key)
+        try:
+            return {id: _facts_of(objects, id, keys[id]) for id in submissions}
+        finally:  # what was read before a record that cannot be read need not be read again
+            gone = objects.cached.keys() - listed.keys()
+            if objects.added or gone:
+                self.file.write(objects.added, gone)
+
+
+def open_cache(settings: JudgeSettings, store: Store) -> RecordCache:
+    """The cache of `store`, which is that of the settings."""
+    address = f"{settings.store} {settings.endpoint_url}"
+    name = hashlib.sha256(address.encode()).hexdigest()[:16]
+    code = b"".join(Path(__file__).with_name(file).read_bytes() for file in _CODE)
+    contents = f"{address} {hashlib.sha256(code).hexdigest()}"
+    return RecordCache(store, CacheFile(settings.log.parent / "index" / f"{name}.sqlite", contents))
+
+
+@dataclass(frozen=True)
+class _Objects:
+    """The objects of a store as they were listed, read through what is cached of them.
+
+    Args:
+        added: what was read, and is to be cached.
+    """
+
+    store: Store
+    listed: Mapping[str, Stamped]
+    cached: Mapping[str, Cached]
+    added: dict[str, Cached] = field(default_factory=dict)
+
+    def get(self, key: str) -> bytes:
+        """The bytes under `key`, as `Store.get`."""
+        return self._through_cache(key, lambda: self.store.get(key))
+
+    def result_facts(self, key: str) -> ResultFacts:
+        """The facts of the result under `key`; they alone are cached of it."""
+
+        def read() -> bytes:
+            return json.dumps(ResultFacts.of(key, read_record(self.store, key, Result))).encode()
+
+        facts = ResultFacts(*json.loads(self._through_cache(key, read)))
+        return facts._replace(verdict=Verdict(facts.verdict))
+
+    def _through_cache(self, key: str, read: Callable[[], bytes]) -> bytes:
+        cached, stamped = self.cached.get(key), self.listed.get(key)
+        if cached and stamped and cached.stamp == stamped.stamp:
+            return cached.data
+        data = read()
+        if stamped and stamped.is_settled:
+            self.added[key] = Cached(stamped.stamp, data)
+        return data
+
+
+def _facts_of(objects: _Objects, id: str, keys: Iterable[str]) -> SubmissionFacts:
+    rooms: dict[str, list[str]] = defaultdict(list)
+    for key in keys:
+        rooms[key.partition("/")[0]].append(key)
+    return SubmissionFacts(
+        submission=read_record(objects, f"submissions/{id}/submission.json", Submission),
+        histories=histories_of(objects, rooms["attempts"]),
+        results=tuple(objects.result_facts(key) for key in rooms["results"] if key.endswith(".json")),
+    )

@@ -1,0 +1,62 @@
+"""The scores of the leaderboard in the order in which they are shown: key, label, scheme and direction of each.
+
+`judge/view/assets.py` hands the same table to the pages' scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+LAMBENCH, ML_PEG, MLIPAUDIT = "lambench", "ml-peg", "mlipaudit"
+SCHEMES: Mapping[str, str] = {LAMBENCH: "LAMBench", ML_PEG: "ML-PEG", MLIPAUDIT: "MLIPAudit"}
+"""Labels by the key of a scheme. The overall score of a scheme, if it has one, has the same key."""
+
+FORCE_FIELD, PROPERTY_ERROR = "force_field", "property_error"
+EFFICIENCY, INSTABILITY = "efficiency", "instability"
+COMPATIBLE = "mlipaudit-compatible"
+
+
+class ScoreName(NamedTuple):
+    """What a score is called and how it is read.
+
+    Args:
+        option: its name for `judge explain --score`.
+        counts: what it is a mean over, in the singular.
+        resampled: whether it has intervals.
+    """
+
+    key: str
+    label: str
+    scheme: str
+    option: str
+    lower_is_better: bool = False
+    counts: str = "task"
+    resampled: bool = True
+
+
+SCORES: Mapping[str, ScoreName] = {
+    score.key: score
+    for score in (
+        ScoreName(FORCE_FIELD, "Force-field error", LAMBENCH, "force-field", lower_is_better=True),
+        ScoreName(PROPERTY_ERROR, "Property error", LAMBENCH, "property", lower_is_better=True),
+        ScoreName(EFFICIENCY, "Efficiency", LAMBENCH, "efficiency"),
+        ScoreName(INSTABILITY, "Instability", LAMBENCH, "instability", lower_is_better=True, counts="run"),
+        ScoreName(ML_PEG, "ML-PEG", ML_PEG, "ml-peg"),
+        ScoreName(MLIPAUDIT, "MLIPAudit", MLIPAUDIT, "mlipaudit"),
+        ScoreName(COMPATIBLE, "MLIPAudit, compatible benchmarks", MLIPAUDIT, "mlipaudit-compatible", resampled=False),
+    )
+}
+
+ERRORS = (FORCE_FIELD, PROPERTY_ERROR)
+"""The scores that are errors relative to a trivial model's. Models are ranked by the first, then by the second."""
+
+
+def of_scheme(scheme: str) -> tuple[str, ...]:
+    """The keys of its scores."""
+    return tuple(key for key, score in SCORES.items() if score.scheme == scheme)
+
+
+def instability_at(tolerance: float) -> str:
+    """The key of the instability at a tolerance other than the release's first."""
+    return f"{INSTABILITY}-{tolerance:g}"

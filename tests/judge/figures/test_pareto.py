@@ -1,0 +1,57 @@
+"""Accuracy against efficiency: the scores of the board, and the Pareto front."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.figures.pareto import ParetoPoint, front, pareto
+from judge.view.leaderboard_export import hardware_of
+from judge.view.page_context import Frame
+from tests.judge.figures.hostile_board import plot_of
+
+
+def test_pareto_has_the_scores_of_the_board(hostile: Frame) -> None:
+    figure = pareto(hostile)
+    assert figure is not None
+    ranked = [row for row in hostile.board.rows if row.rank is not None]
+    expected = [
+        (row.rank, row.scores["force_field"].value, row.scores["efficiency"].value, hardware_of(row)) for row in ranked
+    ]
+    assert [(values[1], values[2], values[5], values[6]) for values in figure.rows] == expected
+    # The more accurate is the slower one (see `good_metrics`), but times have two digits: of two as fast one is beaten.
+    assert [(values[2], values[-1]) for values in figure.rows] == [
+        (0.1, "yes"),
+        (0.25, "yes"),
+        (0.4, "yes"),
+        (0.5, "yes"),
+        (0.55, "no"),
+        (0.7, "yes"),
+    ]
+    others, best = plot_of(figure)["data"]
+    assert others["y"] == [0.55]
+    assert sorted(best["y"]) == [0.1, 0.25, 0.4, 0.5, 0.7]
+    assert all(label for label in best["text"])
+
+
+any_point = st.builds(
+    ParetoPoint,
+    st.just("m"),
+    st.just(1),
+    st.integers(0, 6).map(lambda n: n / 4),
+    st.none(),
+    st.none(),
+    st.integers(1, 6).map(float),
+    st.just(""),
+)
+
+
+def beats(one: ParetoPoint, other: ParetoPoint) -> bool:
+    as_good = one.error <= other.error and one.efficiency >= other.efficiency
+    return as_good and (one.error, one.efficiency) != (other.error, other.efficiency)
+
+
+@given(st.lists(any_point, max_size=12))
+def test_the_front_is_what_no_other_beats(points: list[ParetoPoint]) -> None:
+    best = {id(point) for point in front(points)}
+    assert best == {id(point) for point in points if not any(beats(other, point) for other in points)}

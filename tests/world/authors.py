@@ -1,0 +1,67 @@
+"""Authors who build images on this machine's engine and push them to a registry."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import docker
+import docker.errors
+
+from tests.servers.registry import RegistryServer
+from tests.world.intake import Pushed
+
+SERVER = Path(__file__).parents[1] / "sandbox" / "own_server"
+# A twentieth of the base: what an interpreter and the server need. It travels often in these tests.
+SMALL = """
+FROM lambench/base:latest AS whole
+RUN mkdir /small && cp -L --parents /usr/bin/python3 $(ldd /usr/bin/python3 | grep -o '/[^ ]*') /small && \\
+    cd $(python3 -c "import os; print(os.path.dirname(os.__file__))") && \\
+    cp -r --parents $PWD/*.py $PWD/encodings $PWD/json $PWD/collections $PWD/re $PWD/importlib $PWD/lib-dynload /small
+FROM scratch
+COPY --from=whole /small /
+COPY server.py /server.py
+"""
+
+
+class Authors:
+    """Those who build images on this machine's engine, and push them to a registry."""
+
+    def __init__(self, engine: docker.DockerClient, registry: RegistryServer) -> None:
+        self._engine = engine
+        self._host = registry.host
+        self._tags: list[str] = []
+
+    def image(self, name: str, entrypoint: str = "") -> Pushed:
+        """An image of a server of its own, with a layer of its own; or one that starts something else."""
+        words = json.dumps([entrypoint] if entrypoint else ["python3", "/server.py"])
+        text = f'{SMALL}COPY Dockerfile /{name}\nLABEL org.lambench.protocol="1"\nENTRYPOINT {words}\n'
+        repository = f"{self._host}/authors/{name}"
+        with TemporaryDirectory() as folder:
+            shutil.copy(SERVER / "server.py", folder)
+            (Path(folder) / "Dockerfile").write_text(text)
+            image, _ = self._engine.images.build(path=folder, tag=f"{repository}:1", rm=True)
+        self._tags.append(f"{repository}:1")
+        for line in self._engine.images.push(repository, tag="1", stream=True, decode=True):
+            assert "error" not in line, line
+        (digest,) = [d for d in self._engine.images.get(image.id).attrs["RepoDigests"] if d.startswith(repository)]
+        return Pushed(str(image.id), digest)
+
+    def forget(self, image: Pushed) -> None:
+        """Takes an image from the engine: whoever wants it must pull it."""
+        self._engine.images.remove(image.id, force=True)
+
+    def close(self) -> None:
+        """Takes what was built, or pulled from the mirror meanwhile, from the engine."""
+        pulled = [
+            digest
+            for image in self._engine.api.images()  # in one request: others' images may vanish meanwhile
+            for digest in image.get("RepoDigests") or ()
+            if digest.startswith(f"{self._host}/")
+        ]
+        for name in (*self._tags, *pulled):
+            with suppress(docker.errors.ImageNotFound):
+                self._engine.images.remove(name, force=True)
