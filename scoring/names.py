@@ -1,6 +1,6 @@
 """The scores of the leaderboard in the order in which they are shown: key, label, scheme and direction of each.
 
-`judge/view/assets.py` hands the same table to the pages' scripts.
+`judge/view/assets.py` gives the same table to the pages' scripts, as `scores.js`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ class ScoreName(NamedTuple):
 
     Args:
         option: its name for `judge explain --score`.
+        measures: what it is an error of, if it is one.
         counts: what it is a mean over, in the singular.
+        by_label_type: whether its tree has label types above the tasks; in others metrics are below a task.
+        from_times: whether it is computed from times. These have two digits, and compare within a class of hardware.
         resampled: whether it has intervals.
     """
 
@@ -31,16 +34,27 @@ class ScoreName(NamedTuple):
     scheme: str
     option: str
     lower_is_better: bool = False
+    measures: str = ""
     counts: str = "task"
+    by_label_type: bool = False
+    from_times: bool = False
     resampled: bool = True
 
 
 SCORES: Mapping[str, ScoreName] = {
     score.key: score
     for score in (
-        ScoreName(FORCE_FIELD, "Force-field error", LAMBENCH, "force-field", lower_is_better=True),
-        ScoreName(PROPERTY_ERROR, "Property error", LAMBENCH, "property", lower_is_better=True),
-        ScoreName(EFFICIENCY, "Efficiency", LAMBENCH, "efficiency"),
+        ScoreName(
+            FORCE_FIELD,
+            "Force-field error",
+            LAMBENCH,
+            "force-field",
+            lower_is_better=True,
+            measures="forces and energies",
+            by_label_type=True,
+        ),
+        ScoreName(PROPERTY_ERROR, "Property error", LAMBENCH, "property", lower_is_better=True, measures="properties"),
+        ScoreName(EFFICIENCY, "Efficiency", LAMBENCH, "efficiency", from_times=True),
         ScoreName(INSTABILITY, "Instability", LAMBENCH, "instability", lower_is_better=True, counts="run"),
         ScoreName(ML_PEG, "ML-PEG", ML_PEG, "ml-peg"),
         ScoreName(MLIPAUDIT, "MLIPAudit", MLIPAUDIT, "mlipaudit"),

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import lru_cache
 
 from judge.disclosure.public_curves import is_hidden
-from judge.disclosure.redaction import SCORE_DIGITS, TIME_DIGITS, cut, public_result, public_submission, rounded
+from judge.disclosure.redaction import cut, public_result, public_submission, rounded, score_digits
 from judge.ranking.leaderboard import Firmness, Leaderboard, Row, TaskLine
 from scoring import Evidence, Node, Term
 from scoring.intervals import Interval, Uncertainty
-from scoring.names import EFFICIENCY, INSTABILITY
+from scoring.names import INSTABILITY
 from scoring.robustness import LeftOut
 from scoring.tree import AsItIs, Leaf, Scale
 from tasks.kind import ScoreFamily
@@ -66,7 +66,7 @@ def public_term(key: str, term: Term, runs: Mapping[str, str]) -> Term:
         key: of the score: times have fewer digits.
         runs: see `hidden_runs`.
     """
-    return _public_term(term, TIME_DIGITS if key == EFFICIENCY else SCORE_DIGITS, runs)
+    return _public_term(term, score_digits(key), runs)
 
 
 def _public_term(term: Term, digits: int, runs: Mapping[str, str]) -> Term:
@@ -150,7 +150,7 @@ def _public_firmness(firmness: Firmness, runs: Mapping[str, str]) -> Firmness:
     """Without the runs of hidden tasks, and with times as they are shown."""
     return Firmness(
         {
-            score: {key: _public_intervals(of, runs, of_times=score == EFFICIENCY) for key, of in found.items()}
+            score: {key: _public_intervals(of, runs, score_digits(score)) for key, of in found.items()}
             for score, found in firmness.intervals.items()
         },
         firmness.weights,
@@ -161,9 +161,7 @@ def _public_firmness(firmness: Firmness, runs: Mapping[str, str]) -> Firmness:
     )
 
 
-def _public_intervals(of: Uncertainty, runs: Mapping[str, str], of_times: bool) -> Uncertainty:
-    digits = TIME_DIGITS if of_times else SCORE_DIGITS
-
+def _public_intervals(of: Uncertainty, runs: Mapping[str, str], digits: int) -> Uncertainty:
     def shown(interval: Interval) -> Interval:
         return Interval(rounded(interval.low, digits), rounded(interval.high, digits), interval.n_held)
 

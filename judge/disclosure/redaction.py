@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from judge.records.records import Origin, Peaks, Result
 from sandbox.limits import MIB
 from sandbox.verdict import Verdict
-from scoring.names import EFFICIENCY
+from scoring.names import SCORES
 from submissions.records import Submission
 from tasks.datasets.card import Card, DatasetError
 from tasks.datasets.dataset import read_card
@@ -95,13 +95,14 @@ def cut(value: float | None, digits: int = SCORE_DIGITS) -> float | None:
     return None if value is None else rounded(value, digits)
 
 
-def public_score(name: str, value: float | None) -> float | None:
-    """A score as far as anybody may read it.
+def score_digits(key: str) -> int:
+    """Significant digits of a score that anybody may read: fewer if it is computed from times."""
+    return TIME_DIGITS if key in SCORES and SCORES[key].from_times else SCORE_DIGITS
 
-    Args:
-        name: of the score: `efficiency` is made of times.
-    """
-    return cut(value, TIME_DIGITS if name == EFFICIENCY else SCORE_DIGITS)
+
+def public_score(key: str, value: float | None) -> float | None:
+    """A score as far as anybody may read it."""
+    return cut(value, score_digits(key))
 
 
 def public_peaks(peaks: Peaks | None) -> Peaks | None:

@@ -10,10 +10,9 @@ from judge.figures.figure import Figure, Heading, Trace
 from judge.figures.names import model_names
 from judge.ranking.leaderboard import Row
 from judge.view.page_context import Frame
-from scoring.names import FORCE_FIELD, PROPERTY_ERROR
+from scoring.names import ERRORS, SCORES
 
 N_BEST = 5
-_SCORES = {FORCE_FIELD: "forces and energies", PROPERTY_ERROR: "properties"}
 _ABOUT = (
     "Each axis is 1 − error in a domain: 1 is perfect, 0 is no better than the trivial model. A domain without a value "
     "is drawn at 0 and has a dash in the table."
@@ -69,7 +68,7 @@ def spokes(frame: Frame) -> tuple[Spoke, ...]:
     first = frame.board.rows[0] if frame.board.rows else None
     if first is None:
         return ()
-    return tuple(Spoke(key, part.name) for key in _SCORES if key in frame.keys for part in first.scores[key].parts)
+    return tuple(Spoke(key, part.name) for key in ERRORS if key in frame.keys for part in first.scores[key].parts)
 
 
 def _radar(frame: Frame, title: str, about: str, rows: Sequence[tuple[Row, int | None]]) -> Figure | None:
@@ -80,8 +79,8 @@ def _radar(frame: Frame, title: str, about: str, rows: Sequence[tuple[Row, int |
     shapes = [RadarShape(names[row.submission.id], _values(row, axes), series) for row, series in rows]
     if all(value is None for shape in shapes for value in shape.values):
         return None
-    headings = (Heading("Model"), *(Heading(f"{spoke.domain}, {_SCORES[spoke.score]}") for spoke in axes))
-    labels = [f"{spoke.domain}\n{_SCORES[spoke.score]}" for spoke in axes]
+    headings = (Heading("Model"), *(Heading(f"{spoke.domain}, {SCORES[spoke.score].measures}") for spoke in axes))
+    labels = [f"{spoke.domain}\n{SCORES[spoke.score].measures}" for spoke in axes]
     # The first model is drawn last: it lies on top.
     traces = [_trace(shape, labels) for shape in reversed(shapes)]
     return Figure("radar", title, about, headings, [(shape.name, *shape.values) for shape in shapes], traces, _LAYOUT)
@@ -89,7 +88,7 @@ def _radar(frame: Frame, title: str, about: str, rows: Sequence[tuple[Row, int |
 
 def _values(row: Row, axes: Iterable[Spoke]) -> tuple[float | None, ...]:
     """One less the error on each axis; an error above 1 counts as 1."""
-    errors = {Spoke(key, part.name): part.value for key in _SCORES for part in row.scores[key].parts}
+    errors = {Spoke(key, part.name): part.value for key in ERRORS for part in row.scores[key].parts}
     by_axis = (errors.get(spoke) for spoke in axes)
     return tuple(None if error is None else round(max(0.0, 1.0 - error), SCORE_DIGITS) for error in by_axis)
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from functools import cache
 from importlib import resources
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from scoring import names
+
 FOLDER = "assets/"
 STYLES = ("frame", "board", "settings", "figures", "model", "task", "compare", "changes", "text")
 SCRIPTS = "js"
 MAIN = "main.js"
+SCORE_NAMES = "scores.js"
 
 
 class Assets(NamedTuple):
@@ -28,7 +32,7 @@ class Assets(NamedTuple):
 
 def assets(leaderboard: bytes) -> Assets:
     """All assets; `leaderboard` is the content of `leaderboard.json`."""
-    names, files = {}, {}
+    paths, files = {}, {}
     contents = {
         "icon.svg": _read("icon.svg"),
         "style.css": b"\n".join(_read(f"css/{name}.css") for name in STYLES),
@@ -36,11 +40,11 @@ def assets(leaderboard: bytes) -> Assets:
         "leaderboard.json": leaderboard,
     }
     for name, content in contents.items():
-        names[name] = hashed(name, content)
-        files[names[name]] = content
+        paths[name] = hashed(name, content)
+        files[paths[name]] = content
     folder, scripts = _scripts()
-    names[MAIN] = f"{folder}{MAIN}"
-    return Assets(names, files | {f"{folder}{name}": content for name, content in scripts.items()})
+    paths[MAIN] = f"{folder}{MAIN}"
+    return Assets(paths, files | {f"{folder}{name}": content for name, content in scripts.items()})
 
 
 def hashed(name: str, content: bytes) -> str:
@@ -53,10 +57,18 @@ def _scripts() -> tuple[str, dict[str, bytes]]:
     """The folder of the script's modules, which name one another: one hash stands for all; and the modules."""
     entries = sorted((resources.files("templates") / SCRIPTS).iterdir(), key=lambda entry: entry.name)
     scripts = {entry.name: entry.read_bytes() for entry in entries if entry.name.endswith(".js")}
+    scripts[SCORE_NAMES] = score_names_script()
     digest = hashlib.sha256()
     for name, content in scripts.items():
         digest.update(name.encode() + b"\0" + hashlib.sha256(content).digest())
     return f"{FOLDER}js-{digest.hexdigest()[:12]}/", scripts
+
+
+def score_names_script() -> bytes:
+    """`scoring.names` as a module of the script."""
+    scores = {key: score._asdict() for key, score in names.SCORES.items()}
+    constants = {"SCORES": scores, "LAMBENCH": names.LAMBENCH, "MLIPAUDIT": names.MLIPAUDIT}
+    return "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in constants.items()).encode()
 
 
 @cache

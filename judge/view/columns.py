@@ -41,7 +41,7 @@ _ABOUT = {
 
 def score_text(key: str, value: float | None) -> str:
     """A value of a score as it is shown: what is made of times has no more digits than these."""
-    return formatting.number(value, TIME_DIGITS) if key == EFFICIENCY else formatting.decimals(value)
+    return formatting.number(value, TIME_DIGITS) if SCORES[key].from_times else formatting.decimals(value)
 
 
 def score_span(key: str, low: float, high: float) -> str:
@@ -148,7 +148,7 @@ def _numbers(release: Release) -> dict[str, str]:
 
 def _classes(board: Leaderboard, key: str) -> tuple[str, ...]:
     """The classes of hardware that a score is only comparable within, where there are several."""
-    classes = sorted({hardware_of(row) for row in board.rows} - {""}) if key == EFFICIENCY else []
+    classes = sorted({hardware_of(row) for row in board.rows} - {""}) if SCORES[key].from_times else []
     return tuple(classes) if len(classes) > 1 else ()
 
 

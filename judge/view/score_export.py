@@ -1,23 +1,16 @@
-"""Trees of scores to data and back: `leaderboard.json` has the first, and who reads it makes the second of it."""
+"""Trees of scores as `leaderboard.json` has them: the trees that models share, and the values of each model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, TypedDict
+from collections.abc import Hashable
+from typing import TypedDict
 
-from judge.view.leaderboard_schema import LeafFile, NodeFile, Number, ScoreFile, ScoreValues
-from scoring import Evidence, Node
+from judge.view.leaderboard_schema import LeafFile, NodeFile, Number
+from scoring import Node
 from scoring.lambench.answers import RelativeError
-from scoring.lambench.efficiency import Speed
-from scoring.lambench.instability import Decades
-from scoring.ml_peg.normalisers import BetweenThresholds
-from scoring.mlipaudit.tree import Share
-from scoring.tree import AsItIs, How, Leaf, Scale
+from scoring.tree import Leaf
 
-SCALES: Mapping[str, type[Scale]] = {
-    scale.name: scale for scale in (AsItIs, Share, RelativeError, Speed, Decades, BetweenThresholds)
-}
 DIVISOR = "divisor"  # a number of a scale that each model has its own of
 
 
@@ -57,12 +50,6 @@ def leaf_values(tree: Node) -> LeafValues:
     }
 
 
-def tree_of(data: NodeFile, values: ScoreValues) -> Node:
-    """The tree of a model, made of what the file has of it. Names are there, rules in words are not."""
-    leaves = iter(range(len(values.leaves)))
-    return _node(data, values, leaves)
-
-
 class SharedTrees:
     """Trees that models share, each once; `index` is where a tree lies among them."""
 
@@ -76,12 +63,6 @@ class SharedTrees:
             self._known[key] = len(self.trees)
             self.trees.append(tree_data(tree))
         return self._known[key]
-
-
-def score_of_file(score: ScoreFile, model: str) -> Node | None:
-    """The tree of a model in a score of the file; None where it has none."""
-    values = score.models.get(model)
-    return None if values is None else tree_of(score.trees[values.tree], values)
 
 
 def _alike(tree: Node) -> Hashable:
@@ -106,30 +87,6 @@ def _leaf_data(leaf: Leaf) -> LeafFile:
     )
 
 
-def _node(data: NodeFile, values: ScoreValues, leaves: Iterator[int]) -> Node:
-    absent = data.absent
-    return Node(
-        data.name,
-        "",
-        data.weight,
-        how=How(data.how),
-        absent=None if absent is None else (math.nan if absent == "none" else _float(absent)),
-        leaf=_leaf(data.leaf, values, next(leaves)) if data.leaf else None,
-        parts=tuple(_node(part, values, leaves) for part in data.parts),
-        unit=data.unit,
-        decimals=data.decimals,
-    )
-
-
-def _leaf(data: LeafFile, values: ScoreValues, index: int) -> Leaf:
-    value = values.leaves[index]
-    numbers: dict[str, Any] = {name: _read(number) for name, number in data.numbers.items()}
-    if index in values.divisors:
-        numbers[DIVISOR] = values.divisors[index]
-    evidence = Evidence(data.task, data.metric, None if value is None else _float(value), data.unit)
-    return Leaf(evidence, SCALES[data.scale](**numbers), left_out=index in values.left_out)
-
-
 def _number(value: float) -> Number:
     if math.isinf(value) and value > 0:
         return "Infinity"
@@ -138,11 +95,3 @@ def _number(value: float) -> Number:
 
 def _plain(value: float | bool | str) -> float | bool | str:
     return value if isinstance(value, bool | str) else _number(value)
-
-
-def _read(value: bool | Number | str) -> float | bool | str:
-    return math.inf if value == "Infinity" else value
-
-
-def _float(value: Number | str) -> float:
-    return math.inf if value == "Infinity" else float(value)

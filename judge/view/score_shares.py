@@ -10,7 +10,7 @@ from judge.ranking.leaderboard import Leaderboard, Row
 from judge.view.formatting import evidence_words
 from scoring import Evidence, Term
 from scoring.intervals import Interval, Uncertainty
-from scoring.names import FORCE_FIELD, LAMBENCH, of_scheme
+from scoring.names import LAMBENCH, SCORES, of_scheme
 from scoring.tree import Path
 
 _OF_THE_MODEL = frozenset({"mean", "mean unit", "level of theory of the model", "held against", "success rate"})
@@ -92,7 +92,7 @@ def scores_by_task(board: Leaderboard, scores: Mapping[str, Term]) -> dict[str, 
         for counted, shares, evidence in _leaves(tree, (), ()):
             if (task := _task_of(evidence, names)) is None:
                 continue
-            if key == FORCE_FIELD:  # its tree has label types above the tasks; all others have metrics below a task
+            if SCORES[key].by_label_type:
                 label = counted.path[-2]
                 metric = board.release.force_field.columns.get(label, label)
                 counted = counted._replace(metric=metric, weight=shares[-2])

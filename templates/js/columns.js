@@ -6,9 +6,10 @@ import { coverageText } from "./coverage.js";
 import { decimals, number, NONE, parameters, scoreText, shownUnit, shownValue } from "./numbers.js";
 import { namesOf, pathKey } from "./paths.js";
 import { plain } from "./plain.js";
+import { SCORES } from "./scores.js";
 import { leavesOf } from "./tree_nodes.js";
 
-export const SCORES = "Scores";
+export const SCORE_GROUP = "Scores";
 export const CARD = "Model";
 
 const words = (name) => name.replaceAll("_", " ").replace(/\bmae\b/, "MAE").replace(/\brmse\b/, "RMSE");
@@ -18,16 +19,16 @@ function scoreColumn(score, full) {
   const text = (value) => scoreText(score.key, value);
   return {
     key: score.key,
-    group: SCORES,
+    group: SCORE_GROUP,
     label: score.label,
     lower: score.lower_is_better,
-    withinClass: score.key === "efficiency",
+    withinClass: SCORES[score.key].from_times,
     bar: full,
     value: (model, reckoning) => reckoning.score(model.id, score.key),
     order: (model, reckoning) => reckoning.worst(model.id, score.key) ?? reckoning.score(model.id, score.key),
     text,
     upTo: (model, reckoning) => upTo(reckoning.worst(model.id, score.key), text),
-    covered: (model) => coverageText(score.models[model.id], score.key === "instability" ? "run" : "task"),
+    covered: (model) => coverageText(score.models[model.id], SCORES[score.key].counts),
   };
 }
 
@@ -86,8 +87,7 @@ function geometricMean(values) {
 }
 
 /** What a column of a task shows: values as they were measured, where they can be put into one, else what they count. */
-function shownMetric(leaf, several, values) {
-  const drift = leaf.scale === "decades" || leaf.metric === "instability";
+function shownMetric(leaf, drift, several, values) {
   const raw = values === "raw" && leaf.unit && leaf.unit !== "score" && (!several || drift);
   if (raw) return { raw, aside: `${drift ? "drift" : words(leaf.metric)}, ${shownUnit(leaf.unit)}` };
   return { raw, aside: drift ? "drift, decades" : leaf.scale === "speed" ? "speed" : words(leaf.metric) };
@@ -104,20 +104,20 @@ function taskColumns(score, tasks, values) {
   const domains = new Map(tasks.map((task) => [task.name, task.domain]));
   return [...places(score)].map(([key, { task, leaf, category, byTree }]) => {
     const several = [...byTree.values()].some((own) => own.length > 1);
-    const { raw, aside } = shownMetric(leaf, several, values);
+    const { raw, aside } = shownMetric(leaf, SCORES[score.key].counts === "run", several, values);
     const together = leaf.scale === "decades" ? geometricMean : mean;
     const of = (model) => byTree.get(score.models[model.id]?.tree) ?? [];
     return {
       key,
-      group: domains.get(task) ?? category ?? SCORES,
+      group: domains.get(task) ?? category ?? SCORE_GROUP,
       label: task,
       aside,
       lower: raw ? rawLower(leaf, score.lower_is_better) : score.lower_is_better,
-      withinClass: score.key === "efficiency",
+      withinClass: SCORES[score.key].from_times,
       value: raw
         ? (model) => shownValue(together(of(model).map(({ index }) => read(score.models[model.id].leaves[index]))), leaf.unit)
         : (model, reckoning) => mean(of(model).map(({ path }) => reckoning.node(model.id, score.key, path))),
-      text: raw && score.key !== "efficiency" ? number : (value) => scoreText(score.key, value),
+      text: raw && !SCORES[score.key].from_times ? number : (value) => scoreText(score.key, value),
     };
   });
 }
@@ -159,6 +159,6 @@ export function allColumns(file, scheme, scores, values) {
 export function groupsOf(file, columns) {
   const domains = file.tasks.map((task) => task.domain);
   const there = new Set([...columns].map((column) => column.group));
-  const order = new Set([SCORES, ...domains, ...[...there].filter((group) => group !== CARD), CARD]);
+  const order = new Set([SCORE_GROUP, ...domains, ...[...there].filter((group) => group !== CARD), CARD]);
   return [...order].filter((group) => there.has(group));
 }

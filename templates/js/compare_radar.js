@@ -1,12 +1,12 @@
 // The radar of the models that are compared: 1 − error by domain, as judge/figures/radar.py has it.
 
-const SCORES = { force_field: "forces and energies", property_error: "properties" };
+import { SCORES } from "./scores.js";
 
 const closed = (values) => [...values, values[0]];
 
 /** The plot of these models. `axes`: rows of the comparison, one for each domain of an error score. */
 export function radarPlot(axes, names, layout) {
-  const labels = axes.map(({ domain, score }) => `${domain}\n${SCORES[score]}`);
+  const labels = axes.map(({ domain, score }) => `${domain}\n${SCORES[score].measures}`);
   const traces = names.map((name, series) => ({
     type: "scatterpolar",
     mode: "lines+markers",

@@ -5,8 +5,8 @@ import { cell, differences, inOneClass, line, numberCell, plainLine } from "./co
 import { evaluateScheme } from "./evaluate.js";
 import { NONE, scoreText, whole } from "./comparison_numbers.js";
 import { pathKey } from "./paths.js";
+import { LAMBENCH, SCORES } from "./scores.js";
 
-const ERRORS = ["force_field", "property_error"];
 export const BY_DOMAIN = "By domain";
 const NOT_STATED = "not stated";
 
@@ -34,7 +34,7 @@ function scoreCell(own, key) {
 
 function scoreLine(score, models) {
   const cells = models.map((model) => scoreCell(score.models[model.id], score.key));
-  const comparable = score.key !== "efficiency" || inOneClass(models);
+  const comparable = !SCORES[score.key].from_times || inOneClass(models);
   const lower = comparable ? score.lower_is_better : null;
   return line(`${score.label} ${score.lower_is_better ? "↓" : "↑"}`, cells, lower);
 }
@@ -86,9 +86,9 @@ function cardLines(models) {
 /** Groups of rows, {title, lines}; `labels` are names of metrics in words. */
 export function comparison(file, models, labels) {
   const [corrected, published] = ["corrected", "as_published"].map((of) => file.schemes.filter(({ variant }) => variant === of));
-  const own = corrected.find((scheme) => scheme.key === "lambench");
+  const own = corrected.find((scheme) => scheme.key === LAMBENCH);
   const evaluated = own && evaluateScheme(only(own, models));
-  const errors = (own?.scores ?? []).filter((score) => ERRORS.includes(score.key));
+  const errors = (own?.scores ?? []).filter((score) => SCORES[score.key].measures);
   const groups = [
     { title: "Ranking", lines: ranking(models) },
     { title: "Scores", lines: scoreLines(corrected.flatMap((scheme) => scheme.scores), models) },

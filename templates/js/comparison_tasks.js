@@ -3,9 +3,9 @@
 import { cell, inOneClass, line, numberCell } from "./comparison_lines.js";
 import { NONE, number, shownUnit, shownValue } from "./comparison_numbers.js";
 import { pathKey } from "./paths.js";
+import { SCORES } from "./scores.js";
 
 const RUNS = "instability, mean over runs";
-const SCORES = ["force_field", "property_error", "efficiency", "instability"];
 
 function* leaves(node, names) {
   if (node.leaf) yield { names, leaf: node.leaf };
@@ -25,38 +25,38 @@ const read = (raw) => (raw === "Infinity" ? Infinity : raw);
 function valuesOf(model, scores, evaluated, tasks, labels) {
   const found = new Map(tasks.map((task) => [task, new Map()]));
   const runs = new Map();
-  for (const score of SCORES.map((key) => scores.find((of) => of.key === key))) {
-    const own = score?.models[model.id];
+  for (const score of scores) {
+    const own = score.models[model.id];
     if (!own) continue;
     let k = 0;
     for (const { names, leaf } of leaves(score.trees[own.tree], [score.key])) {
       const raw = read(own.leaves[k++]);
       const value = evaluated.node(model.id, score.key, pathKey(names));
-      if (score.key === "instability") {
+      if (SCORES[score.key].counts === "run") {
         const task = found.has(leaf.task) ? leaf.task : leaf.task.split(": ")[0];
-        if (!runs.has(task)) runs.set(task, []);
-        if (value !== null) runs.get(task).push(value);
+        if (!runs.has(task)) runs.set(task, { score: score.key, values: [] });
+        if (value !== null) runs.get(task).values.push(value);
       } else {
-        const name = score.key === "force_field" ? names.at(-2) : label(leaf.metric, labels);
+        const name = SCORES[score.key].by_label_type ? names.at(-2) : label(leaf.metric, labels);
         found.get(leaf.task)?.set(`${score.key}/${name}`, { score: score.key, name, value, raw, unit: leaf.unit });
       }
     }
   }
-  for (const [task, values] of runs) {
+  for (const [task, { score, values }] of runs) {
     const value = values.length ? values.reduce((sum, of) => sum + of, 0) / values.length : null;
-    found.get(task)?.set(`instability/${RUNS}`, { score: "instability", name: RUNS, value, raw: null, unit: "" });
+    found.get(task)?.set(`${score}/${RUNS}`, { score, name: RUNS, value, raw: null, unit: "" });
   }
   return found;
 }
 
 function rawWords({ score, raw, unit }) {
-  if (raw === null) return score === "efficiency" ? NONE : "";
+  if (raw === null) return SCORES[score].from_times ? NONE : "";
   return `${number(shownValue(raw, unit))} ${shownUnit(unit)}`.trim();
 }
 
 function taskLine(values, models) {
   const { score, name } = values.find((of) => of);
-  if (score === "efficiency") {
+  if (SCORES[score].from_times) {
     const cells = values.map((of) => (of ? cell(rawWords(of), "", of.raw) : cell(NONE)));
     return line(`${name} ↓`, cells, inOneClass(models) ? true : null, true);
   }

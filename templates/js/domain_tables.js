@@ -7,11 +7,11 @@ import { pathKey } from "./paths.js";
 import { plain } from "./plain.js";
 import { allOk, rankWhere } from "./ranks.js";
 import { reckon } from "./reckoning.js";
+import { LAMBENCH } from "./scores.js";
 import { sortAgain } from "./sortable.js";
 import { leaderboardOfView } from "./sound_view.js";
 import { change, onChange, publishedAgain, queryOf, view } from "./view.js";
 
-const SCHEME = "lambench"; // whose scores have domains
 const RECKONED = ["variant", "weights", "thresholds"];
 const PAUSE_MS = 150; // a weight is edited in steps, and the ranking comes first
 const SVG = "http://www.w3.org/2000/svg";
@@ -126,7 +126,7 @@ export async function start() {
   let waiting = 0;
   const show = async () => {
     const file = await leaderboardOfView();
-    const reckoning = reckon(file, { ...view, scheme: SCHEME });
+    const reckoning = reckon(file, { ...view, scheme: LAMBENCH });
     for (const of of tables) showTable(of, file, reckoning);
     showWords(reckoning, rule);
   };

@@ -1,5 +1,7 @@
 // Numbers as a reader sees them: judge/view/formatting.py, in the browser.
 
+import { SCORES } from "./scores.js";
+
 export const NONE = "–";
 
 const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
@@ -40,7 +42,7 @@ function thousands(text) {
 }
 
 /** A value of a score: what is made of times has no more digits than these, judge/view/columns.py `score_text`. */
-export const scoreText = (key, value) => (key === "efficiency" ? number(value, 2) : decimals(value));
+export const scoreText = (key, value) => (SCORES[key]?.from_times ? number(value, 2) : decimals(value));
 
 /** How many parameters: 412 k, 3.41 M. */
 export function parameters(count) {

@@ -3,6 +3,7 @@
 
 import { evaluateScheme } from "./evaluate.js";
 import { rankModels } from "./ranks.js";
+import { LAMBENCH } from "./scores.js";
 import { settableLeaves } from "./settings_leaves.js";
 
 /** The scheme of a view in its variant; the first of the file where it has none such. */
@@ -47,7 +48,7 @@ export function reckon(file, view) {
   const scores = published(scheme);
   for (const [id, found] of mine.scores) for (const [key, value] of found) scores.get(id).set(key, value);
   const stored = new Map(scheme.scores.map((score) => [score.key, score.models]));
-  const asMade = !own && scheme === schemeOf(file, { scheme: "lambench", variant: "corrected" });
+  const asMade = !own && scheme === schemeOf(file, { scheme: LAMBENCH, variant: "corrected" });
   return {
     scheme,
     own,

@@ -2,6 +2,7 @@
 
 import { pathKey } from "./paths.js";
 import { schemeOf } from "./reckoning.js";
+import { MLIPAUDIT } from "./scores.js";
 import { settableLeaves } from "./settings_leaves.js";
 import { scorePanel } from "./settings_score.js";
 import { leaderboardOfView } from "./sound_view.js";
@@ -70,7 +71,7 @@ function show(file) {
   const preset = presetNow(file, shown);
   part("presets").value = preset ?? OWN;
   const about = presetsOf(file, shown).find(({ name }) => name === preset)?.about ?? "";
-  part("about").textContent = [about, shown.key === "mlipaudit" ? AUDIT : ""].filter(Boolean).join(" ");
+  part("about").textContent = [about, shown.key === MLIPAUDIT ? AUDIT : ""].filter(Boolean).join(" ");
   for (const score of scores) score.show(view);
 }
 

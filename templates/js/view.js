@@ -1,8 +1,10 @@
 // What a reader looks at: one object, and the address is its only store, so that every view can be linked.
 // Equal views have equal addresses: names are sorted, and what is as by default is left out.
 
+import { LAMBENCH } from "./scores.js";
+
 const BY_DEFAULT = {
-  scheme: "lambench", // key of a scheme
+  scheme: LAMBENCH, // key of a scheme
   variant: "corrected", // or "as_published"
   values: "normalised", // or "raw", of tasks
   sort: null, // {key, descending}; null: by rank

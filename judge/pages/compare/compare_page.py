@@ -17,7 +17,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
         "compare.html",
         models=models,
         all_models=frame.file.models,
-        groups=comparison(frame.file, models),
+        groups=comparison(frame, models),
         radar=radar(frame),
         most=MOST,
         metrics=KINDS.labels,

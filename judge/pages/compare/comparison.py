@@ -1,4 +1,4 @@
-"""Some models side by side, as rows of text: of `leaderboard.json` alone, as templates/js/comparison.js makes them."""
+"""Some models side by side, as rows of text; templates/js/comparison.js makes the same from `leaderboard.json`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from functools import partial
 
 from judge.pages.compare.comparison_lines import (
     Cell,
+    CompareLine,
     Group,
-    Line,
+    ScoresById,
     differences,
     line,
     number_cell,
@@ -18,31 +19,36 @@ from judge.pages.compare.comparison_tasks import task_groups
 from judge.view import formatting
 from judge.view.columns import score_span, score_text
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, ScoreFile
-from judge.view.score_export import score_of_file
+from judge.view.page_context import Frame
 from scoring import explain
-from scoring.names import EFFICIENCY, ERRORS
+from scoring.names import ERRORS, SCORES
 
 MOST = 5
 NOT_STATED = "not stated"
 
 
-def comparison(file: LeaderboardFile, models: Sequence[ModelFile]) -> tuple[Group, ...]:
-    """All that is known of these models, the same row of each beside one another."""
-    scores, as_published = (_scores(file, variant) for variant in ("corrected", "as_published"))
-    of_scheme = {score.key: score for score in scores}
+def comparison(frame: Frame, models: Sequence[ModelFile]) -> tuple[Group, ...]:
+    """All that is known of these models, one row for each property.
+
+    Values of domains and tasks are computed from the public leaves, as the script does it.
+    """
+    scores = {reference.id: reference.scores for reference in frame.references}
+    scores |= {row.submission.id: row.scores for row in frame.board.rows}
+    corrected, as_published = (_scores(frame.file, variant) for variant in ("corrected", "as_published"))
     groups = [
         Group("Ranking", _ranking(models)),
-        Group("Scores", _score_lines(scores, models)),
-        Group("By domain", tuple(_domain_lines(of_scheme, models))),
+        Group("Scores", _score_lines(corrected, models)),
+        Group("By domain", tuple(_domain_lines(corrected, scores, models))),
         Group("Scores, as published", _score_lines(as_published, models)),
         Group("The model", _card_lines(models)),
-        *task_groups(file, of_scheme, models),
+        *task_groups(frame.file, scores, models),
     ]
     return tuple(group for group in groups if group.lines)
 
 
-def _ranking(models: Sequence[ModelFile]) -> tuple[Line, ...]:
-    return Line("Rank", tuple(Cell(_rank(of)) for of in models)), Line("Tasks judged OK", tuple(map(_n_ok, models)))
+def _ranking(models: Sequence[ModelFile]) -> tuple[CompareLine, ...]:
+    ranks = tuple(Cell(_rank(model)) for model in models)
+    return CompareLine("Rank", ranks), CompareLine("Tasks judged OK", tuple(map(_n_ok, models)))
 
 
 def _rank(model: ModelFile) -> str:
@@ -52,72 +58,71 @@ def _rank(model: ModelFile) -> str:
 
 
 def _n_ok(model: ModelFile) -> Cell:
-    if model.submitted is None:  # a reference that nobody submitted: nothing of it is judged
+    if model.submitted is None:  # a reference that nobody submitted: it has no judged task
         return Cell(formatting.NONE)
-    return Cell(f"{sum(of.verdict == 'OK' for of in model.outcomes)} of {len(model.outcomes)}")
+    return Cell(f"{sum(outcome.verdict == 'OK' for outcome in model.outcomes)} of {len(model.outcomes)}")
 
 
 def _scores(file: LeaderboardFile, variant: str) -> list[ScoreFile]:
     return [score for scheme in file.schemes if scheme.variant == variant for score in scheme.scores]
 
 
-def _score_lines(scores: Sequence[ScoreFile], models: Sequence[ModelFile]) -> tuple[Line, ...]:
-    lines = ((_score_line(score, models), partial(score_text, score.key)) for score in scores)
-    return tuple(one for line, text_of in lines for one in (line, *differences(line, text_of)))
+def _score_lines(scores: Sequence[ScoreFile], models: Sequence[ModelFile]) -> tuple[CompareLine, ...]:
+    lines: list[CompareLine] = []
+    for score in scores:
+        lines.append(_score_line(score, models))
+        lines += differences(lines[-1], partial(score_text, score.key))
+    return tuple(lines)
 
 
-def _score_line(score: ScoreFile, models: Sequence[ModelFile]) -> Line:
+def _score_line(score: ScoreFile, models: Sequence[ModelFile]) -> CompareLine:
     cells = []
     for model in models:
-        own = score.models.get(model.id)
-        if own is None:
+        values = score.models.get(model.id)
+        if values is None:
             cells.append(Cell(formatting.NONE))
             continue
-        said = [] if own.interval is None else [score_span(score.key, *own.interval)]
-        if own.covered < own.total:
-            said.append(f"{own.covered} of {own.total}")
-        cells.append(Cell(score_text(score.key, own.score), ", ".join(said), own.score, own.interval))
+        notes = [] if values.interval is None else [score_span(score.key, *values.interval)]
+        if values.covered < values.total:
+            notes.append(f"{values.covered} of {values.total}")
+        cells.append(Cell(score_text(score.key, values.score), ", ".join(notes), values.score, values.interval))
     arrow = "↓" if score.lower_is_better else "↑"
-    better = score.lower_is_better if score.key != EFFICIENCY or one_class(models) else None
+    better = score.lower_is_better if not SCORES[score.key].from_times or one_class(models) else None
     return line(f"{score.label} {arrow}", cells, better)
 
 
-def _domain_lines(scores: dict[str, ScoreFile], models: Sequence[ModelFile]) -> Iterator[Line]:
-    for key in ERRORS:
-        if key in scores:
-            found = [_domains(scores[key], model) for model in models]
-            for domain in dict.fromkeys(name for of in found for name in of):
-                cells = [number_cell(of.get(domain)) for of in found]
-                yield line(f"{domain}, {scores[key].label.lower()} ↓", cells, lower=True)
+def _domain_lines(files: Sequence[ScoreFile], scores: ScoresById, models: Sequence[ModelFile]) -> Iterator[CompareLine]:
+    for score in files:
+        if score.key not in ERRORS:
+            continue
+        terms = [scores[model.id].get(score.key) for model in models]
+        domains = [{} if term is None else {p.name: p.value for p in explain(term.node).parts} for term in terms]
+        for domain in dict.fromkeys(name for of_model in domains for name in of_model):
+            cells = [number_cell(of_model.get(domain)) for of_model in domains]
+            yield line(f"{domain}, {score.label.lower()} ↓", cells, lower=True)
 
 
-def _domains(score: ScoreFile, model: ModelFile) -> dict[str, float | None]:
-    tree = score_of_file(score, model.id)
-    return {} if tree is None else {part.name: part.value for part in explain(tree).parts}
-
-
-def _card_lines(models: Sequence[ModelFile]) -> tuple[Line, ...]:
+def _card_lines(models: Sequence[ModelFile]) -> tuple[CompareLine, ...]:
     facts: dict[str, Callable[[ModelFile], str]] = {
-        "Team": lambda of: of.team or "not known",
-        "Submissions of the team": lambda of: str(of.n_of_team) if of.team else "not known",
-        "Submitted": lambda of: formatting.NONE if of.submitted is None else f"{of.submitted:%Y-%m-%d}",
-        "Parameters, stated": lambda of: _whole(of.parameters, NOT_STATED),
-        "Parameters, counted": lambda of: _whole(of.parameters_counted, "not counted"),
-        "Weights": lambda of: _yes(of.open_weights, "open", "not open", NOT_STATED),
-        "Forces, stated": lambda of: _yes(of.conservative, "gradient", "direct", NOT_STATED),
-        "Forces, measured": lambda of: _yes(of.conservative_measured, "gradient", "no gradient", "not measured"),
-        "Precision": lambda of: of.precision or NOT_STATED,
-        "Dispersion": lambda of: _yes(of.dispersion, "in the energies", "not in the energies", NOT_STATED),
-        "Elements, stated": lambda of: str(len(of.elements)) if of.elements else NOT_STATED,
-        "Timed on": lambda of: of.hardware or "not timed",
-        "Isolated": lambda of: _yes(of.isolated, "yes", "no", ""),
+        "Team": lambda model: model.team or "not known",
+        "Submissions of the team": lambda model: str(model.n_of_team) if model.team else "not known",
+        "Submitted": lambda model: formatting.NONE if model.submitted is None else f"{model.submitted:%Y-%m-%d}",
+        "Parameters, stated": lambda model: _whole(model.parameters, NOT_STATED),
+        "Parameters, counted": lambda model: _whole(model.parameters_counted, "not counted"),
+        "Weights": lambda model: _yes(model.open_weights, "open", "not open", NOT_STATED),
+        "Forces, stated": lambda model: _yes(model.conservative, "gradient", "direct", NOT_STATED),
+        "Forces, measured": lambda model: _yes(model.conservative_measured, "gradient", "no gradient", "not measured"),
+        "Precision": lambda model: model.precision or NOT_STATED,
+        "Dispersion": lambda model: _yes(model.dispersion, "in the energies", "not in the energies", NOT_STATED),
+        "Elements, stated": lambda model: str(len(model.elements)) if model.elements else NOT_STATED,
+        "Timed on": lambda model: model.hardware or "not timed",
+        "Isolated": lambda model: _yes(model.isolated, "yes", "no", ""),
     }
-    domains = dict.fromkeys(domain for model in models for domain in model.label_sets)
-    levels = [
-        Line(f"Level of theory, {domain}", tuple(Cell(model.label_sets.get(domain, NOT_STATED)) for model in models))
-        for domain in domains
-    ]
-    return (*(Line(name, tuple(Cell(of(model)) for model in models)) for name, of in facts.items()), *levels)
+    lines = [CompareLine(name, tuple(Cell(fact(model)) for model in models)) for name, fact in facts.items()]
+    for domain in dict.fromkeys(domain for model in models for domain in model.label_sets):
+        levels = tuple(Cell(model.label_sets.get(domain, NOT_STATED)) for model in models)
+        lines.append(CompareLine(f"Level of theory, {domain}", levels))
+    return tuple(lines)
 
 
 def _whole(value: int | None, otherwise: str) -> str:

@@ -1,25 +1,28 @@
-"""Rows of models side by side: a cell a model, and which of them is best."""
+"""Rows that compare models: one cell for each model, with the best marked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from judge.view import formatting
 from judge.view.leaderboard_schema import ModelFile
+from scoring import Term
 
 BEST, UNDECIDED = "best", "undecided"
+ScoresById = Mapping[str, Mapping[str, Term]]
+"""By id of a model and key of the score."""
 
 
 class Cell(NamedTuple):
-    """What one model has in one row.
+    """One model in one row.
 
     Args:
-        note: said in small beside it.
-        value: what the best is told by; None: it takes no part in that.
-        interval: of the value, where one is known.
-        fault: a verdict that is not OK.
-        mark: `best`, where its interval lies apart from all others; `undecided`, where it is but the best number.
+        note: small text beside it.
+        value: the number that decides which model is best; None: it is not compared.
+        interval: of the value, if known.
+        fault: a verdict other than OK.
+        mark: `best` if its interval is separate from all others; `undecided` if only its number is best.
     """
 
     text: str
@@ -30,12 +33,12 @@ class Cell(NamedTuple):
     mark: str = ""
 
 
-class Line(NamedTuple):
+class CompareLine(NamedTuple):
     """One row.
 
     Args:
-        below: whether it is of what the row before it is the name of.
-        page: of what it is about, in the site; empty where that has none.
+        below: whether it belongs to the row before it.
+        page: path in the site of the page about it; empty if there is none.
     """
 
     name: str
@@ -45,7 +48,7 @@ class Line(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """Whether all models read the same in it; one by itself is not the same as another."""
+        """Whether the text is the same for all models, if there are several."""
         return len(self.cells) > 1 and len({cell[:2] + cell[4:5] for cell in self.cells}) == 1
 
 
@@ -53,46 +56,46 @@ class Group(NamedTuple):
     """Rows under one heading."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[CompareLine, ...]
 
 
-def line(name: str, cells: Sequence[Cell], lower: bool | None = None, *, below: bool = False) -> Line:
-    """A row with its best marked.
+def line(name: str, cells: Sequence[Cell], lower: bool | None = None, *, below: bool = False) -> CompareLine:
+    """A row with its best cells marked.
 
     Args:
-        lower: whether lower is better; None: no one is better in it.
+        lower: whether lower is better; None: none is better.
     """
     known = [cell.value for cell in cells if cell.value is not None]
     if lower is None or len(known) < 2:
-        return Line(name, tuple(cells), below)
+        return CompareLine(name, tuple(cells), below)
     best = min(known) if lower else max(known)
     first = next(cell for cell in cells if cell.value == best)
     marked = [cell.value is not None and cell.text == first.text for cell in cells]
     if all(marked):
-        return Line(name, tuple(cells), below)
+        return CompareLine(name, tuple(cells), below)
     others = [cell for cell, is_best in zip(cells, marked, strict=True) if not is_best and cell.value is not None]
-    apart = sum(marked) == 1 and all(_apart(first, other) for other in others)
-    mark = BEST if apart else UNDECIDED
-    return Line(
+    separate = sum(marked) == 1 and all(_separate(first, other) for other in others)
+    mark = BEST if separate else UNDECIDED
+    return CompareLine(
         name,
-        tuple(cell._replace(mark=mark) if own else cell for cell, own in zip(cells, marked, strict=True)),
+        tuple(cell._replace(mark=mark) if is_best else cell for cell, is_best in zip(cells, marked, strict=True)),
         below,
     )
 
 
-def differences(of: Line, text_of: Callable[[float], str] = formatting.decimals) -> tuple[Line, ...]:
-    """A row below one with a best: how far each other is from the first that has it, and how sure that is.
+def differences(line: CompareLine, text_of: Callable[[float], str] = formatting.decimals) -> tuple[CompareLine, ...]:
+    """A row below a row with a best: the difference of each model from the first best one, and how certain it is.
 
-    Where two intervals lie apart, the difference is within the span from their near to their far ends.
+    If two intervals are separate, the difference lies between that of their near ends and that of their far ends.
 
     Args:
         text_of: the size of a difference as text.
     """
-    first = next((cell for cell in of.cells if cell.mark), None)
+    first = next((cell for cell in line.cells if cell.mark), None)
     if first is None:
         return ()
-    cells = tuple(Cell(formatting.NONE) if cell is first else _difference(cell, first, text_of) for cell in of.cells)
-    return (Line("from the best here", cells, below=True),)
+    cells = tuple(Cell(formatting.NONE) if cell is first else _difference(cell, first, text_of) for cell in line.cells)
+    return (CompareLine("from the best here", cells, below=True),)
 
 
 def _difference(cell: Cell, first: Cell, text_of: Callable[[float], str]) -> Cell:
@@ -102,26 +105,26 @@ def _difference(cell: Cell, first: Cell, text_of: Callable[[float], str]) -> Cel
     text = formatting.signed(cell.value - first.value, text_of)
     if not (_has_width(cell) and _has_width(first)):
         return Cell(text, "no interval")
-    if not _apart(cell, first):
+    if not _separate(cell, first):
         return Cell(text, "intervals overlap")
     return Cell(
         text, f"{formatting.signed(low - first_high, text_of)} to {formatting.signed(high - first_low, text_of)}"
     )
 
 
-def _apart(one: Cell, other: Cell) -> bool:
+def _separate(one: Cell, other: Cell) -> bool:
     if one.interval is None or other.interval is None or not (_has_width(one) and _has_width(other)):
         return False
     return one.interval[1] < other.interval[0] or other.interval[1] < one.interval[0]
 
 
 def _has_width(cell: Cell) -> bool:
-    # One without any width is of parts that could not be resampled: it says nothing of how sure the number is.
+    # An interval without width belongs to parts that could not be resampled: it does not show how certain a value is.
     return cell.interval is not None and cell.interval[0] < cell.interval[1]
 
 
 def one_class(models: Sequence[ModelFile]) -> bool:
-    """Times compare within one class of hardware alone."""
+    """Whether all models were timed on one class of hardware: only then do times compare."""
     return len({model.hardware for model in models}) == 1
 
 

@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from judge.pages.compare.comparison_lines import Cell, Group, Line, line, number_cell, one_class
+from judge.pages.compare.comparison_lines import (
+    Cell,
+    CompareLine,
+    Group,
+    ScoresById,
+    line,
+    number_cell,
+    one_class,
+)
 from judge.view import formatting
-from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, ScoreFile
-from judge.view.score_export import score_of_file
+from judge.view.leaderboard_schema import LeaderboardFile, ModelFile
 from scoring import Term, explain
-from scoring.names import EFFICIENCY, FORCE_FIELD, INSTABILITY, LAMBENCH, of_scheme
+from scoring.names import INSTABILITY, LAMBENCH, SCORES, of_scheme
 from scoring.tree import Path
 
 RUNS = "instability, mean over runs"
-Key = tuple[str, str]
+NumberKey = tuple[str, str]
 """A score and the name of a number within a task."""
 
 
-class TaskValue(NamedTuple):
-    """What a model has in one number of a task: as it counts in the score, and raw."""
+class TaskNumber(NamedTuple):
+    """A model's value of one number of a task: as it counts in the score, and raw."""
 
-    score: str
-    name: str
     value: float | None
-    raw: float | None
-    unit: str
+    raw: float | None = None
+    unit: str = ""
 
 
-def task_groups(file: LeaderboardFile, scores: dict[str, ScoreFile], models: Sequence[ModelFile]) -> Iterator[Group]:
+def task_groups(file: LeaderboardFile, scores: ScoresById, models: Sequence[ModelFile]) -> Iterator[Group]:
     """The rows of all tasks, by domain."""
     names = [task.name for task in file.tasks]
-    found = [_task_values(scores, model, names) for model in models]
-    by_domain: dict[str, list[Line]] = {}
+    numbers = [_numbers(scores[model.id], names) for model in models]
+    by_domain: dict[str, list[CompareLine]] = {}
     for index, task in enumerate(file.tasks):
         lines = by_domain.setdefault(task.domain, [])
-        lines.append(Line(task.name, tuple(_outcome(model, index) for model in models), page=task.page))
-        own = [of.get(task.name, {}) for of in found]
-        for key in dict.fromkeys(key for of in own for key in of):
-            lines.append(_task_line(key, [of.get(key) for of in own], models))
+        outcomes = tuple(_outcome(model, index) for model in models)
+        lines.append(CompareLine(task.name, outcomes, page=task.page))
+        of_task = [of_model.get(task.name, {}) for of_model in numbers]
+        for key in dict.fromkeys(key for of_model in of_task for key in of_model):
+            lines.append(_task_line(key, [of_model.get(key) for of_model in of_task], models))
     for domain, lines in by_domain.items():
         yield Group(f"Tasks: {domain}", tuple(lines))
 
@@ -52,48 +58,45 @@ def _outcome(model: ModelFile, index: int) -> Cell:
     return Cell("" if fault else "OK", failed, fault=fault)
 
 
-def _task_line(key: Key, values: Sequence[TaskValue | None], models: Sequence[ModelFile]) -> Line:
+def _task_line(key: NumberKey, numbers: Sequence[TaskNumber | None], models: Sequence[ModelFile]) -> CompareLine:
     score, name = key
-    if score == EFFICIENCY:
-        cells = [Cell(formatting.NONE) if of is None else Cell(_raw(of), "", of.raw) for of in values]
-        return line(f"{name} ↓", cells, True if one_class(models) else None, below=True)
-    cells = [Cell(formatting.NONE) if of is None else number_cell(of.value, _raw(of)) for of in values]
-    return line(f"{name} ↓", cells, lower=True, below=True)
+    cells = [Cell(formatting.NONE) if number is None else _cell(score, number) for number in numbers]
+    comparable = not SCORES[score].from_times or one_class(models)
+    return line(f"{name} ↓", cells, lower=True if comparable else None, below=True)
 
 
-def _raw(of: TaskValue) -> str:
-    if of.raw is None:
-        return formatting.NONE if of.score == EFFICIENCY else ""
-    return f"{formatting.number(formatting.shown_value(of.raw, of.unit))} {formatting.shown_unit(of.unit)}".strip()
+def _cell(score: str, number: TaskNumber) -> Cell:
+    raw = ""
+    if number.raw is not None:
+        shown = formatting.number(formatting.shown_value(number.raw, number.unit))
+        raw = f"{shown} {formatting.shown_unit(number.unit)}".strip()
+    if SCORES[score].from_times:
+        return Cell(raw or formatting.NONE, "", number.raw)
+    return number_cell(number.value, raw)
 
 
-def _task_values(
-    scores: dict[str, ScoreFile], model: ModelFile, tasks: Sequence[str]
-) -> dict[str, dict[Key, TaskValue]]:
-    """By task and number, what the model has there; runs of dynamics as their mean."""
-    found: dict[str, dict[Key, TaskValue]] = {}
+def _numbers(scores: Mapping[str, Term], tasks: Sequence[str]) -> dict[str, dict[NumberKey, TaskNumber]]:
+    """By task, the numbers of a model; the runs of a task of dynamics as their mean."""
+    by_task: dict[str, dict[NumberKey, TaskNumber]] = {}
     runs: dict[str, list[float]] = {}
     for key in of_scheme(LAMBENCH):
-        tree = score_of_file(scores[key], model.id) if key in scores else None
-        for path, term in _terms(explain(tree), ()) if tree is not None else ():
-            evidence = term.evidence
-            if evidence is None:
-                continue
+        for path, term in _leaves(explain(scores[key].node), ()) if key in scores else ():
+            task, metric, raw, unit, *_ = term.node.leaf.evidence if term.node.leaf else ("", "", None, "")
             if key == INSTABILITY:
-                task = evidence.task if evidence.task in tasks else evidence.task.partition(": ")[0]
+                task = task if task in tasks else task.partition(": ")[0]
                 runs.setdefault(task, []).extend([] if term.value is None else [term.value])
                 continue
-            name = path[-2] if key == FORCE_FIELD else formatting.metric_label(evidence.metric).lower()
-            value = TaskValue(key, name, term.value, evidence.value, evidence.unit)
-            found.setdefault(evidence.task, {})[key, name] = value
+            name = path[-2] if SCORES[key].by_label_type else formatting.metric_label(metric).lower()
+            by_task.setdefault(task, {})[key, name] = TaskNumber(term.value, raw, unit)
     for task, values in runs.items():
         mean = sum(values) / len(values) if values else None
-        found.setdefault(task, {})[INSTABILITY, RUNS] = TaskValue(INSTABILITY, RUNS, mean, None, "")
-    return found
+        by_task.setdefault(task, {})[INSTABILITY, RUNS] = TaskNumber(mean)
+    return by_task
 
 
-def _terms(term: Term, above: Path) -> Iterator[tuple[Path, Term]]:
+def _leaves(term: Term, above: Path) -> Iterator[tuple[Path, Term]]:
     path = (*above, term.name)
-    yield path, term
+    if term.node.leaf is not None:
+        yield path, term
     for part in term.parts:
-        yield from _terms(part, path)
+        yield from _leaves(part, path)

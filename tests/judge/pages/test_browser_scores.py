@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from judge.view.assets import SCORE_NAMES, score_names_script
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, SchemeFile
-from judge.view.score_export import score_of_file
 from scoring import Entry, Node, Term, explain, ranking
 from scoring.evaluation import Draw
 from scoring.tree import AsItIs, Key, Leaf, with_left_out
 from scoring.tree import Path as NamePath
 from tests.servers.site_server import served
+from tests.world.leaderboard_reader import score_of_file
 from tests.world.one_tree import score
 from tests.world.random_leaderboard import random_leaderboard
 from tests.world.reader_settings import Settings, Threshold, with_settings
@@ -245,6 +246,7 @@ def page(file: LeaderboardFile, browser: Browser, tmp_path_factory: pytest.TempP
     (root / "index.html").write_text("<!doctype html><title>empty</title>")
     for folder in ("js", "faulty"):
         shutil.copytree(SCRIPTS, root / folder)
+        (root / folder / SCORE_NAMES).write_bytes(score_names_script())
     combine = (SCRIPTS / "combine.js").read_text()
     faulty = combine.replace("missing && leavesOut", "missing")
     assert faulty != combine

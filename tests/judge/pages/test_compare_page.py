@@ -11,7 +11,7 @@ from judge.disclosure.public_leaderboard import public_board
 from judge.pages import index_page
 from judge.pages.compare import compare_page
 from judge.pages.compare.comparison import comparison
-from judge.pages.compare.comparison_lines import Cell, Line, differences, line
+from judge.pages.compare.comparison_lines import Cell, CompareLine, differences, line
 from judge.pages.models import model_pages
 from judge.ranking.load import read_board
 from judge.view.page_context import Frame, frame
@@ -45,10 +45,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Frame:
     return frame(public_board(read_board(store, SUITE, pytest.fail), ()), Sources())
 
 
-def lines_of(made: Frame, *names: str) -> dict[str, Line]:
+def lines_of(made: Frame, *names: str) -> dict[str, CompareLine]:
     """All rows of these models side by side, by name; scores corrected."""
     chosen = [next(model for model in made.file.models if model.name == name) for name in names]
-    groups = [group for group in comparison(made.file, chosen) if group.title != AS_PUBLISHED]
+    groups = [group for group in comparison(made, chosen) if group.title != AS_PUBLISHED]
     return {line.name: line for group in groups for line in group.lines}
 
 
@@ -113,7 +113,7 @@ def test_a_difference_is_said_with_how_sure_it_is() -> None:
 
 def test_scores_are_those_of_every_scheme_in_both_variants(made: Frame) -> None:
     chosen = made.file.models[:2]
-    groups = {group.title: group for group in comparison(made.file, chosen)}
+    groups = {group.title: group for group in comparison(made, chosen)}
     for variant, title in (("corrected", "Scores"), ("as_published", AS_PUBLISHED)):
         scores = [score for scheme in made.file.schemes if scheme.variant == variant for score in scheme.scores]
         shown = [line for line in groups[title].lines if not line.below]
@@ -126,7 +126,7 @@ def test_scores_are_those_of_every_scheme_in_both_variants(made: Frame) -> None:
 def test_efficiency_has_no_best_across_hardware(made: Frame) -> None:
     chosen = list(made.file.models[:2])
     other = chosen[1].model_copy(update={"hardware": "another class"})
-    alike, apart = (comparison(made.file, each) for each in (chosen, [chosen[0], other]))
+    alike, apart = (comparison(made, each) for each in (chosen, [chosen[0], other]))
     found = [{line.name: line for group in of for line in group.lines} for of in (alike, apart)]
     for name in ("Efficiency ↑", "time, mean ↓"):
         assert any(cell.mark for cell in found[0][name].cells)

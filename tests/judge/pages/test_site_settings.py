@@ -11,12 +11,12 @@ import pytest
 from judge.publishing.site_files import build_site
 from judge.records.items_file import items_path, pack_items
 from judge.view.leaderboard_schema import FILE, LeaderboardFile
-from judge.view.score_export import score_of_file
 from scoring import explain
 from submissions.store.local import LocalStore
 from tasks.structures.predictions import Cause
 from tests.servers.site_server import served
 from tests.world.board_records import ENERGY, SUITE, error, good_results, result, runs, save, submission
+from tests.world.leaderboard_reader import score_of_file
 from tests.world.one_tree import score
 from tests.world.reader_settings import Settings, with_settings
 

@@ -27,7 +27,6 @@ from judge.records.records import Result
 from judge.records.signing import trusted_keys
 from judge.view.leaderboard_export import leaderboard_file
 from judge.view.leaderboard_schema import LeaderboardFile
-from judge.view.score_export import score_of_file
 from judge.view.sources import Sources
 from sandbox.verdict import Verdict
 from submissions.records import Submission
@@ -38,6 +37,7 @@ from tasks.suites.suite import StatedReference, Suite, Task, load_suite
 from tests.tasks.made_up import observed
 from tests.world.board_records import SUITE, error, frames_metrics, good_results, items_of, result, submission, task
 from tests.world.commands import ROOT
+from tests.world.leaderboard_reader import score_of_file
 from tests.world.one_tree import score
 from tests.world.world import World
 

@@ -11,10 +11,10 @@ import pytest
 from judge.publishing.site_files import build_site
 from judge.view.leaderboard_schema import FILE, LeaderboardFile, NodeFile, PresetFile
 from judge.view.presets import presets_of
-from judge.view.score_export import score_of_file
 from sandbox.verdict import Verdict
 from submissions.store.local import LocalStore
 from tests.world.board_records import SUITE, good_results, refused, save, submission
+from tests.world.leaderboard_reader import score_of_file
 from tests.world.one_tree import score
 from tests.world.random_leaderboard import DOMAINS, random_leaderboard
 from tests.world.reader_settings import Settings, with_settings
