@@ -25,9 +25,9 @@ from judge.evaluation.plan import Unit
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Kind, Observation, Parameters
 from tasks.metrics.measurement import Items, Measurement
-from tasks.metrics.property_errors import property_items, property_metrics, references
+from tasks.metrics.property_errors import property_measurement, references
 from tasks.physicality.kind import PhysicalityParameters
-from tasks.physicality.measures import DIATOMICS, METRICS, Row, as_items, diatomic_rows, metrics
+from tasks.physicality.measures import DIATOMICS, METRICS, ProbeItem, as_items, diatomic_rows, metrics
 from tasks.simulation.diatomics import distances
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Cause
@@ -110,9 +110,8 @@ class _Ready:
         cause = observation.causes(len(crystals))
         relative = observation.array("relative", (len(crystals), len(properties)))
         predicted = np.where(cause[:, None] == 0, reference * (1 + relative), np.nan)
-        trivial = np.zeros_like(reference)
-        found = property_metrics(properties, predicted, reference, trivial, dataset.baselines(chosen))
-        return Measurement(found, property_items(crystals, cause, properties, predicted, reference))
+        stated, trivial = dataset.baselines(chosen), np.zeros_like(reference)
+        return property_measurement(properties, crystals, cause, predicted, reference, trivial, stated)
 
 
 def _laws(observation: Observation, dataset: Dataset, parameters: PhysicalityParameters) -> Items:
@@ -128,7 +127,7 @@ def _laws(observation: Observation, dataset: Dataset, parameters: PhysicalityPar
         name, columns = group
         for i, id in enumerate(dataset.table.id):
             values = {column: np.nan if cause[i] else cost * float(sizes[i]) for column, cost in columns}
-            rows.append(Row(f"{id}: {name}", name, dataset.clusters[i], int(cause[i]), values, True))
+            rows.append(ProbeItem(f"{id}: {name}", name, dataset.clusters[i], int(cause[i]), values, True))
     return as_items([*rows, *diatomic_rows(observation, parameters.diatomics, parameters.n_distances)])
 
 

@@ -48,15 +48,15 @@ class Observation:
             raise ValueError(f"observation: {name} is {array.dtype}{array.shape}, not {np.dtype(dtype)}{shape}")
         return array
 
-    def causes(self, n: int) -> NDArray[np.int8]:
-        """(n,) the codes of `Cause` in the array `failure`.
+    def causes(self, *shape: int, name: str = "failure") -> NDArray[np.int8]:
+        """The codes of `Cause` in the array `name`.
 
         Raises:
-            ValueError: it is missing, of another length, or a code names no cause.
+            ValueError: it is missing, has another shape, or a code names no cause.
         """
-        failure = self.array("failure", (n,), np.int8)
+        failure = self.array(name, shape, np.int8)
         if failure.size and not (failure.min() >= 0 and failure.max() <= max(Cause)):
-            raise ValueError("observation: failure has codes that name no cause")
+            raise ValueError(f"observation: {name} has codes that name no cause")
         return failure
 
 

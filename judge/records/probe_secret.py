@@ -1,7 +1,6 @@
-"""The secret that order and guises of hidden structures are drawn with (`tasks.observing.question_order`): one a store,
-never shown.
+"""The secret of a store, with which order and transformed copies of hidden structures are drawn. It is never shown.
 
-Whoever has a hidden set by heart knows all else that they are drawn from, and could tell guises without it.
+Whoever has a hidden set by heart knows all else that they are drawn from, and could tell transformed copies without it.
 """
 
 from __future__ import annotations

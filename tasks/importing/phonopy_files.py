@@ -26,7 +26,7 @@ from phonopy.structure.atoms import PhonopyAtoms
 
 from tasks.datasets.card import Card, Crystal, DatasetError, Table
 from tasks.datasets.dataset import Dataset
-from tasks.kinds.phonons import PROPERTIES, values
+from tasks.kinds.phonons import PROPERTIES, property_values
 from tasks.simulation.vibrations import Vibrations, VibrationSettings, crystal, displace, vibrations
 from tasks.structures.frames import Float, Frames, Int
 
@@ -224,7 +224,7 @@ def _table(found: Sequence[PhonopyFile], card: Card) -> Table:
             group=f.system,
             cluster=f.name,
             structure=index,
-            reference={label_set: {p.name: x for p, x in zip(PROPERTIES, values(f.reference), strict=True)}},
+            reference={label_set: {p.name: x for p, x in zip(PROPERTIES, property_values(f.reference), strict=True)}},
         )
         for index, f in enumerate(found)
     )

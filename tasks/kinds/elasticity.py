@@ -1,25 +1,24 @@
 """Elasticity: bulk and shear modulus (Voigt–Reuss–Hill) of each crystal, from the stresses of strained cells.
 
-A crystal is relaxed, cell and atoms, to no stress. About the relaxed cell each of the six strains is applied by a few
-amounts; `tasks.simulation.strains` says which strain and which stress are meant, fits the elastic tensor and takes the
-moduli from it. By default the amounts are those of matcalc and LAMBench: four from −0.01 to 0.01 in xx, yy and zz, and
-four from −0.06 to 0.06 of the tensor component (0.12 in engineering strain) in yz, xz and xy. So large a shear is
-beyond the linear response (G of EMT copper comes out 6 % above its limit, of Lennard-Jones argon 15 %): the moduli are
-those of that protocol, to be held against a reference of the same.
+A crystal is relaxed, cell and atoms, to zero stress. Each of the six strains is then applied to the relaxed cell by a
+few amounts; `tasks.simulation.strains` defines strain and stress, fits the elastic tensor and computes the moduli. By
+default the amounts are those of matcalc and LAMBench: four from −0.01 to 0.01 in xx, yy and zz, and four from −0.06 to
+0.06 of the tensor component (0.12 in engineering strain) in yz, xz and xy. So large a shear is beyond the linear
+response (G of EMT copper comes out 6 % above its limit, of Lennard-Jones argon 15 %): the moduli are those of that
+protocol, and must be compared with a reference of the same protocol.
 
 Atoms follow the cell (`ions = "clamped"`, LAMBench's) or are relaxed in each strained cell (`"relaxed"`, what a crystal
 does and what the references of M. de Jong et al., Sci. Data 2, 150009 (2015), doi:10.1038/sdata.2015.9, hold). The two
 differ only where some atom is not at a centre of inversion. `Crystal.reference` holds `k_vrh_gpa` and `g_vrh_gpa`.
 
-What a failure costs: a crystal of which the relaxation or any strained cell fails has that cause (NOT_CONVERGED where
-it takes too many steps); one whose tensor is not positive definite is UNSTABLE, since its moduli mean nothing; all of a
-model without stress are UNSUPPORTED. Each is charged ten times the mean error of the trivial model, whose moduli are
+Failure cost: if the relaxation or any strained cell of a crystal fails, the item has that cause (NOT_CONVERGED if it
+takes too many steps); if its tensor is not positive definite, it is UNSTABLE, since its moduli mean nothing; all items
+of a model without stress are UNSUPPORTED. Each costs ten times the mean error of the trivial model, whose moduli are
 zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -31,9 +30,8 @@ from pydantic import AfterValidator, Field
 
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
-from tasks.metrics.contributions import Charged, Contribution
-from tasks.metrics.measurement import Items, Measurement
-from tasks.metrics.property_errors import Property, property_contributions, property_items, property_metrics, references
+from tasks.kinds.crystal_kind import CrystalKind, CrystalValues
+from tasks.metrics.property_errors import CrystalProperty
 from tasks.model.calculator import BatchCalculator, ItemFailed
 from tasks.simulation.lockstep_batches import Done, Job, run_concurrently
 from tasks.simulation.relaxation import Relaxation, relax_cells, relaxed, relaxed_arrays, require_periodic
@@ -41,8 +39,11 @@ from tasks.simulation.strains import elastic_tensor, is_stable, moduli, strained
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, RESULTS, Cause
 
-PROPERTIES = (Property("k_vrh_gpa", "GPa", "Bulk modulus K"), Property("g_vrh_gpa", "GPa", "Shear modulus G"))
-# For an estimate of time: so many steps FIRE takes for a cell near its minimum, and for the atoms of a strained one.
+PROPERTIES = (
+    CrystalProperty("k_vrh_gpa", "GPa", "Bulk modulus K"),
+    CrystalProperty("g_vrh_gpa", "GPa", "Shear modulus G"),
+)
+# Usual steps of FIRE for a cell near its minimum, and for the atoms of a strained cell: for estimates of time.
 USUAL_STEPS = 60
 USUAL_ION_STEPS = 20
 
@@ -53,7 +54,7 @@ def _distinct(amounts: tuple[float, ...]) -> tuple[float, ...]:
     return amounts
 
 
-# Two at least, so that a slope is not that to the relaxed cell alone; and no cell is turned inside out.
+# At least two, so that a slope does not rest on the relaxed cell alone; the bounds keep a cell from turning inside out.
 Amounts = Annotated[
     tuple[Annotated[float, Field(gt=-0.2, lt=0.2)], ...], Field(min_length=2), AfterValidator(_distinct)
 ]
@@ -63,9 +64,9 @@ class ElasticityParameters(Parameters):
     """How crystals are relaxed and strained.
 
     Args:
-        relaxation: of the cell; with relaxed ions, of the atoms in each strained cell too.
-        normal_strains: by which xx, yy and zz are strained.
-        shear_strains: by which yz, xz and xy are: components of the tensor, half the engineering strain.
+        relaxation: of the cell; with relaxed ions, also of the atoms in each strained cell.
+        normal_strains: amounts of xx, yy and zz.
+        shear_strains: amounts of yz, xz and xy: components of the tensor, half the engineering strain.
     """
 
     relaxation: Relaxation = Relaxation()
@@ -75,17 +76,18 @@ class ElasticityParameters(Parameters):
 
     @property
     def strains(self) -> Float:
-        """(s, 6) as `tasks.simulation.strains.voigt_strains` has them: the relaxed cell first."""
+        """(s, 6) strains as in `tasks.simulation.strains.voigt_strains`: the relaxed cell first."""
         return voigt_strains(self.normal_strains, self.shear_strains)
 
 
-class Elasticity:
+class Elasticity(CrystalKind):
     """Errors of K and G (Voigt–Reuss–Hill) [GPa]."""
 
     name: str = "elasticity"
     observe_version: int = 1
     measure_version: int = 2
     parameters: type[Parameters] = ElasticityParameters
+    properties = PROPERTIES
     traits: Traits = Traits(
         title="elasticity",
         about="bulk and shear modulus from the stresses of strained cells",
@@ -112,34 +114,30 @@ class Elasticity:
         ends = relax_cells(frames, model, parameters.relaxation, watch)
         arrays = relaxed_arrays(frames, ends)
         stress = np.full((len(frames), *strains.shape), np.nan)
-        there = [(index, end.value) for index, end in enumerate(ends) if end.value is not None]
-        # What is left of the share of failures, among those that are left; below zero nothing more is asked.
+        crystals = {index: end.value for index, end in enumerate(ends) if end.value is not None}
+        # The failures that are still allowed, as a share of the crystals that are left; below zero the model is not
+        # asked about any more.
         failed = ~np.isin(arrays["failure"], (Cause.NONE, *RESULTS))
-        unspent = watch.failed_share * len(frames) - np.count_nonzero(failed)
-        rest = replace(watch, failed_share=unspent / max(len(there), 1))
-        answers = strained_stresses([atoms for _, atoms in there], parameters, model, rest)
-        for (index, _), answer in zip(there, answers, strict=True):
+        allowed = watch.failed_share * len(frames) - np.count_nonzero(failed)
+        rest = replace(watch, failed_share=allowed / max(len(crystals), 1))
+        answers = strained_stresses(list(crystals.values()), parameters, model, rest)
+        for index, answer in zip(crystals, answers, strict=True):
             arrays["failure"][index] = answer.cause
             if answer.value is not None:
                 stress[index] = answer.value
         return Observation({**arrays, "strain": strains, "stress": stress})
 
     def work(self, structures: Structures, parameters: ElasticityParameters) -> Work:
-        """Each structure as often as its relaxation usually asks (`USUAL_STEPS`), and its strained cells.
+        """Each structure as often as its relaxation usually asks about it (`USUAL_STEPS`), and its strained cells.
 
-        A strained cell is asked about once, and `USUAL_ION_STEPS` times more where its atoms are relaxed.
+        The model is asked about a strained cell once, and `USUAL_ION_STEPS` times more if its atoms are relaxed.
         """
         most = parameters.relaxation.max_steps
         each = 1 + (min(USUAL_ION_STEPS, most) if parameters.ions == "relaxed" else 0)
         return Work.of(structures.frames, min(USUAL_STEPS, most) + each * len(parameters.strains))
 
-    def measure(
-        self, observation: Observation, dataset: Dataset, parameters: ElasticityParameters, label_set: str | None
-    ) -> Measurement:
-        """One item a crystal, with its moduli, their references and errors [GPa]."""
-        crystals, chosen = dataset.table.crystals, dataset.label_set(label_set)
-        if not crystals:
-            raise ValueError(f"{dataset.card.full_name}: table.json: crystals: there are none")
+    def values(self, observation: Observation, dataset: Dataset, parameters: ElasticityParameters) -> CrystalValues:
+        """The moduli [GPa]; those of the trivial model are zero."""
         n, strains = len(dataset.frames), parameters.strains
         if not np.array_equal(observation.array("strain", strains.shape), strains):
             raise ValueError("observation: strain is not that of the parameters: it was observed with others")
@@ -148,25 +146,16 @@ class Elasticity:
         predicted = np.full((n, len(PROPERTIES)), np.nan)
         for index in np.flatnonzero(cause == 0):
             cause[index], predicted[index] = _moduli_gpa(strains, stress[index])
-        where = np.array([crystal.structure for crystal in crystals])
-        cause, predicted = cause[where], predicted[where]
-        reference = references(crystals, chosen, PROPERTIES)
-        stated = dataset.baselines(chosen)
-        metrics = property_metrics(PROPERTIES, predicted, reference, np.zeros_like(reference), stated)
-        return Measurement(metrics, property_items(crystals, cause, PROPERTIES, predicted, reference))
-
-    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
-        """Of all metrics."""
-        return property_contributions(PROPERTIES, items, metrics)
+        return CrystalValues(cause, predicted, np.zeros_like(predicted))
 
 
 def strained_stresses(
     crystals: list[Atoms], parameters: ElasticityParameters, model: BatchCalculator, watch: Watch
 ) -> list[Done[NDArray[np.float64]]]:
-    """(s, 6) stresses [eV/Å³] of each of `crystals` under each strain, or why there are none.
+    """(s, 6) stresses [eV/Å³] of each of `crystals` under each strain, or the cause of its failure.
 
-    With clamped ions a crystal's strained cells are asked together; with relaxed ions each is a job of its own, and
-    all of all crystals run concurrently.
+    With clamped ions the strained cells of a crystal are one job; with relaxed ions each cell is a job. All jobs of all
+    crystals run concurrently.
     """
     strains = parameters.strains
     if parameters.ions == "clamped":
@@ -192,7 +181,11 @@ def _relaxed_job(atoms: Atoms, strain: Float, settings: Relaxation) -> Job[Float
 
 
 def _stresses(model: BatchCalculator, structures: list[Atoms]) -> Float:
-    """(k, 6) stresses of `structures`; the first failure among them is raised."""
+    """(k, 6) stresses [eV/Å³] of `structures`.
+
+    Raises:
+        ItemFailed: the model failed on one of them, with the first one's cause; or has no stress.
+    """
     answer = model.compute(Frames.from_atoms(structures), ALL_PROPERTIES)
     if not answer.ok.all():
         raise ItemFailed(Cause(int(answer.failure[~answer.ok][0])))
@@ -202,20 +195,20 @@ def _stresses(model: BatchCalculator, structures: list[Atoms]) -> Float:
 
 
 def _together(ends: list[Done[Float]]) -> Done[Float]:
-    """The stresses of one crystal's cells as one; the model's own failures come before what was not measured."""
+    """The stresses of all cells of one crystal; a failure of the model goes before a cell that was not measured."""
     values = [end.value[0] for end in ends if end.value is not None]
     if len(values) == len(ends):
         return Done(np.array(values), Cause.NONE)
-    # Codes of `Cause` are in that order.
+    # The codes of `Cause` are in that order.
     return Done(None, min(end.cause for end in ends if end.cause))
 
 
 def _moduli_gpa(strains: Float, stress: Float) -> tuple[Cause, tuple[float, float]]:
-    """K and G (Voigt–Reuss–Hill) [GPa] from (s, 6) stresses [eV/Å³], or NaN and why."""
+    """K and G (Voigt–Reuss–Hill) [GPa] from strains and stresses (s, 6) [eV/Å³]; or the cause, and NaN."""
     if not np.isfinite(stress).all():
         return Cause.NON_FINITE, (np.nan, np.nan)
     tensor = elastic_tensor(strains, stress / GPa)
     if not is_stable(tensor):
         return Cause.UNSTABLE, (np.nan, np.nan)
-    found = moduli(tensor)
-    return Cause.NONE, (found.k_vrh, found.g_vrh)
+    bounds = moduli(tensor)
+    return Cause.NONE, (bounds.k_vrh, bounds.g_vrh)

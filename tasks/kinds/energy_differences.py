@@ -1,6 +1,6 @@
 """Energy differences: Σ coefficient × E(structure), over an area if there is one, against a reference, item by item.
 
-Whatever is a sum of energies of the dataset's structures is a row of `table.json` (`tasks.datasets.card.Difference`):
+Each sum of energies of the data set's structures is a row of `table.json` (`tasks.datasets.card.Difference`):
 
 | item | terms (coefficient × structure) | area | quantity | group, cluster |
 | --- | --- | --- | --- | --- |
@@ -13,38 +13,36 @@ Whatever is a sum of energies of the dataset's structures is a row of `table.jso
 | NEB single points (arXiv:2405.02078) | 1 highest image, −1 initial | | barrier | reaction type, path |
 | | 1 final, −1 initial | | reaction energy | reaction type, path |
 
-O2 (a triplet) is a structure like any other, and its energy the model's own. The highest image is the reference's.
+O2 (a triplet) is a structure like any other: its energy is the model's. The highest image is that of the reference.
 
-Metrics are in the parameter `unit`: `mae` and `rmse`, or `<quantity>_mae` and `<quantity>_rmse` where the dataset has
+Metrics are in the parameter `unit`: `mae` and `rmse`, or `<quantity>_mae` and `<quantity>_rmse` if the data set has
 several quantities; MAE by group as parts. With a `tolerance`, `<quantity>_off_percent` is the share of items that are
-off by more, over all and by group (`<quantity>_off_percent:<group>`): 0 % where none is.
+off by more, over all and by group (`<quantity>_off_percent:<group>`).
 
-A structure that fails fails every item that uses it, and no item is left out. A failed item is charged W, ten times the
-metric's baseline, at which errors are clipped; in a share it counts as off. The baseline is the model that answers zero
-to everything; a share of which that is 0 % has none.
+Failure cost: a structure that fails fails every item that uses it, and no item is left out. A failed item costs W, ten
+times the metric's baseline, at which errors are clipped; in a share it counts as off. The baseline is the model that
+answers zero to everything; if its share is 0 %, the metric has no baseline.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
 from tasks.datasets.card import Difference, Positive
-from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
-from tasks.metrics.breakdowns import Averaged, parts_by_group
-from tasks.metrics.contributions import Charged, Contribution, charged_mean_of, mean_of, stored_column
-from tasks.metrics.failure_cost import charged_mean, failure_cost
+from tasks.datasets.dataset import Dataset
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
+from tasks.metrics.averages import Average, contributions_to, parts_by_group
+from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
 from tasks.metrics.kind_metric import KindMetric
-from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
-from tasks.model.calculator import BatchCalculator
-from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
-from tasks.observing.probe_errors import ENERGY_PROBES, probed
+from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart, items_of
+from tasks.observing.frames_observation import AsksEachStructure, read_frames
+from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
 from tasks.structures.frames import Bool, Float
 from tasks.structures.predictions import Cause, Predictions
 from tasks.structures.units import Unit, unit_size
@@ -54,12 +52,12 @@ _COUNT = re.compile(r"(.+_)?count")
 
 
 class EnergyDifferencesParameters(Parameters):
-    """In what differences are shown, and how much is too much.
+    """The unit of the differences, and the tolerance of their errors.
 
     Args:
         unit: of metrics and items, of the tolerance, and of baselines that the card states.
         tolerance: the share of items that are off by more is a metric; None: it is not.
-        tolerance_quantity: of which quantity; may be left out where the dataset has one.
+        tolerance_quantity: the quantity of that share; may be left out if the data set has one quantity.
     """
 
     unit: Unit = "eV"
@@ -73,23 +71,7 @@ class EnergyDifferencesParameters(Parameters):
         return self
 
 
-class Sums(NamedTuple):
-    """(k,) by item: what was predicted (NaN where it failed), the reference, in one unit, and codes of `Cause`."""
-
-    predicted: Float
-    reference: Float
-    cause: NDArray[np.int8]
-
-    @property
-    def error(self) -> Float:
-        return self.predicted - self.reference
-
-    def of(self, chosen: Bool) -> Sums:
-        """The items where `chosen` (k,) is true."""
-        return Sums(self.predicted[chosen], self.reference[chosen], self.cause[chosen])
-
-
-class EnergyDifferences:
+class EnergyDifferences(AsksEachStructure):
     """Errors of energy differences."""
 
     name: str = "energy_differences"
@@ -122,16 +104,6 @@ class EnergyDifferences:
         baseline=KindBaseline("Answers zero", "A trivial model that answers zero to everything."),
     )
 
-    def observe(
-        self, structures: Structures, parameters: EnergyDifferencesParameters, model: BatchCalculator, watch: Watch
-    ) -> Observation:
-        """The energy of each structure."""
-        return observe_structures(structures, self.observe_version, ("energy",), model, watch)
-
-    def work(self, structures: Structures, parameters: EnergyDifferencesParameters) -> Work:
-        """Each structure once, and of a hidden data set some of them in other guises."""
-        return asked_work(structures, self.observe_version)
-
     def measure(
         self,
         observation: Observation,
@@ -142,7 +114,7 @@ class EnergyDifferences:
         """Errors of each quantity; one item a difference, with `predicted`, `reference` and `error` in `unit`.
 
         `<quantity>_count` is 1 for the items of a quantity and 0 for others, `<quantity>_off` 1 for those of them that
-        are off by more than the tolerance. A difference without a cluster stands for itself.
+        are off by more than the tolerance.
         """
         rows, chosen = dataset.table.differences, dataset.label_set(label_set)
         where = f"{dataset.card.full_name}: table.json: differences"
@@ -153,66 +125,65 @@ class EnergyDifferences:
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
         answer = read_frames(observation, dataset.frames)
-        sums, probes = summed(rows, answer, chosen, size), probed(observation, dataset.frames, answer)
+        predicted, cause = summed(rows, answer, size)
+        reference = np.array([row.reference[chosen] for row in rows]) / size
         groups, quantities = np.array([row.group for row in rows]), np.array([row.quantity for row in rows])
+        columns = {"predicted": predicted, "reference": reference, "error": predicted - reference}
+        stated, limited = dataset.baselines(chosen), tolerance_quantity(parameters, quantities, where)
         metrics: dict[str, Metric] = {}
-        columns = {"predicted": sums.predicted, "reference": sums.reference, "error": sums.error}
         parts: list[MetricPart] = []
-        stated, counted = dataset.baselines(chosen), tolerance_quantity(parameters, quantities, where)
         for quantity, prefix in prefixes(quantities, where).items():
-            own = quantities == quantity
-            columns[f"{prefix}count"] = own.astype(np.float64)
-            metrics |= mean_errors(prefix, sums.of(own), parameters.unit, stated)
-            absolute = np.abs(sums.error[own])
-            mae = Averaged(f"{prefix}mae", parameters.unit, absolute, np.ones(len(absolute)))
-            parts += parts_by_group([mae], groups[own].tolist())
-            if quantity == counted and parameters.tolerance is not None:
-                columns[f"{prefix}off"] = np.where(own, off_by_more(sums, parameters.tolerance), 0.0)
-                for metric, some in shares(prefix, own, groups, f"{where}.group").items():
-                    metrics[metric] = share_off(sums.of(some), parameters.tolerance, stated.get(metric))
-        names = ([row.id for row in rows], groups.tolist(), [row.cluster or row.id for row in rows])
+            members = quantities == quantity
+            columns[f"{prefix}count"] = members.astype(np.float64)
+            mae, rmse = mean_errors(prefix, columns, parameters.unit)
+            by_mae, by_rmse = np.abs(reference[members]).mean(), np.sqrt((reference[members] ** 2).mean())
+            metrics[mae.name] = mae.metric(stated.get(mae.name, float(by_mae)))
+            metrics[rmse.name] = rmse.metric(stated.get(rmse.name, float(by_rmse)))
+            parts += parts_by_group([mae.over(members)], groups[members].tolist())
+            if quantity == limited and parameters.tolerance is not None:
+                off = np.where(cause == 0, ~(np.abs(columns["error"]) <= parameters.tolerance), np.nan)
+                columns[f"{prefix}off"] = np.where(members, off, 0.0)
+                for share in shares_off(prefix, columns, groups, f"{where}.group"):
+                    trivial = PERCENT * float((np.abs(reference[share.counts > 0]) > parameters.tolerance).mean())
+                    metrics[share.name] = share.metric(stated.get(share.name, trivial or None), PERCENT)
+        probes = probe_results(observation, dataset.frames, answer)
         notes = {"items in": parameters.unit, **probes.notes}
-        return Measurement({**metrics, **probes.metrics}, Items(*names, sums.cause, columns), notes, parts)
+        return Measurement({**metrics, **probes.metrics}, items_of(rows, cause, columns), notes, parts)
 
-    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
-        """Of all metrics, by the columns that say which quantity an item has."""
-        error, groups = stored_column(items, "error"), np.array(items.group)
-        found: list[Contribution] = []
+    def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+        """To all metrics, by the columns that say which quantity an item has."""
+        averages: list[Average] = []
         for name in sorted(filter(_COUNT.fullmatch, items.columns)):
-            prefix, count = name.removesuffix("count"), items.columns[name]
-            found += mean_of(metrics, f"{prefix}mae", np.abs(error), count)
-            found += mean_of(metrics, f"{prefix}rmse", error**2, count, root=True)
-            if f"{prefix}off_percent" not in metrics:
-                continue
-            off = stored_column(items, f"{prefix}off")
-            for share, some in shares(prefix, count > 0, groups, "items: group").items():
-                found.append(charged_mean_of(share, off, some.astype(np.float64), 1.0, scale=PERCENT))
-        return found
+            prefix = name.removesuffix("count")
+            averages += mean_errors(prefix, items.columns)
+            if f"{prefix}off_percent" in metrics:
+                averages += shares_off(prefix, items.columns, np.array(items.group), "items: group")
+        return contributions_to(metrics, averages)
 
 
-def summed(rows: Sequence[Difference], answer: Predictions, label_set: str, size: float) -> Sums:
-    """The sums over the terms of `rows` and over the area, in a unit of `size` eV or eV/Å².
+def summed(rows: Sequence[Difference], answer: Predictions, size: float) -> tuple[Float, NDArray[np.int8]]:
+    """(k,) each: the sums over the terms of `rows` and over the area, in a unit of `size` eV or eV/Å², and causes.
 
-    The cause of a failed item is that of one of its failed structures, the one with the highest code.
+    A sum is NaN if it failed. Its cause is that of one of its failed structures, the one with the highest code.
     """
     item = np.array([i for i, row in enumerate(rows) for _ in row.terms])
     structure = np.array([term.structure for row in rows for term in row.terms])
     coefficient = np.array([term.coefficient for row in rows for term in row.terms])
-    # A failed structure's energy is NaN, and so is every sum that it enters.
+    # The energy of a failed structure is NaN, and so is every sum that contains it.
     energy = np.bincount(item, coefficient * answer.energy[structure], len(rows))
     predicted = energy / np.array([row.area or 1.0 for row in rows]) / size
     cause = np.zeros(len(rows), np.int8)
     np.maximum.at(cause, item, answer.failure[structure])
     cause[(cause == 0) & ~np.isfinite(predicted)] = Cause.NON_FINITE
     predicted[cause != 0] = np.nan
-    return Sums(predicted, np.array([row.reference[label_set] for row in rows]) / size, cause)
+    return predicted, cause
 
 
 def prefixes(quantities: NDArray[np.str_], where: str) -> dict[str, str]:
-    """By quantity what its metrics' names begin with: nothing where there is one quantity only.
+    """By quantity, the prefix of its metrics: empty if there is one quantity only.
 
     Raises:
-        ValueError: some items have a quantity and some have none, or two would have the same metrics.
+        ValueError: some items have a quantity and some have none, or two quantities would have the same metrics.
     """
     distinct = list(dict.fromkeys(quantities.tolist()))
     if len(distinct) == 1:
@@ -223,7 +194,7 @@ def prefixes(quantities: NDArray[np.str_], where: str) -> dict[str, str]:
 
 
 def slugged(names: NDArray[np.str_], before: str, where: str) -> dict[str, str]:
-    """By name (those that are empty apart) its metric: `before`, then lower case with _ for all but letters and digits.
+    """By name that is not empty, its metric: `before`, then lower case with _ for all but letters and digits.
 
     Raises:
         ValueError: nothing is left of a name, or two names become one.
@@ -252,44 +223,24 @@ def tolerance_quantity(parameters: EnergyDifferencesParameters, quantities: NDAr
     return distinct[0]
 
 
-def shares(prefix: str, own: Bool, groups: NDArray[np.str_], where: str) -> dict[str, Bool]:
-    """By metric that is a share of the items `own` (k,), over all and by group: (k,) which items it is of.
+def mean_errors(prefix: str, columns: Mapping[str, Float], unit: str = "") -> tuple[Average, Average]:
+    """MAE and RMSE of one quantity."""
+    error, count = stored_column(columns, "error"), stored_column(columns, f"{prefix}count")
+    return (
+        Average(f"{prefix}mae", unit, np.abs(error), count),
+        Average(f"{prefix}rmse", unit, error**2, count, root=True),
+    )
+
+
+def shares_off(prefix: str, columns: Mapping[str, Float], groups: NDArray[np.str_], where: str) -> list[Average]:
+    """The shares [%] of items of one quantity that are off by more than the tolerance: over all, and by group.
 
     Raises:
         ValueError: as `slugged`.
     """
-    name = f"{prefix}off_percent"
-    by_group = slugged(groups[own], f"{name}:", where)
-    return {name: own} | {metric: own & (groups == group) for group, metric in by_group.items()}
-
-
-def off_by_more(sums: Sums, tolerance: float) -> Float:
-    """(k,) 1 where an item is off by more than `tolerance`, 0 where not, NaN where it failed."""
-    return np.where(sums.cause == 0, ~(np.abs(sums.error) <= tolerance), np.nan)
-
-
-def mean_errors(prefix: str, sums: Sums, unit: str, stated: Mapping[str, float]) -> dict[str, Metric]:
-    """MAE and RMSE of one quantity."""
-    n, failed, error = len(sums.cause), int((sums.cause != 0).sum()), sums.error
-    mae, rmse = f"{prefix}mae", f"{prefix}rmse"
-    base_mae = stated.get(mae, float(np.abs(sums.reference).mean()))
-    base_rmse = stated.get(rmse, float(np.sqrt((sums.reference**2).mean())))
-    cost_mae, cost_rmse = failure_cost(mae, base_mae), failure_cost(rmse, base_rmse)
-    absolute = charged_mean(np.abs(error), np.ones(n), cost_mae)
-    square = charged_mean(error**2, np.ones(n), cost_rmse**2)
-    root = None if square.value is None else square.value**0.5
-    return {
-        mae: Metric(absolute.value, unit, n, failed, absolute.charged, base_mae, cost_mae),
-        rmse: Metric(root, unit, n, failed, square.charged**0.5, base_rmse, cost_rmse),
-    }
-
-
-def share_off(sums: Sums, tolerance: float, stated: float | None) -> Metric:
-    """The share [%] of items that are off by more than `tolerance`; failed ones are charged as off."""
-    good, off = sums.cause == 0, off_by_more(sums, tolerance)
-    value = PERCENT * float(off[good].mean()) if good.any() else None
-    trivial = PERCENT * float((np.abs(sums.reference) > tolerance).mean())
-    baseline = stated if stated is not None else trivial or None
-    return Metric(
-        value, "%", len(off), int((~good).sum()), PERCENT * float(np.fmin(off, 1.0).mean()), baseline, PERCENT
-    )
+    name, off = f"{prefix}off_percent", stored_column(columns, f"{prefix}off")
+    members = stored_column(columns, f"{prefix}count") > 0
+    chosen: dict[str, Bool] = {name: members}
+    for group, metric in slugged(groups[members], f"{name}:", where).items():
+        chosen[metric] = members & (groups == group)
+    return [Average(metric, "%", off, c.astype(np.float64), scale=PERCENT) for metric, c in chosen.items()]

@@ -13,15 +13,15 @@ points by a monotone cubic (PCHIP: F. N. Fritsch and J. Butland, SIAM J. Sci. St
 doi:10.1137/0905021) at 200 equidistant x from the first to the last point.
 
     energy_mae                  over those 200 values of γ, then over scans
-    slope_mae                   the same of the slopes between them of γ / max γ, the whole range of x being 1: of shape
-                                alone, without a unit; LAMBench (arXiv:2504.19578) measures so
+    slope_mae                   the same of the slopes between them of γ / max γ, with the whole range of x being 1: of
+                                the shape alone, without a unit, as LAMBench (arXiv:2504.19578) measures it
 
-A curve that is flat up to rounding is no failure: the model answered. Its slope is 0, where division by its maximum
-would measure the rounding, so that it stands where the baseline stands.
+A curve that is flat up to rounding is no failure, since the model answered. Its slope is set to 0, the value of the
+baseline: division by its maximum would measure the rounding.
 
-A scan of which any point fails has that point's cause (the one with the highest code) and no number. It is charged W in
-each mean, at which errors are clipped: ten times the metric's baseline; among barriers it counts as off. The baseline
-is the flat profile, zero everywhere; a count of which that is 0 has none.
+Failure cost: if any point of a scan fails, the item has that cause (the one with the highest code) and no number. It
+costs W in each mean, at which errors are clipped: ten times the metric's baseline; among barriers it counts as off. The
+baseline is the flat profile, zero everywhere; if its count is 0, the metric has no baseline.
 """
 
 from __future__ import annotations
@@ -34,16 +34,15 @@ from pydantic import model_validator
 from scipy.interpolate import PchipInterpolator
 
 from tasks.datasets.card import Positive, Scan
-from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
-from tasks.metrics.breakdowns import Averaged, parts_by_group
-from tasks.metrics.contributions import Charged, Contribution, charged_mean_of, mean_of, stored_column
-from tasks.metrics.failure_cost import charged_mean, failure_cost
+from tasks.datasets.dataset import Dataset
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
+from tasks.metrics.averages import Average, contributions_to, parts_by_group
+from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
+from tasks.metrics.failure_cost import penalised_sums
 from tasks.metrics.kind_metric import KindMetric
-from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
-from tasks.model.calculator import BatchCalculator
-from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
-from tasks.observing.probe_errors import ENERGY_PROBES, probed
+from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart, items_of
+from tasks.observing.frames_observation import AsksEachStructure, read_frames
+from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
 from tasks.structures.units import ENERGY_UNITS, SURFACE_UNITS
@@ -51,7 +50,7 @@ from tasks.structures.units import ENERGY_UNITS, SURFACE_UNITS
 KCAL_PER_MOL, MJ_PER_M2 = ENERGY_UNITS["kcal/mol"], SURFACE_UNITS["mJ/m²"]
 POINTS = 200
 TOLERANCE = 1.0
-# A curve lower than this share of its total energies is made of their rounding (in double precision).
+# A curve lower than this share of its total energies is their rounding in double precision.
 ROUNDING = 1e-12
 
 
@@ -73,7 +72,7 @@ class EnergyProfilesParameters(Parameters):
         return self
 
 
-class EnergyProfiles:
+class EnergyProfiles(AsksEachStructure):
     """Errors of energy profiles and their barriers, or of stacking-fault energies and their slopes."""
 
     name: str = "energy_profiles"
@@ -98,16 +97,6 @@ class EnergyProfiles:
         baseline=KindBaseline("Flat profile", "A trivial model whose profiles are zero everywhere."),
     )
 
-    def observe(
-        self, structures: Structures, parameters: EnergyProfilesParameters, model: BatchCalculator, watch: Watch
-    ) -> Observation:
-        """The energy of each structure."""
-        return observe_structures(structures, self.observe_version, ("energy",), model, watch)
-
-    def work(self, structures: Structures, parameters: EnergyProfilesParameters) -> Work:
-        """Each structure once, and of a hidden data set some of them in other guises."""
-        return asked_work(structures, self.observe_version)
-
     def measure(
         self,
         observation: Observation,
@@ -117,7 +106,7 @@ class EnergyProfiles:
     ) -> Measurement:
         """Errors as above; one item a scan, with the columns of `torsion` or of `stacking_fault`.
 
-        A barrier that is off has 1 in `barrier_off`. A scan without a cluster stands for itself.
+        A barrier that is off has 1 in `barrier_off`.
         """
         scans, chosen = dataset.table.scans, dataset.label_set(label_set)
         check_quantity(scans, parameters, f"{dataset.card.full_name}: table.json: scans")
@@ -126,36 +115,37 @@ class EnergyProfiles:
         references = [np.array(scan.reference[chosen]) for scan in scans]
         cause = np.array([answer.failure[list(scan.structures)].max() for scan in scans], np.int8)
         cause[(cause == 0) & ~np.array([np.isfinite(energy).all() for energy in energies])] = Cause.NON_FINITE
-        evaluate, means = FORMS[parameters.quantity]
+        form = FORMS[parameters.quantity]
         rows = zip(scans, energies, references, cause, strict=True)
-        columns = _table([evaluate(s, np.full(len(e), np.nan) if c else e, r) for s, e, r, c in rows])
-        flat = _table([evaluate(s, np.zeros(len(r)), r) for s, r in zip(scans, references, strict=True)])
-        stated, groups = dataset.baselines(chosen), [scan.group for scan in scans]
+        columns = _table([form.evaluate(s, np.full(len(e), np.nan) if c else e, r) for s, e, r, c in rows])
+        flat = _table([form.evaluate(s, np.zeros(len(r)), r) for s, r in zip(scans, references, strict=True)])
+        groups, stated = [scan.group for scan in scans], dataset.baselines(chosen)
         metrics: dict[str, Metric] = {}
         parts: list[MetricPart] = []
-        for mean in means:
-            sums, counts = np.abs(columns[mean.sums]), columns[mean.counts]
-            metrics[mean.name] = _metric(mean, sums, counts, np.abs(flat[mean.sums]), stated.get(mean.name))
-            if mean.power == 1:
-                parts += parts_by_group([Averaged(mean.name, mean.unit, sums, counts)], groups)
+        for average in form.averages(columns):
+            trivial = next(a for a in form.averages(flat) if a.name == average.name)
+            baseline = float(trivial.sums.sum() / trivial.counts.sum()) ** (0.5 if average.root else 1.0)
+            metrics[average.name] = average.metric(stated.get(average.name, baseline))
+            if not average.root:
+                parts += parts_by_group([average], groups)
         if parameters.quantity == "energy":
-            off, trivial = (off_by_more(of["barrier_error"], parameters.tolerance) for of in (columns, flat))
-            metrics[OFF] = barriers_off(off, trivial, stated.get(OFF))
+            off, off_if_flat = (off_by_more(of["barrier_error"], parameters.tolerance) for of in (columns, flat))
+            metrics[OFF] = barriers_off(off, off_if_flat, stated.get(OFF))
             columns["barrier_off"] = off
-        names = ([s.id for s in scans], [s.group for s in scans], [s.cluster or s.id for s in scans])
-        probes = probed(observation, dataset.frames, answer)
-        return Measurement({**metrics, **probes.metrics}, Items(*names, cause, columns), probes.notes, parts)
+        probes = probe_results(observation, dataset.frames, answer)
+        return Measurement({**metrics, **probes.metrics}, items_of(scans, cause, columns), probes.notes, parts)
 
-    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
-        """Of all metrics."""
-        found: list[Contribution] = []
-        for mean in (mean for _, means in FORMS.values() for mean in means if mean.name in metrics):
-            sums, counts = np.abs(stored_column(items, mean.sums)), stored_column(items, mean.counts)
-            found += mean_of(metrics, mean.name, sums, counts, root=mean.power == 2)
+    def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+        """To all metrics."""
+        contributions: list[Contribution] = []
+        for form in FORMS.values():
+            if any(mean.name in metrics for mean in form.means):
+                contributions += contributions_to(metrics, form.averages(items.columns))
         if OFF in metrics:
-            off, count = stored_column(items, "barrier_off"), stored_column(items, "count")
-            found.append(charged_mean_of(OFF, off, count, 1.0, scale=float(metrics[OFF].n_items)))
-        return found
+            off, count = (stored_column(items.columns, name) for name in ("barrier_off", "count"))
+            scale = float(metrics[OFF].n_items)
+            contributions.append(Contribution(OFF, penalised_sums(off, count, 1.0), count, scale=scale))
+        return contributions
 
 
 def check_quantity(scans: Sequence[Scan], parameters: EnergyProfilesParameters, where: str) -> None:
@@ -218,36 +208,56 @@ def gamma_curve(scan: Scan, energy: Float) -> tuple[Float, Float]:
     return curve, np.diff(curve) * (POINTS - 1) / curve.max()
 
 
-class Mean(NamedTuple):
-    """A metric that is a mean over scans or their points: the columns it is made of.
+class ScanMean(NamedTuple):
+    """A metric that is a mean over scans or their points, with the columns that it is computed from.
 
     Args:
-        counts: over how many each scan's sum is; `count` is one a scan.
-        power: 2 for the root of a mean of squares.
+        counts: the components of each scan; `count` is one a scan.
+        root: whether it is the root of a mean of squares.
     """
 
     name: str
     unit: str
     sums: str
     counts: str
-    power: int = 1
+    root: bool = False
+
+
+class ScanForm(NamedTuple):
+    """One of the two forms: the columns of a scan from its energies and the reference's (m,) [eV], and its metrics."""
+
+    evaluate: Callable[[Scan, Float, Float], dict[str, float]]
+    means: tuple[ScanMean, ...]
+
+    def averages(self, columns: Mapping[str, Float]) -> list[Average]:
+        """The metrics from the columns of the items.
+
+        Raises:
+            ValueError: a column is missing.
+        """
+        return [
+            Average(
+                m.name, m.unit, np.abs(stored_column(columns, m.sums)), stored_column(columns, m.counts), root=m.root
+            )
+            for m in self.means
+        ]
 
 
 OFF = "n_barriers_off"
-FORMS: Mapping[str, tuple[Callable[[Scan, Float, Float], dict[str, float]], tuple[Mean, ...]]] = {
-    "energy": (
+FORMS: Mapping[str, ScanForm] = {
+    "energy": ScanForm(
         torsion,
         (
-            Mean("profile_mae", "kcal/mol", "abs_sum", "n_points"),
-            Mean("profile_rmse", "kcal/mol", "sq_sum", "n_points", 2),
-            Mean("barrier_mae", "kcal/mol", "barrier_error", "count"),
+            ScanMean("profile_mae", "kcal/mol", "abs_sum", "n_points"),
+            ScanMean("profile_rmse", "kcal/mol", "sq_sum", "n_points", root=True),
+            ScanMean("barrier_mae", "kcal/mol", "barrier_error", "count"),
         ),
     ),
-    "stacking_fault": (
+    "stacking_fault": ScanForm(
         stacking_fault,
         (
-            Mean("energy_mae", "mJ/m²", "energy_error", "count"),
-            Mean("slope_mae", "", "slope_error", "count"),
+            ScanMean("energy_mae", "mJ/m²", "energy_error", "count"),
+            ScanMean("slope_mae", "", "slope_error", "count"),
         ),
     ),
 }
@@ -257,25 +267,14 @@ def _table(rows: Sequence[Mapping[str, float]]) -> dict[str, Float]:
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def _metric(mean: Mean, sums: Float, counts: Float, flat: Float, stated: float | None) -> Metric:
-    """The mean of a column; `flat` is that column of the flat profile."""
-    root = 1.0 / mean.power
-    baseline = float(flat.sum() / counts.sum()) ** root if stated is None else stated
-    cost = failure_cost(mean.name, baseline)
-    found = charged_mean(sums, counts, cost**mean.power)
-    value = None if found.value is None else found.value**root
-    failed = int((~np.isfinite(sums)).sum())
-    return Metric(value, mean.unit, len(sums), failed, found.charged**root, baseline, cost)
-
-
 def off_by_more(error: Float, tolerance: float) -> Float:
     """(k,) 1 where `error` is more than `tolerance`, 0 where not, NaN where a scan failed (NaN)."""
     return np.where(np.isfinite(error), np.abs(error) > tolerance, np.nan)
 
 
 def barriers_off(off: Float, flat: Float, stated: float | None) -> Metric:
-    """How many barriers are off, and of the flat profile; failed ones (NaN) are charged as off."""
-    good = np.isfinite(off)
-    value = float(off[good].sum()) if good.any() else None
+    """How many barriers (k,) are off; failed ones (NaN) count as off. The baseline is the count of the flat profile."""
+    answered = np.isfinite(off)
+    value = float(off[answered].sum()) if answered.any() else None
     baseline = stated if stated is not None else float(flat.sum()) or None
-    return Metric(value, "", len(off), int((~good).sum()), float(np.fmin(off, 1.0).sum()), baseline, 1.0)
+    return Metric(value, "", len(off), int((~answered).sum()), float(np.fmin(off, 1.0).sum()), baseline, 1.0)

@@ -1,12 +1,12 @@
-"""Equations of state: V0, B0 and B0′ of each curve of energies against those of a reference.
+"""Equations of state: the errors of V0, B0 and B0′ of each curve of energies against those of a reference.
 
-The baselines say on which scale an error counts. No trivial model has an equation of state, so the scale is how far the
-PBE reference itself lies from experiment: the median deviation over the 58 elemental crystals for which ASE's
-`ase.collections.dcdft` holds both (WIEN2k: K. Lejaeghere et al., Crit. Rev. Solid State Mater. Sci. 39, 1 (2014),
+The baselines set the scale of the errors. No trivial model has an equation of state, so the scale is how far the PBE
+reference itself lies from experiment: the median deviation over the 58 elemental crystals for which ASE's
+`ase.collections.dcdft` has both (WIEN2k: K. Lejaeghere et al., Crit. Rev. Solid State Mater. Sci. 39, 1 (2014),
 doi:10.1080/10408436.2013.772503). A model farther than this from PBE says less about a crystal than PBE does.
 
-What a failure costs: a curve of which any point failed has that point's cause, one without a minimum within its volumes
-is NOT_CONVERGED. Each is charged ten times the baseline of the metric, at which every error is clipped.
+Failure cost: if any point of a curve fails, the item has that cause; a curve without a minimum within its volumes is
+NOT_CONVERGED. Each costs ten times the baseline of the metric, at which every error is clipped.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from tasks.datasets.card import CurveReference
-from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
-from tasks.metrics.contributions import Charged, Contribution, mean_of, stored_column
-from tasks.metrics.failure_cost import charged_mean, failure_cost
+from tasks.datasets.dataset import Dataset
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
+from tasks.metrics.averages import Average, contributions_to
+from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
 from tasks.metrics.kind_metric import KindMetric
-from tasks.metrics.measurement import Items, Measurement, Metric
-from tasks.model.calculator import BatchCalculator
-from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
-from tasks.observing.probe_errors import ENERGY_PROBES, probed
+from tasks.metrics.measurement import Items, Measurement, items_of
+from tasks.observing.frames_observation import AsksEachStructure, read_frames
+from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
 from tasks.simulation.birch_murnaghan import fit
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
@@ -38,7 +37,7 @@ class EquationOfStateParameters(Parameters):
     """There is nothing to choose."""
 
 
-class EquationOfStateKind:
+class EquationOfStateKind(AsksEachStructure):
     """Errors of V0 [%], B0 [%] and B0′."""
 
     name: str = "equation_of_state"
@@ -63,16 +62,6 @@ class EquationOfStateKind:
         ),
     )
 
-    def observe(
-        self, structures: Structures, parameters: EquationOfStateParameters, model: BatchCalculator, watch: Watch
-    ) -> Observation:
-        """The energy of each structure."""
-        return observe_structures(structures, self.observe_version, ("energy",), model, watch)
-
-    def work(self, structures: Structures, parameters: EquationOfStateParameters) -> Work:
-        """Each structure once, and of a hidden data set some of them in other guises."""
-        return asked_work(structures, self.observe_version)
-
     def measure(
         self,
         observation: Observation,
@@ -80,11 +69,7 @@ class EquationOfStateKind:
         parameters: EquationOfStateParameters,
         label_set: str | None,
     ) -> Measurement:
-        """One item a curve, with what was fitted (v0_per_atom [Å³], b0_gpa, b0_prime) and its errors.
-
-        A curve of which any point failed has that point's cause; one without a minimum has NOT_CONVERGED. A curve
-        without a cluster stands for itself.
-        """
+        """One item a curve, with the fitted v0_per_atom [Å³], b0_gpa and b0_prime, and their errors."""
         curves, chosen = dataset.table.curves, dataset.label_set(label_set)
         if not curves:
             raise ValueError(f"{dataset.card.full_name}: table.json: curves: there are none")
@@ -102,20 +87,15 @@ class EquationOfStateKind:
             elif not cause[row]:
                 cause[row] = Cause.NOT_CONVERGED
         errors = curve_errors(fitted, [curve.reference[chosen] for curve in curves])
-        columns = {name: fitted[:, k] for k, name in enumerate(FITTED)} | errors
-        names = ([c.id for c in curves], [c.group for c in curves], [c.cluster or c.id for c in curves])
-        items = Items(*names, cause, columns)
+        items = items_of(curves, cause, dict(zip(FITTED, fitted.T, strict=True)) | errors)
         stated = dataset.baselines(chosen)
-        metrics = {name: _metric(name, errors[_error_column(name)], stated.get(name)) for name in BASELINES}
-        probes = probed(observation, dataset.frames, answer)
+        metrics = {a.name: a.metric(stated.get(a.name, BASELINES[a.name][1])) for a in _averages(errors)}
+        probes = probe_results(observation, dataset.frames, answer)
         return Measurement({**metrics, **probes.metrics}, items, probes.notes)
 
-    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
-        """Of all metrics."""
-        found: list[Contribution] = []
-        for name in BASELINES:
-            found += mean_of(metrics, name, np.abs(stored_column(items, _error_column(name))), np.ones(len(items)))
-        return found
+    def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+        """To all metrics."""
+        return contributions_to(metrics, _averages(items.columns))
 
 
 def curve_errors(fitted: Float, references: list[CurveReference]) -> dict[str, Float]:
@@ -130,13 +110,6 @@ def curve_errors(fitted: Float, references: list[CurveReference]) -> dict[str, F
     }
 
 
-def _error_column(metric: str) -> str:
-    return metric.replace("_mae", "_error")
-
-
-def _metric(name: str, error: Float, stated: float | None) -> Metric:
-    unit, declared = BASELINES[name]
-    baseline = declared if stated is None else stated
-    cost = failure_cost(name, baseline)
-    mean = charged_mean(np.abs(error), np.ones(len(error)), cost)
-    return Metric(mean.value, unit, len(error), int(np.isnan(error).sum()), mean.charged, baseline, cost)
+def _averages(columns: Mapping[str, Float]) -> list[Average]:
+    absolute = {name: np.abs(stored_column(columns, name.replace("_mae", "_error"))) for name in BASELINES}
+    return [Average(name, BASELINES[name][0], error, np.ones(len(error))) for name, error in absolute.items()]

@@ -1,7 +1,7 @@
 """Labelled frames: energy, forces and stress of each frame against a reference. Arrays throughout, no loop over frames.
 
 A model's energies are compared after a shift by a constant per element, since different codes count from different
-zeros: fitted by unweighted least squares to the total energies of all frames that succeeded, then held.
+zeros. The constants are fitted by unweighted least squares to the total energies of all frames that succeeded.
 
 The errors, with n atoms in the frame and V its volume:
 
@@ -9,33 +9,32 @@ The errors, with n atoms in the frame and V its volume:
     force    every component of F_pred − F_ref         eV/Å
     virial   −V (σ_pred − σ_ref) / n, nine components  eV/atom
 
-`charged` clips each frame's root mean square (or mean absolute) error at W, ten times the metric's baseline, and
-charges a failed frame W. The baseline is the error of the model that knows the composition alone, by the same
-functions: the fitted constants for energy, zero forces and zero virial. That failing never helps is true of energies
-with the shift held: a frame that fails has no part in the fit, and leaving an outlier out can bring the others closer.
+The penalised value clips each frame's root mean square (or mean absolute) error at W, ten times the metric's baseline,
+and counts W for a failed frame. The baseline is the error of the model that knows the composition alone, by the same
+functions: the fitted constants for energy, zero forces and zero virial. Failing never helps as long as the shift is
+held: a frame that fails takes no part in the fit, and without an outlier the others can come closer.
 
-Broken down (`parts`): every RMSE by the structures' group, and by element: of energy and virial over the frames that
-contain it, of forces over its atoms.
+The breakdowns (`parts`) are every RMSE by the structures' group and by element: of energy and virial over the frames
+that contain the element, of forces over its atoms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from ase.data import chemical_symbols
 
-from tasks.datasets.dataset import Dataset, Structures
-from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits, Watch, Work
-from tasks.metrics.breakdowns import Averaged, part_of, parts_by_group
-from tasks.metrics.contributions import Charged, Contribution, mean_of, stored_column
-from tasks.metrics.failure_cost import ChargedMean, charged_mean, failure_cost
+from tasks.datasets.dataset import Dataset
+from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, ScoreFamily, Traits
+from tasks.metrics.averages import Average, contributions_to, parts_by_group
+from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
-from tasks.model.calculator import BatchCalculator
-from tasks.observing.frames_observation import asked_work, observe_structures, read_frames
-from tasks.observing.probe_errors import ENERGY_PROBES, FORCE_PROBES, probed
+from tasks.observing.frames_observation import AsksEachStructure, read_frames
+from tasks.observing.probe_errors import ENERGY_PROBES, FORCE_PROBES, probe_results
 from tasks.structures.composition import composition, composition_energy
 from tasks.structures.frames import Bool, Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Labels, Predictions
@@ -111,16 +110,16 @@ def frame_errors(frames: Frames, counts: Float, labels: Labels, answer: Predicti
     """The errors of each property that has labels, by its metrics' stem; `counts` as from `composition`."""
     nothing = np.array(np.nan)
     n, total = len(frames), len(frames.numbers)
-    found = {}
+    errors = {}
     if labels.energy is not None:
-        found["energy"] = energy_errors(counts, labels.energy, answer.energy)
+        errors["energy"] = energy_errors(counts, labels.energy, answer.energy)
     if labels.forces is not None:
         forces = np.broadcast_to(nothing, (total, 3)) if answer.forces is None else answer.forces
-        found["force"] = force_errors(frames, labels.forces, forces)
+        errors["force"] = force_errors(frames, labels.forces, forces)
     if labels.stress is not None:
         stress = np.broadcast_to(nothing, (n, 6)) if answer.stress is None else answer.stress
-        found["virial"] = virial_errors(frames, labels.stress, stress)
-    return found
+        errors["virial"] = virial_errors(frames, labels.stress, stress)
+    return errors
 
 
 def composition_only(frames: Frames) -> Predictions:
@@ -139,32 +138,23 @@ METRICS = {
 }
 
 
-def root_mean_square(name: str, unit: str, errors: Errors, baseline: float) -> Metric:
-    """RMSE over all components of the frames that succeeded."""
-    cost = failure_cost(name, baseline)
-    mean = charged_mean(errors.square, errors.count, cost**2)
-    value = None if mean.value is None else mean.value**0.5
-    return _metric(unit, errors, ChargedMean(value, mean.charged**0.5), baseline, cost)
+def averages(stem: str, errors: Errors) -> tuple[Average, Average]:
+    """RMSE and MAE of one property over all components."""
+    rmse, mae, unit = METRICS[stem]
+    return (
+        Average(rmse, unit, errors.square, errors.count, root=True),
+        Average(mae, unit, errors.absolute, errors.count),
+    )
 
 
-def mean_absolute(name: str, unit: str, errors: Errors, baseline: float) -> Metric:
-    """MAE over all components of the frames that succeeded."""
-    cost = failure_cost(name, baseline)
-    return _metric(unit, errors, charged_mean(errors.absolute, errors.count, cost), baseline, cost)
-
-
-def _metric(unit: str, errors: Errors, mean: ChargedMean, baseline: float, cost: float) -> Metric:
-    n_items, n_failed = int(errors.labelled.sum()), int(errors.failed.sum())
-    return Metric(mean.value, unit, n_items, n_failed, mean.charged, baseline, cost)
-
-
-class LabelledFrames:
+class LabelledFrames(AsksEachStructure):
     """Energy, force and virial errors over frames."""
 
     name: str = "labelled_frames"
     observe_version: int = 2
     measure_version: int = 2
     parameters: type[Parameters] = LabelledFramesParameters
+    asks_for = ALL_PROPERTIES
     traits: Traits = Traits(
         title="labelled frames",
         about="energy, forces and virial of each structure against the reference",
@@ -172,27 +162,16 @@ class LabelledFrames:
         import_format="deepmd",
         score=ScoreFamily.FORCE_FIELD,
         metrics=(
-            KindMetric("energy_rmse_per_atom", "Energy RMSE", "eV/atom"),
-            KindMetric("energy_mae_per_atom", "Energy MAE", "eV/atom"),
-            KindMetric("force_rmse", "Force RMSE", "eV/Å"),
-            KindMetric("force_mae", "Force MAE", "eV/Å"),
-            KindMetric("virial_rmse_per_atom", "Virial RMSE", "eV/atom"),
-            KindMetric("virial_mae_per_atom", "Virial MAE", "eV/atom"),
+            *(
+                KindMetric(name, f"{stem.capitalize()} {mean}", unit)
+                for stem, (rmse, mae, unit) in METRICS.items()
+                for name, mean in ((rmse, "RMSE"), (mae, "MAE"))
+            ),
             *ENERGY_PROBES,
             *FORCE_PROBES,
         ),
         baseline=KindBaseline("Composition only", "A trivial model that knows the composition alone."),
     )
-
-    def observe(
-        self, structures: Structures, parameters: LabelledFramesParameters, model: BatchCalculator, watch: Watch
-    ) -> Observation:
-        """Energy, forces and stress of each frame, whichever of them are labelled: labels may come later."""
-        return observe_structures(structures, self.observe_version, ALL_PROPERTIES, model, watch)
-
-    def work(self, structures: Structures, parameters: LabelledFramesParameters) -> Work:
-        """Each frame once, and of a hidden data set some of them in other guises."""
-        return asked_work(structures, self.observe_version)
 
     def measure(
         self,
@@ -201,49 +180,49 @@ class LabelledFrames:
         parameters: LabelledFramesParameters,
         label_set: str | None,
     ) -> Measurement:
-        """Two metrics for each property that has labels; one item a frame, with its sums."""
+        """Two metrics for each property that has labels; one item a frame, with the sums of its errors."""
         frames, stated = dataset.frames, dataset.baselines(label_set)
         answer = read_frames(observation, frames)
         labels, counts = dataset.labels(label_set), composition(frames)
-        found = frame_errors(frames, counts, labels, answer)
+        by_property = frame_errors(frames, counts, labels, answer)
         trivial = frame_errors(frames, counts, labels, composition_only(frames))
-        if not found:
+        if not by_property:
             raise ValueError(f"{dataset.card.full_name}: labels.safetensors: there are no labels of {label_set}")
-        metrics = {}
+        metrics: dict[str, Metric] = {}
         columns = {"n_atoms": frames.n_atoms.astype(np.float64)}
-        for stem, errors in found.items():
-            rmse, mae, unit = METRICS[stem]
+        for stem, errors in by_property.items():
+            rmse, mae = averages(stem, errors)
             base = trivial[stem]
             by_rmse = float(np.sqrt(base.square.sum() / base.count.sum()))
             by_mae = float(base.absolute.sum() / base.count.sum())
-            metrics[rmse] = root_mean_square(rmse, unit, errors, stated.get(rmse, by_rmse))
-            metrics[mae] = mean_absolute(mae, unit, errors, stated.get(mae, by_mae))
+            metrics[rmse.name] = rmse.metric(stated.get(rmse.name, by_rmse))
+            metrics[mae.name] = mae.metric(stated.get(mae.name, by_mae))
             columns |= {f"{stem}_count": errors.count, f"{stem}_abs": errors.absolute, f"{stem}_sq": errors.square}
         items = Items(dataset.table.id, dataset.table.group, dataset.clusters, answer.failure, columns)
-        averaged = [Averaged(METRICS[s][0], METRICS[s][2], e.square, e.count, root=True) for s, e in found.items()]
+        rmses = [averages(stem, errors)[0] for stem, errors in by_property.items()]
         parts = [
-            *parts_by_group(averaged, dataset.table.group),
-            *parts_by_element(frames, counts, labels, answer, averaged),
+            *parts_by_group(rmses, dataset.table.group),
+            *parts_by_element(frames, counts, labels, answer, rmses),
         ]
-        probes = probed(observation, frames, answer)
-        notes = {**_silences(found, answer), **probes.notes}
+        probes = probe_results(observation, frames, answer)
+        notes = {**_silences(by_property, answer), **probes.notes}
         return Measurement({**metrics, **probes.metrics}, items, notes, parts)
 
-    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
-        """Of all metrics; with the energy shift held."""
-        found: list[Contribution] = []
-        for stem, (rmse, mae, _) in METRICS.items():
-            if rmse in metrics or mae in metrics:
-                count, square, absolute = (stored_column(items, f"{stem}_{of}") for of in ("count", "sq", "abs"))
-                found += mean_of(metrics, rmse, square, count, root=True)
-                found += mean_of(metrics, mae, absolute, count)
-        return found
+    def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+        """To all metrics; the energy shift is held."""
+        stems = [stem for stem, names in METRICS.items() if not metrics.keys().isdisjoint(names[:2])]
+        measured = (averages(stem, _stored_errors(items.columns, stem)) for stem in stems)
+        return contributions_to(metrics, chain.from_iterable(measured))
 
 
-def _silences(found: Mapping[str, Errors], answer: Predictions) -> dict[str, str]:
-    """By property, how many frames that were answered have no answer of it: each is charged, none fails as a whole."""
+def _stored_errors(columns: Mapping[str, Float], stem: str) -> Errors:
+    return Errors(*(stored_column(columns, f"{stem}_{column}") for column in ("count", "abs", "sq")))
+
+
+def _silences(by_property: Mapping[str, Errors], answer: Predictions) -> dict[str, str]:
+    """By property, how many answered frames lack it: each has the failure cost, and none fails as a whole."""
     notes = {}
-    for stem, errors in found.items():
+    for stem, errors in by_property.items():
         silent = int((errors.failed & answer.ok).sum())
         if silent:
             notes[stem] = f"not answered for {silent} of {int(errors.labelled.sum())} labelled frames: charged"
@@ -251,13 +230,13 @@ def _silences(found: Mapping[str, Errors], answer: Predictions) -> dict[str, str
 
 
 def parts_by_element(
-    frames: Frames, counts: Float, labels: Labels, answer: Predictions, averaged: Sequence[Averaged]
+    frames: Frames, counts: Float, labels: Labels, answer: Predictions, rmses: Sequence[Average]
 ) -> list[MetricPart]:
-    """The RMSE of each property by element: of forces over its atoms, of the others over the frames that have it."""
+    """The RMSE of each property by element: of forces over its atoms, of the others over the frames that contain it."""
     elements = np.unique(frames.numbers)
     parts = [
-        part_of("element", chemical_symbols[z], metric, column > 0)
-        for metric in averaged
+        rmse.part("element", chemical_symbols[z], column > 0)
+        for rmse in rmses
         for z, column in zip(elements, counts.T, strict=True)
     ]
     if labels.forces is None:
@@ -265,9 +244,9 @@ def parts_by_element(
     forces = np.broadcast_to(np.nan, labels.forces.shape) if answer.forces is None else answer.forces
     error = forces - labels.forces
     square = np.einsum("ij,ij->i", error, error)
-    there = np.isfinite(square)
-    sums = np.bincount(frames.numbers[there], square[there], 119)
-    atoms = np.bincount(frames.numbers[there], minlength=119)
+    answered = np.isfinite(square)
+    sums = np.bincount(frames.numbers[answered], square[answered], 119)
+    atoms = np.bincount(frames.numbers[answered], minlength=119)
     by_element = {chemical_symbols[z]: float(np.sqrt(sums[z] / (3 * atoms[z]))) for z in elements if atoms[z]}
     metric = METRICS["force"][0]
     return [replace(p, value=by_element.get(p.name)) if p.metric == metric else p for p in parts]

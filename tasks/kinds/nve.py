@@ -1,25 +1,24 @@
-"""Dynamics at constant energy: does the total energy stay where it was?
+"""Dynamics at constant energy: the drift of the total energy.
 
-All structures of a dataset run in lock-step from thermal momenta (`tasks.simulation.velocities`). Per trajectory the
-total energy is fitted by a straight line after its first fifth: the slope [eV/atom/ps] is a model's drift, with its
+All structures of a data set run in lock-step from thermal momenta (`tasks.simulation.velocities`). A straight line is
+fitted to the total energy of each trajectory after its first fifth: the slope [eV/atom/ps] is the drift, with its
 standard error. The defaults are LAMBench's (arXiv:2504.19578; nve_md.py of release 1.0): 10 ps in steps of 1 fs from
 300 K, one energy every 100 steps. Its published slopes are per 1000 ASE time units; these are per ps.
 
-A trajectory ends early in one of three ways that are told apart. It *fails*: the model raised, or answered what is not
-finite. It *explodes*: total energy or temperature leave stated bounds, a result and not a refusal. Or it is *over its
-time*: at its pace it could not be finished (`tasks.observing.time_budget`), and is not measured, which is never held
-against the model as unstable.
+A trajectory ends early in one of three ways. It *fails*: the model raised, or its answer is not finite. It *explodes*:
+total energy or temperature leave the stated bounds, which is a result of the model. Or it is *over its time*: at its
+speed it could not finish (`tasks.observing.time_budget`); it is not measured, and never counts as unstable.
 
-**What a failure costs.** There is no trivial model, so W is declared: 4.9 eV/atom/ps, five decades above the drift of
-4.9e-5 eV/atom/ps that counts as none (LAMBench's 5e-4 per 1000 ASE time units), where the instability score has its
-worst (`scoring.instability`). In `slope_geomean.charged` no slope counts for more, and every trajectory without one
-counts W: also those over their time, since `charged` is what is true at worst, and being slow must not look stable.
-Which they were is in `n_unstable` and `n_not_measured`.
+**Failure cost.** There is no trivial model, so W is declared: 4.9 eV/atom/ps, five decades above the drift of 4.9e-5
+eV/atom/ps that counts as zero (LAMBench's 5e-4 per 1000 ASE time units), where the instability score is worst
+(`scoring.instability`). In the penalised `slope_geomean` every slope is clipped at W, and every trajectory without a
+slope counts W: also those over their time, since the value holds for the worst case, and being slow must not look
+stable. `n_unstable` and `n_not_measured` tell them apart.
 
-The items also hold how far the total energy is from where it started, at each tenth of the run: `drift_curves`.
+The items also hold the deviation of the total energy from its start, at each tenth of the run: `drift_curves`.
 
-With each energy a run keeps its state in the watch's checkpoint, if half a minute has passed. One that is broken off
-goes on from there, bit by bit as if it had not been, and the time used before counts.
+With each energy a run saves its state in the watch's checkpoint, if half a minute has passed. An interrupted run
+resumes from there with the same bits as without interruption, and the time that it used before counts.
 """
 
 from __future__ import annotations
@@ -37,28 +36,28 @@ from tasks.kind import Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, Metric
 from tasks.model.calculator import BatchCalculator
-from tasks.observing.checkpoints import Logbook
-from tasks.observing.time_budget import Pace
+from tasks.observing.checkpoints import RunCheckpoint
+from tasks.observing.time_budget import TimeBudget
 from tasks.simulation.velocities import thermal_momenta
-from tasks.simulation.velocity_verlet import Bounds, LockStep
+from tasks.simulation.velocity_verlet import LockstepRun, RunBounds
 from tasks.structures.frames import Float, Int
 from tasks.structures.predictions import Cause
 
-# Drifts below this are rounding: it stands in for them in the geometric mean.
+# Drifts below this are rounding: in the geometric mean they count as this.
 SMALLEST_SLOPE = 1e-12
 FAILURE_COST = 4.9  # eV/atom/ps, see above
-# Of the items: the total energy's deviation from the start [eV/atom], there and at each tenth of the run.
+# Columns of the items: the deviation of the total energy [eV/atom], at the start and at each tenth of the run.
 DRIFT_COLUMNS = tuple(f"drift_{tenth:02d}" for tenth in range(11))
 
 
 class NveParameters(Parameters):
-    """How the trajectories are run and read.
+    """How the trajectories run, and how the drift is fitted.
 
     Args:
-        seed: of each structure's initial momenta.
-        sample_every: energies are kept of the start and of every so many steps; None: a hundredth of the run.
-        discard_fraction: of a trajectory's time, left out of the fit at its beginning.
-        explode_energy_ev_per_atom, explode_temperature_k: see `tasks.simulation.velocity_verlet.Bounds`.
+        seed: of the initial momenta of each structure.
+        sample_every: steps between the energies that are kept, besides the first; None: a hundredth of the run.
+        discard_fraction: of the time of a trajectory, left out of the fit at its beginning.
+        explode_energy_ev_per_atom, explode_temperature_k: see `tasks.simulation.velocity_verlet.RunBounds`.
     """
 
     steps: PositiveInt = 10_000
@@ -83,22 +82,22 @@ class NveParameters(Parameters):
 
     @property
     def n_samples(self) -> int:
-        """How many energies are kept of a finished trajectory."""
+        """The energies that are kept of a finished trajectory."""
         return self.steps // self.stride + 1
 
     @property
     def first_fitted(self) -> int:
-        """Index of the first energy that the fit sees."""
+        """Index of the first energy in the fit."""
         return math.ceil(self.discard_fraction * (self.n_samples - 1) - 1e-9)
 
     @property
     def times_ps(self) -> Float:
-        """(n_samples,) when [ps]."""
+        """(n_samples,) the times of the kept energies [ps]."""
         return np.arange(self.n_samples, dtype=np.float64) * (self.stride * self.timestep_fs / 1000.0)
 
     @property
     def tenths(self) -> Int:
-        """(11,) index of the energy kept at the start, and at each tenth of the run or last before it."""
+        """(11,) indices of the energies at the start, and at each tenth of the run or last before it."""
         return np.asarray(np.arange(len(DRIFT_COLUMNS), dtype=np.int64) * self.steps // (10 * self.stride))
 
 
@@ -124,10 +123,10 @@ def fit_slopes(x: Float, y: Float) -> Slopes:
 
 
 class DriftCurves(NamedTuple):
-    """How far the total energy of k trajectories is from where it started.
+    """The deviation of the total energy of k trajectories from its start.
 
     Args:
-        times_ps: (11,) when these energies were kept [ps]: at the start, and at each tenth of the run or last before.
+        times_ps: (11,) the times [ps]: the start, and each tenth of the run or the last kept energy before it.
         deviation: (k, 11) [eV/atom], 0 at the start; NaN where a trajectory had ended before that tenth.
         ids: (k,) of the structures.
     """
@@ -138,25 +137,29 @@ class DriftCurves(NamedTuple):
 
 
 def drift_curves(items: Items, parameters: NveParameters) -> DriftCurves | None:
-    """The curves that `Nve.measure` left in the items; None where a version measured them that left none."""
+    """The curves in the items of `Nve.measure`; None if an older version measured the items, without curves."""
     if any(name not in items.columns for name in DRIFT_COLUMNS):
         return None
     deviation = np.stack([items.columns[name] for name in DRIFT_COLUMNS], axis=1)
     return DriftCurves(parameters.times_ps[parameters.tenths], deviation, tuple(items.id))
 
 
-class _Energies:
-    """Of n trajectories potential and kinetic energy (n, n_samples) [eV] so far, NaN where not reached."""
+class EnergyRecord:
+    """The potential and kinetic energies (n, n_samples) [eV] of n trajectories so far, NaN where not reached.
 
-    def __init__(self, n: int, parameters: NveParameters, found: Mapping[str, NDArray[Any]] | None) -> None:
+    Args:
+        stored: `state` of an interrupted run; None for a fresh start.
+    """
+
+    def __init__(self, n: int, parameters: NveParameters, stored: Mapping[str, NDArray[Any]] | None) -> None:
         self._stride = parameters.stride
-        nothing = np.full((n, parameters.n_samples), np.nan)
-        found = found or {"sampled_potential": nothing, "sampled_kinetic": nothing, "step": np.zeros(1, np.int64)}
-        self.potential, self.kinetic = np.array(found["sampled_potential"]), np.array(found["sampled_kinetic"])
-        self.step = int(found["step"][0])
+        unknown = np.full((n, parameters.n_samples), np.nan)
+        stored = stored or {"sampled_potential": unknown, "sampled_kinetic": unknown, "step": np.zeros(1, np.int64)}
+        self.potential, self.kinetic = np.array(stored["sampled_potential"]), np.array(stored["sampled_kinetic"])
+        self.step = int(stored["step"][0])
 
-    def record(self, step: int, run: LockStep) -> None:
-        """Takes down what those that are alive have after `step`."""
+    def record(self, step: int, run: LockstepRun) -> None:
+        """Records the energies of the trajectories that are alive after `step`."""
         self.step = step
         self.potential[run.alive, step // self._stride] = run.potential[run.alive]
         self.kinetic[run.alive, step // self._stride] = run.kinetic[run.alive]
@@ -197,16 +200,16 @@ class Nve:
         final_positions, final_momenta (N, 3) [Å; ASE units] at the last good step; failure (n,).
         """
         frames = structures.frames
-        logbook = Logbook(watch, f"nve {self.observe_version}", structures.frames_sha256, parameters)
-        pace = Pace(watch, parameters.steps, logbook.used_s)
+        checkpoint = RunCheckpoint(watch, f"nve {self.observe_version}", structures.frames_sha256, parameters)
+        budget = TimeBudget(watch, parameters.steps, checkpoint.used_s)
         momenta = thermal_momenta(frames, parameters.temperature_k, parameters.seed)
-        bounds = Bounds(parameters.explode_energy_ev_per_atom, parameters.explode_temperature_k)
-        run = LockStep(frames, momenta, parameters.timestep_fs, model, bounds, logbook.found)
-        energies = _Energies(len(frames), parameters, logbook.found)
-        if logbook.found is None:
+        bounds = RunBounds(parameters.explode_energy_ev_per_atom, parameters.explode_temperature_k)
+        run = LockstepRun(frames, momenta, parameters.timestep_fs, model, bounds, checkpoint.stored)
+        energies = EnergyRecord(len(frames), parameters, checkpoint.stored)
+        if checkpoint.stored is None:
             energies.record(0, run)
         for step in range(energies.step + 1, parameters.steps + 1):
-            if not pace.may_go_on(step - 1):
+            if not budget.allows_step(step - 1):
                 run.stop(Cause.OVER_TIME)
             if not run.alive.size:
                 break
@@ -214,7 +217,7 @@ class Nve:
             if step % parameters.stride == 0:
                 energies.record(step, run)
                 run.refresh()
-                logbook.keep({**run.state, **energies.state})
+                checkpoint.keep({**run.state, **energies.state})
             watch.progress(step, parameters.steps, "steps")
         arrays = {
             "total_energy": energies.potential + energies.kinetic,
@@ -228,23 +231,23 @@ class Nve:
         return Observation(arrays)
 
     def work(self, structures: Structures, parameters: NveParameters) -> Work:
-        """Each structure once a step, and at the start."""
+        """Each structure once a step, and once at the start."""
         return Work.of(structures.frames, parameters.steps + 1)
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: NveParameters, label_set: str | None
     ) -> Measurement:
-        """The geometric mean of |slope| over the trajectories that were completed, and what became of the others.
+        """The geometric mean of |slope| over the completed trajectories, and the numbers of the others.
 
-        Columns: slope, slope_stderr [eV/atom/ps], completed_steps, n_atoms, and `DRIFT_COLUMNS`, which those that were
-        not completed have as far as they came.
+        Columns: slope, slope_stderr [eV/atom/ps], completed_steps, n_atoms, and `DRIFT_COLUMNS`, of incomplete
+        trajectories up to their end.
         """
         n, n_atoms = len(dataset.frames), dataset.frames.n_atoms.astype(np.float64)
         total = observation.array("total_energy", (n, parameters.n_samples))
         completed = observation.array("completed_steps", (n,), np.int64).astype(np.float64)
         cause = observation.causes(n)
-        kept = slice(parameters.first_fitted, None)
-        slopes = fit_slopes(parameters.times_ps[kept], total[:, kept] / n_atoms[:, None])
+        fitted = slice(parameters.first_fitted, None)
+        slopes = fit_slopes(parameters.times_ps[fitted], total[:, fitted] / n_atoms[:, None])
         done = cause == 0
         if not np.isfinite(slopes.slope[done]).all():
             raise ValueError("observation: total_energy of a completed trajectory has gaps, or too few samples to fit")
@@ -258,9 +261,9 @@ class Nve:
 
 
 def _deviations(total: Float, completed: Float, n_atoms: Float, parameters: NveParameters) -> Float:
-    """(n, 11) what `DRIFT_COLUMNS` hold, from total energies (n, n_samples) [eV] and the steps (n,) that were done."""
+    """(n, 11) the values of `DRIFT_COLUMNS`, from total energies (n, n_samples) [eV] and completed steps (n,)."""
     deviation = (total[:, parameters.tenths] - total[:, :1]) / n_atoms[:, None]
-    # The energy kept last before a tenth may be there of a run that ended between the two.
+    # A run may end between the last kept energy and the tenth that it stands for.
     reached = 10 * completed[:, None] >= np.arange(len(DRIFT_COLUMNS)) * parameters.steps
     return np.where(reached, deviation, np.nan)
 
@@ -270,7 +273,7 @@ def drift_metrics(slope: Float, cause: NDArray[np.int8]) -> dict[str, Metric]:
     n, done, late = len(slope), cause == 0, cause == Cause.OVER_TIME
     failed = int((~done).sum())
     value = _geometric_mean(slope[done]) if done.any() else None
-    charged = _geometric_mean(np.fmin(slope, FAILURE_COST))  # fmin takes W where there is no slope: NaN loses
+    charged = _geometric_mean(np.fmin(slope, FAILURE_COST))  # fmin takes W where the slope is NaN: NaN loses
     return {
         "slope_geomean": Metric(value, "eV/atom/ps", n, failed, charged, failure_cost=FAILURE_COST),
         "n_completed": Metric(float(n - failed), "", n, failed),

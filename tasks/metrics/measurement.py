@@ -1,10 +1,10 @@
-"""What `measure` gives back: metrics, and the items they are made of."""
+"""The result of `measure`: metrics, and the items that they are computed from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,10 @@ class Metric:
     Args:
         value: over the items that succeeded; None where none did.
         unit: in the field's notation (`meV/atom`), empty for a pure number.
-        charged: the same with every error clipped at, and every failed item charged, `failure_cost`: nothing that
-            a model can do by failing improves it. None where the metric has no such law (a count, a time).
+        charged: the penalised value: every error is clipped at `failure_cost`, which also stands for a failed item.
+            Nothing that a model can do by failing improves it. None where the metric has no such law (a count, a time).
         baseline: the same metric of the trivial model (composition only, or zero); None where there is none.
-        failure_cost: what one failed item was charged, in `unit`.
+        failure_cost: of one failed item, in `unit`.
         n_items: items asked for.
         n_failed: of these, failed.
     """
@@ -45,7 +45,7 @@ class Items:
 
     Args:
         id: the item's name in its dataset.
-        group: what it is reported under (reaction type, structure group).
+        group: under which it is reported (reaction type, structure group).
         cluster: items of one cluster are correlated (one trajectory, one parent structure) and are resampled together.
         cause: (k,) int8 codes of `Cause`.
         columns: (k,) float64 each: the counts and sums that the metrics are functions of; NaN where failed.
@@ -74,6 +74,25 @@ class Items:
         return {Cause(int(code)): int(count) for code, count in zip(codes, counts, strict=True)}
 
 
+class TableRow(Protocol):
+    """The names that every item of a data set's table has."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def group(self) -> str: ...
+
+    @property
+    def cluster(self) -> str: ...
+
+
+def items_of(rows: Sequence[TableRow], cause: NDArray[np.int8], columns: Mapping[str, Float]) -> Items:
+    """The items of k rows of a table; a row without a cluster stands for itself."""
+    names = ([row.id for row in rows], [row.group for row in rows], [row.cluster or row.id for row in rows])
+    return Items(*names, cause, columns)
+
+
 @dataclass(frozen=True)
 class MetricPart:
     """A metric over a part of the items: of one element, of one group. Stored as it is, like `Metric`.
@@ -97,10 +116,10 @@ class MetricPart:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Metrics by name, and the items table they come from.
+    """Metrics by name, and the items that they are computed from.
 
     Args:
-        parts: the same metrics broken down.
+        parts: the same metrics by group and by element.
     """
 
     metrics: Mapping[str, Metric]

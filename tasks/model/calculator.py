@@ -1,4 +1,4 @@
-"""What a task needs of a model, and the two ways between it and ASE's calculators."""
+"""The model as a task sees it, and adapters between it and ASE's calculators."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class BatchCalculator(Protocol):
 
     @property
     def properties(self) -> Properties:
-        """What the model can be asked for."""
+        """The properties that the model offers."""
         ...
 
     @property
     def max_atoms_per_batch(self) -> int:
-        """How many atoms a batch should hold at most."""
+        """The atoms that a batch should hold at most."""
         ...
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
         """The model's answers, one row a structure.
 
-        A frame that the model cannot do is that frame's failure. Raises only where the model as a whole is gone.
+        If the model fails on a frame, the frame fails. Raises only if the model as a whole is gone.
         """
         ...
 
@@ -58,7 +58,7 @@ class InProcessCalculator:
 
 
 class ItemFailed(CalculatorError):
-    """An item of a task that has no number, and why."""
+    """An item of a task has no number; `cause` says why."""
 
     def __init__(self, cause: Cause) -> None:
         super().__init__(f"the model failed on this structure: {cause.word}")
@@ -69,10 +69,10 @@ class AseCalculator(Calculator):
     """An ASE `Calculator` around a `BatchCalculator`: ASE optimisers and phonopy run over a container unchanged.
 
     Args:
-        properties: what to ask for each time; stress of fully periodic structures only.
+        properties: to ask for at each call; stress of fully periodic structures only.
 
     Raises:
-        ItemFailed: the model could not do the structure, or does not offer what ASE asks for.
+        ItemFailed: the model failed on the structure, or does not offer a property that ASE asks for.
     """
 
     implemented_properties: ClassVar[list[str]] = ["energy", "free_energy", "forces", "stress"]  # type: ignore[misc]
@@ -108,7 +108,7 @@ class AseCalculator(Calculator):
             raise ItemFailed(Cause.UNSUPPORTED)
 
     def check_state(self, atoms: Atoms, tol: float = 1e-15) -> list[str]:
-        """What changed since the last call, charge and spin in `atoms.info` among it, which ASE itself overlooks."""
+        """The changes since the last call, also of charge and spin in `atoms.info`, which ASE overlooks."""
         changes: list[str] = super().check_state(atoms, tol)  # type: ignore[no-untyped-call]
         state = (int(atoms.info.get("charge", 0)), int(atoms.info.get("spin", 0)))
         if state != self._state:
@@ -125,12 +125,12 @@ def compute_in_batches(
     failed_share: float = 1.0,
     in_time: Callable[[], bool] = lambda: True,
 ) -> Predictions:
-    """All answers of `model` for `frames`, asked in batches filled to its atom budget.
+    """All answers of `model` to `frames`, in batches filled to its atom budget.
 
     Args:
-        progress: called after each batch with how many structures are done.
-        failed_share: once more than this share of all structures has failed no more are asked: they are MISSING.
-        in_time: looked at before each batch but the first: once false no more are asked, they are OVER_TIME.
+        progress: called after each batch with the number of structures done.
+        failed_share: once more than this share of all structures has failed, the rest is not asked: MISSING.
+        in_time: called before each batch but the first: once false, the rest is not asked: OVER_TIME.
     """
     parts: list[Predictions] = []
     failed = 0
@@ -138,20 +138,10 @@ def compute_in_batches(
         late = bool(parts) and not in_time()
         if late or failed > failed_share * len(frames):
             cause = Cause.OVER_TIME if late else Cause.MISSING
-            parts.append(_unanswered(frames.between(start, len(frames)), parts[-1], cause))
+            rest = frames.between(start, len(frames))
+            parts.append(Predictions.unanswered(rest, parts[-1].properties, cause))
             break
         parts.append(model.compute(frames.between(start, stop), properties))
         progress(stop)
         failed += int((~parts[-1].ok).sum())
     return Predictions.join(parts)
-
-
-def _unanswered(frames: Frames, like: Predictions, cause: Cause) -> Predictions:
-    """No answer to any of `frames`, with the properties that `like` has."""
-    n, total = len(frames), len(frames.numbers)
-    return Predictions(
-        energy=np.full(n, np.nan),
-        forces=None if like.forces is None else np.full((total, 3), np.nan),
-        stress=None if like.stress is None else np.full((n, 6), np.nan),
-        failure=np.full(n, cause, np.int8),
-    )

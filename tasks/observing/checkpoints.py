@@ -1,4 +1,4 @@
-"""Going on with a long run where a killed judge left it: its state, kept in the watch's checkpoint and found there."""
+"""Resuming a long run after the judge was killed: its state is kept in the watch's checkpoint."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ SAVE_EVERY_S = 30.0
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class Logbook:
-    """The checkpoint of one run, told from those of other runs by a fingerprint of what the run is asked to do.
+class RunCheckpoint:
+    """The checkpoint of one run, with a fingerprint of the run's task.
 
-    A checkpoint of another task, of other structures or of other parameters is not taken, and is written over. It says
-    nothing of the model: whoever provides it gives each image its own.
+    A checkpoint of another task, of other structures or of other parameters is not used, and is overwritten. The
+    fingerprint does not contain the model: the caller gives each image a checkpoint of its own.
 
     Args:
-        version: of what is kept: a checkpoint of another one is not taken.
+        version: of the stored arrays: a checkpoint of another version is not used.
         frames_sha256: of the structures.
 
     Attributes:
-        found: what an earlier run kept; None for a fresh start.
-        used_s: seconds that the run had used when that was kept; 0 for a fresh start.
+        stored: the arrays that an earlier run saved; None for a fresh start.
+        used_s: seconds that the run had used when they were saved; 0 for a fresh start.
     """
 
     def __init__(self, watch: Watch, version: str, frames_sha256: str, parameters: Parameters) -> None:
-        self._clock, self._place = watch.clock, watch.checkpoint
-        said = f"{version} {frames_sha256} {parameters.model_dump_json()}"
-        self._fingerprint = np.frombuffer(said.encode(), np.uint8)
-        found = None if self._place is None else self._place.load()
-        self.found: Arrays | None = None
+        self._clock, self._checkpoint = watch.clock, watch.checkpoint
+        task = f"{version} {frames_sha256} {parameters.model_dump_json()}"
+        self._fingerprint = np.frombuffer(task.encode(), np.uint8)
+        loaded = None if self._checkpoint is None else self._checkpoint.load()
+        self.stored: Arrays | None = None
         self.used_s = 0.0
-        if found is not None and np.array_equal(found.get("fingerprint", ()), self._fingerprint):
-            self.found, self.used_s = found, float(found["used_s"][0])
+        if loaded is not None and np.array_equal(loaded.get("fingerprint", ()), self._fingerprint):
+            self.stored, self.used_s = loaded, float(loaded["used_s"][0])
         self._begin = self._saved = watch.clock()
 
     def keep(self, arrays: Arrays) -> None:
         """Saves `arrays`, the whole state of the run, if half a minute has passed since it was last saved."""
-        if self._place is None or self._clock() - self._saved < SAVE_EVERY_S:
+        if self._checkpoint is None or self._clock() - self._saved < SAVE_EVERY_S:
             return
         used = np.array([self.used_s + self._clock() - self._begin])
-        self._place.save({**arrays, "used_s": used, "fingerprint": self._fingerprint})
+        self._checkpoint.save({**arrays, "used_s": used, "fingerprint": self._fingerprint})
         self._saved = self._clock()

@@ -1,4 +1,4 @@
-"""Observing structures one by one, which most kinds do: ask, store, and read back."""
+"""Observing structures one by one, as most kinds do: ask, store, and read back."""
 
 from __future__ import annotations
 
@@ -9,72 +9,85 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tasks.datasets.dataset import Structures
-from tasks.kind import Observation, Watch, Work
+from tasks.kind import Observation, Parameters, Watch, Work
 from tasks.model.calculator import BatchCalculator, compute_in_batches
-from tasks.observing.memorisation_probes import Guises, draw_guises, in_guise, split_answers
+from tasks.observing.memorisation_probes import TransformedCopies, draw_copies, split_answers, transformed
 from tasks.observing.question_order import atoms_of, generator_for, put_back
 from tasks.structures.frames import Frames, Int
 from tasks.structures.predictions import Predictions, Properties
 
 
+class AsksEachStructure:
+    """The part that kinds share which ask about each structure once."""
+
+    observe_version: int
+    asks_for: Properties = ("energy",)
+
+    def observe(
+        self, structures: Structures, parameters: Parameters, model: BatchCalculator, watch: Watch
+    ) -> Observation:
+        """The answers to each structure, whichever of them have references: those may come later."""
+        return observe_structures(structures, self.observe_version, self.asks_for, model, watch)
+
+    def work(self, structures: Structures, parameters: Parameters) -> Work:
+        """Each structure once, and each copy; the atoms are an estimate, since it is a secret which have copies."""
+        return Work.of(questions(structures, self.observe_version).frames)
+
+
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """What a model is asked of a data set.
+    """The structures that a model is asked about.
 
     Args:
-        frames: (m,) the structures; of a hidden data set also some of them in other guises, after them.
+        frames: the m structures; of a hidden data set transformed copies of some follow the structures themselves.
         order: (m,) in which they are sent.
-        guises: None of a public data set.
+        copies: None of a public data set.
     """
 
     frames: Frames
     order: Int
-    guises: Guises | None
+    copies: TransformedCopies | None
 
 
 def questions(structures: Structures, observe_version: int, secret: bytes = b"") -> Questions:
-    """What is asked: the same whenever it is asked of the same structures.
+    """The questions about the structures of a data set: always the same for the same arguments.
 
     Args:
-        secret: of the store (`tasks.kind.Watch`): of hidden structures order and guises are drawn with it.
+        secret: of the store (`tasks.kind.Watch`): of hidden structures order and copies are drawn with it.
     """
     frames = structures.frames
     rng = generator_for(structures.frames_sha256, observe_version, secret if structures.hidden else b"")
-    guises = draw_guises(frames, rng) if structures.hidden else None
-    if guises is not None:
-        frames = Frames.concatenate([frames, in_guise(frames, guises)])
-    return Questions(frames, rng.permutation(len(frames)), guises)
+    copies = draw_copies(frames, rng) if structures.hidden else None
+    if copies is not None:
+        frames = Frames.concatenate([frames, transformed(frames, copies)])
+    return Questions(frames, rng.permutation(len(frames)), copies)
 
 
 def observe_structures(
     structures: Structures, observe_version: int, properties: Properties, model: BatchCalculator, watch: Watch
 ) -> Observation:
-    """The model's answers to all structures, as `observe_frames` stores them, asked about in a random order.
+    """The answers of the model to all structures, as `observe_frames` stores them, asked in a random order.
 
-    Of a hidden data set also what `tasks.observing.memorisation_probes` names `probe_…`, which is told apart: a guise
-    that fails is no failure of its structure, and a task is not stopped for guises alone.
+    Of a hidden data set also those to transformed copies, as `probe_…`: see `tasks.observing.memorisation_probes`. A
+    copy that fails is no failure of its structure, and failed copies alone never stop a task.
     """
     asked, n = questions(structures, observe_version, watch.secret), len(structures.frames)
-    beside = len(asked.frames) - n
-    # As many failures as there are guises say nothing of the structures; between two counts, so that no rounding does.
-    enough = (floor(watch.failed_share * n) + beside + 0.5) / (n + beside)
-    sent = observe_frames(asked.frames.take(asked.order), properties, model, replace(watch, failed_share=enough))
+    n_copies = len(asked.frames) - n
+    # Failures of all copies together say nothing of the structures. The half keeps the bound between two counts, so
+    # that rounding cannot decide.
+    allowed = (floor(watch.failed_share * n) + n_copies + 0.5) / (n + n_copies)
+    sent = observe_frames(asked.frames.take(asked.order), properties, model, replace(watch, failed_share=allowed))
     atoms = atoms_of(asked.frames, asked.order)
     arrays = {name: put_back(a, atoms if name == "forces" else asked.order) for name, a in sent.arrays.items()}
-    if asked.guises is not None:
-        arrays = split_answers(arrays, structures.frames, asked.guises)
+    if asked.copies is not None:
+        arrays = split_answers(arrays, structures.frames, asked.copies)
     return Observation(arrays, sent.notes)
 
 
-def asked_work(structures: Structures, observe_version: int) -> Work:
-    """Each structure once, and each guise; their atoms are an estimate, since it is a secret which have guises."""
-    return Work.of(questions(structures, observe_version).frames)
-
-
 def observe_frames(frames: Frames, properties: Properties, model: BatchCalculator, watch: Watch) -> Observation:
-    """The model's answers to `frames`: arrays energy, forces, stress (those asked for and offered) and failure.
+    """The answers of the model to `frames`: arrays energy, forces, stress (if asked for and offered) and failure.
 
-    Stress is asked for only where a structure is periodic in all directions.
+    Stress is asked for only if a structure is periodic in all directions.
     """
     wanted: Properties = tuple(
         p for p in properties if p in model.properties and (p != "stress" or bool(frames.periodic.any()))
@@ -93,7 +106,7 @@ def observe_frames(frames: Frames, properties: Properties, model: BatchCalculato
 
 
 def read_frames(observation: Observation, frames: Frames) -> Predictions:
-    """What `observe_frames` stored, as `Predictions`.
+    """The arrays that `observe_frames` stored, as `Predictions`.
 
     Raises:
         ValueError: the observation is not of these structures; the line names the array.

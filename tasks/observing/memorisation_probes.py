@@ -1,17 +1,16 @@
-"""Whether answers about a hidden data set follow from physics: some of its structures, sent again in four guises.
+"""Memorisation probes: some structures of a hidden data set are sent again, as four transformed copies each.
 
-A model that has hidden structures by heart answers them without computing. It does not know them in another guise: some
-of them (2 %, at least 4 and at most 64) are sent again, each turned at random, moved, with its atoms in another order,
-and with its atoms displaced by a root mean square of 0.01 Å, at random places among the others. The first three must
-be answered as the structure itself, forces turned and reordered alike; the fourth with another energy: by as much as
-the forces say, or, of kinds that ask for energies alone, by whatever is not nothing (`tasks.observing.probe_errors`).
-To tell guises by their looks (a cell that leans, a coordinate with more digits) does not help: what is looked up for
-the structure and what is computed for its guise still have to agree.
+A model that has memorised hidden structures answers them without computing, but it does not know their copies. The
+judge sends some structures again (2 %, at least 4 and at most 64): each rotated at random, translated, with its atoms
+in another order, and with its atoms displaced by a root mean square of 0.01 Å, at random places among the others. The
+first three copies must get the answer of the structure itself, forces rotated and reordered alike. The fourth must get
+another energy: it differs by as much as the forces say; for kinds that ask for energies alone, any difference will do
+(`tasks.observing.probe_errors`). A model gains nothing by recognising copies (a cell that leans, a coordinate with more
+digits): the answer that it looked up for the structure must still agree with the one that it computes for the copy.
 
-What is not seen: a table that is searched up to rotation, translation and order, and in which a neighbour's energy is
-corrected by its stored forces: that is a model of these structures, if of nothing else. Nor, where energies alone are
-asked for, one that adds a little of its own making to what it finds for a neighbour. A structure of one atom is but
-moved by a displacement, which shows nothing of it.
+Not detected: a table that is searched up to rotation, translation and order, and corrects the energy of a neighbour by
+its stored forces, since that is a model of these structures. Nor, if energies alone are asked for, a table that changes
+the energy of a neighbour a little. Displacing a structure of one atom only translates it, which shows nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 
 from tasks.kind import Observation
 from tasks.structures.frames import Float, Frames, Int
-from tasks.structures.rotations import random_rotation
+from tasks.structures.rotations import other_order, random_rotation
 
 SHARE, LEAST, MOST = 0.02, 4, 64
 FARTHEST = 10.0  # Å, of each component of a translation
@@ -35,7 +34,7 @@ DISPLACEMENT = 0.01  # Å, root mean square over the atoms of a structure
 
 
 class Probe(StrEnum):
-    """The guises, in the order in which their answers are stored."""
+    """The transformations, in the order in which their answers are stored."""
 
     ROTATION = "rotation"
     TRANSLATION = "translation"
@@ -47,14 +46,14 @@ ROW = {probe: row for row, probe in enumerate(Probe)}
 
 
 @dataclass(frozen=True, eq=False)
-class Guises:
-    """What was drawn for k of the structures, which have K atoms.
+class TransformedCopies:
+    """The random numbers of the copies of k structures, which have K atoms.
 
     Args:
         original: (k,) which structures, increasing.
         rotation: (k, 3, 3) proper rotations.
         translation: (k, 3) [Å].
-        atom: (K,) in the permuted guise, which of the K atoms each is.
+        atom: (K,) in the permuted copy, which of the K atoms each atom is.
         displacement: (K, 3) [Å].
     """
 
@@ -68,7 +67,7 @@ class Guises:
         return len(self.original)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What was drawn, by the names that it is stored under."""
+        """The arrays by the names under which they are stored."""
         return {
             "probe_structure": self.original,
             "probe_rotation": self.rotation,
@@ -78,55 +77,50 @@ class Guises:
         }
 
 
-def draw_guises(frames: Frames, rng: np.random.Generator) -> Guises:
-    """Which of `frames` are sent again, and in which guises."""
+def draw_copies(frames: Frames, rng: np.random.Generator) -> TransformedCopies:
+    """A random choice of `frames` that are sent again, and the transformations of each."""
     n = len(frames)
     k = min(n, MOST, max(LEAST, int(np.ceil(SHARE * n))))
     original = np.sort(rng.choice(n, k, replace=False)).astype(np.int64)
     counts = frames.n_atoms[original]
     starts = np.cumsum(counts) - counts
-    return Guises(
+    return TransformedCopies(
         original=original,
         rotation=np.array([random_rotation(rng) for _ in original]).reshape(-1, 3, 3),
         translation=rng.uniform(-FARTHEST, FARTHEST, (k, 3)),
-        atom=np.concatenate([s + _other_order(int(m), rng) for s, m in zip(starts, counts, strict=True)]),
+        atom=np.concatenate([s + other_order(int(m), rng) for s, m in zip(starts, counts, strict=True)]),
         displacement=_displacement(counts, rng),
     )
 
 
-def _other_order(n: int, rng: np.random.Generator) -> Int:
-    """(n,) a permutation that is not the identity, if there is one."""
-    order = rng.permutation(n)
-    return np.roll(order, 1) if np.array_equal(order, np.arange(n)) else order
-
-
 def _displacement(counts: Int, rng: np.random.Generator) -> Float:
     """(K, 3) [Å] random, of the root mean square length `DISPLACEMENT` over the atoms of each structure."""
-    free = rng.normal(size=(int(counts.sum()), 3))
-    squared = np.add.reduceat((free**2).sum(axis=1), np.cumsum(counts) - counts)
-    return np.asarray(free * (DISPLACEMENT / np.sqrt(squared / counts)).repeat(counts)[:, None])
+    deviates = rng.normal(size=(int(counts.sum()), 3))
+    squared = np.add.reduceat((deviates**2).sum(axis=1), np.cumsum(counts) - counts)
+    return np.asarray(deviates * (DISPLACEMENT / np.sqrt(squared / counts)).repeat(counts)[:, None])
 
 
-def in_guise(frames: Frames, guises: Guises) -> Frames:
-    """4 k structures: all in the first guise of `Probe`, then all in the second, and so on.
+def transformed(frames: Frames, copies: TransformedCopies) -> Frames:
+    """4 k structures: the rotated copies of all, then the translated ones, and so on in the order of `Probe`.
 
-    Rotated about the centroid, the cell with the atoms; moved atoms are put back into the cell where it is periodic.
+    A structure is rotated about its centroid, the cell with the atoms. Translated atoms are wrapped back into the cell
+    in its periodic directions.
     """
-    own = frames.take(guises.original)
-    each = own.frame_index
-    centroid = (np.add.reduceat(own.positions, own.offsets[:-1]) / own.n_atoms[:, None])[each]
-    turned = centroid + np.einsum("aij,aj->ai", guises.rotation[each], own.positions - centroid)
-    moved = own.positions + guises.translation[each]
-    for i in np.flatnonzero(own.pbc.any(axis=1)):
-        where = own.atom_slice(int(i))
-        moved[where] = wrap_positions(moved[where], own.cell[i], own.pbc[i])
-    made = {
-        Probe.ROTATION: own.moved(turned, np.einsum("kij,kvj->kvi", guises.rotation, own.cell)),
-        Probe.TRANSLATION: own.moved(moved),
-        Probe.PERMUTATION: _reordered(own, guises.atom),
-        Probe.DISPLACEMENT: own.moved(own.positions + guises.displacement),
+    originals = frames.take(copies.original)
+    index = originals.frame_index
+    centroid = (np.add.reduceat(originals.positions, originals.offsets[:-1]) / originals.n_atoms[:, None])[index]
+    rotated = centroid + np.einsum("aij,aj->ai", copies.rotation[index], originals.positions - centroid)
+    translated = originals.positions + copies.translation[index]
+    for i in np.flatnonzero(originals.pbc.any(axis=1)):
+        atoms = originals.atom_slice(int(i))
+        translated[atoms] = wrap_positions(translated[atoms], originals.cell[i], originals.pbc[i])
+    by_probe = {
+        Probe.ROTATION: originals.moved(rotated, np.einsum("kij,kvj->kvi", copies.rotation, originals.cell)),
+        Probe.TRANSLATION: originals.moved(translated),
+        Probe.PERMUTATION: _reordered(originals, copies.atom),
+        Probe.DISPLACEMENT: originals.moved(originals.positions + copies.displacement),
     }
-    return Frames.concatenate([made[probe] for probe in Probe])
+    return Frames.concatenate([by_probe[probe] for probe in Probe])
 
 
 def _reordered(frames: Frames, atom: Int) -> Frames:
@@ -134,8 +128,8 @@ def _reordered(frames: Frames, atom: Int) -> Frames:
     return Frames.from_arrays({**arrays, **{name: arrays[name][atom] for name in ("numbers", "positions")}})
 
 
-def stored_guises(observation: Observation, frames: Frames) -> Guises | None:
-    """What was drawn when `frames` were asked about; None where they were not sent again.
+def stored_copies(observation: Observation, frames: Frames) -> TransformedCopies | None:
+    """The copies that were sent with `frames`; None if there were none.
 
     Raises:
         ValueError: the observation is not of these structures.
@@ -145,12 +139,12 @@ def stored_guises(observation: Observation, frames: Frames) -> Guises | None:
     k = len(np.atleast_1d(observation.arrays["probe_structure"]))
     original = observation.array("probe_structure", (k,), np.int64)
     if not k or original[0] < 0 or original[-1] >= len(frames) or (np.diff(original) <= 0).any():
-        raise ValueError("observation: probe_structure names structures that there are not, or one twice")
+        raise ValueError("observation: probe_structure names structures that do not exist, or one twice")
     total = int(frames.n_atoms[original].sum())
     atom = observation.array("probe_atom", (total,), np.int64)
     if not np.array_equal(np.sort(atom), np.arange(total)):
         raise ValueError("observation: probe_atom is no order of atoms")
-    return Guises(
+    return TransformedCopies(
         original=original,
         rotation=observation.array("probe_rotation", (k, 3, 3)),
         translation=observation.array("probe_translation", (k, 3)),
@@ -160,12 +154,12 @@ def stored_guises(observation: Observation, frames: Frames) -> Guises | None:
 
 
 @dataclass(frozen=True, eq=False)
-class GuiseAnswers:
-    """What a model answered about k structures with K atoms, in each of the four guises of `Probe`.
+class CopyAnswers:
+    """A model's answers to the four copies of k structures with K atoms, by row of `Probe`.
 
     Args:
         energy: (4, k) [eV].
-        forces: (4, K, 3) [eV/Å] as they were answered, turned and reordered; None where not asked.
+        forces: (4, K, 3) [eV/Å] as they were answered, rotated and reordered; None where not asked.
         failure: (4, k) codes of `Cause`.
     """
 
@@ -174,31 +168,33 @@ class GuiseAnswers:
     failure: NDArray[np.int8]
 
 
-def stored_answers(observation: Observation, guises: Guises) -> GuiseAnswers:
-    """The answers about `guises`.
+def stored_answers(observation: Observation, copies: TransformedCopies) -> CopyAnswers:
+    """The stored answers to `copies`.
 
     Raises:
-        ValueError: the observation has them not, or of other structures.
+        ValueError: they are missing, or of other structures.
     """
-    shape, total = (len(Probe), len(guises)), len(guises.atom)
-    known = "probe_forces" in observation.arrays
-    return GuiseAnswers(
+    shape, total = (len(Probe), len(copies)), len(copies.atom)
+    with_forces = "probe_forces" in observation.arrays
+    return CopyAnswers(
         energy=observation.array("probe_energy", shape),
-        forces=observation.array("probe_forces", (len(Probe), total, 3)) if known else None,
+        forces=observation.array("probe_forces", (len(Probe), total, 3)) if with_forces else None,
         failure=observation.array("probe_failure", shape, np.int8),
     )
 
 
-def split_answers(arrays: Mapping[str, NDArray[Any]], frames: Frames, guises: Guises) -> dict[str, NDArray[Any]]:
-    """The answers about `frames`, and under `probe_…` those about their guises, which were asked after them.
+def split_answers(
+    arrays: Mapping[str, NDArray[Any]], frames: Frames, copies: TransformedCopies
+) -> dict[str, NDArray[Any]]:
+    """The answers to `frames`, and those to their copies, which follow them, as `probe_…`.
 
     Args:
-        arrays: energy (n + 4 k,), failure, and where asked forces (N + 4 K, 3) and stress (n + 4 k, 6).
+        arrays: energy (n + 4 k,), failure, and if asked for forces (N + 4 K, 3) and stress (n + 4 k, 6).
     """
-    found: dict[str, NDArray[Any]] = dict(guises.arrays())
+    stored: dict[str, NDArray[Any]] = dict(copies.arrays())
     for name, array in arrays.items():
-        own = len(frames.numbers) if name == "forces" else len(frames)
-        found[name] = array[:own]
-        if name != "stress":  # its turning is told from the forces' turning
-            found[f"probe_{name}"] = array[own:].reshape(len(Probe), -1, *array.shape[1:])
-    return found
+        n = len(frames.numbers) if name == "forces" else len(frames)
+        stored[name] = array[:n]
+        if name != "stress":  # the forces show already whether a rotation is followed
+            stored[f"probe_{name}"] = array[n:].reshape(len(Probe), -1, *array.shape[1:])
+    return stored

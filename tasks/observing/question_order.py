@@ -1,9 +1,9 @@
-"""The order in which structures are asked about: random, so that it says nothing of their names and indices.
+"""The order of the questions: random, so that it reveals neither names nor indices of structures.
 
-A data set is often in an order that tells what a structure is (along a scan, by composition, the hard ones last), and
-its place in that order is a name that answers could be kept under. The order is drawn from the hash of what is asked:
-the same structures are always asked about in the same order, and no name or index goes into it. Whoever has the
-structures has their hash: of hidden sets a secret of the store goes into it too, without which nobody draws it again.
+The order of a data set often reveals what a structure is (along a scan, by composition, the hard ones last), and the
+position in it would be a name under which a model could look up answers. The random order follows from the hash of the
+structures, so it is always the same for the same structures and depends on no name or index. Anyone who has the
+structures has their hash: the order of a hidden data set also depends on a secret of the store.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tasks.structures.frames import Frames, Int
 
 
 def generator_for(frames_sha256: str, observe_version: int, secret: bytes = b"") -> np.random.Generator:
-    """What all is drawn from that is random in asking about the structures of this hash.
+    """The generator of all random numbers in the questions about the structures of this hash.
 
     Args:
-        observe_version: of the kind: with it all is drawn anew.
-        secret: with another all is drawn otherwise; empty: from the rest alone, which anybody may know.
+        observe_version: of the kind: another version draws other numbers.
+        secret: of the store; empty: the numbers follow from the other arguments, which anybody may know.
     """
     stated = f"{frames_sha256} {observe_version}".encode()
     digest = hmac.digest(secret, stated, "sha256") if secret else hashlib.sha256(stated).digest()
@@ -31,14 +31,14 @@ def generator_for(frames_sha256: str, observe_version: int, secret: bytes = b"")
 
 
 def atoms_of(frames: Frames, order: Int) -> Int:
-    """(M,) the atoms of the structures `order` (m,), one structure after another."""
+    """(M,) the atoms of the structures at `order` (m,), one structure after another."""
     counts = frames.n_atoms[order]
     ends = np.cumsum(counts)
     return np.repeat(frames.offsets[:-1][order] - ends + counts, counts) + np.arange(int(counts.sum()))
 
 
 def put_back(answers: NDArray[Any], order: Int) -> NDArray[Any]:
-    """`answers` in the order of the questions, where row i of them is about question `order[i]`; each is in it once."""
-    sorted_back = np.empty_like(answers)
-    sorted_back[order] = answers
-    return sorted_back
+    """`answers` in the order of the questions: row i of them is the answer to question `order[i]`."""
+    in_order = np.empty_like(answers)
+    in_order[order] = answers
+    return in_order

@@ -1,4 +1,4 @@
-"""Whether a run of equal steps can still end before its deadline: one that cannot is ended at once, in good order."""
+"""The time budget of a run of equal steps: a run that cannot finish before its deadline ends early, in good order."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import math
 
 from tasks.kind import Watch
 
-# A run is given up once a tenth of its time is used, if even at the pace of its fastest step (the first ones may be
-# slow: models compile) the rest would take a tenth more than what is left.
+# A run ends early once a tenth of its time is used, if the rest would take a tenth more than the remaining time even at
+# the speed of the fastest step. The first steps may be slow, since models compile.
 PATIENCE = 0.1
 FIRST_STEPS = 3
 HOPELESS = 1.1
 
 
-class Pace:
-    """Begins to count when it is made.
+class TimeBudget:
+    """The time of a run, from the moment this object is made.
 
     Args:
         total: steps of the run.
-        used_s: seconds that the run had used before it was broken off and went on here. The watch's deadline is for
-            a fresh start, and comes so much earlier.
+        used_s: seconds that the run used before an interruption. The deadline of the watch is that of a fresh start,
+            and comes earlier by so much.
     """
 
     def __init__(self, watch: Watch, total: int, used_s: float = 0.0) -> None:
@@ -30,8 +30,8 @@ class Pace:
         self._latest = 0.0
         self._shortest = math.inf
 
-    def may_go_on(self, done: int) -> bool:
-        """Whether another step is worth its time, `done` of them being done. Called before each step."""
+    def allows_step(self, done: int) -> bool:
+        """Whether another step may begin after `done` steps. Called before each step."""
         now = self._clock()
         if self._seen:
             self._latest = now - self._last

@@ -1,30 +1,32 @@
-"""Physicality: what must hold of any energy of atoms, whatever its level of theory. There are no labels.
+"""Physicality: laws that hold for any energy of atoms, whatever its level of theory. There are no labels.
 
-Each structure of a dataset (`tasks.physicality.structures` makes one from a seed) is asked about as it is, and in the
-guises of `tasks.physicality.variants`. The errors of an item (a structure and a probe) are the largest over its guises:
+The model is asked about each structure of a data set (`tasks.physicality.structures` makes one from a seed) and about
+the copies of `tasks.physicality.variants`. The errors of an item (a structure and a probe) are the largest over its
+copies:
 
-    rotation, translation, permutation    energy [eV/atom] is invariant, forces [eV/Å] turn and go with their atoms
-    image, lattice                        so they do when atoms are moved by lattice vectors, or the lattice has others
-    repeat                                the same is asked again after everything else
+    rotation, translation, permutation    energy [eV/atom] is invariant, forces [eV/Å] rotate and go with their atoms
+    image, lattice                        the same if atoms move by lattice vectors, or the lattice has other vectors
+    repeat                                the same question after all others
     supercell, fragments                  twice the structure, as a supercell or 50 Å apart, has twice the energy
     gradient                              F = −∇E by central differences along random directions
     strain                                σ = (1/V) dE/dε by central differences of the six strains
     diatomics                             the energy of pairs over distance: `tasks.simulation.diatomics`
 
 A metric is the mean over the items of its probe, and `…_largest` their largest. Nothing is rounded away: a model in
-single precision has errors of some 1e-6 eV/atom in the first, and of 1e-4 eV/Å in the differences.
+single precision has errors of about 1e-6 eV/atom in the first, and of 1e-4 eV/Å in the differences.
 
-What a failure costs: no trivial model fails these (one that answers zero to everything passes most), so there is no
-baseline, and W is declared. It is ten times what the quantity itself comes to here: rattling by 0.05 Å and straining by
-3 % costs about 0.1 eV/atom and makes forces of about 1 eV/Å and stresses of about 0.03 eV/Å³. For pairs it is 20 sign
-changes of the force, tortuosity 10, jumps of 15 eV (ten times the 1.5 eV from which LAMBench may refuse a curve), and a
-force that has nothing to do with the slope of the energy (1). Errors are clipped at W. A failed guise, displacement,
-strain or distance fails its item; a model without forces or stress fails, as UNSUPPORTED, what needs them, no more.
+Failure cost: no trivial model fails these laws (a model that answers zero to everything passes most), so there is no
+baseline, and W is declared. It is ten times the size of the quantity in these structures: rattling by 0.05 Å and
+straining by 3 % give about 0.1 eV/atom, forces of about 1 eV/Å and stresses of about 0.03 eV/Å³. For pairs it is 20
+sign changes of the force, tortuosity 10, jumps of 15 eV (ten times the 1.5 eV from which LAMBench may refuse a curve),
+and a force that is unrelated to the slope of the energy (1). Errors are clipped at W. A failed copy, displacement,
+strain or distance fails its item. For a model without forces or stress, the items that need them fail as UNSUPPORTED.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
 
@@ -35,7 +37,8 @@ from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt
 
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import Observation, Parameters, Traits, Watch, Work
-from tasks.metrics.contributions import Charged, Contribution
+from tasks.metrics.averages import contributions_to
+from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.kind_metric import KindMetric
 from tasks.metrics.measurement import Items, Measurement
 from tasks.model.calculator import BatchCalculator, compute_in_batches
@@ -43,10 +46,10 @@ from tasks.physicality.measures import (
     DIATOMICS,
     METRICS,
     as_items,
+    averages,
     curve_columns,
     diatomic_rows,
     gradient_rows,
-    mean_contributions,
     metrics,
     strain_rows,
     variant_rows,
@@ -76,17 +79,17 @@ Steps = Annotated[tuple[PositiveFloat, ...], Field(min_length=2), AfterValidator
 
 
 class PhysicalityParameters(Parameters):
-    """What is asked.
+    """The copies, steps and pairs.
 
     Args:
-        seed: of all that is drawn: rotations, translations, orders, directions.
-        n_variants: guises of each structure by probe (of supercells, at most the periodic directions).
+        seed: of all random numbers: rotations, translations, orders, directions.
+        n_variants: copies of each structure by probe (of supercells, at most the periodic directions).
         n_directions: in which energies are differenced for the forces.
-        displacements: steps along these directions [Å], whose length is that of all atoms' displacements together.
+        displacements: steps along these directions [Å]: the length of the displacement of all atoms together.
         strains: steps of each strain.
         separation: of two fragments [Å].
-        diatomics: elements whose pairs are asked about.
-        n_distances: of each pair; W and the measures are meant for about 100.
+        diatomics: elements of the pairs.
+        n_distances: of each pair; W and the measures are made for about 100.
         box: edge of the periodic cube around a pair [Å].
     """
 
@@ -101,25 +104,37 @@ class PhysicalityParameters(Parameters):
     box: float = Field(30.0, ge=4 * LONGEST, allow_inf_nan=False)
 
 
-class _Question(NamedTuple):
-    """Frames asked together, and under which name and in which shape the answers are stored."""
+class PhysicalityQuestion(NamedTuple):
+    """Frames that are sent together, with the name and the shape of the stored answers."""
 
     name: str
     frames: Frames
     properties: Properties
     shape: tuple[int, ...]
 
+    def arrays(self, answer: Predictions, wanted: Properties) -> dict[str, NDArray[Any]]:
+        """The arrays that are stored of the answer."""
+        arrays: dict[str, NDArray[Any]] = {
+            "energy": answer.energy.reshape(self.shape),
+            "failure": answer.failure.reshape(self.shape),
+        }
+        if "forces" in wanted and answer.forces is not None:
+            arrays["forces"] = answer.forces
+        if "stress" in wanted and answer.stress is not None:
+            arrays["stress"] = answer.stress
+        return {f"{self.name}_{name}" if self.name else name: array for name, array in arrays.items()}
 
-class _Plan(NamedTuple):
-    """All that is asked beside the structures themselves."""
+
+class PhysicalityPlan(NamedTuple):
+    """All questions besides the structures themselves."""
 
     variants: Variants
     along: Float
-    questions: tuple[_Question, ...]
+    questions: tuple[PhysicalityQuestion, ...]
 
 
 class Physicality:
-    """Invariances, extensivity, F = −∇E, σ = dE/dε, and what pairs are like over distance."""
+    """Invariances, extensivity, F = −∇E, σ = (1/V) dE/dε, and the energies of pairs over distance."""
 
     name: str = "physicality"
     observe_version: int = 1
@@ -130,47 +145,52 @@ class Physicality:
         about="laws that hold for every model: invariances, forces and stress as derivatives",
         import_format="structures",
         metrics=tuple(
-            KindMetric(name + suffix, unit=of.unit)
-            for name, of in METRICS.items()
-            for suffix in ("", *["_largest"] * of.largest)
+            KindMetric(name + suffix, unit=source.unit)
+            for name, source in METRICS.items()
+            for suffix in ("", *["_largest"] * source.largest)
         ),
     )
 
     def observe(
         self, structures: Structures, parameters: PhysicalityParameters, model: BatchCalculator, watch: Watch
     ) -> Observation:
-        """The answers to each structure (energy, forces, failure), and, under names of their own, to all variants.
+        """The answers to each structure (energy, forces, failure), and, under further names, to all variants.
 
-        If more than the watch's share of the structures themselves fails nothing else is asked: it is MISSING.
+        If more than the watch's share of the structures themselves fails, all other answers are MISSING.
         """
         plan = _plan(structures.frames, parameters)
         n = len(structures.frames)
-        first = _Question("", structures.frames, ("energy", "forces"), (n,))
-        total = sum(len(q.frames) for q in (first, *plan.questions))
+        questions = (PhysicalityQuestion("", structures.frames, ("energy", "forces"), (n,)), *plan.questions)
+        total = sum(len(question.frames) for question in questions)
         arrays: dict[str, NDArray[Any]] = {}
         done, stopped = 0, False
-        for question in (first, *plan.questions):
+        for question in questions:
             wanted: Properties = tuple(p for p in question.properties if p in model.properties)
-            arrays |= dict(_answers(question, wanted, None if stopped else model, watch, done, total))
+            if stopped:
+                answer = Predictions.unanswered(question.frames, (), Cause.MISSING)
+            else:
+                progress = partial(_progress, watch, done, total)
+                answer = compute_in_batches(model, question.frames, wanted, progress)
+            arrays |= question.arrays(answer, wanted)
             done += len(question.frames)
             stopped = stopped or int(np.count_nonzero(arrays["failure"])) > watch.failed_share * n
         return Observation(arrays | _described(plan, parameters), {"properties": ",".join(model.properties)})
 
     def work(self, structures: Structures, parameters: PhysicalityParameters) -> Work:
-        """Each structure, and everything made of it, once."""
-        asked = [structures.frames, *(q.frames for q in _plan(structures.frames, parameters).questions)]
-        return Work(sum(len(frames) for frames in asked), sum(len(frames.numbers) for frames in asked))
+        """Each structure, and all its copies, once."""
+        sent = [structures.frames, *(q.frames for q in _plan(structures.frames, parameters).questions)]
+        return Work(sum(len(frames) for frames in sent), sum(len(frames.numbers) for frames in sent))
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: PhysicalityParameters, label_set: str | None
     ) -> Measurement:
-        """One item a structure and probe, and one an element; those of a probe are a group.
+        """One item a structure and probe, and one an element; the items of a probe are a group.
 
         Columns: energy_error [eV/atom], force_error [eV/Å], stress_error [eV/Å³], scale (of the forces or the stress
-        themselves), step (of the differences that agree best), the measures of `tasks.simulation.diatomics`, and the
-        pairs' energies over distance in `curve_columns`, which those that failed have where they did not.
+        themselves), step (of the differences that agree best), the measures of `tasks.simulation.diatomics`, and in
+        `curve_columns` the energies of the pairs over distance, of failed pairs at the distances that were answered.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # absurd answers become inf or NaN, and those lose
+        with np.errstate(over="ignore", invalid="ignore"):  # absurd answers become inf or NaN, which lose
             rows = [
                 *variant_rows(observation, dataset),
                 *gradient_rows(observation, dataset, parameters.displacements),
@@ -180,15 +200,15 @@ class Physicality:
         items = as_items(rows)
         return Measurement(metrics(items), items)
 
-    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
-        """Of all metrics but `…_largest`."""
-        return mean_contributions(items, metrics)
+    def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+        """To all metrics but `…_largest`."""
+        return contributions_to(metrics, averages(items))
 
 
 def diatomic_curves(items: Items, parameters: PhysicalityParameters) -> list[DiatomicCurve]:
-    """The curves that `Physicality.measure` left in the items, in the order of `parameters.diatomics`.
+    """The curves in the items of `Physicality.measure`, in the order of `parameters.diatomics`.
 
-    Empty where a version measured them that left none, or where they are not of these parameters.
+    Empty if an older version measured the items, without curves, or if they are of other parameters.
     """
     names = curve_columns(parameters.n_distances)
     if {name for name in items.columns if name.startswith("curve_")} != set(names):
@@ -203,15 +223,15 @@ def diatomic_curves(items: Items, parameters: PhysicalityParameters) -> list[Dia
     ]
 
 
-def _plan(frames: Frames, parameters: PhysicalityParameters) -> _Plan:
-    """The same for the same frames and parameters. Between a structure and its repeat lies all of its other guises."""
+def _plan(frames: Frames, parameters: PhysicalityParameters) -> PhysicalityPlan:
+    """Always the same for the same frames and parameters. All other copies of a structure come before its repeat."""
     rng = np.random.default_rng(parameters.seed)
-    guises = variants(frames, rng, parameters.n_variants, parameters.separation)
+    copies = variants(frames, rng, parameters.n_variants, parameters.separation)
     along = directions(frames, rng, parameters.n_directions)
     crystals = frames.take(np.flatnonzero(frames.periodic))
     questions = [
-        _Question("variant", guises.frames, ("energy", "forces"), (len(guises.frames),)),
-        _Question(
+        PhysicalityQuestion("variant", copies.frames, ("energy", "forces"), (len(copies.frames),)),
+        PhysicalityQuestion(
             "displaced",
             displaced(frames, along, parameters.displacements),
             ("energy",),
@@ -220,38 +240,21 @@ def _plan(frames: Frames, parameters: PhysicalityParameters) -> _Plan:
     ]
     if parameters.diatomics:
         pairs = diatomic_frames(parameters.diatomics, parameters.n_distances, parameters.box)
-        questions.insert(0, _Question("diatomic", pairs, ("energy", "forces"), (len(pairs),)))
+        questions.insert(0, PhysicalityQuestion("diatomic", pairs, ("energy", "forces"), (len(pairs),)))
     if len(crystals):
         shape = (6, len(parameters.strains), 2, len(crystals))
-        questions.append(_Question("strained", strained(crystals, parameters.strains), ("energy",), shape))
-        # Apart from the rest, so that a stress that fails takes nothing else with it.
-        questions.append(_Question("stressed", crystals, ("energy", "stress"), (len(crystals),)))
-    return _Plan(guises, along, tuple(questions))
+        questions.append(PhysicalityQuestion("strained", strained(crystals, parameters.strains), ("energy",), shape))
+        # A question of its own, so that a failed stress fails nothing else.
+        questions.append(PhysicalityQuestion("stressed", crystals, ("energy", "stress"), (len(crystals),)))
+    return PhysicalityPlan(copies, along, tuple(questions))
 
 
-def _answers(
-    question: _Question, wanted: Properties, model: BatchCalculator | None, watch: Watch, done: int, total: int
-) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays that are stored of the answers to `question`; of no model, all MISSING."""
-    prefix = f"{question.name}_" if question.name else ""
-    n = len(question.frames)
-    if model is None:
-        energy, failure = np.full(n, np.nan), np.full(n, Cause.MISSING, np.int8)
-        answer = Predictions(energy, None, None, failure)
-    else:
-        answer = compute_in_batches(
-            model, question.frames, wanted, lambda here: watch.progress(done + here, total, "frames")
-        )
-    yield f"{prefix}energy", answer.energy.reshape(question.shape)
-    yield f"{prefix}failure", answer.failure.reshape(question.shape)
-    if "forces" in wanted and answer.forces is not None:
-        yield f"{prefix}forces", answer.forces
-    if "stress" in wanted and answer.stress is not None:
-        yield f"{prefix}stress", answer.stress
+def _progress(watch: Watch, done: int, total: int, done_of_question: int) -> None:
+    watch.progress(done + done_of_question, total, "frames")
 
 
-def _described(plan: _Plan, parameters: PhysicalityParameters) -> dict[str, NDArray[Any]]:
-    """What tells later how the variants were made: no random number is drawn again to measure them."""
+def _described(plan: PhysicalityPlan, parameters: PhysicalityParameters) -> dict[str, NDArray[Any]]:
+    """How the variants were made: measuring draws no random number again."""
     described: dict[str, NDArray[Any]] = {
         "variant_probe": plan.variants.probe,
         "variant_original": plan.variants.original,

@@ -1,8 +1,9 @@
-"""What stored answers to variants, displacements, strains and pairs say: items by structure and probe, and metrics."""
+"""From stored answers to variants, displacements, strains and pairs: items by structure and probe, and metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation
-from tasks.metrics.contributions import Charged, Contribution, mean_of, stored_column
-from tasks.metrics.failure_cost import charged_mean
+from tasks.metrics.averages import Average
+from tasks.metrics.contributions import stored_column
 from tasks.metrics.measurement import Items, Metric
 from tasks.observing.frames_observation import read_frames
 from tasks.physicality.variants import PROBES, VOIGT
@@ -22,13 +23,13 @@ from tasks.structures.predictions import Cause
 GRADIENT, STRAIN, DIATOMICS = "gradient", "strain", "diatomics"
 
 
-class _Of(NamedTuple):
-    """Where a metric comes from.
+class MetricSource(NamedTuple):
+    """The items that a metric is computed from.
 
     Args:
-        group: of the items it is the mean of.
+        group: of the items.
         cost: W, in `unit`.
-        largest: whether the largest of the items is a metric, too.
+        largest: whether the largest of the items is also a metric.
     """
 
     group: str
@@ -38,15 +39,15 @@ class _Of(NamedTuple):
     largest: bool = False
 
 
-METRICS: dict[str, _Of] = {
-    **{f"{p}_energy": _Of(p, "energy_error", "eV/atom", 1.0, p in ("rotation", "repeat")) for p in PROBES},
-    **{f"{p}_forces": _Of(p, "force_error", "eV/Å", 10.0, p in ("rotation", "repeat")) for p in PROBES},
-    "gradient_forces": _Of(GRADIENT, "force_error", "eV/Å", 10.0, True),
-    "strain_stress": _Of(STRAIN, "stress_error", "eV/Å³", 0.3, True),
-    "diatomics_extra_flips": _Of(DIATOMICS, "extra_flips", "", 20.0),
-    "diatomics_tortuosity": _Of(DIATOMICS, "tortuosity", "", 10.0),
-    "diatomics_energy_jump": _Of(DIATOMICS, "energy_jump", "eV", 15.0),
-    "diatomics_conservation": _Of(DIATOMICS, "conservation", "", 1.0),
+METRICS: dict[str, MetricSource] = {
+    **{f"{p}_energy": MetricSource(p, "energy_error", "eV/atom", 1.0, p in ("rotation", "repeat")) for p in PROBES},
+    **{f"{p}_forces": MetricSource(p, "force_error", "eV/Å", 10.0, p in ("rotation", "repeat")) for p in PROBES},
+    "gradient_forces": MetricSource(GRADIENT, "force_error", "eV/Å", 10.0, True),
+    "strain_stress": MetricSource(STRAIN, "stress_error", "eV/Å³", 0.3, True),
+    "diatomics_extra_flips": MetricSource(DIATOMICS, "extra_flips", "", 20.0),
+    "diatomics_tortuosity": MetricSource(DIATOMICS, "tortuosity", "", 10.0),
+    "diatomics_energy_jump": MetricSource(DIATOMICS, "energy_jump", "eV", 15.0),
+    "diatomics_conservation": MetricSource(DIATOMICS, "conservation", "", 1.0),
 }
 
 
@@ -55,13 +56,13 @@ def curve_columns(n: int) -> tuple[str, ...]:
     return tuple(f"curve_{i:02d}" for i in range(n))
 
 
-class Row(NamedTuple):
+class ProbeItem(NamedTuple):
     """One item.
 
     Args:
         values: by column; NaN where it failed, or where the model has no such property.
-        failure: the largest code of `Cause` of the frames it is made of.
-        supported: whether the model offers the properties that it takes.
+        failure: the largest code of `Cause` of its frames.
+        supported: whether the model offers the properties that it needs.
     """
 
     id: str
@@ -73,15 +74,15 @@ class Row(NamedTuple):
 
     @property
     def cause(self) -> int:
-        """Why it failed: in a frame, for want of a property, or by numbers beyond all bounds."""
-        needed = [of.column for of in METRICS.values() if of.group == self.group]
+        """The code of `Cause`: a frame failed, a property is missing, or a number is not finite."""
+        needed = [source.column for source in METRICS.values() if source.group == self.group]
         if self.failure or all(np.isfinite(self.values[name]) for name in needed):
             return self.failure
         return Cause.NON_FINITE if self.supported else Cause.UNSUPPORTED
 
 
-def as_items(rows: Sequence[Row]) -> Items:
-    """The rows as a table; NaN in columns that others have."""
+def as_items(rows: Sequence[ProbeItem]) -> Items:
+    """The rows as a table; a column that a row lacks is NaN there."""
     names = list(dict.fromkeys(name for row in rows for name in row.values))
     return Items(
         id=[row.id for row in rows],
@@ -93,70 +94,67 @@ def as_items(rows: Sequence[Row]) -> Items:
 
 
 def metrics(items: Items) -> dict[str, Metric]:
-    """Every metric of which there is an item."""
-    groups, found = np.array(items.group), {}
-    for name, of in METRICS.items():
-        error = items.columns[of.column][groups == of.group] if of.column in items.columns else np.zeros(0)
-        if not len(error):
-            continue
-        finite = np.isfinite(error)
-        counts = len(error), int((~finite).sum())
-        mean = charged_mean(error, np.ones(len(error)), of.cost)
-        found[name] = Metric(mean.value, of.unit, *counts, mean.charged, None, of.cost)
-        if of.largest:
-            value = float(error[finite].max()) if finite.any() else None
-            worst = float(np.fmin(error, of.cost).max())  # fmin takes the cost where the error is NaN
-            found[f"{name}_largest"] = Metric(value, of.unit, *counts, worst, None, of.cost)
-    return found
+    """Every metric that has items; of some also the largest of the items."""
+    metrics: dict[str, Metric] = {}
+    for average in averages(items):
+        source = METRICS[average.name]
+        metrics[average.name] = mean = average.metric(None, source.cost)
+        if source.largest:
+            error = average.sums[average.counts > 0]
+            finite = error[np.isfinite(error)]
+            value = float(finite.max()) if finite.size else None
+            worst = float(np.fmin(error, source.cost).max())  # fmin takes the cost where the error is NaN
+            metrics[f"{average.name}_largest"] = replace(mean, value=value, charged=worst)
+    return metrics
 
 
-def mean_contributions(items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
-    """Of the means; the largest of some items is no mean of them."""
+def averages(items: Items) -> list[Average]:
+    """The mean over the items of each metric's group, of the metrics that have items."""
     groups = np.array(items.group)
-    found: list[Contribution] = []
-    for name, of in METRICS.items():
-        if name in metrics:
-            mine = (groups == of.group).astype(np.float64)
-            found += mean_of(metrics, name, stored_column(items, of.column), mine)
-    return found
+    members = {name: (groups == source.group).astype(np.float64) for name, source in METRICS.items()}
+    return [
+        Average(name, source.unit, stored_column(items.columns, source.column), members[name])
+        for name, source in METRICS.items()
+        if members[name].any()
+    ]
 
 
-def variant_rows(observation: Observation, dataset: Dataset) -> list[Row]:
-    """How far the answers to each structure's variants lie from what its own says: by probe, the largest of each.
+def variant_rows(observation: Observation, dataset: Dataset) -> list[ProbeItem]:
+    """By probe and structure, the largest errors of the answers to its variants.
 
-    `energy_error` [eV/atom] and `force_error` [eV/Å], the length of the difference vector of one atom.
+    `energy_error` [eV/atom] and `force_error` [eV/Å], the length of the difference vector of one atom, are differences
+    from the values that follow from the answer to the structure itself.
     """
     original, probe, n_atoms = (_flat(observation, f"variant_{name}") for name in ("original", "probe", "n_atoms"))
     v, total = len(original), int(n_atoms.sum())
     reference = read_frames(observation, dataset.frames)
     energy = observation.array("variant_energy", (v,))
-    expected = n_atoms // dataset.frames.n_atoms[original] * reference.energy[original]
-    energy_error = np.abs(energy - expected) / n_atoms
+    energy_error = np.abs(energy - n_atoms // dataset.frames.n_atoms[original] * reference.energy[original]) / n_atoms
     force_error = np.full(v, np.nan)
-    known = reference.forces is not None
+    with_forces = reference.forces is not None
     if reference.forces is not None and "variant_forces" in observation.arrays:
         rotation = np.repeat(observation.array("variant_rotation", (v, 3, 3)), n_atoms, axis=0)
-        turned = np.einsum("aij,aj->ai", rotation, reference.forces[_flat(observation, "variant_atom")])
-        difference = observation.array("variant_forces", (total, 3)) - turned
+        expected = np.einsum("aij,aj->ai", rotation, reference.forces[_flat(observation, "variant_atom")])
+        difference = observation.array("variant_forces", (total, 3)) - expected
         starts = np.concatenate([[0], np.cumsum(n_atoms)[:-1]])
         force_error = np.maximum.reduceat(np.linalg.norm(difference, axis=1), starts)
-    failure = np.maximum(_causes(observation, "variant", (v,)), reference.failure[original])
+    failure = np.maximum(observation.causes(v, name="variant_failure"), reference.failure[original])
     rows = []
     for code, name in enumerate(PROBES):
         for index in np.unique(original[probe == code]):
-            mine = (probe == code) & (original == index)
-            # max, not nanmax: one variant that failed fails the item.
-            values = {"energy_error": float(energy_error[mine].max()), "force_error": float(force_error[mine].max())}
-            rows.append(_row(dataset, int(index), name, failure[mine], values, known))
+            copies = (probe == code) & (original == index)
+            # max, not nanmax: one failed variant fails the item.
+            errors = {"energy_error": energy_error[copies].max(), "force_error": force_error[copies].max()}
+            rows.append(_item(dataset, int(index), name, failure[copies], errors, with_forces))
     return rows
 
 
-def gradient_rows(observation: Observation, dataset: Dataset, steps: Sequence[float]) -> list[Row]:
-    """How far forces are from −∇E along random directions.
+def gradient_rows(observation: Observation, dataset: Dataset, steps: Sequence[float]) -> list[ProbeItem]:
+    """By structure, the difference of its forces from −∇E along random directions.
 
     `force_error` is the root mean square over directions of dE(x + hd)/dh + F·d [eV/Å]. Over random d of length 1 it
-    estimates the root mean square error of a force component. `scale` is that of F·d itself, `step` where differences
-    were taken.
+    estimates the root mean square error of a force component. `scale` is the root mean square of F·d, and `step` the
+    step [Å] of the differences.
     """
     n, total = len(dataset.frames), len(dataset.frames.numbers)
     reference = read_frames(observation, dataset.frames)
@@ -166,17 +164,17 @@ def gradient_rows(observation: Observation, dataset: Dataset, steps: Sequence[fl
     slope, step = _slopes(observation.array("displaced_energy", shape), steps)
     forces = np.full((total, 3), np.nan) if reference.forces is None else reference.forces
     work = np.add.reduceat((along * forces).sum(axis=2), dataset.frames.offsets[:-1], axis=1)
-    failure = np.maximum(_causes(observation, "displaced", shape).max(axis=(0, 1, 2)), reference.failure)
-    known = reference.forces is not None
+    failure = np.maximum(observation.causes(*shape, name="displaced_failure").max(axis=(0, 1, 2)), reference.failure)
     columns = {"force_error": _root_mean_square(slope + work), "scale": _root_mean_square(work), "step": step}
-    return [_row(dataset, i, GRADIENT, failure[i], _at(columns, i), known) for i in range(n)]
+    with_forces = reference.forces is not None
+    return [_item(dataset, i, GRADIENT, failure[i], _at(columns, i), with_forces) for i in range(n)]
 
 
-def strain_rows(observation: Observation, dataset: Dataset, steps: Sequence[float]) -> list[Row]:
-    """How far the stress is from (1/V) dE/dε, for structures that are periodic in all directions.
+def strain_rows(observation: Observation, dataset: Dataset, steps: Sequence[float]) -> list[ProbeItem]:
+    """By structure that is periodic in all directions, the difference of its stress from (1/V) dE/dε.
 
-    `stress_error` is the root mean square over the six components [eV/Å³], `scale` that of the stress itself,
-    `step` where differences were taken.
+    `stress_error` is the root mean square over the six components [eV/Å³], `scale` that of the stress itself, and
+    `step` the step of the differences.
     """
     chosen = np.flatnonzero(dataset.frames.periodic)
     if not len(chosen):
@@ -186,53 +184,53 @@ def strain_rows(observation: Observation, dataset: Dataset, steps: Sequence[floa
     weight = np.array([1.0 if row == column else 0.5 for row, column in VOIGT])[:, None]
     slope, step = _slopes(observation.array("strained_energy", shape), steps)
     derived = weight * slope / dataset.frames.volumes[chosen]
-    known = "stressed_stress" in observation.arrays
-    stress = observation.array("stressed_stress", (len(chosen), 6)) if known else np.full((len(chosen), 6), np.nan)
-    failure = _causes(observation, "strained", shape).max(axis=(0, 1, 2))
-    if known:
-        failure = np.maximum(failure, _causes(observation, "stressed", (len(chosen),)))
+    stress = np.full((len(chosen), 6), np.nan)
+    failure = observation.causes(*shape, name="strained_failure").max(axis=(0, 1, 2))
+    if "stressed_stress" in observation.arrays:
+        stress = observation.array("stressed_stress", (len(chosen), 6))
+        failure = np.maximum(failure, observation.causes(len(chosen), name="stressed_failure"))
     columns = {
         "stress_error": _root_mean_square(derived - stress.T),
         "scale": _root_mean_square(stress.T),
         "step": step,
     }
     return [
-        # A stress that is not there is no failure of the frame.
-        _row(dataset, int(index), STRAIN, failure[i], _at(columns, i), bool(np.isfinite(stress[i]).all()))
+        # A missing stress is no failure of the frame.
+        _item(dataset, int(index), STRAIN, failure[i], _at(columns, i), bool(np.isfinite(stress[i]).all()))
         for i, index in enumerate(chosen)
     ]
 
 
-def diatomic_rows(observation: Observation, symbols: Sequence[str], n: int) -> list[Row]:
-    """What each element's curve is like: the measures of `tasks.simulation.diatomics`, and the curve itself."""
+def diatomic_rows(observation: Observation, symbols: Sequence[str], n: int) -> list[ProbeItem]:
+    """By element, the measures of `tasks.simulation.diatomics`, and the curve of `n` distances."""
     if not symbols:
         return []
     k = len(symbols)
     distance = observation.array("diatomic_distance", (k, n))
     energy = observation.array("diatomic_energy", (k * n,)).reshape(k, n)
-    force, known = np.full((k, n), np.nan), "diatomic_forces" in observation.arrays
-    if known:
+    force, with_forces = np.full((k, n), np.nan), "diatomic_forces" in observation.arrays
+    if with_forces:
         force = diatomics.radial_force(observation.array("diatomic_forces", (2 * k * n, 3)).reshape(k, n, 2, 3))
-    causes = _causes(observation, "diatomic", (k * n,)).reshape(k, n)
+    causes = observation.causes(k * n, name="diatomic_failure").reshape(k, n)
     failure, relative = causes.max(axis=1), diatomics.relative_energies(energy, causes != 0)
     rows = []
     for i, symbol in enumerate(symbols):
         values = diatomics.measures(distance[i], energy[i], force[i])._asdict()
         if failure[i]:
             values = dict.fromkeys(values, np.nan)
-        # The curve has a gap where the pair failed: a reader sees where.
+        # The curve of a failed pair is kept at the distances that were answered.
         values |= zip(curve_columns(n), relative[i].tolist(), strict=True)
-        rows.append(Row(f"{symbol}2", DIATOMICS, symbol, int(failure[i]), values, known))
+        rows.append(ProbeItem(f"{symbol}2", DIATOMICS, symbol, int(failure[i]), values, with_forces))
     return rows
 
 
 def _slopes(energy: Float, steps: Sequence[float]) -> tuple[Float, Float]:
-    """(k, n) derivatives from energies (k, steps, 2, n), forth and back, and (n,) the finer of the two steps used.
+    """(k, n) derivatives from energies (k, steps, 2, n), forward and back, and (n,) the finer of the two steps used.
 
-    A coarse step sees the anharmonicity of the energy, a fine one the energy's rounding. So the central differences of
-    each step and the next finer one are extrapolated to a step of zero, and of these estimates the one is taken that
-    lies closest to its neighbours, whatever the model's forces say (after C. J. F. Ridders, Adv. Eng. Softw. 4, 75
-    (1982), doi:10.1016/S0141-1195(82)80057-0). NaN where an energy at any step is not finite.
+    A coarse step shows the anharmonicity of the energy, a fine one its rounding. So the central differences of each
+    step and the next finer one are extrapolated to a step of zero, and the estimate that lies closest to its neighbours
+    counts, whatever the model's forces are (after C. J. F. Ridders, Adv. Eng. Softw. 4, 75 (1982),
+    doi:10.1016/S0141-1195(82)80057-0). NaN where an energy at any step is not finite.
     """
     h = np.array(steps)
     plain = (energy[:, :, 0] - energy[:, :, 1]) / (2.0 * h[:, None])
@@ -242,12 +240,12 @@ def _slopes(energy: Float, steps: Sequence[float]) -> tuple[Float, Float]:
     edge = np.zeros((1, gaps.shape[1]))
     best = np.maximum(np.concatenate([edge, gaps]), np.concatenate([gaps, edge])).argmin(axis=0)
     slopes = np.take_along_axis(estimates, best[None, None], axis=1)[:, 0]
-    sound = np.isfinite(energy).all(axis=(0, 1, 2))
-    return np.where(sound, slopes, np.nan), np.where(sound, h[1:][best], np.nan)
+    finite = np.isfinite(energy).all(axis=(0, 1, 2))
+    return np.where(finite, slopes, np.nan), np.where(finite, h[1:][best], np.nan)
 
 
 def _root_mean_square(values: Float) -> Float:
-    """Of (k, …) over k."""
+    """The root mean square of (k, …) over k."""
     return np.asarray(np.sqrt((values**2).mean(axis=0)))
 
 
@@ -255,13 +253,13 @@ def _at(columns: Mapping[str, Float], index: int) -> dict[str, float]:
     return {name: float(column[index]) for name, column in columns.items()}
 
 
-def _row(
-    dataset: Dataset, index: int, group: str, failure: NDArray[np.int8], values: Mapping[str, float], known: bool
-) -> Row:
+def _item(
+    dataset: Dataset, index: int, group: str, failure: NDArray[np.int8], values: Mapping[str, float], supported: bool
+) -> ProbeItem:
     name, cause = dataset.table.id[index], int(np.max(failure))
     if cause:
         values = dict.fromkeys(values, np.nan)
-    return Row(f"{name}: {group}", group, dataset.clusters[index], cause, values, known)
+    return ProbeItem(f"{name}: {group}", group, dataset.clusters[index], cause, values, supported)
 
 
 def _length(observation: Observation, name: str) -> int:
@@ -272,11 +270,3 @@ def _length(observation: Observation, name: str) -> int:
 
 def _flat(observation: Observation, name: str) -> NDArray[np.int64]:
     return observation.array(name, (_length(observation, name),), np.int64)
-
-
-def _causes(observation: Observation, name: str, shape: tuple[int, ...]) -> NDArray[np.int8]:
-    """The codes of `Cause` stored under `name`, in that shape."""
-    failure = observation.array(f"{name}_failure", shape, np.int8)
-    if failure.size and not (failure.min() >= 0 and failure.max() <= max(Cause)):
-        raise ValueError(f"observation: {name}_failure has codes that name no cause")
-    return failure

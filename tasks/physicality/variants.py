@@ -1,8 +1,8 @@
-"""Structures in other guises: turned, moved, renumbered, described by another cell, doubled, displaced, strained.
+"""Transformed copies of structures: rotated, translated, reordered, in another cell, doubled, displaced, strained.
 
-What a variant should be answered follows from the answer to its original: the energy times how often the original is in
-it, the forces of each atom's original, turned as it was. Each guise changes one thing and leaves the centroid where it
-is (but for the translation, whose point it is), so that what fails names what is wrong.
+The right answer to a copy follows from the answer to its original: the energy times the number of originals in it, and
+the forces of each atom's original, rotated alike. Each transformation changes one thing and keeps the centroid (except
+the translation), so that a failure names its cause.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tasks.structures.frames import Bool, Float, Frames, Int
-from tasks.structures.rotations import random_rotation
+from tasks.structures.rotations import other_order, random_rotation
 
 FARTHEST = 10.0  # Å, of each component of a translation
-# Strains in Voigt order xx, yy, zz, yz, xz, xy: which components of the symmetric matrix are strained.
+# Strains in Voigt order xx, yy, zz, yz, xz, xy: the components of the symmetric matrix that are strained.
 VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 
 
-class One(NamedTuple):
+class Original(NamedTuple):
     """One structure: positions (n, 3) and cell (3, 3) [Å], pbc (3,)."""
 
     positions: Float
@@ -36,17 +36,28 @@ class One(NamedTuple):
 
     @property
     def centroid(self) -> Float:
+        """(3,) [Å]."""
         return np.asarray(self.positions.mean(axis=0))
 
+    def copy(self, positions: Float, cell: Float | None = None) -> TransformedCopy:
+        """The same atoms at other positions (n, 3) [Å], and in another cell (3, 3) [Å] if one is given."""
+        atom = np.arange(len(self.positions))
+        return TransformedCopy(positions, self.cell if cell is None else cell, atom, np.eye(3))
 
-class Guise(NamedTuple):
-    """A structure in another guise.
+    def twice(self, half: Float, cell: Float) -> TransformedCopy:
+        """The structure at minus and at plus the vector `half` (3,) [Å]."""
+        positions = np.concatenate([self.positions - half, self.positions + half])
+        return TransformedCopy(positions, cell, np.tile(np.arange(len(self.positions)), 2), np.eye(3))
+
+
+class TransformedCopy(NamedTuple):
+    """A transformed copy of one structure.
 
     Args:
         positions: (m, 3) [Å].
         cell: (3, 3) [Å].
         atom: (m,) which atom of the original each atom is.
-        rotation: (3, 3) by which the forces are turned.
+        rotation: (3, 3) by which the forces are rotated.
     """
 
     positions: Float
@@ -55,114 +66,104 @@ class Guise(NamedTuple):
     rotation: Float
 
 
-Make = Callable[[One, np.random.Generator, int, float], list[Guise]]
+# From an original, a generator, the number of copies and the separation of fragments [Å].
+MakeCopies = Callable[[Original, np.random.Generator, int, float], list[TransformedCopy]]
 
 
-def _same(one: One, positions: Float, cell: Float | None = None) -> Guise:
-    atoms = np.arange(len(one.positions))
-    return Guise(positions, one.cell if cell is None else cell, atoms, np.eye(3))
-
-
-def _turned(one: One, rng: np.random.Generator, n: int, _: float) -> list[Guise]:
+def _rotated(original: Original, rng: np.random.Generator, n: int, _: float) -> list[TransformedCopy]:
     """Rotated about the centroid."""
-    made = []
+    copies = []
     for _k in range(n):
         rotation = random_rotation(rng)
-        positions = one.centroid + (one.positions - one.centroid) @ rotation.T
-        made.append(_same(one, positions, one.cell @ rotation.T)._replace(rotation=rotation))
-    return made
+        positions = original.centroid + (original.positions - original.centroid) @ rotation.T
+        copies.append(original.copy(positions, original.cell @ rotation.T)._replace(rotation=rotation))
+    return copies
 
 
-def _moved(one: One, rng: np.random.Generator, n: int, _: float) -> list[Guise]:
-    """Translated, out of the cell or not."""
-    return [_same(one, one.positions + rng.uniform(-FARTHEST, FARTHEST, 3)) for _k in range(n)]
+def _translated(original: Original, rng: np.random.Generator, n: int, _: float) -> list[TransformedCopy]:
+    """Translated, without wrapping into the cell."""
+    return [original.copy(original.positions + rng.uniform(-FARTHEST, FARTHEST, 3)) for _k in range(n)]
 
 
-def _renumbered(one: One, rng: np.random.Generator, n: int, _: float) -> list[Guise]:
+def _reordered(original: Original, rng: np.random.Generator, n: int, _: float) -> list[TransformedCopy]:
     """Atoms in another order."""
-    atoms = np.arange(len(one.positions))
-    orders = [rng.permutation(atoms) for _k in range(n if len(atoms) > 1 else 0)]
-    orders = [np.roll(order, 1) if np.array_equal(order, atoms) else order for order in orders]
-    return [_same(one, one.positions[order])._replace(atom=order) for order in orders]
+    n_atoms = len(original.positions)
+    orders = [other_order(n_atoms, rng) for _k in range(n if n_atoms > 1 else 0)]
+    return [original.copy(original.positions[order])._replace(atom=order) for order in orders]
 
 
-def _other_images(one: One, rng: np.random.Generator, n: int, _: float) -> list[Guise]:
+def _other_images(original: Original, rng: np.random.Generator, n: int, _: float) -> list[TransformedCopy]:
     """Half of the atoms moved by lattice vectors, the other half by the opposite ones."""
-    pairs = len(one.positions) // 2
-    made = []
-    for _k in range(n if pairs and one.pbc.any() else 0):
-        order = rng.permutation(len(one.positions))
-        shift = rng.choice([-2, -1, 1, 2], (pairs, 3)) * one.pbc @ one.cell
-        positions = one.positions.copy()
+    pairs = len(original.positions) // 2
+    copies = []
+    for _k in range(n if pairs and original.pbc.any() else 0):
+        order = rng.permutation(len(original.positions))
+        shift = rng.choice([-2, -1, 1, 2], (pairs, 3)) * original.pbc @ original.cell
+        positions = original.positions.copy()
         positions[order[:pairs]] += shift
         positions[order[pairs : 2 * pairs]] -= shift
-        made.append(_same(one, positions))
-    return made
+        copies.append(original.copy(positions))
+    return copies
 
 
-def _other_vectors(one: One, rng: np.random.Generator, n: int, _: float) -> list[Guise]:
-    """The same lattice by other vectors: to one another one is added, or taken from it."""
-    choices = [(first, second, sign) for first, second in permutations(one.periodic, 2) for sign in (1, -1)]
-    made = []
+def _other_vectors(original: Original, rng: np.random.Generator, n: int, _: float) -> list[TransformedCopy]:
+    """The same lattice with other vectors: a vector is added to another one, or subtracted from it."""
+    choices = [(first, second, sign) for first, second in permutations(original.periodic, 2) for sign in (1, -1)]
+    copies = []
     for k in rng.permutation(len(choices))[:n]:
         first, second, sign = choices[k]
-        cell = one.cell.copy()
+        cell = original.cell.copy()
         cell[first] += sign * cell[second]
-        made.append(_same(one, one.positions, cell))
-    return made
+        copies.append(original.copy(original.positions, cell))
+    return copies
 
 
-def _doubled_cells(one: One, _rng: np.random.Generator, n: int, _: float) -> list[Guise]:
+def _doubled_cells(original: Original, _rng: np.random.Generator, n: int, _: float) -> list[TransformedCopy]:
     """Two cells in one, along each periodic direction in turn."""
-    made = []
-    for direction in one.periodic[:n]:
-        vector = one.cell[direction]
-        cell = one.cell.copy()
+    copies = []
+    for direction in original.periodic[:n]:
+        vector = original.cell[direction]
+        cell = original.cell.copy()
         cell[direction] *= 2.0
-        made.append(_twice(one, vector / 2.0, cell))
-    return made
+        copies.append(original.twice(vector / 2.0, cell))
+    return copies
 
 
-def _two_fragments(one: One, rng: np.random.Generator, n: int, separation: float) -> list[Guise]:
-    """A molecule and its copy, too far apart to feel each other."""
-    made = []
-    for _k in range(0 if one.pbc.any() else n):
+def _two_fragments(original: Original, rng: np.random.Generator, n: int, separation: float) -> list[TransformedCopy]:
+    """A molecule and its copy, too far apart to interact."""
+    copies = []
+    for _k in range(0 if original.pbc.any() else n):
         direction = rng.normal(size=3)
-        made.append(_twice(one, direction / np.linalg.norm(direction) * separation / 2.0, one.cell))
-    return made
+        copies.append(original.twice(direction / np.linalg.norm(direction) * separation / 2.0, original.cell))
+    return copies
 
 
-def _twice(one: One, half: Float, cell: Float) -> Guise:
-    positions = np.concatenate([one.positions - half, one.positions + half])
-    return Guise(positions, cell, np.tile(np.arange(len(one.positions)), 2), np.eye(3))
+def _unchanged(original: Original, _rng: np.random.Generator, _n: int, _: float) -> list[TransformedCopy]:
+    return [original.copy(original.positions)]
 
 
-def _again(one: One, _rng: np.random.Generator, _n: int, _: float) -> list[Guise]:
-    return [_same(one, one.positions)]
-
-
-# By probe, in the order in which they are asked: what is asked again comes last, when all else has been asked between.
-PROBES: dict[str, Make] = {
-    "rotation": _turned,
-    "translation": _moved,
-    "permutation": _renumbered,
+# By probe, in the order of the questions: the repeated ones come last, after all others.
+PROBES: dict[str, MakeCopies] = {
+    "rotation": _rotated,
+    "translation": _translated,
+    "permutation": _reordered,
     "image": _other_images,
     "lattice": _other_vectors,
     "supercell": _doubled_cells,
     "fragments": _two_fragments,
-    "repeat": _again,
+    "repeat": _unchanged,
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Variants:
-    """v structures with V atoms, made from n with N.
+    """The v transformed copies, with V atoms, of n structures with N atoms.
 
     Args:
         probe: (v,) index in `PROBES`.
-        original: (v,) of which structure.
-        atom: (V,) of which of the N atoms each is a copy.
-        rotation: (v, 3, 3) forces should be those of the original times its transpose.
+        original: (v,) which structure each is a copy of.
+        atom: (V,) which of the N atoms each atom is a copy of.
+        rotation: (v, 3, 3) the forces must be those of the original times its transpose.
     """
 
     frames: Frames
@@ -173,50 +174,54 @@ class Variants:
 
 
 def variants(frames: Frames, rng: np.random.Generator, n: int, separation: float) -> Variants:
-    """Each of `frames` in `n` guises of each probe that applies to it; asked again once, from the last to the first."""
-    made: list[tuple[int, int, Guise]] = []
+    """For each probe, `n` copies of each of `frames` to which it applies; of the repeats one, in reverse order.
+
+    Args:
+        separation: of two fragments [Å].
+    """
+    rows: list[tuple[int, int, TransformedCopy]] = []
     for probe, (name, make) in enumerate(PROBES.items()):
         order = range(len(frames))[::-1] if name == "repeat" else range(len(frames))
         for index in order:
-            one = One(frames.positions[frames.atom_slice(index)], frames.cell[index], frames.pbc[index])
-            made += [(probe, index, guise) for guise in make(one, rng, n, separation)]
-    probes, originals, guises = zip(*made, strict=True)
-    original = np.array(originals, np.int64)
-    atom = np.concatenate([frames.offsets[i] + g.atom for i, g in zip(original, guises, strict=True)])
+            original = Original(frames.positions[frames.atom_slice(index)], frames.cell[index], frames.pbc[index])
+            rows += [(probe, index, copy) for copy in make(original, rng, n, separation)]
+    probes, originals, copies = zip(*rows, strict=True)
+    index_of = np.array(originals, np.int64)
+    atom = np.concatenate([frames.offsets[i] + copy.atom for i, copy in zip(index_of, copies, strict=True)])
     return Variants(
-        frames=_frames(frames, original, atom, guises),
+        frames=_frames(frames, index_of, atom, copies),
         probe=np.array(probes, np.int64),
-        original=original,
+        original=index_of,
         atom=atom,
-        rotation=np.array([guise.rotation for guise in guises]),
+        rotation=np.array([copy.rotation for copy in copies]),
     )
 
 
-def _frames(frames: Frames, original: Int, atom: Int, guises: Sequence[Guise]) -> Frames:
-    n_atoms = np.array([len(guise.atom) for guise in guises])
-    copies = n_atoms // frames.n_atoms[original]
+def _frames(frames: Frames, original: Int, atom: Int, copies: Sequence[TransformedCopy]) -> Frames:
+    n_atoms = np.array([len(copy.atom) for copy in copies])
+    times = n_atoms // frames.n_atoms[original]
     multiplicity = frames.multiplicity[original]
     return Frames(
         n_atoms=n_atoms,
         numbers=frames.numbers[atom],
-        positions=np.concatenate([guise.positions for guise in guises]),
-        cell=np.array([guise.cell for guise in guises]),
+        positions=np.concatenate([copy.positions for copy in copies]),
+        cell=np.array([copy.cell for copy in copies]),
         pbc=frames.pbc[original],
-        charge=copies * frames.charge[original],
-        # Two spins side by side add up; where none is stated, none is.
-        multiplicity=np.where(multiplicity > 0, copies * (multiplicity - 1) + 1, 0),
+        charge=times * frames.charge[original],
+        # Two spins side by side add up; if the original states none, the copy states none.
+        multiplicity=np.where(multiplicity > 0, times * (multiplicity - 1) + 1, 0),
     )
 
 
 def directions(frames: Frames, rng: np.random.Generator, n: int) -> Float:
-    """(n, N, 3) random directions in which the atoms of each structure move, each of length 1 in its 3 × atoms."""
-    free = rng.normal(size=(n, len(frames.numbers), 3))
-    squared = np.add.reduceat((free**2).sum(axis=2), frames.offsets[:-1], axis=1)
-    return np.asarray(free / np.sqrt(squared)[:, frames.frame_index, None])
+    """(n, N, 3) random directions in which the atoms of each structure move, of length 1 over all its coordinates."""
+    deviates = rng.normal(size=(n, len(frames.numbers), 3))
+    squared = np.add.reduceat((deviates**2).sum(axis=2), frames.offsets[:-1], axis=1)
+    return np.asarray(deviates / np.sqrt(squared)[:, frames.frame_index, None])
 
 
 def displaced(frames: Frames, along: Float, steps: Sequence[float]) -> Frames:
-    """len(along) × len(steps) × 2 × n structures: forth and back along each direction (…, N, 3), by each step [Å]."""
+    """len(along) × len(steps) × 2 × n structures: forward and back along each direction (…, N, 3), by each step [Å]."""
     moved = [
         frames.moved(frames.positions + signed * direction)
         for direction in along
@@ -230,11 +235,11 @@ def strained(frames: Frames, steps: Sequence[float]) -> Frames:
     """6 × len(steps) × 2 × n structures: strained by ±each step along each component of Voigt's order."""
     centroid = np.add.reduceat(frames.positions, frames.offsets[:-1], axis=0) / frames.n_atoms[:, None]
     middle = centroid[frames.frame_index]
-    made = []
+    strained_frames = []
     for row, column in VOIGT:
         for signed in (signed for step in steps for signed in (step, -step)):
             deformation = np.eye(3)
             deformation[row, column] = deformation[column, row] = deformation[row, column] + signed
             positions = middle + (frames.positions - middle) @ deformation
-            made.append(frames.moved(positions, frames.cell @ deformation))
-    return Frames.concatenate(made)
+            strained_frames.append(frames.moved(positions, frames.cell @ deformation))
+    return Frames.concatenate(strained_frames)

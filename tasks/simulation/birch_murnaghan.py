@@ -17,15 +17,15 @@ from ase.units import GPa
 from tasks.structures.frames import Float
 
 N_PARAMETERS = 4
-# A minimum found farther than this beyond the volumes is an extrapolation, not a measurement.
+# A minimum farther than this beyond the volumes is an extrapolation, not a measurement.
 LOWEST, HIGHEST = 0.5, 1.5
 
 
 class EquationOfState(NamedTuple):
-    """Where the energy is lowest, and how stiff it is there.
+    """The minimum of the energy, and the stiffness there.
 
     Args:
-        v0: [Å³], of whatever the volumes are of (a cell, an atom).
+        v0: [Å³], of a cell or an atom, as the volumes.
         b0_gpa: bulk modulus [GPa].
         b0_prime: its pressure derivative.
         e0: energy at v0 [eV].
@@ -52,29 +52,29 @@ def pressure(volume: Float, eos: EquationOfState) -> Float:
 def fit(volumes: Float, energies: Float) -> EquationOfState | None:
     """The equation of state through `energies` (k,) [eV] at `volumes` (k,) [Å³].
 
-    None where there are fewer than four different volumes, or the polynomial has no minimum between 0.5 times the
-    smallest and 1.5 times the largest volume, or bends down in the middle of the volumes.
+    None if there are fewer than four different volumes, if the polynomial has no minimum between 0.5 times the smallest
+    and 1.5 times the largest volume, or if it bends down in the middle of the volumes.
     """
     if len(np.unique(volumes)) < N_PARAMETERS or not (np.isfinite(energies).all() and np.isfinite(volumes).all()):
         return None
-    # In units of a volume in the middle, which keeps the powers of x near 1.
+    # Volumes in units of their mean keep the powers of x near 1.
     unit = float(np.mean(volumes))
     scaled = volumes / unit
     polynomial = np.polynomial.Polynomial.fit(scaled ** (-2 / 3), energies, 3, domain=[-1, 1], window=[-1, 1])
     first, second, third = (polynomial.deriv(m) for m in (1, 2, 3))
-    found = None
+    minimum = None
     for root in np.atleast_1d(first.roots()):
         if abs(root.imag) > 0 or not root.real > 0 or not second(root.real) > 0:
             continue
         v0 = float(root.real) ** -1.5
         if LOWEST * scaled.min() <= v0 <= HIGHEST * scaled.max():
-            found = float(root.real)
-    # d²E/dV² in the middle of the volumes, where x = 1: a curve that bends down there has no minimum that it shows.
-    if found is None or not 4 / 9 * second(1.0) + 10 / 9 * first(1.0) > 0:
+            minimum = float(root.real)
+    # d²E/dV² in the middle of the volumes, where x = 1: a curve that bends down there shows no minimum.
+    if minimum is None or not 4 / 9 * second(1.0) + 10 / 9 * first(1.0) > 0:
         return None
     # d²E/dV² and d³E/dV³ at the minimum, where dE/dx = 0, with x = V^(−2/3).
-    d2 = 4 / 9 * found**5 * second(found)
-    d3 = -20 / 9 * found**6.5 * second(found) - 8 / 27 * found**7.5 * third(found)
-    v0 = found**-1.5
+    d2 = 4 / 9 * minimum**5 * second(minimum)
+    d3 = -20 / 9 * minimum**6.5 * second(minimum) - 8 / 27 * minimum**7.5 * third(minimum)
+    v0 = minimum**-1.5
     b0 = float(v0 * d2) / unit  # V d²E/dV² in eV per Å³
-    return EquationOfState(v0 * unit, b0 / GPa, float(-1 - v0 * d3 / d2), float(polynomial(found)))
+    return EquationOfState(v0 * unit, b0 / GPa, float(-1 - v0 * d3 / d2), float(polynomial(minimum)))

@@ -1,17 +1,17 @@
-"""Homonuclear diatomics: what a curve of energy and force over distance says of a model, with no reference needed.
+"""Homonuclear diatomics: measures of a curve of energy and force over distance, which need no reference.
 
 Two atoms of an element have one well. So from the wall outwards the energy falls once and rises once, the force changes
 sign once, and the energy is the integral of the force. The measures are those of MLIP Arena (Y. Chiang et al.,
-arXiv:2509.20630), with the physical well left out of what is counted. For energies E(r) and radial forces F(r),
-positive if repulsive, on increasing distances r:
+arXiv:2509.20630), without the physical well. For energies E(r) and radial forces F(r), positive if repulsive, at
+increasing distances r:
 
-    force flips     sign changes of F, leaving out |F| < 10 meV/Å; `extra_flips` is how far from one they are. None is
-                    as wrong as two: it is a pair that falls in on itself, or does not bind at all
+    force flips     sign changes of F, leaving out |F| < 10 meV/Å; `extra_flips` is their difference from one. Zero is
+                    as wrong as two: the pair collapses, or does not bind at all
     tortuosity      Σ |ΔE| / (E(first) − min E + E(last) − min E): 1 for a single well or a monotonic curve
     energy jump     Σ (|ΔE| before + |ΔE| after) over the turning points of E, leaving out |ΔE| < 1 meV and the
                     lowest minimum. A smooth wiggle, finely sampled, turns in small steps; a discontinuity does not
     conservation    mean over distances of |dE/dr + F| / max(|F|, |dE/dr|, 1 eV/Å): relative where the curve is steep,
-                    so that its wall does not hide all else, and in eV/Å where it is not
+                    so that the wall does not dominate, and in eV/Å elsewhere
 
 The distances are MLIP Arena's as LAMBench bounds them: from 0.9 covalent radii to 3.1 van der Waals radii (S. Alvarez,
 Dalton Trans. 42, 8617 (2013), doi:10.1039/c3dt50599e), at most 6 Å; geometrically spaced, so that the wall is resolved.
@@ -35,7 +35,7 @@ WEAK_FORCE = 1.0  # eV/Å: below it, a deviation of the force counts as it is
 
 
 class CurveMeasures(NamedTuple):
-    """What a curve is like; NaN where an energy, or a force that is needed, is not finite.
+    """The measures of a curve; NaN if an energy, or a force that is needed, is not finite.
 
     Args:
         force_flips: sign changes of the force.
@@ -57,8 +57,8 @@ class DiatomicCurve(NamedTuple):
     Args:
         symbol: of the element.
         distances: (n,) [Å], increasing.
-        energies: (n,) [eV] less that at the largest distance; NaN where the model failed, or everywhere if it did so
-            there.
+        energies: (n,) [eV] relative to the largest distance; NaN where the model failed, and everywhere if it failed
+            at the largest distance.
     """
 
     symbol: str
@@ -67,7 +67,7 @@ class DiatomicCurve(NamedTuple):
 
 
 def distances(symbol: str, n: int) -> Float:
-    """(n,) increasing distances [Å] for two atoms of an element, each the same factor from the next."""
+    """(n,) geometrically spaced, increasing distances [Å] of two atoms of an element."""
     number = atomic_numbers[symbol]
     # ASE's table ends before the heaviest elements, and holds NaN where Alvarez has none.
     radius = vdw_alvarez.vdw_radii[number] if number < len(vdw_alvarez.vdw_radii) else np.nan
@@ -78,7 +78,7 @@ def distances(symbol: str, n: int) -> Float:
 def diatomic_frames(symbols: Sequence[str], n: int, box: float) -> Frames:
     """len(symbols) × n structures: each pair at all its distances, along x in the middle of a periodic cube `box` [Å].
 
-    Periodic since many models can do nothing else; of no consequence as long as `box` is far longer than the cutoff.
+    Periodic, since many models support nothing else; without effect as long as `box` is far longer than the cutoff.
     """
     half = np.concatenate([distances(symbol, n) for symbol in symbols]) / 2.0
     positions = np.full((len(half), 2, 3), box / 2.0)
@@ -96,17 +96,19 @@ def diatomic_frames(symbols: Sequence[str], n: int, box: float) -> Frames:
 
 
 def radial_force(forces: Float) -> Float:
-    """(…,) [eV/Å] the force that drives two atoms along x apart, from their forces (…, 2, 3); negative: together.
+    """(…,) [eV/Å] the force that drives two atoms along x apart, from their forces (…, 2, 3).
 
-    NaN where any of the six components is not finite.
+    Negative if attractive; NaN if any of the six components is not finite.
     """
     radial = (forces[..., 1, 0] - forces[..., 0, 0]) / 2.0
     return np.asarray(np.where(np.isfinite(forces).all(axis=(-1, -2)), radial, np.nan))
 
 
 def relative_energies(energy: Float, failed: NDArray[np.bool_]) -> Float:
-    """(k, n) energies [eV] of k pairs less those at their largest, the last, distance; NaN where `failed`, where they
-    are not finite, and for a whole pair of which the last is so."""
+    """(k, n) energies [eV] of k pairs relative to their largest, the last, distance.
+
+    NaN where `failed` (k, n) or not finite, and for the whole pair if that holds at the last distance.
+    """
     known = np.where(failed, np.nan, energy)
     with np.errstate(over="ignore", invalid="ignore"):  # absurd energies become inf or NaN
         relative = known - known[:, -1:]
@@ -114,9 +116,9 @@ def relative_energies(energy: Float, failed: NDArray[np.bool_]) -> Float:
 
 
 def measures(r: Float, energy: Float, force: Float) -> CurveMeasures:
-    """What a curve of `energy` [eV] and radial `force` [eV/Å] at increasing, geometrically spaced r (n,) is like.
+    """The measures of a curve (n,) of `energy` [eV] and radial `force` [eV/Å] at increasing, geometric `r` [Å].
 
-    NaN forces (a model that has none) leave only the measures of the energy.
+    NaN forces (of a model without forces) leave only the measures of the energy.
     """
     flips = jump = length = deviation = np.nan
     if np.isfinite(energy).all():
@@ -127,26 +129,26 @@ def measures(r: Float, energy: Float, force: Float) -> CurveMeasures:
 
 
 def force_flips(force: Float) -> float:
-    """How often the force changes its sign, leaving out where it is weak."""
+    """The sign changes of the force (n,) [eV/Å], leaving out weak forces."""
     sign = np.sign(force[np.abs(force) >= SMALLEST_FORCE])
     return float(np.count_nonzero(np.diff(sign)))
 
 
 def tortuosity(energy: Float) -> float:
-    """The way that the energy goes up and down over the least way there is; 1 for a curve that is flat."""
+    """The way that the energy (n,) [eV] goes up and down, over the least possible way; 1 for a flat curve."""
     span = float(energy[0] - energy.min() + energy[-1] - energy.min())
     way = float(np.abs(np.diff(energy)).sum())
     return way / span if span > 0.0 else 1.0
 
 
 def energy_jump(energy: Float) -> float:
-    """[eV] the steps to both sides of each turning point of the energy but its lowest minimum."""
+    """[eV] the steps on both sides of each turning point of the energy (n,) except its lowest minimum."""
     step = np.diff(energy)
     kept = np.flatnonzero(np.abs(step) >= SMALLEST_STEP)
     before, after = kept[:-1], kept[1:]
     turns = np.sign(step[before]) != np.sign(step[after])
     lowest = int(np.argmin(energy))
-    # Between two steps that are kept, the energy may be flat: its lowest point is anywhere there.
+    # The energy may be flat between two steps that are kept, and its lowest point anywhere between them.
     well = (before < lowest) & (lowest <= after)
     size = np.abs(step[before]) + np.abs(step[after])
     return float(size[turns & ~well].sum())

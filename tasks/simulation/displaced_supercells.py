@@ -13,13 +13,13 @@ from phonopy import Phonopy
 from tasks.kind import Observation
 from tasks.model.calculator import BatchCalculator, ItemFailed
 from tasks.simulation.lockstep_batches import Done
-from tasks.simulation.vibrations import crystal, displace, panics_held
+from tasks.simulation.vibrations import crystal, displace, phonopy_panics
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Cause
 
 
 class Supercells(NamedTuple):
-    """What a model answered on the s-atom supercells of a relaxed crystal.
+    """A model's answers on the s-atom supercells of a relaxed crystal.
 
     Args:
         cell: (3, 3) [Å], of the relaxed crystal.
@@ -27,7 +27,7 @@ class Supercells(NamedTuple):
         atom: (d,) which atom of the supercell is moved.
         displacement: (d, 3) [Å].
         forces: (d, s, 3) [eV/Å].
-        residual_forces: (s, 3) [eV/Å] where none is moved.
+        residual_forces: (s, 3) [eV/Å] of the supercell without a displacement.
     """
 
     cell: Float
@@ -56,16 +56,16 @@ def supercell_sizes(frames: Frames, supercell: Int) -> Int:
 
 
 def ask_supercells(phonon: Phonopy, atoms: Atoms, distance: float, model: BatchCalculator) -> Supercells:
-    """The forces on the supercells of `phonon`, displaced by `distance` [Å], and on the one that is not, all at once.
+    """The forces on the supercells of `phonon`, displaced by `distance` [Å], and on the one without a displacement.
 
     Args:
-        atoms: the relaxed crystal that `phonon` is of.
+        atoms: the relaxed crystal of `phonon`.
 
     Raises:
         ItemFailed: the model failed on one of them, with the first one's cause; or has no forces.
     """
-    # Along the cell's vectors only, as in LAMBench, not along their sums.
-    with panics_held():
+    # Along the vectors of the cell only, as in LAMBench, not along their sums.
+    with phonopy_panics():
         phonon.generate_displacements(distance=distance, is_diagonal=False)
     dataset, displaced = cast(Any, phonon.dataset), cast(Any, phonon.supercells_with_displacements)
     moved, cells = dataset["first_atoms"], [phonon.supercell, *displaced]
@@ -90,12 +90,12 @@ def supercell_arrays(frames: Frames, done: Sequence[Done[Supercells]]) -> Mappin
     """The arrays of an observation.
 
     `cell` (n, 3, 3) and `positions` (N, 3), NaN where a crystal failed; `n_displacements` (n,), 0 where it failed;
-    `failure`; and of those that did not fail, one after another, `atom`, `displacement`, `forces`, `residual_forces`.
+    `failure` (n,); and of the other crystals, one after another, `atom`, `displacement`, `forces`, `residual_forces`.
     """
     cell, positions = np.full(frames.cell.shape, np.nan), np.full(frames.positions.shape, np.nan)
     counts = np.zeros(len(frames), np.int64)
-    found = [(index, one.value) for index, one in enumerate(done) if one.value is not None]
-    for index, value in found:
+    answered = {index: job.value for index, job in enumerate(done) if job.value is not None}
+    for index, value in answered.items():
         cell[index], positions[frames.atom_slice(index)] = value.cell, value.positions
         counts[index] = len(value.atom)
     none = np.zeros((0, 3))
@@ -103,16 +103,16 @@ def supercell_arrays(frames: Frames, done: Sequence[Done[Supercells]]) -> Mappin
         "cell": cell,
         "positions": positions,
         "n_displacements": counts,
-        "failure": np.array([one.cause for one in done], np.int8),
-        "atom": np.concatenate([np.zeros(0, np.int64), *(v.atom for _, v in found)]),
-        "displacement": np.concatenate([none, *(v.displacement for _, v in found)]),
-        "forces": np.concatenate([none, *(v.forces.reshape(-1, 3) for _, v in found)]),
-        "residual_forces": np.concatenate([none, *(v.residual_forces for _, v in found)]),
+        "failure": np.array([job.cause for job in done], np.int8),
+        "atom": np.concatenate([np.zeros(0, np.int64), *(v.atom for v in answered.values())]),
+        "displacement": np.concatenate([none, *(v.displacement for v in answered.values())]),
+        "forces": np.concatenate([none, *(v.forces.reshape(-1, 3) for v in answered.values())]),
+        "residual_forces": np.concatenate([none, *(v.residual_forces for v in answered.values())]),
     }
 
 
 def read_supercells(observation: Observation, frames: Frames, supercell: Int) -> Iterator[tuple[int, Supercells]]:
-    """What `supercell_arrays` stored: the index of each crystal that did not fail, and what was answered on it.
+    """The index of each crystal that did not fail, and the stored answers on its supercells.
 
     Raises:
         ValueError: the observation is not of these structures; the line names the array.
@@ -121,26 +121,26 @@ def read_supercells(observation: Observation, frames: Frames, supercell: Int) ->
     cell = observation.array("cell", (n, 3, 3))
     positions = observation.array("positions", frames.positions.shape)
     counts = observation.array("n_displacements", (n,), np.int64)
-    found: Int = np.flatnonzero(observation.causes(n) == 0)
-    if (counts[found] < 1).any() or counts.sum() != counts[found].sum():
-        raise ValueError("observation: n_displacements: is not what failure says")
-    sizes = supercell_sizes(frames, supercell)[found]
-    moved = np.concatenate([[0], np.cumsum(counts[found])])
-    rows = np.concatenate([[0], np.cumsum(counts[found] * sizes)])
+    answered: Int = np.flatnonzero(observation.causes(n) == 0)
+    if (counts[answered] < 1).any() or counts.sum() != counts[answered].sum():
+        raise ValueError("observation: n_displacements: does not fit failure")
+    sizes = supercell_sizes(frames, supercell)[answered]
+    moved = np.concatenate([[0], np.cumsum(counts[answered])])
+    rows = np.concatenate([[0], np.cumsum(counts[answered] * sizes)])
     still = np.concatenate([[0], np.cumsum(sizes)])
     atom = observation.array("atom", (moved[-1],), np.int64)
     displacement = observation.array("displacement", (moved[-1], 3))
     forces = observation.array("forces", (rows[-1], 3))
     residual = observation.array("residual_forces", (still[-1], 3))
-    for k, index in enumerate(found.tolist()):
-        mine = slice(moved[k], moved[k + 1])
+    for k, index in enumerate(answered.tolist()):
+        chosen = slice(moved[k], moved[k + 1])
         yield (
             index,
             Supercells(
                 cell=cell[index],
                 positions=positions[frames.atom_slice(index)],
-                atom=atom[mine],
-                displacement=displacement[mine],
+                atom=atom[chosen],
+                displacement=displacement[chosen],
                 forces=forces[rows[k] : rows[k + 1]].reshape(-1, sizes[k], 3),
                 residual_forces=residual[still[k] : still[k + 1]],
             ),

@@ -1,9 +1,9 @@
 """Many jobs of ordinary ASE code at once over one model, so that a model that takes batches is kept busy.
 
-Each job runs in a thread of its own and is handed a `BatchCalculator` of its own. Whatever it asks waits until every
-living job waits; then all that is asked goes to the model together, in the order of the jobs, in batches filled to its
-atom budget, and all go on. So what the model is asked, and in which order, follows from the jobs alone and not from how
-threads are scheduled: a second run gives the same bytes. Only the calling thread ever talks to the model.
+Each job runs in its own thread with its own `BatchCalculator`. A question waits until every living job waits; then all
+questions go to the model together, in the order of the jobs, in batches filled to its atom budget, and all jobs
+continue. So the questions and their order follow from the jobs alone and not from the scheduling of threads: a second
+run gives the same bytes. Only the calling thread talks to the model.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ T = TypeVar("T")
 MAX_LIVING = 256
 THREAD_NAME = "concurrent job"
 MAX_HESSIAN_BYTES = 1 << 30
-# What ASE's algorithms raise when a model leads them astray: of the item, not of this judge.
-ASTRAY = (FramesError, np.linalg.LinAlgError, FloatingPointError, OverflowError, ZeroDivisionError)
+# Errors of ASE's algorithms that absurd answers of a model cause: they fail the item.
+MODEL_ERRORS = (FramesError, np.linalg.LinAlgError, FloatingPointError, OverflowError, ZeroDivisionError)
 
 
 class Job(NamedTuple, Generic[T]):
     """One item's algorithm.
 
     Args:
-        n_atoms: of its largest structure, by which it is decided how many jobs live at once.
-        run: called with the model; raises `ItemFailed` where the item has no number.
+        n_atoms: of its largest structure; it limits how many jobs live at once.
+        run: called with the model; raises `ItemFailed` if the item has no number.
     """
 
     n_atoms: int
@@ -44,18 +44,18 @@ class Job(NamedTuple, Generic[T]):
 
 
 class Done(NamedTuple, Generic[T]):
-    """What a job came to: a value, or why there is none."""
+    """The end of a job: a value, or the cause of its failure."""
 
     value: T | None
     cause: Cause
 
 
 class _Stopped(BaseException):
-    """Ends a job from outside; no `except Exception` of the code in between holds it."""
+    """Ends a job from outside; no `except Exception` in the code of the job catches it."""
 
 
 class _Gate:
-    """Counts the lanes that run, and lets the one thread that waits go on when none does."""
+    """Counts the lanes that run, and wakes the waiting thread when none does."""
 
     def __init__(self) -> None:
         self._running = 0
@@ -63,7 +63,7 @@ class _Gate:
         self._none = threading.Semaphore(0)
 
     def expect(self, lanes: int) -> None:
-        """So many lanes are about to run; called while none does."""
+        """Announces so many lanes that are about to run; called while none does."""
         self._running = lanes
 
     def leave(self) -> None:
@@ -74,7 +74,7 @@ class _Gate:
             self._none.release()
 
     def wait(self) -> None:
-        """Until none of the lanes that were expected runs."""
+        """Waits until none of the expected lanes runs."""
         self._none.acquire()
 
 
@@ -104,7 +104,7 @@ class _Lane(Generic[T]):
         return self.model.max_atoms_per_batch
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
-        """As `BatchCalculator.compute`: returns once all other jobs wait, too."""
+        """As `BatchCalculator.compute`: returns once all other jobs wait as well."""
         if self.stopped:
             raise _Stopped
         self.question = (frames, properties)
@@ -123,12 +123,12 @@ class _Lane(Generic[T]):
             self._wake.release()
 
     def stop(self) -> None:
-        """Ends the job, whatever it is at: it may wait, be about to, or run. `join` waits for it."""
+        """Ends the job, whether it waits, is about to, or runs. `join` waits for its end."""
         self.stopped = True
         self._wake.release()
 
     def join(self) -> None:
-        """Until the job has ended, if it was ever started."""
+        """Waits until the job has ended, if it was ever started."""
         if self._thread.ident is not None:
             self._thread.join()
 
@@ -137,7 +137,7 @@ class _Lane(Generic[T]):
             self.done = Done(self.job.run(self), Cause.NONE)
         except ItemFailed as failed:
             self.done = Done(None, failed.cause)
-        except ASTRAY:
+        except MODEL_ERRORS:
             self.done = Done(None, Cause.NOT_CONVERGED)
         except _Stopped:
             pass
@@ -150,16 +150,16 @@ class _Lane(Generic[T]):
 def run_concurrently(
     jobs: Sequence[Job[T]], model: BatchCalculator, watch: Watch, unit: str = "items"
 ) -> list[Done[T]]:
-    """What each of `jobs` came to, in their order.
+    """The ends of `jobs`, in their order.
 
-    Jobs that are not done at the watch's deadline are stopped where they are, OVER_TIME. Once more than the watch's
-    share of them has failed (`RESULTS` are no failures), those that are left are MISSING.
+    Jobs that are not done at the watch's deadline are stopped: OVER_TIME. Once more than the watch's share of them has
+    failed (`RESULTS` are no failures), the remaining jobs are MISSING.
 
     Raises:
-        Whatever `model.compute` raises, and what a job raises that is not of its item; all jobs are ended first.
+        Whatever `model.compute` raises, and any error of a job that is not of its item; all jobs are ended first.
     """
-    # Many threads that each call a BLAS with threads of its own would wait for each other a hundred times as long as
-    # they compute; and with one thread the numbers do not depend on how many cores there are.
+    # If many threads each called a multi-threaded BLAS, they would wait for each other a hundred times as long as they
+    # compute; and with one BLAS thread the numbers do not depend on the number of cores.
     with threadpool_limits(1, user_api="blas"):
         return _run(jobs, model, watch, unit)
 
@@ -188,7 +188,7 @@ def _run(jobs: Sequence[Job[T]], model: BatchCalculator, watch: Watch, unit: str
             if failed > watch.failed_share * len(jobs):
                 break
     finally:
-        # Not by way of the gate: Ctrl-C comes at any moment, also while some lanes still run.
+        # Without the gate: Ctrl-C comes at any moment, also while some lanes still run.
         for lane in lanes:
             lane.stop()
         for lane in lanes:
@@ -198,7 +198,7 @@ def _run(jobs: Sequence[Job[T]], model: BatchCalculator, watch: Watch, unit: str
 
 
 def _admitted(jobs: Sequence[Job[T]], living: Sequence[_Lane[T]], model: BatchCalculator) -> list[Job[T]]:
-    """The next of `jobs` that may live beside the living: one at least if none lives."""
+    """The next of `jobs` that may live beside the living: at least one if none lives."""
     n, atoms = len(living), sum(lane.job.n_atoms for lane in living)
     hessians = sum(_hessian_bytes(lane.job) for lane in living)
     admitted: list[Job[T]] = []
@@ -217,9 +217,9 @@ def _hessian_bytes(job: Job[T]) -> int:
 
 
 def _answer(living: Sequence[_Lane[T]], model: BatchCalculator, watch: Watch) -> None:
-    """Asks the model all that the living wait for: what is asked for the same properties, together.
+    """Answers the questions of the living: those for the same properties go to the model together.
 
-    What cannot be asked before the watch's deadline is OVER_TIME.
+    Questions that are not asked before the watch's deadline are OVER_TIME.
     """
     asked: dict[Properties, list[tuple[_Lane[T], Frames]]] = {}
     for lane in living:

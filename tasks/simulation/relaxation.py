@@ -22,8 +22,8 @@ from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"BFGS": BFGS, "FIRE": FIRE, "LBFGS": LBFGS}
-# A cell that is stretched beyond these bounds in any direction, as shares of its first length there, has fallen apart
-# or in on itself; the latter would have a model build neighbour lists without end.
+# A cell that is stretched beyond these shares of its first length in any direction has fallen apart or collapsed; a
+# collapsed cell would make a model build endless neighbour lists.
 SHORTEST_SHARE, LONGEST_SHARE = 1 / 3, 3.0
 SYMPREC = 1e-3  # Å
 
@@ -32,8 +32,8 @@ class Relaxation(Parameters):
     """How structures are relaxed.
 
     Args:
-        fmax: converged where no force is larger [eV/Å]; of a cell, no component of the generalised force of
-            ASE's `FrechetCellFilter` either.
+        fmax: converged if no force is larger [eV/Å]; of a cell, also no component of the generalised force of ASE's
+            `FrechetCellFilter`.
         max_steps: a structure that takes more has not converged.
     """
 
@@ -51,11 +51,11 @@ def relaxed(
     keep_symmetry: bool = False,
     pressure_gpa: float = 0.0,
 ) -> Atoms:
-    """`atoms` where `model` has no force on it, and with `cell`, no stress but `pressure_gpa`. No calculator attached.
+    """`atoms` relaxed to zero forces, and with `cell` to the stress of `pressure_gpa`, without a calculator.
 
     Raises:
-        ItemFailed: the model failed on a structure on the way; NOT_CONVERGED within the steps; EXPLODED, the cell
-            left its bounds.
+        ItemFailed: the model failed on a structure on the way; NOT_CONVERGED within the steps; EXPLODED: the cell left
+            its bounds.
     """
     mobile: Atoms = atoms.copy()
     mobile.calc = AseCalculator(model, ("energy", "forces", "stress") if cell else ("energy", "forces"))
@@ -82,10 +82,10 @@ def relaxed(
 def relax_cells(
     frames: Frames, model: BatchCalculator, settings: Relaxation, watch: Watch, pressure_gpa: Float | None = None
 ) -> list[Done[Atoms]]:
-    """Each of `frames` relaxed with its cell, all concurrently; UNSUPPORTED, and not asked, of a model without stress.
+    """Each of `frames` relaxed with its cell, all concurrently; without stress a model is not asked: UNSUPPORTED.
 
     Args:
-        pressure_gpa: (n,) under which each is relaxed; None: none.
+        pressure_gpa: (n,) of each structure; None: zero.
     """
     if not set(ALL_PROPERTIES) <= set(model.properties):
         return [Done(None, Cause.UNSUPPORTED)] * len(frames)
@@ -102,7 +102,7 @@ def _cell_job(atoms: Atoms, settings: Relaxation, pressure_gpa: float) -> Job[At
 
 
 def relaxed_arrays(frames: Frames, ends: Sequence[Done[Atoms]]) -> dict[str, NDArray[Any]]:
-    """What `relax_cells` came to, to be stored: cell (n, 3, 3) and positions (N, 3) [Å], NaN where failed; failure."""
+    """The arrays of an observation: cell (n, 3, 3) and positions (N, 3) [Å], NaN where failed; failure (n,)."""
     cell, positions = np.full((len(frames), 3, 3), np.nan), np.full((len(frames.numbers), 3), np.nan)
     for index, end in enumerate(ends):
         if end.value is not None:

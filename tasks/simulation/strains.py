@@ -1,8 +1,8 @@
-"""Strained cells of a crystal, and the elastic tensor and moduli that their stresses come to. Pure functions.
+"""Strained cells of a crystal, and the elastic tensor and the moduli from their stresses. Pure functions.
 
 Strains are Green–Lagrange strains E = (FᵀF − 1)/2 of a deformation x → F x with F upper triangular, and stresses are
-Cauchy stresses, which is what a calculator gives: the definitions of matcalc and LAMBench, whose strains are finite
-(0.06 in shear). In the limit of small strains about a cell without stress no choice of these makes a difference.
+Cauchy stresses, as a calculator gives them: the definitions of matcalc and LAMBench, whose strains are finite (0.06 in
+shear). In the limit of small strains about a cell without stress the choice makes no difference.
 
 Six-component strains are (xx, yy, zz, 2yz, 2xz, 2xy), with the factor of two of engineering shear; stresses are in
 ASE's order (xx, yy, zz, yz, xz, xy), positive in tension. So σ = C e, and C44 is σ_yz over 2 E_yz.
@@ -18,7 +18,7 @@ from ase import Atoms
 
 from tasks.structures.frames import Float
 
-# Stiffnesses below this share of the largest are rounding: the crystal gives way to that strain.
+# A stiffness below this share of the largest is rounding: the crystal yields to that strain.
 SMALLEST_STIFFNESS = 1e-9
 
 
@@ -42,10 +42,10 @@ class Moduli(NamedTuple):
 
 
 def voigt_strains(normal: Sequence[float], shear: Sequence[float]) -> Float:
-    """(s, 6) strains of one component each: none at all first, then xx by each of `normal`, …, xy by each of `shear`.
+    """(s, 6) strains of one component each: zero first, then xx by each of `normal`, …, xy by each of `shear`.
 
     Args:
-        shear: components E_yz = E_zy of the tensor: half of what they are in the six-component vector.
+        shear: components E_yz = E_zy of the tensor: half of those in the six-component vector.
     """
     rows = [np.zeros(6)]
     for component in range(6):
@@ -72,20 +72,20 @@ def strained(atoms: Atoms, strain: Float) -> Atoms:
 
 
 def elastic_tensor(strains: Float, stresses: Float) -> Float:
-    """(6, 6) the symmetric part of the C that fits σ = σ₀ + C e best.
+    """(6, 6) the symmetric part of C in the best fit of σ = σ₀ + C e.
 
     Args:
         strains: (s, 6) of voigt_strains.
         stresses: (s, 6) in any unit.
     """
-    # σ₀ is fitted too: what is left of the stress after a relaxation is not taken for a response.
+    # σ₀ is fitted as well, so that the stress that a relaxation leaves does not count as a response.
     columns = np.column_stack([np.ones(len(strains)), strains])
     slopes = np.linalg.lstsq(columns, stresses, rcond=None)[0][1:]
     return np.asarray((slopes + slopes.T) / 2)
 
 
 def is_stable(tensor: Float) -> bool:
-    """Whether every strain costs energy, which is Born's condition: all eigenvalues of `tensor` are positive.
+    """Whether every strain costs energy (Born's condition): all eigenvalues of `tensor` (6, 6) are positive.
 
     Source: F. Mouhat and F.-X. Coudert, Phys. Rev. B 90, 224104 (2014), doi:10.1103/PhysRevB.90.224104.
     """
@@ -94,7 +94,7 @@ def is_stable(tensor: Float) -> bool:
 
 
 def moduli(tensor: Float) -> Moduli:
-    """Voigt's and Reuss's bounds from the elastic `tensor` (6, 6) of a stable crystal.
+    """Voigt's and Reuss's bounds from the elastic `tensor` (6, 6) of a stable crystal, in its unit.
 
     Source: R. Hill, Proc. Phys. Soc. A 65, 349 (1952), doi:10.1088/0370-1298/65/5/307; written out for any symmetry in
     M. de Jong et al., Sci. Data 2, 150009 (2015), doi:10.1038/sdata.2015.9.

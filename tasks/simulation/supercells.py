@@ -1,4 +1,4 @@
-"""Larger cells from small ones, and the same cell with its atoms moved a little."""
+"""Supercells with a number of atoms between bounds, and random displacements of atoms."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import numpy as np
 from tasks.structures.frames import Float, Frames, Int
 
 Counts = tuple[int, int, int]
-# A cell on the way to the largest that fits may be so much more elongated than the most compact of no more atoms.
+# The search for the largest cell that fits tries cells at most so much more elongated than the most compact cell
+# of no more atoms.
 ELONGATED = 2.0
 
 
 def repeats(cell: Float, pbc: Sequence[bool], n_atoms: int, min_atoms: int, max_atoms: int) -> Counts:
-    """How often to repeat a `cell` (3, 3) [Å] of `n_atoms` along each axis to have from `min_atoms` to `max_atoms`.
+    """The repeats of a `cell` (3, 3) [Å] of `n_atoms` along each axis that give from `min_atoms` to `max_atoms`.
 
     Of all ways the one whose edges differ least, then the one of most atoms; a shorter axis is never repeated less
-    often than a longer one. Where none has so many atoms, the one of most atoms within `max_atoms`, then compact.
-    Only periodic axes are repeated.
+    often than a longer one. If no way has so many atoms, the one of most atoms within `max_atoms`, then the most
+    compact. Only periodic axes are repeated.
     """
     counts, elongation = _ways(cell, pbc, max_atoms // n_atoms)
     atoms = n_atoms * counts.prod(axis=1)
@@ -32,7 +33,7 @@ def repeats(cell: Float, pbc: Sequence[bool], n_atoms: int, min_atoms: int, max_
 
 
 def smaller_repeats(cell: Float, pbc: Sequence[bool], counts: Counts) -> list[Counts]:
-    """All compact ways to repeat `cell` to fewer atoms than `counts` does, by atoms: where to look for what fits."""
+    """All compact ways to repeat `cell` (3, 3) to fewer atoms than `counts` gives, from small to large."""
     ways, elongation = _ways(cell, pbc, int(np.prod(counts)) - 1)
     cells = ways.prod(axis=1)
     order = np.lexsort((elongation, cells))
@@ -42,7 +43,7 @@ def smaller_repeats(cell: Float, pbc: Sequence[bool], counts: Counts) -> list[Co
 
 
 def largest_that_fits(sizes: Sequence[Counts], fits: Callable[[Counts], bool]) -> Counts | None:
-    """The last of `sizes`, which ascend, that fits, by bisection; None where not even the first does."""
+    """The last of `sizes`, which ascend, that fits, by bisection; None if the first does not fit."""
     fitting, too_large = -1, len(sizes)
     while too_large - fitting > 1:
         middle = (fitting + too_large) // 2
@@ -54,10 +55,10 @@ def largest_that_fits(sizes: Sequence[Counts], fits: Callable[[Counts], bool]) -
 
 
 def part_of(counts: Counts) -> Counts:
-    """What a cell is repeated to, to be a part of which `counts` is a whole multiple.
+    """The repeats of a part, of which `counts` is a whole multiple.
 
-    Every even count is halved; where none is even, the largest is divided by its smallest divisor. (1, 1, 1) has no
-    part but itself.
+    Every even count is halved; if none is even, the largest is divided by its smallest divisor. The only part of
+    (1, 1, 1) is itself.
     """
     if any(count % 2 == 0 for count in counts):
         return _as_counts([count // 2 if count % 2 == 0 else count for count in counts])
@@ -86,13 +87,13 @@ def rattled(frames: Frames, stddev: float, rng: np.random.Generator) -> Frames:
 
 
 def spread_over(per_atom: Float, part: Counts, counts: Counts) -> Float:
-    """(N, 3) the rows of a `part` in every one of its images in the whole that is repeated `counts` times."""
+    """(N, 3) the rows `per_atom` (m, 3) of a `part` for each of its images in the whole of `counts`."""
     folds = [c // p for c, p in zip(counts, part, strict=True)]
     return np.tile(per_atom.reshape(*part, -1, 3), (*folds, 1, 1)).reshape(-1, 3)
 
 
 def _ways(cell: Float, pbc: Sequence[bool], max_cells: int) -> tuple[Int, Float]:
-    """(k, 3) counts of at most `max_cells` cells, one way at least, and (k,) the longest edge over the shortest."""
+    """(k, 3) counts of at most `max_cells` cells, at least one row, and (k,) the longest edge over the shortest."""
     lengths = np.linalg.norm(cell, axis=1)
     axes = sorted((axis for axis in range(3) if pbc[axis]), key=lambda axis: lengths[axis])
     counts = np.ones((1, 3), np.int64)

@@ -22,11 +22,11 @@ def kinetic_energies(momenta: Float, masses: Float, starts: np.ndarray[tuple[int
 def thermal_momenta(frames: Frames, temperature_k: float, seed: int) -> Float:
     """(N, 3) momenta [ASE units: u·Å per Å·sqrt(u/eV)] drawn from Maxwell and Boltzmann at `temperature_k` [K].
 
-    Each structure has a `numpy.random.default_rng(seed)` of its own, so that its trajectory does not depend on which
-    others are in the dataset. Then its drift is taken out, and its rotation about its centre of mass, and what is left
-    is scaled so that the kinetic energy stays as drawn: what ASE's MaxwellBoltzmannDistribution, Stationary and
-    ZeroRotation do one after another. Of a periodic structure the rotation means nothing; it is taken out all the
-    same, because LAMBench does so (nve_md.py of release 1.0), and a start as good as any is left.
+    Each structure has its own `numpy.random.default_rng(seed)`, so that its trajectory does not depend on the other
+    structures of the data set. Its drift and its rotation about the centre of mass are removed, and the rest is scaled
+    to the kinetic energy as drawn: the same as ASE's MaxwellBoltzmannDistribution, Stationary and ZeroRotation in turn.
+    The rotation of a periodic structure has no meaning; it is removed as well, because LAMBench does so (nve_md.py of
+    release 1.0).
     """
     masses = masses_of(frames)
     momenta = np.empty((len(masses), 3))
@@ -34,20 +34,21 @@ def thermal_momenta(frames: Frames, temperature_k: float, seed: int) -> Float:
         atoms = frames.atom_slice(index)
         drawn = np.random.default_rng(seed).standard_normal((int(frames.n_atoms[index]), 3))
         drawn *= np.sqrt(masses[atoms] * (kB * temperature_k))[:, None]
-        momenta[atoms] = _settled(drawn, masses[atoms], frames.positions[atoms])
+        momenta[atoms] = _without_drift(drawn, masses[atoms], frames.positions[atoms])
     return momenta
 
 
-def _settled(momenta: Float, masses: Float, positions: Float) -> Float:
+def _without_drift(momenta: Float, masses: Float, positions: Float) -> Float:
+    """(m, 3) momenta of one structure without drift and rotation, at the same kinetic energy."""
     drawn = float((momenta**2 / masses[:, None]).sum())
-    settled = momenta - masses[:, None] * momenta.sum(axis=0) / masses.sum()
+    internal = momenta - masses[:, None] * momenta.sum(axis=0) / masses.sum()
     arm = positions - masses @ positions / masses.sum()
-    angular = np.cross(arm, settled).sum(axis=0)
+    angular = np.cross(arm, internal).sum(axis=0)
     square = np.einsum("i,ij,ij->", masses, arm, arm)
     inertia = square * np.eye(3) - np.einsum("i,ij,ik->jk", masses, arm, arm)
-    # The inverse leaves out the axis of a linear molecule, about which nothing can rotate.
+    # The pseudo-inverse leaves out the axis of a linear molecule, about which nothing can rotate.
     omega = np.linalg.pinv(inertia, rcond=1e-8, hermitian=True) @ angular
-    settled = settled - masses[:, None] * np.cross(omega, arm)
-    left = float((settled**2 / masses[:, None]).sum())
-    # A single atom has no motion but drift: nothing is left to scale.
-    return settled * np.sqrt(drawn / left) if left > 1e-12 * drawn else np.zeros_like(momenta)
+    internal = internal - masses[:, None] * np.cross(omega, arm)
+    left = float((internal**2 / masses[:, None]).sum())
+    # A single atom has no motion besides drift, and nothing to scale.
+    return internal * np.sqrt(drawn / left) if left > 1e-12 * drawn else np.zeros_like(momenta)

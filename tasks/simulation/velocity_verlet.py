@@ -1,7 +1,7 @@
-"""Velocity Verlet over many structures in lock-step: one batch a step for all that are still alive.
+"""Velocity Verlet over many structures in lock-step: one batch a step for all trajectories that are alive.
 
 The arithmetic is that of ASE's `VelocityVerlet`, operation by operation, so that each trajectory is the one that ASE
-would have made of the structure alone. A structure that fails is dropped, with its cause, and the others go on.
+gives for the structure alone. A structure that fails is dropped, with its cause, and the others continue.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tasks.structures.predictions import Cause, Predictions
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """Beyond these a trajectory has exploded.
+class RunBounds:
+    """The bounds beyond which a trajectory has exploded.
 
     Args:
         energy_ev_per_atom: |total energy − its value at the start| [eV/atom].
@@ -33,25 +33,25 @@ class Bounds:
     temperature_k: float
 
 
-# What a trajectory is, but for the model: `LockStep.state` under these names.
+# The attributes that define the state of a run, besides the model.
 STATE = ("positions", "momenta", "forces", "potential", "kinetic", "start", "completed", "failure")
 
 
-class LockStep:
+class LockstepRun:
     """n trajectories with N atoms in all.
 
     Args:
         momenta: (N, 3) at the start [ASE units, u·Å / (Å·sqrt(u/eV))].
-        state: of an earlier run, which this one continues: bit by bit as if it had not been broken off, of a model
-            that answers the same structures with the same bits.
+        state: of an interrupted run, which this one continues. If the model answers the same structures with the same
+            bits, the trajectories have the same bits as without interruption.
 
     Attributes:
-        positions, momenta, forces: (N, 3) [Å; ASE units; eV/Å] at each structure's last good step.
-        potential, kinetic: (n,) [eV] there; NaN where not even the first evaluation succeeded.
+        positions, momenta, forces: (N, 3) [Å; ASE units; eV/Å] at the last good step of each structure.
+        potential, kinetic: (n,) [eV] at that step; NaN if the first evaluation failed.
         start: (n,) total energy [eV] at the first evaluation.
         completed: (n,) int64 steps done.
         failure: (n,) int8 codes of `Cause`; 0 while alive.
-        alive: the structures that go on.
+        alive: (k,) indices of the structures that are still alive.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class LockStep:
         momenta: Float,
         timestep_fs: float,
         model: BatchCalculator,
-        bounds: Bounds,
+        bounds: RunBounds,
         state: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         n = len(frames)
@@ -79,7 +79,7 @@ class LockStep:
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that a run needs to go on from here."""
+        """The arrays that another run needs to continue this one."""
         return {name: getattr(self, name) for name in STATE}
 
     def _begin(self) -> None:
@@ -91,27 +91,27 @@ class LockStep:
         self.start = self.potential + self.kinetic
 
     def step(self) -> None:
-        """One time step of all that are alive."""
+        """One time step of all trajectories that are alive."""
         atoms = self._atoms
         momenta = self.momenta[atoms] + 0.5 * self._dt * self.forces[atoms]
         positions = self.positions[atoms] + self._dt * momenta / self._masses[atoms]
         self.completed[self._evaluate(positions, momenta, 0.5 * self._dt)] += 1
 
     def refresh(self) -> None:
-        """Has the model forget what it keeps from one step to the next, as it would if it were started again here.
+        """Makes the model drop what it keeps from step to step, as if it were started again here.
 
-        A calculator that is asked about one structure again and again, in another place each time, keeps its neighbour
-        list until an atom has gone far; so the order of its sums, and with it the last bit, depends on when it was
-        started. It makes a new list after any other structure, which the next step's first one is after
-        this step's last. Where both are the same, another is asked about between: the same without an atom.
+        A calculator that gets one structure again and again, with moved atoms, keeps its neighbour list until an atom
+        has moved far. So the order of its sums, and with it the last bit, depends on when it was started. It makes a
+        new list after any other structure, and the last structure of a step goes before the first one of the next. If
+        the two are the same, the model is asked about another one in between: the same without one atom.
         """
-        if self.alive.size and _looks(self._frames, self.alive[0]) == _looks(self._frames, self.alive[-1]):
+        if self.alive.size and _identity(self._frames, self.alive[0]) == _identity(self._frames, self.alive[-1]):
             atoms = self._frames.atoms(int(self.alive[0]))
             if len(atoms) > 1:
                 self._model.compute(Frames.from_atoms([atoms[:-1]]), ("energy", "forces"))
 
     def stop(self, cause: Cause) -> None:
-        """Ends all that are alive where they are."""
+        """Ends all trajectories that are alive, with that cause."""
         self.failure[self.alive] = cause
         self._select(self.alive[:0])
 
@@ -121,38 +121,42 @@ class LockStep:
         self._batch = self._frames.take(alive) if len(alive) < len(self._frames) else self._frames
 
     def _evaluate(self, positions: Float, momenta: Float, kick: float) -> Int:
-        """Asks for the living at new `positions`, adds `kick` × forces to `momenta`; returns who came through."""
+        """Evaluates the living at new `positions` and adds `kick` × forces to `momenta`.
+
+        Returns:
+            (k,) indices of those that survive.
+        """
         batch = self._batch
         answer = compute_in_batches(self._model, batch.moved(positions), ("energy", "forces"))
         forces = np.full_like(positions, np.nan) if answer.forces is None else answer.forces
         momenta = momenta + kick * forces
         kinetic = kinetic_energies(momenta, self._masses[self._atoms, 0], batch.offsets[:-1])
         cause = self._causes(answer, kinetic)
-        good = cause == 0
-        good_atoms = good[batch.frame_index]
-        reached: Int = self.alive[good]
-        atoms = self._atoms[good_atoms]
-        self.potential[reached], self.kinetic[reached] = answer.energy[good], kinetic[good]
-        self.positions[atoms], self.momenta[atoms] = positions[good_atoms], momenta[good_atoms]
-        self.forces[atoms] = forces[good_atoms]
-        if len(reached) < len(self.alive):
+        survives = cause == 0
+        kept = survives[batch.frame_index]
+        survivors: Int = self.alive[survives]
+        atoms = self._atoms[kept]
+        self.potential[survivors], self.kinetic[survivors] = answer.energy[survives], kinetic[survives]
+        self.positions[atoms], self.momenta[atoms] = positions[kept], momenta[kept]
+        self.forces[atoms] = forces[kept]
+        if len(survivors) < len(self.alive):
             self.failure[self.alive] = cause
-            self._select(reached)
-        return reached
+            self._select(survivors)
+        return survivors
 
     def _causes(self, answer: Predictions, kinetic: Float) -> NDArray[np.int8]:
-        """Codes for the living: the model's own failures; NON_FINITE; and EXPLODED beyond the bounds."""
+        """(k,) codes of the living: the failures of the model, NON_FINITE, and EXPLODED beyond the bounds."""
         n_atoms, total = self._batch.n_atoms, answer.energy + kinetic
         start = self.start[self.alive]
         steady = (np.abs(total - start) / n_atoms <= self._bounds.energy_ev_per_atom) | np.isnan(start)  # the first
         cool = kinetic / (1.5 * kB * n_atoms) <= self._bounds.temperature_k
-        found = np.where(steady & cool, np.int8(0), np.int8(Cause.EXPLODED))
-        found[~np.isfinite(total)] = Cause.NON_FINITE
-        return np.where(answer.failure != 0, answer.failure, found)
+        cause = np.where(steady & cool, np.int8(0), np.int8(Cause.EXPLODED))
+        cause[~np.isfinite(total)] = Cause.NON_FINITE
+        return np.where(answer.failure != 0, answer.failure, cause)
 
 
-def _looks(frames: Frames, index: int) -> tuple[bytes, ...]:
-    """What of structure `index` no step changes."""
-    stays = (frames.numbers[frames.atom_slice(index)], frames.cell[index], frames.pbc[index])
+def _identity(frames: Frames, index: int) -> tuple[bytes, ...]:
+    """The arrays of structure `index` that no step changes."""
+    constant = (frames.numbers[frames.atom_slice(index)], frames.cell[index], frames.pbc[index])
     state = (frames.charge[index], frames.multiplicity[index])
-    return tuple(part.tobytes() for part in (*stays, *state))
+    return tuple(part.tobytes() for part in (*constant, *state))

@@ -5,11 +5,11 @@ doi:10.7566/JPSJ.92.012001), then made symmetric under exchange of the two atoms
 non-analytical correction at Γ: a potential has no Born charges, so references are made without it as well.
 
 - Frequencies are those at the wave vectors that are commensurate with the supercell: there they follow from the forces
-  alone, with no interpolation. Of these are the highest frequency and, without the three acoustic modes at Γ (the
-  sum rule puts them at zero, rounding a little above or below), the lowest, by which a crystal is unstable.
+  alone, without interpolation. The highest frequency is one of these; so is the lowest, by which a crystal is unstable,
+  without the three acoustic modes at Γ (the sum rule puts them at zero, rounding a little above or below).
 - Entropy, free energy and heat capacity are sums over a Γ-centred mesh of interpolated frequencies ν, again without the
-  three acoustic modes at Γ, and without imaginary modes (of a crystal within the tolerance: some are artefacts of the
-  interpolation). They are per mole of primitive cells, as phonopy's are.
+  three acoustic modes at Γ, and without imaginary modes (in a crystal within the tolerance some are artefacts of the
+  interpolation). They are per mole of primitive cells, as in phonopy.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from spglib import SpglibError
 from tasks.kind import Parameters
 from tasks.structures.frames import Float, Int
 
-# CODATA's of today; phonopy has those of 2002, by which its sums differ in the sixth digit.
+# Today's CODATA values; phonopy has those of 2002, so that its sums differ in the sixth digit.
 THZ_IN_K = Planck * 1e12 / Boltzmann  # hν/k_B of 1 THz
 GAS_CONSTANT = Avogadro * Boltzmann  # J/mol/K
 
 
 class VibrationSettings(Parameters):
-    """How vibrations are summed up. A reference must have been summed up in the same way.
+    """How vibrations are summed. A reference must have been summed in the same way.
 
     Args:
         temperature_k: of entropy, free energy and heat capacity.
@@ -51,13 +51,13 @@ class VibrationSettings(Parameters):
 
 
 class Vibrations(NamedTuple):
-    """What a crystal's force constants come to. Imaginary frequencies are negative numbers, as in phonopy.
+    """The vibrations of a crystal. Imaginary frequencies are negative numbers, as in phonopy.
 
     Args:
-        lowest_frequency_thz: of the commensurate ones, but for the acoustic modes at Γ.
+        lowest_frequency_thz: of the commensurate ones without the acoustic modes at Γ.
         max_frequency_k: the highest commensurate frequency as hν/k_B [K].
-        entropy_j_per_mol_k, heat_capacity_j_per_mol_k: per mole of primitive cells, as
-        free_energy_kj_per_mol: with the zero-point energy.
+        entropy_j_per_mol_k, free_energy_kj_per_mol, heat_capacity_j_per_mol_k: per mole of primitive cells; the free
+            energy contains the zero-point energy.
     """
 
     lowest_frequency_thz: float
@@ -72,12 +72,12 @@ class Vibrations(NamedTuple):
 
 
 class PhonopyPanicked(FloatingPointError, ValueError):
-    """Numbers that phonopy's compiled part cannot bear."""
+    """Numbers over which phonopy's compiled part panics."""
 
 
 @contextmanager
-def panics_held() -> Iterator[None]:
-    """What is raised inside is an `Exception`: phonopy's Rust code panics with one that is none, over denormal numbers.
+def phonopy_panics() -> Iterator[None]:
+    """Turns a panic of phonopy's Rust code (over denormal numbers), which is no `Exception`, into one.
 
     Raises:
         PhonopyPanicked: in its place.
@@ -107,7 +107,7 @@ def crystal(atoms: Atoms | PhonopyAtoms, supercell: Int, primitive: Float) -> Ph
         magnetic_moments=atoms.magnetic_moments if isinstance(atoms, PhonopyAtoms) else None,
     )
     try:
-        with panics_held():
+        with phonopy_panics():
             return Phonopy(cell, supercell_matrix=supercell, primitive_matrix=primitive)
     except (RuntimeError, ValueError, SpglibError) as error:
         reason = str(error).partition("\n")[0]
@@ -120,10 +120,10 @@ def displace(phonon: Phonopy, atom: Int, displacement: Float, forces: Float) -> 
     Args:
         atom: (d,) which atom of the supercell is displaced.
         displacement: (d, 3) [Å].
-        forces: (d, s, 3) [eV/Å] on the s atoms of the supercell, less those where none is displaced.
+        forces: (d, s, 3) [eV/Å] on the s atoms of the supercell, less those without a displacement.
 
     Raises:
-        ValueError: from these displacements the force constants do not follow.
+        ValueError: the displacements do not determine the force constants.
     """
     if not _determine(phonon, atom, displacement):
         raise ValueError("with the crystal's symmetry they do not move every atom in all three directions")
@@ -131,14 +131,14 @@ def displace(phonon: Phonopy, atom: Int, displacement: Float, forces: Float) -> 
         {"number": int(a), "displacement": u, "forces": f} for a, u, f in zip(atom, displacement, forces, strict=True)
     ]
     phonon.dataset = {"natom": len(phonon.supercell), "first_atoms": first_atoms}
-    with panics_held():
+    with phonopy_panics():
         # Compact: only the rows of the primitive cell's atoms.
         phonon.produce_force_constants(calculate_full_force_constants=False, show_drift=False)
         phonon.symmetrize_force_constants(show_drift=False)
 
 
 def _determine(phonon: Phonopy, atom: Int, displacement: Float) -> bool:
-    """Whether symmetry makes of the displacements three independent ones of every atom (phonopy fits what there is)."""
+    """Whether the displacements and the symmetry move every atom in three directions (phonopy does not check this)."""
     symmetry = phonon.symmetry
     representative = np.asarray(symmetry.get_map_atoms())
     lattice = phonon.supercell.cell.T
@@ -150,12 +150,12 @@ def _determine(phonon: Phonopy, atom: Int, displacement: Float) -> bool:
 
 
 def vibrations(phonon: Phonopy, settings: VibrationSettings) -> Vibrations:
-    """What the force constants of `phonon` come to.
+    """The vibrations of `phonon` from its force constants.
 
     Raises:
-        PhonopyPanicked: they are no numbers that it can work with.
+        PhonopyPanicked: phonopy cannot compute with these force constants.
     """
-    with panics_held():
+    with phonopy_panics():
         commensurate = commensurate_frequencies(phonon)
         phonon.run_mesh(settings.mesh, is_gamma_center=True)
     mesh: Any = phonon.mesh

@@ -1,4 +1,4 @@
-"""What a model answered (`Predictions`) and what it should have answered (`Labels`), for a batch of structures."""
+"""The answers of a model (`Predictions`) and the reference values (`Labels`) for a batch of structures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Properties = tuple[Property, ...]
 ALL_PROPERTIES: Properties = ("energy", "forces", "stress")
 
 
-# Nothing that a model answers in eV and Å is as large: such a number is as good as infinity, whose square it has.
+# No answer in eV and Å is as large: such a number counts as infinite.
 LARGEST = 1e15
 
 
@@ -34,8 +34,8 @@ class Cause(IntEnum):
     EXPLODED = 7
     OVER_TIME = 8  # not measured: never held against the model as unstable
     MISSING = 9  # never answered
-    UNSTABLE = 10  # a crystal with imaginary phonons: found by the model, and wrong
-    INCONSISTENT = 11  # asked again, the model answered something else
+    UNSTABLE = 10  # a crystal with imaginary phonons or a negative stiffness: a result of the model, and wrong
+    INCONSISTENT = 11  # the consistency check got another answer
 
     @property
     def word(self) -> str:
@@ -56,7 +56,7 @@ class FrameError(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Reference values of n structures with N atoms; what is missing is an absent array or NaN, never zero.
+    """Reference values of n structures with N atoms; a missing value is an absent array or NaN, never zero.
 
     Args:
         energy: (n,) [eV].
@@ -89,8 +89,13 @@ class Predictions:
 
     @property
     def ok(self) -> NDArray[np.bool_]:
-        """(n,) true where the frame has an answer."""
+        """(n,) whether the frame has an answer."""
         return np.asarray(self.failure == 0)
+
+    @property
+    def properties(self) -> Properties:
+        """The properties that were asked for."""
+        return tuple(name for name in ALL_PROPERTIES if getattr(self, name) is not None)
 
     def between(self, start: int, stop: int, first_atom: int, last_atom: int) -> Predictions:
         """The answers to frames start … stop − 1, which have the atoms first_atom … last_atom − 1."""
@@ -100,6 +105,17 @@ class Predictions:
             stress=None if self.stress is None else self.stress[start:stop],
             failure=self.failure[start:stop],
             errors={i - start: error for i, error in self.errors.items() if start <= i < stop},
+        )
+
+    @classmethod
+    def unanswered(cls, frames: Frames, properties: Properties, cause: Cause) -> Predictions:
+        """No answer to any of `frames`, for the same cause; with forces and stress if they are among `properties`."""
+        n, total = len(frames), len(frames.numbers)
+        return cls(
+            energy=np.full(n, np.nan),
+            forces=np.full((total, 3), np.nan) if "forces" in properties else None,
+            stress=np.full((n, 6), np.nan) if "stress" in properties else None,
+            failure=np.full(n, cause, np.int8),
         )
 
     @classmethod
@@ -132,7 +148,7 @@ class Predictions:
         """Predictions in which an answer that is not finite, or absurd, fails its frame, and failed rows are NaN.
 
         The arrays have the shapes of the class and may be read-only. A frame whose stress alone is missing (all
-        NaN) keeps its energy and forces: its stress is not there, which is no failure of the frame.
+        NaN) keeps its energy and forces: a missing stress is no failure of the frame.
         """
         failure = np.zeros(len(frames), np.int8)
         if not errors and all(a is None or _is_sane(a) for a in (energy, forces, stress)):
@@ -160,5 +176,5 @@ class Predictions:
 
 
 def _is_sane(values: Float) -> bool:
-    """Whether all are finite and below `LARGEST`: written so that NaN loses."""
+    """Whether all values are finite and below `LARGEST`; NaN is not."""
     return bool(np.abs(values).max(initial=0.0) < LARGEST)

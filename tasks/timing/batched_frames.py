@@ -1,11 +1,11 @@
-"""Timing batches that are filled to a model's atom budget: what it can do when it is kept busy.
+"""Timing batches that are filled to a model's atom budget: its throughput when it is kept busy.
 
-What is in a batch depends on the plan and the budget alone, not on how the model did on single frames: leaving slow
-structures out by failing on them would look fast. A frame that does not fit takes part at the size that does.
+The frames of a batch depend on the plan and the budget alone, not on the model's success on single frames: otherwise a
+model could fail on slow structures to look fast. A frame that does not fit takes part at the size that fits.
 
-A few frames of the timed batches, chosen by the seed, are asked about again of a fresh start, each by itself and turned
-by a random rotation. Unless all answers agree with those of the batches, within the tolerances of
-`tasks.timing.consistency_check`, the batches were not shown to be computed, and their time does not count.
+The consistency check asks a fresh start of the model about a few frames of the timed batches, chosen by the seed, each
+by itself and after a random rotation. Unless all answers agree with those of the batches, within the tolerances of
+`tasks.timing.consistency_check`, nothing shows that the batches were computed, and their time does not count.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from tasks.model.calculator import BatchCalculator
 from tasks.simulation.supercells import Counts
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Predictions
-from tasks.timing.consistency_check import UNDECIDED, Answer, answer_alone, disagree, pack_answers, read_answers
+from tasks.timing.consistency_check import UNDECIDED, FrameAnswer, answer_rotated, disagree, pack_answers, read_answers
 from tasks.timing.single_frames import causes_of
 from tasks.timing.timing import asked_for, timed
-from tasks.timing.timing_plan import Plan
+from tasks.timing.timing_plan import TimingPlan
 
-# Batches are timed only if, at the pace of single frames, they take at most this share of the time that is left.
+# Batches are timed only if, at the speed of single frames, they take at most this share of the remaining time.
 SHARE_OF_TIME = 0.5
 
+# Structures with their repeats.
 Members = list[tuple[int, Counts]]
 
 
-def filled_batch(plan: Plan, sizes: dict[int, Counts], max_atoms: int) -> Members:
-    """Structures with their sizes, in the plan's order and over again; one at least.
+def filled_batch(plan: TimingPlan, sizes: dict[int, Counts], max_atoms: int) -> Members:
+    """Structures with their repeats, in the order of the plan, over and over; at least one.
 
-    So many that there would be at most `max_atoms` atoms if all were as large as planned.
+    At the planned sizes they would have at most `max_atoms` atoms.
     """
     members: Members = []
     order = plan.sources.tolist()
@@ -48,20 +49,20 @@ def filled_batch(plan: Plan, sizes: dict[int, Counts], max_atoms: int) -> Member
 
 
 def time_batches(
-    plan: Plan, sizes: dict[int, Counts], seconds_per_atom: float, model: BatchCalculator, watch: Watch
+    plan: TimingPlan, sizes: dict[int, Counts], seconds_per_atom: float, model: BatchCalculator, watch: Watch
 ) -> dict[str, NDArray[Any]]:
     """Times batches of one composition after one that is not timed.
 
     Args:
-        sizes: of all structures that are timed, as planned or what fitted.
-        seconds_per_atom: of single frames, by which it is judged whether there is time; infinite: no frame was
-            answered, and no batch is asked.
+        sizes: repeats of all timed structures, as planned or the largest that fit.
+        seconds_per_atom: of single frames, for the decision whether there is time; infinite: no frame was answered,
+            and no batch is asked.
 
     Returns:
-        batch_s (n_batches,) seconds, NaN where not asked or where a frame in it failed; of the m frames in each
-        batch_source (m,), batch_counts (m, 3), batch_atoms (m,) and batch_planned_atoms (m,). batch_kept (k, 2):
-        batch and place in it of the frames that may be asked about again, with their answers batched_energy,
-        batched_forces and batched_stress.
+        batch_s (n_batches,) seconds, NaN where not asked or where a frame of the batch failed; of the m frames in each
+        batch_source (m,), batch_counts (m, 3), batch_atoms (m,) and batch_planned_atoms (m,). batch_kept (k, 2): batch
+        and position of the frames that may be checked, with their answers batched_energy, batched_forces and
+        batched_stress.
     """
     members = filled_batch(plan, sizes, model.max_atoms_per_batch)
     atoms = np.array([plan.atoms(source, counts) for source, counts in members], np.int64)
@@ -77,9 +78,9 @@ def time_batches(
             elapsed, answer = timed(model, batch, wanted, watch.clock)
             if index >= 0 and not causes_of(answer, batch, wanted).any():
                 seconds[index] = elapsed
-                here = [member for b, member in chosen if b == index]
-                kept += [(index, member) for member in here]
-                answers += [_answer_in(batch, answer, member) for member in here]
+                members_kept = [member for b, member in chosen if b == index]
+                kept += [(index, member) for member in members_kept]
+                answers += [_member_answer(batch, answer, member) for member in members_kept]
             watch.progress(index + 1, n, "batches")
     return {
         "batch_s": seconds,
@@ -92,28 +93,28 @@ def time_batches(
     }
 
 
-def _answer_in(batch: Frames, answer: Predictions, member: int) -> Answer:
-    """What was answered for one frame of a batch; no stress of one that is not periodic."""
-    where = batch.atom_slice(member)
+def _member_answer(batch: Frames, answer: Predictions, member: int) -> FrameAnswer:
+    """The answer to one frame of a batch; no stress of a frame that is not periodic."""
+    atoms = batch.atom_slice(member)
     forces = np.full((len(batch.numbers), 3), np.nan) if answer.forces is None else answer.forces
     stress = answer.stress[member] if answer.stress is not None and batch.periodic[member] else np.full(6, np.nan)
-    return Answer(float(answer.energy[member]), forces[where], stress)
+    return FrameAnswer(float(answer.energy[member]), forces[atoms], stress)
 
 
-def ask_batches_again(
-    plan: Plan, observation: Observation, model: BatchCalculator, watch: Watch
+def check_batches(
+    plan: TimingPlan, observation: Observation, model: BatchCalculator, watch: Watch
 ) -> dict[str, NDArray[Any]]:
-    """What a fresh start answers about the frames in `batch_kept`, each by itself.
+    """The answers of a fresh start to the frames in `batch_kept`, each by itself.
 
     Returns:
-        Arrays `alone_…` as `pack_answers` names them, turned back; alone_failure (k,) cause, 0 where answered.
+        Arrays `alone_…` as from `pack_answers`, rotated back; alone_failure (k,) cause, 0 where answered.
     """
     sources, counts = observation.arrays["batch_source"], observation.arrays["batch_counts"]
     members: Members = [(int(s), (int(c[0]), int(c[1]), int(c[2]))) for s, c in zip(sources, counts, strict=True)]
     kept = observation.arrays["batch_kept"].tolist()
     answered = []
     for done, (index, member) in enumerate(kept, start=1):
-        answered.append(answer_alone(plan.alone(index + 1, members, member), model, watch))
+        answered.append(answer_rotated(plan.rotated_member(index + 1, members, member), model, watch))
         watch.progress(done, len(kept), "frames of batches asked again")
     return {
         "alone_failure": np.array([cause for _, cause in answered], np.int8),
@@ -122,7 +123,7 @@ def ask_batches_again(
 
 
 class BatchVerdicts(NamedTuple):
-    """How many frames of the batches were asked about again, disagreed, or could not be decided."""
+    """The numbers of frames of the batches that were checked, that disagreed, and that could not be decided."""
 
     asked: int
     inconsistent: int
@@ -135,7 +136,7 @@ class BatchVerdicts(NamedTuple):
 
 
 def compare_batches(observation: Observation, volume_per_atom: Sequence[float]) -> BatchVerdicts | None:
-    """What came of asking again; None where that has not been done.
+    """The result of the consistency check of batches; None without one.
 
     Args:
         volume_per_atom: [Å³] by structure.
@@ -152,18 +153,18 @@ def compare_batches(observation: Observation, volume_per_atom: Sequence[float]) 
     volumes = [volume_per_atom[s] for s in observation.arrays["batch_source"][members]]
     batched, alone = (read_answers(observation, name, n_atoms) for name in ("batched", "alone"))
     undecided = np.isin(failure, UNDECIDED)
-    wrong = [
+    inconsistent = [
         not undecided[row] and (failure[row] != 0 or disagree(batched[row], alone[row], volume))
         for row, volume in enumerate(volumes)
     ]
-    return BatchVerdicts(len(kept), int(sum(wrong)), int(undecided.sum()))
+    return BatchVerdicts(len(kept), int(sum(inconsistent)), int(undecided.sum()))
 
 
 def batched_times(observation: Observation, n_batches: int) -> tuple[Float, Float]:
-    """(n_batches,) each [s/atom]: as measured, and as charged where frames in it were smaller than planned.
+    """(n_batches,) each [s/atom]: as measured, and penalised for frames that were smaller than planned.
 
-    The charge is that of the frame that was reduced most, as in `tasks.timing.efficiency`: the time times the square of
-    its planned atoms over those it had, over all planned atoms. NaN where a batch failed.
+    The penalty is that of the frame that was reduced most, as in `tasks.timing.efficiency`: the time times the square
+    of its planned atoms over its real ones, over all planned atoms. NaN where a batch failed.
     """
     seconds = observation.array("batch_s", (n_batches,))
     atoms, planned = observation.arrays["batch_atoms"], observation.arrays["batch_planned_atoms"]

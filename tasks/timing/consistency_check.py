@@ -1,17 +1,17 @@
-"""Whether a model means what it answers while it is timed: some timed frames, asked about again of a fresh start.
+"""The consistency check: a fresh start of the model answers some timed frames again, and must agree with itself.
 
-Each is asked about turned by a random rotation, after another of its shape, so that the fresh start sees what the timed
-one saw. That other frame is the second test. It is made of equal parts, all with the same displacements, and one
-part is asked about by itself at the end: the same crystal in another cell, so energy, forces and stress must be the
-same per part. A model that answers everything of the timed sizes with the same rubbish agrees with itself, but not
-with its answer for the part.
+A model could answer anything while it is timed. So the fresh start is asked about each chosen frame after a random
+rotation. Another frame of the same shape goes before it, as in the timing. That other frame is the second test: it is
+made of equal parts, all with the same displacements, and the model is asked about one part at the end. This is the same
+crystal in another cell, so energy, forces and stress must be the same per part. A model that answers all frames of the
+timed sizes with the same nonsense agrees with itself, but not with its answer to the part.
 
-**Tolerances**, for the difference between two answers: 10 meV/atom of energy; of forces and of the virial
-per atom a root mean square over the components of 1 meV/Å and 10 meV/atom, and a fifth of the answer's own. Single
-precision stays a thousand times below (1e-7 of an energy of 1000 eV/atom is 0.1 meV/atom), and models that are not
-equivariant by construction are off by a few meV/atom and some per cent of the forces when a structure is turned
-(on such models: M. F. Langer, S. N. Pozdnyakov, M. Ceriotti, arXiv:2406.17747). An answer that was not computed from
-the structure has no reason to be as close.
+**Tolerances** for the difference between two answers: 10 meV/atom of energy; of forces and of the virial per atom a
+root mean square over the components of 1 meV/Å and 10 meV/atom, plus a fifth of the size of the answer. Single
+precision stays a thousand times below (1e-7 of an energy of 1000 eV/atom is 0.1 meV/atom). Models that are not
+equivariant by construction are off by a few meV/atom and some per cent of the forces after a rotation (M. F. Langer,
+S. N. Pozdnyakov, M. Ceriotti, arXiv:2406.17747). An answer that was not computed from the structure has no reason to be
+as close.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
 from tasks.timing.single_frames import causes_of
 from tasks.timing.timing import asked_for
-from tasks.timing.timing_plan import Plan, Turned
+from tasks.timing.timing_plan import RotatedFrame, TimingPlan
 
 ENERGY_TOLERANCE = 0.010  # eV/atom
 FORCE_TOLERANCE = 0.001  # eV/Å
 VIRIAL_TOLERANCE = 0.010  # eV/atom
 RELATIVE_TOLERANCE = 0.2
-# Beyond this share of the frames asked about again that disagree, or could not be asked about, no time counts.
+# If more than this share of the checked frames disagree, or could not be decided, no time counts.
 VOID_SHARE = 0.1
-# Not the model's contradiction of itself, but no confirmation either.
+# Neither a contradiction nor a confirmation.
 UNDECIDED = (Cause.OVER_TIME, Cause.OUT_OF_MEMORY)
 
 
-class Answer(NamedTuple):
+class FrameAnswer(NamedTuple):
     """One frame's energy [eV], forces (n, 3) [eV/Å] and stress (6,) [eV/Å³], NaN where there is none."""
 
     energy: float
@@ -50,26 +50,26 @@ class Answer(NamedTuple):
     stress: Float
 
 
-def disagree(one: Answer, other: Answer, volume_per_atom: float) -> bool:
-    """Whether two answers to the same question differ by more than the tolerances. NaN disagrees, but in stress.
+def disagree(first: FrameAnswer, second: FrameAnswer, volume_per_atom: float) -> bool:
+    """Whether two answers to the same question differ by more than the tolerances. NaN disagrees, except in stress.
 
     Args:
         volume_per_atom: [Å³].
     """
-    energy = abs(one.energy - other.energy) <= ENERGY_TOLERANCE * len(one.forces)
-    forces = _close(one.forces, other.forces, FORCE_TOLERANCE)
-    # A frame that is not periodic has no stress in either.
-    none = bool(np.isnan(one.stress).all() and np.isnan(other.stress).all())
-    stress = none or _close(one.stress * volume_per_atom, other.stress * volume_per_atom, VIRIAL_TOLERANCE)
+    energy = abs(first.energy - second.energy) <= ENERGY_TOLERANCE * len(first.forces)
+    forces = _close(first.forces, second.forces, FORCE_TOLERANCE)
+    # A frame that is not periodic has no stress in either answer.
+    no_stress = bool(np.isnan(first.stress).all() and np.isnan(second.stress).all())
+    stress = no_stress or _close(first.stress * volume_per_atom, second.stress * volume_per_atom, VIRIAL_TOLERANCE)
     return not (energy and forces and stress)
 
 
-def _close(one: Float, other: Float, tolerance: float) -> bool:
-    allowed = tolerance + RELATIVE_TOLERANCE * np.sqrt(np.mean(one**2))
-    return bool(np.sqrt(np.mean((one - other) ** 2)) <= allowed)
+def _close(first: Float, second: Float, tolerance: float) -> bool:
+    allowed = tolerance + RELATIVE_TOLERANCE * np.sqrt(np.mean(first**2))
+    return bool(np.sqrt(np.mean((first - second) ** 2)) <= allowed)
 
 
-def pack_answers(prefix: str, answers: Sequence[Answer]) -> dict[str, NDArray[Any]]:
+def pack_answers(prefix: str, answers: Sequence[FrameAnswer]) -> dict[str, NDArray[Any]]:
     """Arrays `<prefix>_energy` (r,), `<prefix>_forces` (M, 3) and `<prefix>_stress` (r, 6) of r frames of M atoms."""
     return {
         f"{prefix}_energy": np.array([a.energy for a in answers], np.float64),
@@ -78,58 +78,58 @@ def pack_answers(prefix: str, answers: Sequence[Answer]) -> dict[str, NDArray[An
     }
 
 
-def read_answers(observation: Observation, prefix: str, n_atoms: NDArray[np.int64]) -> list[Answer]:
-    """What `pack_answers` made of frames of `n_atoms` (r,).
+def read_answers(observation: Observation, prefix: str, n_atoms: NDArray[np.int64]) -> list[FrameAnswer]:
+    """The answers that `pack_answers` packed, to frames of `n_atoms` (r,).
 
     Raises:
-        ValueError: the observation has them not, or of other frames.
+        ValueError: they are missing, or of other frames.
     """
     energy = observation.array(f"{prefix}_energy", (len(n_atoms),))
     forces = observation.array(f"{prefix}_forces", (int(n_atoms.sum()), 3))
     stress = observation.array(f"{prefix}_stress", (len(n_atoms), 6))
-    each = np.split(forces, np.cumsum(n_atoms)[:-1]) if len(n_atoms) else []
-    return [Answer(float(e), f, s) for e, f, s in zip(energy, each, stress, strict=True)]
+    by_frame = np.split(forces, np.cumsum(n_atoms)[:-1]) if len(n_atoms) else []
+    return [FrameAnswer(float(e), f, s) for e, f, s in zip(energy, by_frame, stress, strict=True)]
 
 
-def ask_again(
-    plan: Plan, kept: NDArray[np.int64], sizes: Sequence[Counts], model: BatchCalculator, watch: Watch
+def check_consistency(
+    plan: TimingPlan, kept: NDArray[np.int64], sizes: Sequence[Counts], model: BatchCalculator, watch: Watch
 ) -> dict[str, NDArray[Any]]:
-    """What a fresh start of the model answers about the frames `kept` (r,), which were timed at `sizes`.
+    """The answers of a fresh start of the model about the frames `kept` (r,), which were timed at `sizes`.
 
     Returns:
-        Arrays `again_…`, as the frames were timed (turned back), `whole_…` and `part_…` of the frame made of equal
-        parts (`part_…` multiplied to the whole), each as `pack_answers` names them; again_failure (r,) the first
-        cause, 0 where all three were answered.
+        Arrays `again_…` of the frames as they were timed (rotated back), `whole_…` and `part_…` of the frame made of
+        equal parts (`part_…` multiplied to the whole), each as from `pack_answers`; again_failure (r,) the first cause,
+        0 where all three were answered.
     """
     failure = np.zeros(len(kept), np.int8)
-    answers: dict[str, list[Answer]] = {"again": [], "whole": [], "part": []}
+    answers: dict[str, list[FrameAnswer]] = {"again": [], "whole": [], "part": []}
     for row, (index, counts) in enumerate(zip(kept, sizes, strict=True)):
-        asked = plan.again(int(index), counts)
+        asked = plan.consistency_question(int(index), counts)
         for name, frames in (("whole", asked.whole), ("again", asked.frame)):
-            answer, cause = answer_alone(Turned(frames, asked.rotation), model, watch)
+            answer, cause = answer_rotated(RotatedFrame(frames, asked.rotation), model, watch)
             answers[name].append(answer)
             failure[row] = failure[row] or cause
         watch.progress(row + 1, 2 * len(kept), "frames asked again")
     for row, (index, counts) in enumerate(zip(kept, sizes, strict=True)):
-        asked = plan.again(int(index), counts)
+        asked = plan.consistency_question(int(index), counts)
         answer, cause = answers["whole"][row], Cause.NONE
         if asked.part_counts != counts:
-            answer, cause = answer_alone(Turned(asked.part, asked.rotation), model, watch)
+            answer, cause = answer_rotated(RotatedFrame(asked.part, asked.rotation), model, watch)
         folds = int(np.prod(counts)) // int(np.prod(asked.part_counts))
         forces = spread_over(answer.forces, asked.part_counts, counts)
-        answers["part"].append(Answer(folds * answer.energy, forces, answer.stress))
+        answers["part"].append(FrameAnswer(folds * answer.energy, forces, answer.stress))
         failure[row] = failure[row] or cause
         watch.progress(len(kept) + row + 1, 2 * len(kept), "frames asked again")
     packed: dict[str, NDArray[Any]] = {"again_failure": failure}
-    for name, each in answers.items():
-        packed |= pack_answers(name, each)
+    for name, by_row in answers.items():
+        packed |= pack_answers(name, by_row)
     return packed
 
 
-def answer_alone(asked: Turned, model: BatchCalculator, watch: Watch) -> tuple[Answer, Cause]:
-    """The answer about one frame, turned back; NaN and the cause where there is none."""
+def answer_rotated(asked: RotatedFrame, model: BatchCalculator, watch: Watch) -> tuple[FrameAnswer, Cause]:
+    """The answer to one frame, rotated back; NaN and the cause if there is none."""
     frames, rotation = asked
-    nothing = Answer(np.nan, np.full((len(frames.numbers), 3), np.nan), np.full(6, np.nan))
+    nothing = FrameAnswer(np.nan, np.full((len(frames.numbers), 3), np.nan), np.full(6, np.nan))
     if watch.clock() > watch.deadline:
         return nothing, Cause.OVER_TIME
     wanted = asked_for(model, frames)
@@ -139,13 +139,13 @@ def answer_alone(asked: Turned, model: BatchCalculator, watch: Watch) -> tuple[A
         return nothing, cause or Cause.UNSUPPORTED
     stress = np.full(6, np.nan)
     if answer.stress is not None:
-        turned = voigt_6_to_full_3x3_stress(answer.stress[0])
-        stress = full_3x3_to_voigt_6_stress(rotation.T @ turned @ rotation)
-    return Answer(float(answer.energy[0]), answer.forces @ rotation, stress), Cause.NONE
+        rotated = voigt_6_to_full_3x3_stress(answer.stress[0])
+        stress = full_3x3_to_voigt_6_stress(rotation.T @ rotated @ rotation)
+    return FrameAnswer(float(answer.energy[0]), answer.forces @ rotation, stress), Cause.NONE
 
 
-class Verdicts(NamedTuple):
-    """(n,) each, of all timed frames: whether it was asked about again, disagreed, or could not be decided."""
+class ConsistencyVerdicts(NamedTuple):
+    """(n,) each, of all timed frames: whether a frame was checked, disagreed, or could not be decided."""
 
     asked: NDArray[np.bool_]
     inconsistent: NDArray[np.bool_]
@@ -159,8 +159,8 @@ class Verdicts(NamedTuple):
 
 def compare(
     observation: Observation, n_atoms: NDArray[np.int64], volume_per_atom: Mapping[int, float]
-) -> Verdicts | None:
-    """What came of asking again; None where that has not been done.
+) -> ConsistencyVerdicts | None:
+    """The result of the consistency check; None without one.
 
     Args:
         n_atoms: (n,) of all timed frames.
@@ -182,4 +182,4 @@ def compare(
         same = not disagree(answers["kept"][row], answers["again"][row], volume)
         extensive = not disagree(answers["whole"][row], answers["part"][row], volume)
         inconsistent[index] = not undecided[index] and not (failure[row] == 0 and same and extensive)
-    return Verdicts(asked, inconsistent, undecided)
+    return ConsistencyVerdicts(asked, inconsistent, undecided)

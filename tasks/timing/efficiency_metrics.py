@@ -1,4 +1,4 @@
-"""Statistics of times per atom: what `tasks.timing.efficiency` measures of what it observed."""
+"""Statistics of times per atom, from the observation of `tasks.timing.efficiency`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import numpy as np
 
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation
-from tasks.metrics.contributions import Charged, Contribution, mean_of, stored_column
+from tasks.metrics.averages import Average, contributions_to
+from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
 from tasks.metrics.kind_metric import Better, KindMetric
 from tasks.metrics.measurement import Items, Measurement, Metric
 from tasks.structures.frames import Bool, Float
 from tasks.structures.predictions import Cause
 from tasks.timing.batched_frames import BatchVerdicts, batched_times, compare_batches
-from tasks.timing.consistency_check import Verdicts, compare
+from tasks.timing.consistency_check import ConsistencyVerdicts, compare
 from tasks.timing.timing import noise_of
 from tasks.timing.timing_plan import EfficiencyParameters
 
@@ -54,8 +55,8 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
     n_reduced, n_with_stress, n_rechecked, n_inconsistent, n_batched_inconsistent; reference_noise of the host
     (`tasks.timing.timing`); wire_cost [µs].
 
-    Items: charged_time [µs/atom] is what a frame adds to the charged time_mean where charged_count is 1: NaN where it
-    failed, or where no time of the model counts.
+    Items: charged_time [µs/atom] is what a frame adds to the penalised time_mean if charged_count is 1: NaN where it
+    failed, or if no time of the model counts.
 
     Raises:
         ValueError: the observation does not fit dataset or parameters.
@@ -65,12 +66,12 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
     n_atoms, planned = (observation.array(name, (n,), np.int64) for name in ("n_atoms", "planned_atoms"))
     source = observation.array("source", (n,), np.int64)
     if n and not (source.min() >= 0 and source.max() < len(dataset.frames)):
-        raise ValueError("observation: source names structures that the dataset has not")
+        raise ValueError("observation: source names structures that the data set does not have")
     density = dataset.frames.volumes / dataset.frames.n_atoms
-    verdicts = compare(observation, n_atoms, dict(enumerate(density[source].tolist())))
-    if verdicts is not None:
-        cause[verdicts.inconsistent & (cause == 0)] = Cause.INCONSISTENT
-    void = verdicts is not None and verdicts.void
+    checks = compare(observation, n_atoms, dict(enumerate(density[source].tolist())))
+    if checks is not None:
+        cause[checks.inconsistent & (cause == 0)] = Cause.INCONSISTENT
+    void = checks is not None and checks.void
     batches = compare_batches(observation, density.tolist())
     time = np.where(cause == 0, seconds / n_atoms / MICROSECOND, np.nan)
     counting, reduction = np.full(n, np.nan) if void else time, planned / n_atoms
@@ -83,13 +84,13 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
         "warm_up": warm_up.astype(np.float64),
         "reduced": observation.array("reduced", (n,), np.int8).astype(np.float64),
         "with_stress": observation.array("with_stress", (n,), np.int8).astype(np.float64),
-        "rechecked": np.zeros(n) if verdicts is None else verdicts.asked.astype(np.float64),
+        "rechecked": np.zeros(n) if checks is None else checks.asked.astype(np.float64),
         "charged_time": counting * reduction,
-        "charged_count": is_charged(counting, warm_up).astype(np.float64),
+        "charged_count": is_penalised(counting, warm_up).astype(np.float64),
     }
     metrics = time_metrics(counting, warm_up, reduction)
     metrics |= _once(observation, parameters, void, batches)
-    metrics |= _counts(columns, time, verdicts, batches)
+    metrics |= _counts(columns, time, checks, batches)
     metrics |= _host(observation)
     ids = dataset.table.id
     items = Items(
@@ -99,21 +100,19 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
         cause,
         columns,
     )
-    return Measurement(metrics, items, _notes(columns, dataset, observation, verdicts, batches))
+    return Measurement(metrics, items, _notes(columns, dataset, observation, checks, batches))
 
 
-def time_contributions(items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
-    """Of the mean over single frames: medians and percentiles are no means, and batches and the first call no items."""
-    if "time_mean" not in metrics:
-        return []
-    time, count = stored_column(items, "charged_time"), stored_column(items, "charged_count")
-    return mean_of(metrics, "time_mean", time, count)
+def time_contributions(items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+    """To the mean over single frames: medians and percentiles are no means, and batches and the first call no items."""
+    time, count = (stored_column(items.columns, f"charged_{name}") for name in ("time", "count"))
+    return contributions_to(metrics, [Average("time_mean", "µs/atom", time, count)])
 
 
-def is_charged(time: Float, warm_up: Bool) -> Bool:
-    """(n,) whether a frame with `time` (NaN: it failed) enters charged times: also a failed one of the warm-up.
+def is_penalised(time: Float, warm_up: Bool) -> Bool:
+    """(n,) whether a frame with `time` (NaN: it failed) enters penalised times: also a failed one of the warm-up.
 
-    To fail is never better than not to.
+    Otherwise failing could be better than being slow.
     """
     return ~warm_up | ~np.isfinite(time)
 
@@ -122,11 +121,11 @@ def time_metrics(time: Float, warm_up: Bool, reduction: Float | float = 1.0) -> 
     """The statistics of `time` (n,) [µs/atom], NaN where a frame failed.
 
     Args:
-        reduction: (n,) planned atoms over those that a frame had: so many times its time is charged.
+        reduction: (n,) planned atoms over the real ones of a frame: the factor of its time in penalised values.
     """
     failed = ~np.isfinite(time)
     counted = time[~warm_up & ~failed]
-    charged = np.fmin(time * reduction, FAILURE_COST)[is_charged(time, warm_up)]
+    penalised = np.fmin(time * reduction, FAILURE_COST)[is_penalised(time, warm_up)]
     n, n_failed = len(time), int(failed.sum())
     metrics = {
         name: Metric(
@@ -134,7 +133,7 @@ def time_metrics(time: Float, warm_up: Bool, reduction: Float | float = 1.0) -> 
             "µs/atom",
             n,
             n_failed,
-            statistic(charged) if charged.size else FAILURE_COST,
+            statistic(penalised) if penalised.size else FAILURE_COST,
             failure_cost=FAILURE_COST,
         )
         for name, statistic in STATISTICS.items()
@@ -147,27 +146,27 @@ def time_metrics(time: Float, warm_up: Bool, reduction: Float | float = 1.0) -> 
 def _once(
     observation: Observation, parameters: EfficiencyParameters, void: bool, batches: BatchVerdicts | None
 ) -> dict[str, Metric]:
-    """The cold time, and that of batches; `void`: none of them counts."""
+    """The times of the first call and of batches; `void`: neither counts."""
     cold_s, cold_atoms = observation.array("cold", (2,))
     unit = np.nan if void else 1.0 / MICROSECOND
     cold = unit * np.array([cold_s / cold_atoms])
     metrics = {"time_cold": _mean_time(cold, cold)}
     if parameters.n_batches:
         unit = np.nan if batches is not None and batches.void else unit
-        time, charged = batched_times(observation, parameters.n_batches)
-        metrics["batched_time"] = _mean_time(unit * time, unit * charged)
+        time, penalised = batched_times(observation, parameters.n_batches)
+        metrics["batched_time"] = _mean_time(unit * time, unit * penalised)
     return metrics
 
 
-def _mean_time(time: Float, to_charge: Float) -> Metric:
-    done = np.isfinite(time)
-    charged = float(np.fmin(to_charge, FAILURE_COST).mean())
-    value = float(time[done].mean()) if done.any() else None
-    return Metric(value, "µs/atom", len(time), int((~done).sum()), charged, failure_cost=FAILURE_COST)
+def _mean_time(time: Float, penalised: Float) -> Metric:
+    answered = np.isfinite(time)
+    charged = float(np.fmin(penalised, FAILURE_COST).mean())
+    value = float(time[answered].mean()) if answered.any() else None
+    return Metric(value, "µs/atom", len(time), int((~answered).sum()), charged, failure_cost=FAILURE_COST)
 
 
 def _counts(
-    columns: dict[str, Float], time: Float, verdicts: Verdicts | None, batches: BatchVerdicts | None
+    columns: dict[str, Float], time: Float, checks: ConsistencyVerdicts | None, batches: BatchVerdicts | None
 ) -> dict[str, Metric]:
     timed = np.isfinite(time)
     atoms, n, failed = columns["n_atoms"][timed], len(time), int((~timed).sum())
@@ -178,19 +177,18 @@ def _counts(
     names = ("atoms_min", "atoms_mean", "atoms_max")
     metrics = {name: Metric(size, "atoms", n, failed) for name, size in zip(names, sizes, strict=True)}
     metrics |= {name: Metric(count, "", n, failed) for name, count in counts.items()}
-    if verdicts is not None:
-        asked = int(verdicts.asked.sum())
-        undecided = int(verdicts.undecided.sum())
+    if checks is not None:
+        asked, undecided = int(checks.asked.sum()), int(checks.undecided.sum())
         metrics["n_rechecked"] = Metric(float(asked - undecided), "", asked, undecided)
-        metrics["n_inconsistent"] = Metric(float(verdicts.inconsistent.sum()), "", asked, undecided)
+        metrics["n_inconsistent"] = Metric(float(checks.inconsistent.sum()), "", asked, undecided)
     if batches is not None and batches.asked:
-        wrong = float(batches.inconsistent)
-        metrics["n_batched_inconsistent"] = Metric(wrong, "", batches.asked, batches.undecided)
+        inconsistent = float(batches.inconsistent)
+        metrics["n_batched_inconsistent"] = Metric(inconsistent, "", batches.asked, batches.undecided)
     return metrics
 
 
 def _host(observation: Observation) -> dict[str, Metric]:
-    """The wire's cost and the host's noise."""
+    """The cost of the wire and the noise of the host."""
     looks, wire = observation.arrays["reference_s"], observation.arrays["wire_s"]
     noise = noise_of(observation.array("reference_s", (len(looks), 2)))
     metrics = {"reference_noise": Metric(noise, "", len(looks))}
@@ -203,7 +201,7 @@ def _notes(
     columns: dict[str, Float],
     dataset: Dataset,
     observation: Observation,
-    verdicts: Verdicts | None,
+    checks: ConsistencyVerdicts | None,
     batches: BatchVerdicts | None,
 ) -> dict[str, str]:
     notes = {}
@@ -216,17 +214,18 @@ def _notes(
             f"{int(columns['reduced'].sum())} frames did not fit into memory and were timed smaller; charged is their "
             "time per atom times planned atoms over those they had"
         )
-    if verdicts is None:
+    if checks is None:
         notes["asked again"] = "no frame: no fresh start was asked"
     else:
-        asked, wrong, open_ = (int(v.sum()) for v in verdicts)
-        notes["asked again"] = _of_a_fresh_start("frames", asked, wrong, open_, "no time" if verdicts.void else "")
+        asked, inconsistent, undecided = (int(check.sum()) for check in checks)
+        void = "no time" if checks.void else ""
+        notes["asked again"] = _check_note("frames", asked, inconsistent, undecided, void)
     if batches is not None and batches.asked:
         void = "no time of batches" if batches.void else ""
-        notes["batches asked again"] = _of_a_fresh_start("frames of batches", *batches, void)
+        notes["batches asked again"] = _check_note("frames of batches", *batches, void)
     return notes
 
 
-def _of_a_fresh_start(what: str, asked: int, wrong: int, undecided: int, void: str) -> str:
-    said = f"{asked} {what} of a fresh start: {wrong} disagreed, {undecided} could not be decided"
-    return said + (f"; so {void} counts" if void else "")
+def _check_note(what: str, asked: int, inconsistent: int, undecided: int, void: str) -> str:
+    text = f"{asked} {what} of a fresh start: {inconsistent} disagreed, {undecided} could not be decided"
+    return text + (f"; so {void} counts" if void else "")

@@ -1,4 +1,4 @@
-"""Timing frames one a message, each at the size planned for it or the largest that fits into memory."""
+"""Timing single frames, one a message, each at the planned size or the largest that fits into memory."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 
 from tasks.kind import Watch
 from tasks.model.calculator import BatchCalculator
-from tasks.observing.time_budget import Pace
+from tasks.observing.time_budget import TimeBudget
 from tasks.simulation.supercells import Counts, largest_that_fits, smaller_repeats
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Cause, Predictions, Properties
-from tasks.timing.timing import Host, asked_for, timed
-from tasks.timing.timing_plan import Plan
+from tasks.timing.timing import HostNoise, asked_for, timed
+from tasks.timing.timing_plan import TimingPlan
 
-# Looks at the host while frames are timed, evenly spread, besides those before and after.
+# Measurements of the host's noise while frames are timed, evenly spread, besides those before and after.
 LOOKS_BETWEEN = 3
 
 
 def causes_of(answer: Predictions, frames: Frames, wanted: Properties) -> NDArray[np.int8]:
-    """(n,) codes of `Cause`: UNSUPPORTED also where something that was `wanted` of a frame is not in its answer.
+    """(n,) codes of `Cause`: UNSUPPORTED also if the answer to a frame lacks a property that was `wanted`.
 
-    Else a model would be timed on less than it offers by leaving it out.
+    Otherwise a model could leave out what it offers, and be timed on less.
     """
     missing = np.full(len(frames), "forces" in wanted and answer.forces is None)
     if "stress" in wanted:
@@ -33,13 +33,13 @@ def causes_of(answer: Predictions, frames: Frames, wanted: Properties) -> NDArra
 
 
 @dataclass
-class Single:
-    """What came of one frame.
+class TimedFrame:
+    """The timing of one frame.
 
     Args:
-        counts: how often its structure was repeated.
-        seconds: NaN where it failed; with those of its timed calls that ran out of memory before one did not, or
-            claiming to would be a way to have a slow call measured again.
+        counts: repeats of its structure.
+        seconds: NaN where it failed. They include the timed calls that ran out of memory before: otherwise a model
+            could claim that and have a slow call measured again.
     """
 
     counts: Counts
@@ -49,65 +49,65 @@ class Single:
 
     @property
     def with_stress(self) -> bool:
-        """Whether stress was answered, too."""
+        """Whether stress was answered as well."""
         stress = None if self.answer is None else self.answer.stress
         return stress is not None and bool(np.isfinite(stress).all())
 
 
 @dataclass
-class SingleFrames:
+class SingleFrameTimer:
     """Times the frames of `plan`.
 
     Attributes:
-        sizes: by structure, how often it is repeated: as planned, or what fitted.
-        cold: (2,) seconds and atoms of the first call; NaN seconds where it was not answered, all NaN before it.
-            Not those of the first that was: failing the first call would hide what a start costs.
+        sizes: by structure, its repeats: as planned, or the largest that fit.
+        cold: (2,) seconds and atoms of the first call; NaN seconds if it was not answered, all NaN before it. Never
+            those of a later call: a model could fail the first one to hide the cost of its start.
     """
 
-    plan: Plan
+    plan: TimingPlan
     model: BatchCalculator
     watch: Watch
     sizes: dict[int, Counts] = field(default_factory=dict)
     cold: Float = field(default_factory=lambda: np.full(2, np.nan))
 
-    def run(self, host: Host) -> list[Single]:
-        """All frames in turn; those that could not be finished in the time that is left are OVER_TIME.
+    def run(self, host: HostNoise) -> list[TimedFrame]:
+        """All frames in turn; those that do not finish in the remaining time are OVER_TIME.
 
         Raises:
-            HostTooNoisy: as `host` says.
+            HostTooNoisy: from `host`.
         """
         n = self.plan.parameters.n_frames
         self.sizes = {int(s): self.plan.counts(int(s)) for s in np.unique(self.plan.sources)}
-        found = [Single(self.sizes[int(source)]) for source in self.plan.sources]
+        frames = [TimedFrame(self.sizes[int(source)]) for source in self.plan.sources]
         if "forces" not in self.model.properties:  # energies alone would be another, easier task
-            return [Single(single.counts, Cause.UNSUPPORTED) for single in found]
+            return [TimedFrame(frame.counts, Cause.UNSUPPORTED) for frame in frames]
         looks = {k * n // (LOOKS_BETWEEN + 1) for k in range(1, LOOKS_BETWEEN + 1)} - {0}
-        pace = Pace(self.watch, n)
+        budget = TimeBudget(self.watch, n)
         for index in range(n):
             if index in looks:
                 host.look()
-            if not pace.may_go_on(index):
+            if not budget.allows_step(index):
                 break
-            found[index] = self._single(index)
+            frames[index] = self._time(index)
             self.watch.progress(index + 1, n, "frames")
-        return found
+        return frames
 
-    def _single(self, index: int) -> Single:
+    def _time(self, index: int) -> TimedFrame:
         source, lost = int(self.plan.sources[index]), 0.0
         while True:
-            single = self._at(index, self.sizes[source])
-            if single.cause is not Cause.OUT_OF_MEMORY:
-                return replace(single, seconds=single.seconds + lost)
-            lost += single.seconds
-            smaller = self._smaller(index, single.counts)
+            frame = self._time_at(index, self.sizes[source])
+            if frame.cause is not Cause.OUT_OF_MEMORY:
+                return replace(frame, seconds=frame.seconds + lost)
+            lost += frame.seconds
+            smaller = self._smaller(index, frame.counts)
             if smaller is None:
-                return Single(single.counts, single.cause)
+                return TimedFrame(frame.counts, frame.cause)
             self.sizes[source] = smaller
             if self.watch.clock() > self.watch.deadline:
-                return Single(smaller)
+                return TimedFrame(smaller)
 
-    def _at(self, index: int, counts: Counts) -> Single:
-        """Frame `index` at that size, after one of its shape. Where it is out of memory, with the seconds that took."""
+    def _time_at(self, index: int, counts: Counts) -> TimedFrame:
+        """Frame `index` at that size, after one of the same shape; if out of memory, with the seconds of the call."""
         pair = self.plan.pair(index, counts)
         wanted = asked_for(self.model, pair.timed)
         first = timed(self.model, pair.untimed, wanted, self.watch.clock)
@@ -115,17 +115,17 @@ class SingleFrames:
             answered = not causes_of(first.answer, pair.untimed, wanted)[0]
             self.cold = np.array([first.seconds if answered else np.nan, len(pair.untimed.numbers)])
         if first.answer.failure[0] == Cause.OUT_OF_MEMORY:
-            return Single(counts, Cause.OUT_OF_MEMORY, 0.0)
+            return TimedFrame(counts, Cause.OUT_OF_MEMORY, 0.0)
         second = timed(self.model, pair.timed, wanted, self.watch.clock)
         cause = Cause(int(causes_of(second.answer, pair.timed, wanted)[0]))
         if cause:
-            return Single(counts, cause, second.seconds if cause is Cause.OUT_OF_MEMORY else np.nan)
-        return Single(counts, Cause.NONE, second.seconds, second.answer)
+            return TimedFrame(counts, cause, second.seconds if cause is Cause.OUT_OF_MEMORY else np.nan)
+        return TimedFrame(counts, Cause.NONE, second.seconds, second.answer)
 
     def _smaller(self, index: int, counts: Counts) -> Counts | None:
-        """The largest size below `counts` that fits, by bisection; None where none is left to try.
+        """The largest size below `counts` that fits, by bisection; None if there is no smaller size.
 
-        Where none fits, the smallest, so that the structure's later frames are not searched for again.
+        If none fits, the smallest: later frames of the structure then need no search.
         """
         frames, source = self.plan.structures.frames, int(self.plan.sources[index])
         sizes = smaller_repeats(frames.cell[source], frames.pbc[source].tolist(), counts)

@@ -1,11 +1,11 @@
-"""What a time is made of: one call on the judge's clock, the wire's share of it, and whether the host kept still.
+"""The parts of a time: one call on the judge's clock, the share of the wire, and the noise of the host.
 
-The host is told to be noisy by a *reference calculator* in the judge's own process, EMT on a fixed cell of 32 copper
-atoms, which is looked at before, between and after: `N_REFERENCE` calls each time. The noise is the largest upper
-quartile of any look over the shortest call of all. So a host that slows down on the way is noticed, and also one that
-is shared from beginning to end, where every look is alike but calls are interrupted; while one call in ten that is
-interrupted (the kernel, the network) changes nothing. Of 40 calls of 1.5 ms on two cores the ratio was 1.03 to 1.05
-where nothing else ran, and 3.7 with four jobs beside it, where the shortest calls were the same as before.
+A *reference calculator* in the judge's process, EMT on a fixed cell of 32 copper atoms, shows the noise of the host. It
+runs before, between and after the timing: a look is `N_REFERENCE` calls. The noise is the largest upper quartile of all
+looks over the shortest of all calls. So it shows a host that slows down during the timing, and also a shared one, whose
+looks are alike but have interrupted calls; one call in ten that is interrupted (by the kernel, the network) changes
+nothing. Of 40 calls of 1.5 ms on two cores the ratio was 1.03 to 1.05 without other load, and 3.7 with four other jobs,
+where the shortest calls took as long as without.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ N_ECHO = 20
 Clock = Callable[[], float]
 
 
-class Timed(NamedTuple):
-    """An answer, and the seconds that it took."""
+class TimedCall(NamedTuple):
+    """An answer, and the seconds of the call."""
 
     seconds: float
     answer: Predictions
 
 
-def timed(model: BatchCalculator, frames: Frames, wanted: Properties, clock: Clock) -> Timed:
+def timed(model: BatchCalculator, frames: Frames, wanted: Properties, clock: Clock) -> TimedCall:
     """One call of `model`."""
     begin = clock()
     answer = model.compute(frames, wanted)
-    return Timed(clock() - begin, answer)
+    return TimedCall(clock() - begin, answer)
 
 
 def asked_for(model: BatchCalculator, frames: Frames) -> Properties:
-    """Energy, forces and stress, of these what the model offers; stress only where a structure is periodic."""
+    """Those of energy, forces and stress that the model offers; stress only if a structure is periodic."""
     periodic = bool(frames.periodic.any())
     return tuple(p for p in ALL_PROPERTIES if p in model.properties and (p != "stress" or periodic))
 
@@ -62,11 +62,11 @@ def noise_of(looks: Float) -> float:
     return float(usual / shortest) if shortest > 0 else np.inf
 
 
-class Host:
-    """Times the reference calculator whenever it is looked at.
+class HostNoise:
+    """The noise of the host, from the reference calculator.
 
     Args:
-        max_noise: above which the host is too noisy.
+        max_noise: beyond which the host is too noisy.
     """
 
     def __init__(self, clock: Clock, max_noise: float) -> None:
@@ -75,14 +75,14 @@ class Host:
 
     @property
     def looks(self) -> Float:
-        """(l, 2) [s] of each look the shortest call, and the upper quartile."""
+        """(l, 2) [s] the shortest call and the upper quartile of each look."""
         return np.array(self._looks, np.float64).reshape(-1, 2)
 
     def look(self) -> None:
         """Times the reference calculator once more.
 
         Raises:
-            HostTooNoisy: it took too much longer than it once did.
+            HostTooNoisy: the noise is beyond `max_noise`.
         """
         seconds = time_reference(self._clock)
         self._looks.append((float(seconds.min()), float(np.percentile(seconds, 75))))
@@ -97,7 +97,7 @@ class Host:
 
 
 def time_wire(watch: Watch, frames: Frames) -> Float:
-    """(k,) seconds of round trips of as many bytes as `frames` has; (0,) where there is no wire."""
+    """(k,) seconds of round trips of as many bytes as `frames` has; (0,) without a wire."""
     if watch.echo is None:
         return np.zeros(0)
     nbytes = sum(array.nbytes for array in frames.arrays().values())

@@ -1,7 +1,7 @@
-"""What a timing asks: which structures, at which sizes, moved how. All of it follows from parameters and structures.
+"""The plan of a timing: which structures, at which sizes, with which displacements.
 
-So a frame that was timed is made again, to be asked again, from its number and its size alone. The hash of the
-structures is part of every seed: who does not have them cannot tell which frames will be asked about again.
+The plan follows from parameters and structures alone, so a timed frame can be made again from its index and its size.
+The hash of the structures is part of every seed: without the structures nobody can tell which frames are checked.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from tasks.kind import Parameters
 from tasks.simulation.supercells import Counts, displacements, part_of, rattled, repeats, replicated, spread_over
 from tasks.structures.frames import Float, Frames, Int
 
-# Where `min_atoms` is not stated: this share of `max_atoms`.
+# Of `max_atoms`: the smallest size, if `min_atoms` is not stated.
 SMALLEST_SHARE = 0.8
 FEWEST_RECHECKED = 3
-# So many frames of the timed batches are asked about again by themselves.
+# Frames of the timed batches in the consistency check.
 CHECKED_IN_BATCHES = 3
 
 
 class EfficiencyParameters(Parameters):
-    """What is timed. The defaults are LAMBench's, of release 1.0.
+    """What is timed. The defaults are those of LAMBench, release 1.0.
 
     Args:
-        n_frames: timed frames, made of the dataset's structures in turn.
+        n_frames: timed frames, made from the structures of the data set in turn.
         min_atoms, max_atoms: a periodic structure is replicated to a size between these, if there is one; a
             `min_atoms` of None is four fifths of `max_atoms`.
         rattle: standard deviation of the displacements [Å].
-        warm_up_fraction: of the timed frames, left out of the statistics at the beginning; one at least.
-        n_batches: of which batched throughput is made; 0: it is not measured.
-        max_noise: how much longer than it can the reference calculator may take (`timing`) before the host is
-            too noisy. 1.2 is for a host that does nothing else, where 1.05 is usual: it leaves room for a clock rate
-            that rises and falls. A shared machine may need 5 or more, and its times are worth that much less.
-        recheck_fraction: of the timed frames, asked again of a fresh start; three at least.
+        warm_up_fraction: of the timed frames, left out of the statistics at the beginning; at least one frame.
+        n_batches: timed batches; 0: batches are not timed.
+        max_noise: the largest noise of the host (`tasks.timing.timing`). 1.2 is for a host that does nothing else,
+            where 1.05 is usual: it leaves room for a changing clock rate. A shared machine may need 5 or more, and its
+            times are worth that much less.
+        recheck_fraction: of the timed frames, in the consistency check; at least three frames.
     """
 
     n_frames: PositiveInt = 1000
@@ -65,17 +65,17 @@ class EfficiencyParameters(Parameters):
 
     @property
     def n_warm_up(self) -> int:
-        """Timed frames that do not count."""
+        """Timed frames of the warm-up, which do not count."""
         return max(1, round(self.warm_up_fraction * self.n_frames))
 
     @property
     def n_rechecked(self) -> int:
-        """Timed frames that are asked about again."""
+        """Timed frames in the consistency check."""
         return min(self.n_frames, max(FEWEST_RECHECKED, round(self.recheck_fraction * self.n_frames)))
 
 
-class _For(IntEnum):
-    """What a random number is drawn for: each use has a stream of its own."""
+class RandomStream(IntEnum):
+    """The uses of random numbers: each has a stream of its own."""
 
     ORDER = 0
     TIMED = 1
@@ -87,29 +87,29 @@ class _For(IntEnum):
     ALONE = 7
 
 
-class Pair(NamedTuple):
-    """A frame that is timed, and one of its shape before it that is not."""
+class FramePair(NamedTuple):
+    """A frame that is timed, and one of the same shape before it that is not."""
 
     untimed: Frames
     timed: Frames
 
 
-class Turned(NamedTuple):
-    """One frame that is turned by a rotation (3, 3), x → x Rᵀ."""
+class RotatedFrame(NamedTuple):
+    """One frame after a rotation (3, 3), x → x Rᵀ."""
 
     frame: Frames
     rotation: Float
 
 
-class Again(NamedTuple):
-    """What is asked about to check a timed frame.
+class ConsistencyQuestion(NamedTuple):
+    """The three frames that check a timed frame, all rotated alike.
 
     Args:
         frame: as it was timed.
-        whole: of its shape, but made of equal parts.
+        whole: of the same shape, but made of equal parts.
         part: one of these.
-        part_counts: how often the structure is repeated in it.
-        rotation: (3, 3) by which all three are turned before they are asked about: x → x Rᵀ.
+        part_counts: repeats of the structure in the part.
+        rotation: (3, 3) of all three frames: x → x Rᵀ.
     """
 
     frame: Frames
@@ -120,7 +120,7 @@ class Again(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TimingPlan:
     """The frames of a timing of `structures`."""
 
     structures: Structures
@@ -128,12 +128,12 @@ class Plan:
 
     @cached_property
     def sources(self) -> Int:
-        """(n_frames,) the structure that each frame is made of: all in turn, in a random order."""
-        order = self._rng(_For.ORDER).permutation(len(self.structures.frames))
+        """(n_frames,) the structure of each frame: all structures in turn, in a random order."""
+        order = self._rng(RandomStream.ORDER).permutation(len(self.structures.frames))
         return np.resize(order, self.parameters.n_frames).astype(np.int64)
 
     def counts(self, source: int) -> Counts:
-        """How often a structure is repeated, where memory does not forbid it."""
+        """The planned repeats of a structure, if it fits into memory."""
         frames, p = self.structures.frames, self.parameters
         return repeats(
             frames.cell[source], frames.pbc[source].tolist(), int(frames.n_atoms[source]), p.smallest, p.max_atoms
@@ -141,51 +141,51 @@ class Plan:
 
     @cached_property
     def planned_atoms(self) -> dict[int, int]:
-        """By structure that is timed, the atoms of a frame of it, where memory does not forbid it."""
+        """By timed structure, the atoms of a frame at the planned size."""
         return {s: self.atoms(s, self.counts(s)) for s in np.unique(self.sources).tolist()}
 
     def atoms(self, source: int, counts: Counts) -> int:
-        """How many atoms a structure has that is repeated so often."""
+        """The atoms of a structure with these repeats."""
         return int(self.structures.frames.n_atoms[source]) * int(np.prod(counts))
 
-    def pair(self, index: int, counts: Counts) -> Pair:
+    def pair(self, index: int, counts: Counts) -> FramePair:
         """Frame `index` at that size."""
-        rng = self._rng(_For.TIMED, index)
+        rng = self._rng(RandomStream.TIMED, index)
         cell = replicated(self.structures.frames, int(self.sources[index]), counts)
-        return Pair(*(rattled(cell, self.parameters.rattle, rng) for _ in range(2)))
+        return FramePair(*(rattled(cell, self.parameters.rattle, rng) for _ in range(2)))
 
     def probe(self, index: int, counts: Counts) -> Frames:
-        """A frame by which it is found out whether frame `index` fits at that size."""
+        """A frame that shows whether frame `index` fits into memory at that size."""
         cell = replicated(self.structures.frames, int(self.sources[index]), counts)
-        return rattled(cell, self.parameters.rattle, self._rng(_For.PROBE, index, *counts))
+        return rattled(cell, self.parameters.rattle, self._rng(RandomStream.PROBE, index, *counts))
 
     def batch(self, index: int, members: list[tuple[int, Counts]]) -> Frames:
-        """Batch `index`: a fresh frame of each of `members`, which are structures and their sizes."""
-        rng = self._rng(_For.BATCH, index)
+        """Batch `index`: a new frame of each of `members`, which are structures and their repeats."""
+        rng = self._rng(RandomStream.BATCH, index)
         cells = [replicated(self.structures.frames, source, counts) for source, counts in members]
         return rattled(Frames.concatenate(cells), self.parameters.rattle, rng)
 
     def checked(self, n_members: int) -> list[tuple[int, int]]:
-        """(batch, member) of the frames in timed batches that are asked about again, spread over the batches."""
-        rng, n = self._rng(_For.CHECKED), self.parameters.n_batches
+        """(batch, member) of the frames in timed batches that are checked, spread over the batches."""
+        rng, n = self._rng(RandomStream.CHECKED), self.parameters.n_batches
         batches = rng.permutation(n)[:CHECKED_IN_BATCHES].tolist()
         members = [rng.permutation(n_members) for _ in batches]
         turns = min(CHECKED_IN_BATCHES, n * n_members)
         return [(batches[k % n], int(members[k % n][k // n])) for k in range(turns)]
 
-    def alone(self, index: int, members: list[tuple[int, Counts]], member: int) -> Turned:
-        """That member of batch `index`, turned."""
-        rotation = _random_rotation(self._rng(_For.ALONE, index, member))
+    def rotated_member(self, index: int, members: list[tuple[int, Counts]], member: int) -> RotatedFrame:
+        """That member of batch `index`, rotated."""
+        rotation = _random_rotation(self._rng(RandomStream.ALONE, index, member))
         frame = self.batch(index, members).take([member])
-        return Turned(frame.moved(frame.positions @ rotation.T, frame.cell @ rotation.T), rotation)
+        return RotatedFrame(_rotated(frame, rotation), rotation)
 
     def preference(self) -> Int:
-        """(n_frames,) all frames, those to be asked about again before others."""
-        return self._rng(_For.CHOICE).permutation(self.parameters.n_frames).astype(np.int64)
+        """(n_frames,) all frames, in the order in which they are chosen for the consistency check."""
+        return self._rng(RandomStream.CHOICE).permutation(self.parameters.n_frames).astype(np.int64)
 
-    def again(self, index: int, counts: Counts) -> Again:
-        """What is asked about to check frame `index`, which was timed at that size."""
-        frames, source, rng = self.structures.frames, int(self.sources[index]), self._rng(_For.AGAIN, index)
+    def consistency_question(self, index: int, counts: Counts) -> ConsistencyQuestion:
+        """The frames that check frame `index`, which was timed at that size."""
+        frames, source, rng = self.structures.frames, int(self.sources[index]), self._rng(RandomStream.AGAIN, index)
         part_counts = part_of(counts)
         part, whole = (replicated(frames, source, c) for c in (part_counts, counts))
         moves = displacements(len(part.numbers), self.parameters.rattle, rng)
@@ -193,18 +193,23 @@ class Plan:
         frame = self.pair(index, counts).timed
         whole = whole.moved(whole.positions + spread_over(moves, part_counts, counts))
         part = part.moved(part.positions + moves)
-        frame, whole, part = (f.moved(f.positions @ rotation.T, f.cell @ rotation.T) for f in (frame, whole, part))
-        return Again(frame, whole, part, part_counts, rotation)
+        frame, whole, part = (_rotated(frames, rotation) for frames in (frame, whole, part))
+        return ConsistencyQuestion(frame, whole, part, part_counts, rotation)
 
-    def _rng(self, purpose: _For, *which: int) -> np.random.Generator:
+    def _rng(self, purpose: RandomStream, *which: int) -> np.random.Generator:
         secret = int(self.structures.frames_sha256[:15], 16)
         return np.random.default_rng([self.parameters.seed, secret, purpose, *which])
 
 
-def _random_rotation(rng: np.random.Generator) -> Float:
-    """(3, 3) uniform over all rotations: a normal deviate in four dimensions is a quaternion of no preferred direction.
+def _rotated(frames: Frames, rotation: Float) -> Frames:
+    return frames.moved(frames.positions @ rotation.T, frames.cell @ rotation.T)
 
-    K. Shoemake, Graphics Gems III, 124 (1992).
+
+def _random_rotation(rng: np.random.Generator) -> Float:
+    """(3, 3) uniform over all rotations, from a normal deviate in four dimensions as a quaternion.
+
+    It is kept beside `tasks.structures.rotations.random_rotation`, which orders the components differently, so that
+    timings are checked with the rotations that they always had. Source: K. Shoemake, Graphics Gems III, 124 (1992).
     """
     quaternion = rng.standard_normal(4)
     w, x, y, z = quaternion / np.linalg.norm(quaternion)

@@ -6,7 +6,6 @@ use it as it stands, and as the module of an installed package.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -25,14 +24,13 @@ from tasks.kind import (
     Watch,
     Work,
 )
-from tasks.metrics.contributions import Charged, Contribution
-from tasks.metrics.measurement import Items, Measurement
-from tasks.metrics.property_errors import Property, property_contributions, property_items, property_metrics, references
+from tasks.kinds.crystal_kind import CrystalKind, CrystalValues
+from tasks.metrics.property_errors import CrystalProperty
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import observe_frames, read_frames
 from tasks.structures.frames import Frames
 
-STRETCH = Property("stretch_mev_per_atom", "meV/atom", "Energy of a stretch by 1 %")
+STRETCH = CrystalProperty("stretch_mev_per_atom", "meV/atom", "Energy of a stretch by 1 %")
 PAGE = """
 {% from "kinds/shared.html" import charged, relative %}
 <p>How much energy a stretch by {{ (0.01) | percent }} takes.</p>
@@ -62,13 +60,14 @@ def stretched(frames: Frames) -> Frames:
     return Frames.concatenate([frames, Frames.from_atoms(atoms)])
 
 
-class Stretch:
+class Stretch(CrystalKind):
     """The error of the energy [meV/atom] that a stretch takes."""
 
     name: str = "stretch"
     observe_version: int = 1
     measure_version: int = 1
     parameters: type[Parameters] = Parameters
+    properties = (STRETCH,)
     traits: Traits = Traits(
         title="stretch",
         about="energy that it takes to stretch a crystal by 1 %",
@@ -88,17 +87,9 @@ class Stretch:
     def work(self, structures: Structures, parameters: Parameters) -> Work:
         return Work.of(structures.frames, 2)
 
-    def measure(
-        self, observation: Observation, dataset: Dataset, parameters: Parameters, label_set: str | None
-    ) -> Measurement:
-        crystals, level, n = dataset.table.crystals, dataset.label_set(label_set), len(dataset.frames)
+    def values(self, observation: Observation, dataset: Dataset, parameters: Parameters) -> CrystalValues:
+        n = len(dataset.frames)
         answer = read_frames(observation, stretched(dataset.frames))
         per_atom = 1000.0 * (answer.energy[n:] - answer.energy[:n]) / dataset.frames.n_atoms
-        cause = np.maximum(answer.failure[:n], answer.failure[n:])
-        rows = np.array([crystal.structure for crystal in crystals])
-        predicted, reference = per_atom[rows, None], references(crystals, level, (STRETCH,))
-        metrics = property_metrics((STRETCH,), predicted, reference, np.zeros_like(reference), dataset.baselines(level))
-        return Measurement(metrics, property_items(crystals, cause[rows], (STRETCH,), predicted, reference))
-
-    def contributions(self, items: Items, metrics: Mapping[str, Charged]) -> list[Contribution]:
-        return property_contributions((STRETCH,), items, metrics)
+        predicted = per_atom[:, None]
+        return CrystalValues(np.maximum(answer.failure[:n], answer.failure[n:]), predicted, np.zeros_like(predicted))

@@ -253,7 +253,7 @@ def test_the_same_is_observed_where_there_are_no_labels(kind: str) -> None:
     for labels in (True, False):
         with TemporaryDirectory(prefix="lj") as folder:
             world = hidden_world(Path(folder))
-            world.store.put(KEY, bytes(32))  # else each store would draw guises of its own
+            world.store.put(KEY, bytes(32))  # else each store would draw copies of its own
             parameters = {"parameters": KINDS[kind].parameters(steps=3, sample_every=1)} if kind == "nve" else {}
             unit = world.unit(world.submit("honest"), KINDS[kind], dataset="secret@1", **parameters)
             if not labels:

@@ -103,7 +103,7 @@ def undisturbed(make: Make) -> Undisturbed:
 
 
 def fill(world: KillWorld, names: Sequence[str]) -> None:
-    """Submissions, and the secret that guises are drawn with: stores with other ones have other digests."""
+    """Submissions, and the secret that transformed copies are drawn with: stores with other ones have other digests."""
     world.store.put(ORDER_SECRET, bytes(32))
     world.submit_examples(names)
 

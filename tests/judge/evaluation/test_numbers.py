@@ -166,7 +166,7 @@ def test_what_a_container_answers_is_what_the_same_kind_gets_in_this_process(
         np.testing.assert_allclose(outcome.value.arrays[key], array, rtol=1e-9, atol=1e-8, err_msg=key)
 
 
-def test_of_a_hidden_data_set_a_container_answers_guises_as_this_process_does(
+def test_of_a_hidden_data_set_a_container_answers_copies_as_this_process_does(
     driver: DockerDriver, quickstart: Path
 ) -> None:
     public = with_three_of_silicon(load_dataset(quickstart / "wien2k-frames@1"))
@@ -183,7 +183,7 @@ def test_of_a_hidden_data_set_a_container_answers_guises_as_this_process_does(
     sent_again = seen.arrays["probe_structure"]
     known = sum(dataset.clusters[i] != "Si" for i in sent_again)
     assert (len(sent_again), known > 0) == (4, True)
-    # EMT does not know silicon; no guise of the others fails.
+    # EMT does not know silicon; no copy of the others fails.
     assert all((metric.n_items, metric.n_failed) == (known, 0) and metric.value < 1e-4 for metric in probes)
 
 

@@ -1,4 +1,4 @@
-"""The secret that order and guises of hidden structures are drawn with: one a store, and in no record."""
+"""The secret that order and transformed copies of hidden structures are drawn with: one a store, and in no record."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_what_is_no_secret_is_refused(tmp_path: Path) -> None:
         order_secret(store)
 
 
-def test_guises_of_a_hidden_set_are_drawn_with_it(world: World) -> None:
-    """Copper is hidden, nickel is not: what copper's guises are cannot be told from the structures alone."""
+def test_copies_of_a_hidden_set_are_drawn_with_it(world: World) -> None:
+    """Copper is hidden, nickel is not: what copper's copies are cannot be told from the structures alone."""
     card = world.root / "data" / "copper@1" / "card.toml"
     card.write_text(re.sub('public_since = ".*"', 'public_since = ""', card.read_text()))
     world.submit("emt")
@@ -48,7 +48,7 @@ def test_guises_of_a_hidden_set_are_drawn_with_it(world: World) -> None:
     assert result.provenance.observation is not None
     seen = read_observation(world.store, result.provenance.observation)
     structures = load_structures(card.parent)
-    drawn, by_all = (questions(structures, result.provenance.observe_version, of).guises for of in (secret, b""))
+    drawn, by_all = (questions(structures, result.provenance.observe_version, of).copies for of in (secret, b""))
     assert drawn is not None
     assert by_all is not None
     np.testing.assert_array_equal(seen.arrays["probe_rotation"], drawn.rotation)

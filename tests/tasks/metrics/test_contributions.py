@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 from judge.records.items_file import pack_items, unpack_items
 from tasks.kind import Kind
 from tasks.kinds.registry import KINDS
-from tasks.metrics.contributions import Contributing, Contribution, charged_mean_of
-from tasks.metrics.failure_cost import charged_mean
+from tasks.metrics.averages import Average
+from tasks.metrics.contributions import Contributing, Contribution
 from tasks.metrics.measurement import Items, Measurement, Metric
 from tasks.physicality.structures import build_physicality
 from tasks.structures.frames import Frames
@@ -267,13 +267,14 @@ PARTS = st.lists(
 
 
 @given(parts=PARTS, cost=st.floats(1e-6, 1e6), which=st.integers(0, 19))
-def test_charged_sums_are_those_of_the_charged_mean_and_to_fail_never_lowers_them(
+def test_penalised_sums_give_the_penalised_mean_and_to_fail_never_lowers_them(
     parts: list[tuple[float, float]], cost: float, which: int
 ) -> None:
     sums, counts = (np.array(column) for column in zip(*parts, strict=True))
-    found = charged_mean_of("mae", sums, counts, cost)
-    assert by_formula(found) == pytest.approx(charged_mean(sums, counts, cost).charged, rel=1e-12, abs=1e-300)
+    average = Average("mae", "", sums, counts)
+    found = average.contribution(cost)
+    assert by_formula(found) == pytest.approx(average.metric(None, cost).charged, rel=1e-12, abs=1e-300)
     assert (found.sums <= found.counts * cost * (1 + 1e-15)).all()
     worse = sums.copy()
     worse[which % len(sums)] = np.nan
-    assert (charged_mean_of("mae", worse, counts, cost).sums >= found.sums * (1 - 1e-15)).all()
+    assert (average._replace(sums=worse).contribution(cost).sums >= found.sums * (1 - 1e-15)).all()

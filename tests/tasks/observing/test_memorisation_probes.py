@@ -25,7 +25,7 @@ from tasks.metrics.contributions import Contributing
 from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import InProcessCalculator
 from tasks.observing.frames_observation import questions
-from tasks.observing.memorisation_probes import ROW, Probe, draw_guises, in_guise, stored_answers, stored_guises
+from tasks.observing.memorisation_probes import ROW, Probe, draw_copies, stored_answers, stored_copies, transformed
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Labels, Predictions, Properties
 from tests.tasks.made_up import make_dataset
@@ -151,10 +151,10 @@ def test_emt_passes_all_of_them_at_rounding_level() -> None:
 def test_what_the_trapezoidal_rule_leaves_is_of_the_third_order() -> None:
     """Without forces at both ends the same displacements would be found a hundred times larger."""
     found = see(EMT(), labelled(molecules()))
-    guises = stored_guises(found.observation, labelled(molecules()).frames)
-    assert guises is not None
-    answers = stored_answers(found.observation, guises)
-    change = answers.energy[ROW[Probe.DISPLACEMENT]] - found.observation.arrays["energy"][guises.original]
+    copies = stored_copies(found.observation, labelled(molecules()).frames)
+    assert copies is not None
+    answers = stored_answers(found.observation, copies)
+    change = answers.energy[ROW[Probe.DISPLACEMENT]] - found.observation.arrays["energy"][copies.original]
     assert np.abs(change).max() > 100 * found.value("probe_displacement_max")
 
 
@@ -166,11 +166,11 @@ def test_a_memory_of_the_structures_is_found_by_every_probe() -> None:
         assert found.value(name) == pytest.approx(OFF, abs=EXACT)
     for name in FORCES:
         assert found.value(name) == pytest.approx(FORCE_OFF, abs=EXACT)
-    guises = stored_guises(found.observation, dataset.frames)
-    assert guises is not None
+    copies = stored_copies(found.observation, dataset.frames)
+    assert copies is not None
     # Of ½ (F(x) + F(x + δ)) · δ what is remembered has its part in the first half.
-    own = dataset.frames.n_atoms[guises.original]
-    along = np.add.reduceat(guises.displacement.sum(axis=1), np.cumsum(own) - own)
+    own = dataset.frames.n_atoms[copies.original]
+    along = np.add.reduceat(copies.displacement.sum(axis=1), np.cumsum(own) - own)
     expected = np.abs(FORCE_OFF * along / 2 / own - OFF).max()
     assert found.value("probe_displacement_max") == pytest.approx(expected, abs=1e-4)
     said = found.measured.notes
@@ -240,7 +240,7 @@ def test_a_look_up_of_the_nearest_structure_is_found_by_energies_that_stay_the_s
     assert "displacement probe" not in world.kind.measure(honest, world.dataset, world.parameters, PBE).notes
 
 
-def test_guises_are_told_from_the_stored_observation_whatever_they_were_drawn_with() -> None:
+def test_copies_are_told_from_the_stored_observation_whatever_they_were_drawn_with() -> None:
     dataset = labelled(molecules(60))
     plain, own = see(EMT(), dataset), see(EMT(), dataset, watch=replace(WATCH, secret=b"of one store"))
     for name in ("probe_structure", "probe_rotation", "probe_displacement"):
@@ -290,11 +290,11 @@ def test_what_breaks_one_law_is_found_by_its_probe_alone(
 ) -> None:
     dataset = labelled(molecules())
     found = see(Wrong(added, forces), dataset)
-    guises = stored_guises(found.observation, dataset.frames)
-    assert guises is not None
-    sent, k, row = in_guise(dataset.frames, guises), len(guises), ROW[probe]
+    copies = stored_copies(found.observation, dataset.frames)
+    assert copies is not None
+    sent, k, row = transformed(dataset.frames, copies), len(copies), ROW[probe]
     sizes = []
-    for j, i in enumerate(guises.original):
+    for j, i in enumerate(copies.original):
         before, after = dataset.frames.atoms(int(i)), sent.atoms(row * k + j)
         sizes.append(abs(added(after) - added(before)) / len(before))
     name = f"probe_{probe}_max"
@@ -325,10 +325,10 @@ def test_a_field_along_x_turns_no_forces_and_is_smooth() -> None:
 def test_so_many_structures_are_sent_again(n: int, k: int) -> None:
     one = Frames.from_atoms([molecule("H2O")])
     frames = one.take([0] * n)
-    guises = draw_guises(frames, np.random.default_rng(n))
-    assert len(guises) == k
-    assert (np.diff(guises.original) > 0).all()
-    assert len(in_guise(frames, guises)) == 4 * k
+    copies = draw_copies(frames, np.random.default_rng(n))
+    assert len(copies) == k
+    assert (np.diff(copies.original) > 0).all()
+    assert len(transformed(frames, copies)) == 4 * k
 
 
 @pytest.mark.parametrize("name", ["labelled_frames", "energy_differences", "energy_profiles", "equation_of_state"])
@@ -368,7 +368,7 @@ def test_no_score_and_no_interval_is_made_of_them(name: str) -> None:
         assert not [m for m in rules.force_field.columns.values() if m.startswith("probe")]
 
 
-def test_a_guise_that_is_not_answered_fails_its_probe_and_no_structure() -> None:
+def test_a_copy_that_is_not_answered_fails_its_probe_and_no_structure() -> None:
     structures = molecules()
     found = see(Memory(structures, computes=False), labelled(structures), watch=replace(WATCH, failed_share=0.1))
     assert found.calls == 12 + 16  # sixteen failures are no reason to stop: they are not the structures'
@@ -402,12 +402,12 @@ def test_a_structure_that_is_itself_not_answered_has_no_part_in_the_probes() -> 
 
 
 @pytest.mark.parametrize("batches", [1, 3])
-def test_guises_that_nobody_had_time_for_are_not_held_against_a_model(batches: int) -> None:
+def test_copies_that_nobody_had_time_for_are_not_held_against_a_model(batches: int) -> None:
     dataset, clock = labelled(molecules()), iter(range(1000))
     watch = Watch(clock=lambda: float(next(clock)), deadline=batches - 2.0)
     found = see(EMT(), dataset, watch=watch)
     late = found.observation.arrays["probe_failure"] == Cause.OVER_TIME
-    assert late.any() or batches > 1  # one batch holds 40 atoms, fewer than the 16 guises have in any order
+    assert late.any() or batches > 1  # one batch holds 40 atoms, fewer than the 16 copies have in any order
     for probe in Probe:
         metric = found.measured.metrics[f"probe_{probe}_max"]
         assert metric.n_failed == 0
@@ -416,14 +416,14 @@ def test_guises_that_nobody_had_time_for_are_not_held_against_a_model(batches: i
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_guises_are_the_same_structures_in_other_words(seed: int) -> None:
+def test_copies_are_the_same_structures_in_other_words(seed: int) -> None:
     structures = all_sorts(6)
     structures[1].info = {"charge": 1, "spin": 2}
     frames = Frames.from_atoms(structures)
-    guises = draw_guises(frames, np.random.default_rng(seed))
-    k, sent = len(guises), in_guise(frames, guises)
-    np.testing.assert_allclose(np.linalg.det(guises.rotation), 1.0)
-    for j, i in enumerate(guises.original):
+    copies = draw_copies(frames, np.random.default_rng(seed))
+    k, sent = len(copies), transformed(frames, copies)
+    np.testing.assert_allclose(np.linalg.det(copies.rotation), 1.0)
+    for j, i in enumerate(copies.original):
         own = frames.atoms(int(i))
         turned, moved, reordered, displaced = (sent.atoms(ROW[probe] * k + j) for probe in Probe)
         for other in (turned, moved, reordered, displaced):
@@ -434,12 +434,12 @@ def test_guises_are_the_same_structures_in_other_words(seed: int) -> None:
         np.testing.assert_allclose(turned.get_all_distances(mic=mic), distances, atol=1e-9)
         np.testing.assert_allclose(turned.cell.cellpar(), own.cell.cellpar(), atol=1e-9)
         np.testing.assert_allclose(moved.get_all_distances(mic=mic), distances, atol=1e-9)
-        shift = moved.positions - own.positions - guises.translation[j]
+        shift = moved.positions - own.positions - copies.translation[j]
         np.testing.assert_allclose(shift[:, ~own.pbc], 0.0, atol=1e-9)
         inside = moved.get_scaled_positions(wrap=False)[:, own.pbc] if mic else np.zeros((1, 3))
         assert inside.min() > -1e-6
         assert inside.max() < 1.0
-        order = guises.atom[sent.n_atoms[:j].sum() :][: len(own)] - sent.n_atoms[:j].sum()
+        order = copies.atom[sent.n_atoms[:j].sum() :][: len(own)] - sent.n_atoms[:j].sum()
         np.testing.assert_array_equal(reordered.positions, own.positions[order])
         np.testing.assert_array_equal(reordered.numbers, own.numbers[order])
         assert len(own) == 1 or (order != np.arange(len(own))).any()
@@ -447,13 +447,13 @@ def test_guises_are_the_same_structures_in_other_words(seed: int) -> None:
         assert length == pytest.approx(0.01)
 
 
-def test_guises_are_sent_among_the_others_and_none_is_sent_twice() -> None:
+def test_copies_are_sent_among_the_others_and_none_is_sent_twice() -> None:
     dataset = labelled(molecules(40))
     asked = questions(dataset.structures, 1)
     assert len(asked.order) == 40 + 16
-    is_guise = asked.order >= 40
-    # Runs of guises or of others: a block of them at either end would make two.
-    assert 1 + sum(a != b for a, b in pairwise(is_guise)) > 8
+    is_copy = asked.order >= 40
+    # Runs of transformed copies or of others: a block of them at either end would make two.
+    assert 1 + sum(a != b for a, b in pairwise(is_copy)) > 8
     assert len({asked.frames.take([i]).sha256() for i in range(56)}) == 56
 
 
@@ -467,8 +467,8 @@ def five_sent_again() -> tuple[Dataset, dict[str, Any]]:
 @pytest.mark.parametrize(
     ("name", "change", "says"),
     [
-        ("probe_structure", lambda a: a[::-1].copy(), "structures that there are not"),
-        ("probe_structure", lambda a: a + 201, "structures that there are not"),
+        ("probe_structure", lambda a: a[::-1].copy(), "structures that do not exist"),
+        ("probe_structure", lambda a: a + 201, "structures that do not exist"),
         ("probe_structure", lambda a: a * 1.0, "probe_structure is float64"),
         ("probe_atom", lambda a: a * 0, "no order of atoms"),
         ("probe_rotation", lambda a: a[:2], "probe_rotation is"),

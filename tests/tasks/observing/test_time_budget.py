@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tasks.kind import Watch
-from tasks.observing.time_budget import Pace
+from tasks.observing.time_budget import TimeBudget
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ def test_a_run_is_ended_when_it_cannot_end_in_time(
     seconds_a_step: float, total: int, deadline: float, done: int
 ) -> None:
     now = [0.0]
-    pace = Pace(Watch(lambda: now[0], deadline), total)
+    pace = TimeBudget(Watch(lambda: now[0], deadline), total)
     count = 0
-    while count < total and pace.may_go_on(count):
+    while count < total and pace.allows_step(count):
         now[0] += seconds_a_step
         count += 1
     assert count == done
@@ -34,24 +34,24 @@ def test_a_run_is_ended_when_it_cannot_end_in_time(
 
 def test_a_slow_first_step_is_forgiven() -> None:
     now = [0.0]
-    pace = Pace(Watch(lambda: now[0], 100.0), 40)
+    pace = TimeBudget(Watch(lambda: now[0], 100.0), 40)
     for done in range(40):
-        assert pace.may_go_on(done)
+        assert pace.allows_step(done)
         now[0] += 40.0 if done == 0 else 1.0
 
 
 def test_time_used_before_counts_against_the_deadline_and_the_patience() -> None:
     """Sixty steps of 1 s; ten done in 30 s before; of 100 s from a fresh start 70 are left for the fifty."""
     now = [0.0]
-    pace = Pace(Watch(lambda: now[0], 100.0), 60, used_s=30.0)
+    pace = TimeBudget(Watch(lambda: now[0], 100.0), 60, used_s=30.0)
     for done in range(10, 60):
-        assert pace.may_go_on(done)
+        assert pace.allows_step(done)
         now[0] += 1.0
     now = [0.0]
     # Twice as slow: as soon as there is a pace to go by, since a tenth of the time is used already.
-    slow, done = Pace(Watch(lambda: now[0], 100.0), 60, used_s=30.0), 10
-    while slow.may_go_on(done):
+    slow, done = TimeBudget(Watch(lambda: now[0], 100.0), 60, used_s=30.0), 10
+    while slow.allows_step(done):
         now[0] += 2.0
         done += 1
     assert done == 13
-    assert not Pace(Watch(lambda: 0.0, 100.0), 60, used_s=100.0).may_go_on(10)
+    assert not TimeBudget(Watch(lambda: 0.0, 100.0), 60, used_s=100.0).allows_step(10)

@@ -117,8 +117,8 @@ def test_with_another_secret_hidden_structures_are_sent_in_another_order_and_pub
     orders = [tuple(asked.order.tolist()) for asked in hidden]
     assert len(set(orders)) == 3
     assert orders[1] == orders[3]
-    guises = [asked.frames.sha256() for asked in hidden]
-    assert len(set(guises)) == 3
+    copies = [asked.frames.sha256() for asked in hidden]
+    assert len(set(copies)) == 3
     public = [questions(Structures("a@1", frames), 1, secret).order.tolist() for secret in (b"", b"one")]
     assert public[0] == public[1]
 
@@ -131,7 +131,7 @@ def test_batches_are_filled_as_before() -> None:
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_a_place_tells_neither_an_index_nor_a_guise(hidden: bool) -> None:
+def test_a_place_tells_neither_an_index_nor_a_copy(hidden: bool) -> None:
     """Over many data sets each question is as often early as late. A biased order would be off by many deviations."""
     base, n_sets = mixed(8), 400
     places = []

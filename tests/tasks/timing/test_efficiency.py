@@ -20,7 +20,7 @@ from tasks.structures.predictions import Cause
 from tasks.timing import timing
 from tasks.timing.efficiency import EfficiencyParameters
 from tasks.timing.efficiency_metrics import FAILURE_COST, time_metrics
-from tasks.timing.timing import Host
+from tasks.timing.timing import HostNoise
 from tests.tasks.timing.timed_models import KIND, Records, cells, measure, observe, pairs, small, value
 
 pytestmark = pytest.mark.usefixtures("short_looks")
@@ -248,7 +248,7 @@ def test_a_host_that_is_shared_from_beginning_to_end_is_noisy(
         return now[0]
 
     calls = itertools.count()
-    host = Host(clock, 1.2)
+    host = HostNoise(clock, 1.2)
     if is_noisy:
         with pytest.raises(HostTooNoisy, match=r"5\.00 times as long as it can \(5 ms, not 1;"):
             host.look()

@@ -1,0 +1,69 @@
+"""The part that kinds share which measure properties of crystals: one item a crystal, one error a property."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tasks.datasets.dataset import Dataset
+from tasks.kind import Observation
+from tasks.metrics.averages import contributions_to
+from tasks.metrics.contributions import Contribution, WithFailureCost
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.property_errors import CrystalProperty, property_averages, property_measurement, references
+from tasks.structures.frames import Float
+
+
+class CrystalValues(NamedTuple):
+    """The p properties of n structures.
+
+    Args:
+        cause: (n,) codes of `Cause`.
+        predicted: (n, p) from the model's answers; NaN where a structure failed.
+        trivial: (n, p) of the trivial model, whose error is the baseline.
+    """
+
+    cause: NDArray[np.int8]
+    predicted: Float
+    trivial: Float
+
+
+class CrystalKind(ABC):
+    """A kind whose items are the crystals of a data set, with references of `properties` in `Crystal.reference`."""
+
+    properties: tuple[CrystalProperty, ...]
+
+    @abstractmethod
+    def values(self, observation: Observation, dataset: Dataset, parameters: Any) -> CrystalValues:
+        """The properties of all structures of `dataset`.
+
+        Raises:
+            ValueError: the observation does not fit the data set or the parameters.
+        """
+
+    def measure(
+        self, observation: Observation, dataset: Dataset, parameters: Any, label_set: str | None
+    ) -> Measurement:
+        """The mean absolute error of each property; one item a crystal, as in `property_measurement`."""
+        crystals, chosen = dataset.table.crystals, dataset.label_set(label_set)
+        if not crystals:
+            raise ValueError(f"{dataset.card.full_name}: table.json: crystals: there are none")
+        values = self.values(observation, dataset, parameters)
+        rows = np.array([crystal.structure for crystal in crystals])
+        return property_measurement(
+            self.properties,
+            crystals,
+            values.cause[rows],
+            values.predicted[rows],
+            references(crystals, chosen, self.properties),
+            values.trivial[rows],
+            dataset.baselines(chosen),
+        )
+
+    def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
+        """To all metrics."""
+        return contributions_to(metrics, property_averages(self.properties, items.columns))

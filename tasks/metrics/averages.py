@@ -1,0 +1,104 @@
+"""Metrics that are means over the components of items: their values, their breakdowns, and what each item adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tasks.metrics.contributions import Contribution, WithFailureCost
+from tasks.metrics.failure_cost import failure_cost, penalised_sums
+from tasks.metrics.measurement import Metric, MetricPart
+from tasks.structures.frames import Bool, Float
+
+# More groups are a list of items, not a breakdown.
+MAX_GROUPS = 100
+
+
+class Average(NamedTuple):
+    """A metric as a mean over components of items.
+
+    Args:
+        name: of the metric.
+        sums: (k,) by item the sum over its components; NaN where it failed; not read where `counts` is 0.
+        counts: (k,) by item its components; 0: the item takes no part.
+        root: whether the metric is the root of the mean.
+        scale: by which the mean is multiplied: 100 for a share in percent.
+    """
+
+    name: str
+    unit: str
+    sums: Float
+    counts: Float
+    root: bool = False
+    scale: float = 1.0
+
+    def metric(self, baseline: float | None, cost: float | None = None) -> Metric:
+        """The metric over all items.
+
+        Args:
+            baseline: the same metric of the trivial model; None: there is none.
+            cost: of a failed item, in `unit`; None: it follows from the baseline.
+
+        Raises:
+            ValueError: there is neither a cost nor a baseline that gives one.
+        """
+        if cost is None:
+            cost = failure_cost(self.name, np.nan if baseline is None else baseline)
+        takes_part = self.counts > 0
+        sums, counts = self.sums[takes_part], self.counts[takes_part]
+        penalised = self.contribution(cost).sums[takes_part].sum() / counts.sum()
+        value, n_failed = self._mean(np.ones(len(self.counts), np.bool_))
+        charged = self.scale * float(penalised) ** (0.5 if self.root else 1.0)
+        return Metric(value, self.unit, len(sums), n_failed, charged, baseline, cost)
+
+    def contribution(self, cost: float) -> Contribution:
+        """What each item adds to the penalised value, if a failed one costs `cost`, in `unit`."""
+        cost, power = (cost**2, 0.5) if self.root else (cost / self.scale, 1.0)
+        counts = np.where(self.counts > 0, self.counts, 0.0)
+        return Contribution(self.name, penalised_sums(self.sums, self.counts, cost), counts, power, self.scale)
+
+    def over(self, chosen: Bool) -> Average:
+        """The average over the items where `chosen` (k,) is true, without the others."""
+        return self._replace(sums=self.sums[chosen], counts=self.counts[chosen])
+
+    def part(self, by: str, name: str, chosen: Bool) -> MetricPart:
+        """The metric over the items where `chosen` (k,) is true."""
+        value, n_failed = self._mean(chosen)
+        n_items = int((chosen & (self.counts > 0)).sum())
+        return MetricPart(by, name, self.name, value, self.unit, n_items, n_failed)
+
+    def _mean(self, chosen: Bool) -> tuple[float | None, int]:
+        """The metric over the chosen items (k,) that did not fail, None where all failed, and how many failed."""
+        takes_part = chosen & (self.counts > 0)
+        answered = takes_part & np.isfinite(self.sums)
+        n_failed = int(takes_part.sum() - answered.sum())
+        if not answered.any():
+            return None, n_failed
+        mean = float(self.sums[answered].sum() / self.counts[answered].sum())
+        return self.scale * mean ** (0.5 if self.root else 1.0), n_failed
+
+
+def parts_by_group(averages: Iterable[Average], groups: Sequence[str]) -> list[MetricPart]:
+    """Each average over the items of each group; none where there is one group, or more than can be read."""
+    names, index = np.unique(np.array(groups), return_inverse=True)
+    if not 1 < len(names) <= MAX_GROUPS:
+        return []
+    return [average.part("group", str(name), index == k) for average in averages for k, name in enumerate(names)]
+
+
+def contributions_to(metrics: Mapping[str, WithFailureCost], averages: Iterable[Average]) -> list[Contribution]:
+    """The contributions to those of `metrics` that are among the averages.
+
+    Raises:
+        ValueError: a metric has no failure cost.
+    """
+    contributions = []
+    for average in averages:
+        if average.name in metrics:
+            cost = metrics[average.name].failure_cost
+            if cost is None:
+                raise ValueError(f"metrics: {average.name}: has no failure cost: measure it again")
+            contributions.append(average.contribution(cost))
+    return contributions
