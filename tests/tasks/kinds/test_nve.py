@@ -1,38 +1,32 @@
-"""Dynamics: the trajectories are ASE's, the drift is what a fit by hand says, and one failure is one failure."""
+"""Dynamics: the trajectories are those of ASE, the drift is a fit by hand, and one failure is one failure."""
 
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from ase import units
-from ase.build import bulk, fcc111, molecule
-from ase.calculators.calculator import Calculator, all_changes
+from ase.build import bulk, molecule
+from ase.calculators.calculator import Calculator
 from ase.calculators.emt import EMT
-from ase.md.velocitydistribution import MaxwellBoltzmannDistribution, Stationary, ZeroRotation
 from ase.md.verlet import VelocityVerlet
 
 from tasks.datasets.dataset import load_dataset
-from tasks.kind import Observation, Watch
+from tasks.kind import Watch
 from tasks.kinds.nve import FAILURE_COST, Nve, NveParameters, drift_metrics, fit_slopes
 from tasks.model.calculator import InProcessCalculator
-from tasks.simulation.velocities import kinetic_energies, masses_of, thermal_momenta
+from tasks.simulation.velocities import thermal_momenta
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Predictions
+from tests.tasks.kinds.nve_models import FailsOn, observe, three
 from tests.tasks.made_up import make_dataset
 
 
 def nine_structures(quickstart: Any) -> Frames:
     names = ("nve-crystals@1", "nve-molecules@1", "nve-slabs@1")
     return Frames.concatenate([load_dataset(quickstart / name).frames for name in names])
-
-
-def observe(frames: Frames, model: Any, parameters: NveParameters, watch: Watch) -> Observation:
-    return Nve().observe(make_dataset(frames, None).structures, parameters, model, watch)
 
 
 def test_lock_step_equals_nine_runs_of_ase(quickstart: Any, watch: Watch) -> None:
@@ -49,24 +43,6 @@ def test_lock_step_equals_nine_runs_of_ase(quickstart: Any, watch: Watch) -> Non
         np.testing.assert_allclose(seen.arrays["final_positions"][where], atoms.positions, rtol=0, atol=1e-9)
         np.testing.assert_allclose(seen.arrays["final_momenta"][where], atoms.get_momenta(), rtol=0, atol=1e-8)
         assert seen.arrays["total_energy"][i, -1] == pytest.approx(atoms.get_total_energy(), abs=1e-9)
-
-
-class FailsOn(EMT):
-    """EMT that fails at platinum, after some calls."""
-
-    def __init__(self, after: int, how: str) -> None:
-        super().__init__()
-        self.left, self.how = after, how
-
-    def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
-        super().calculate(atoms, properties, all_changes)
-        if atoms is None or "Pt" not in atoms.symbols:
-            return
-        self.left -= 1
-        if self.left < 0 and self.how == "raise":
-            raise RuntimeError("no more platinum")
-        if self.left < 0:
-            self.results["forces"] = self.results["forces"] * (np.nan if self.how == "nan" else 1e6)
 
 
 @pytest.mark.parametrize(
@@ -138,35 +114,6 @@ def test_a_known_drift_is_found() -> None:
     np.testing.assert_allclose(slopes.stderr, 0.0, atol=1e-12)
 
 
-def test_momenta_are_thermal_and_those_of_ase() -> None:
-    """Maxwell and Boltzmann from default_rng(0), no drift, no rotation: as ASE makes them of each structure alone."""
-    free = [molecule("CO"), molecule("C6H6"), molecule("H2O")]
-    frames = Frames.from_atoms([bulk("Cu", cubic=True).repeat(8), *free, fcc111("Pt", (2, 2, 2), vacuum=5.0)])
-    momenta = thermal_momenta(frames, 300.0, 0)
-    masses = masses_of(frames)
-    np.testing.assert_array_equal(masses, np.concatenate([frames.atoms(i).get_masses() for i in range(5)]))
-    kinetic = kinetic_energies(momenta, masses, frames.offsets[:-1])
-    # 2048 atoms: the temperature's standard deviation is 300 K · sqrt(2 / 6144) = 5.4 K.
-    assert kinetic[0] / (1.5 * units.kB * 2048) == pytest.approx(300.0, abs=20.0)
-    for i in range(5):
-        atoms = frames.atoms(i)
-        if i != 1:  # of a linear molecule ASE divides by zero
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # deprecated, and that it looks away from periodicity
-                MaxwellBoltzmannDistribution(atoms, temperature_K=300.0, rng=np.random.default_rng(0))
-                Stationary(atoms)
-                ZeroRotation(atoms)
-            np.testing.assert_allclose(momenta[frames.atom_slice(i)], atoms.get_momenta(), rtol=0, atol=1e-9)
-        atoms.set_momenta(momenta[frames.atom_slice(i)])
-        np.testing.assert_allclose(atoms.get_momenta().sum(axis=0), 0.0, atol=1e-9)
-        np.testing.assert_allclose(atoms.get_angular_momentum(), 0.0, atol=1e-8)
-
-
-def test_a_lone_atom_stays_where_it_is() -> None:
-    frames = Frames.from_atoms([molecule("H")])
-    assert not thermal_momenta(frames, 300.0, 0).any()
-
-
 def test_the_watch_hears_of_progress() -> None:
     heard: list[tuple[int, int, str]] = []
     frames = Frames.from_atoms([bulk("Cu", cubic=True)])
@@ -185,128 +132,6 @@ def test_the_defaults_are_ten_picoseconds_with_an_energy_every_hundred_steps() -
 def test_a_run_too_short_to_be_fitted_is_refused() -> None:
     with pytest.raises(ValueError, match="steps: too few energies"):
         NveParameters(steps=200, sample_every=100)
-
-
-class Kept:
-    """A checkpoint in memory, and each time how many steps were done."""
-
-    def __init__(self) -> None:
-        self.arrays: dict[str, Any] | None = None
-        self.saved_at: list[int] = []
-
-    def load(self) -> Mapping[str, Any] | None:
-        return None if self.arrays is None else dict(self.arrays)
-
-    def save(self, arrays: Mapping[str, Any]) -> None:
-        self.arrays = {name: np.array(array) for name, array in arrays.items()}
-        self.saved_at.append(int(arrays["step"][0]))
-
-
-class Killed(BaseException):
-    """Ends the judge's process, as a signal would."""
-
-
-class Mortal(InProcessCalculator):
-    """A model whose judge is killed at some call; 7 s of the clock a call."""
-
-    def __init__(self, dies_at: int = -1, calculator: Any = None) -> None:
-        super().__init__(calculator or EMT())
-        self.dies_at, self.calls, self.now = dies_at, 0, 1000.0
-
-    def compute(self, frames: Frames, properties: Any) -> Any:
-        if self.calls == self.dies_at:
-            raise Killed
-        self.calls += 1
-        self.now += 7.0
-        return super().compute(frames, properties)
-
-    def watch(self, kept: Kept | None, deadline: float = np.inf) -> Watch:
-        return Watch(lambda: self.now, deadline, checkpoint=kept)
-
-
-def three() -> Frames:
-    slab = fcc111("Pt", (2, 2, 1), vacuum=5.0)
-    return Frames.from_atoms([bulk("Cu", cubic=True), molecule("CH4"), slab])
-
-
-@pytest.mark.parametrize("dies_at", range(13))
-def test_a_run_that_was_killed_goes_on_bit_by_bit(dies_at: int) -> None:
-    """Also where platinum has failed before the kill, or fails after it."""
-    parameters, kept = NveParameters(steps=12, timestep_fs=2.0), Kept()
-    whole = observe(three(), Mortal(calculator=FailsOn(6, "raise")), parameters, Mortal().watch(None))
-    assert whole.arrays["failure"].tolist() == [0, 0, Cause.ERROR]
-    first = Mortal(dies_at, FailsOn(6, "raise"))
-    with pytest.raises(Killed):
-        observe(three(), first, parameters, first.watch(kept))
-    done = kept.saved_at[-1] if kept.saved_at else 0
-    # The start is a call of 7 s, too: half a minute has passed after four steps, and after five more.
-    assert kept.saved_at == [s for s in (4, 9) if s < dies_at]
-    # What is left of platinum's good answers: one at the start and one a step.
-    second = Mortal(calculator=FailsOn(max(0, 6 - (done + 1)) if done else 6, "raise"))
-    seen = observe(three(), second, parameters, second.watch(kept))
-    assert second.calls == 12 - done + (0 if done else 1)
-    assert seen.arrays.keys() == whole.arrays.keys()
-    for name, array in whole.arrays.items():
-        np.testing.assert_array_equal(seen.arrays[name], array, strict=True, err_msg=name)
-
-
-@pytest.mark.parametrize("dies_at", [1, 30, 70])
-def test_one_structure_alone_goes_on_bit_by_bit(dies_at: int) -> None:
-    """EMT keeps its neighbour list from step to step: without `refresh` the last bits differ."""
-    frames, parameters = (
-        Frames.from_atoms([bulk("Cu", cubic=True)]),
-        NveParameters(steps=60, temperature_k=900.0, sample_every=4),
-    )
-    whole = observe(frames, Mortal(), parameters, Mortal().watch(None))
-    kept, first, second = Kept(), Mortal(dies_at), Mortal()
-    with pytest.raises(Killed):
-        observe(frames, first, parameters, first.watch(kept))
-    assert bool(kept.saved_at) == (dies_at > 1)
-    seen = observe(frames, second, parameters, second.watch(kept))
-    for name, array in whole.arrays.items():
-        np.testing.assert_array_equal(seen.arrays[name], array, strict=True, err_msg=name)
-
-
-def test_the_time_used_before_counts() -> None:
-    """Eleven calls of 7 s fit into 80 s, broken off or not; and not into 56 s of which 35 s were used before."""
-    parameters = NveParameters(steps=10)
-    fresh = Mortal()
-    seen = observe(three(), fresh, parameters, fresh.watch(None, fresh.now + 80.0))
-    assert seen.arrays["failure"].tolist() == [0, 0, 0]
-    kept, first = Kept(), Mortal(7)
-    with pytest.raises(Killed):
-        observe(three(), first, parameters, first.watch(kept))
-    assert kept.arrays is not None
-    used = float(kept.arrays["used_s"][0])
-    assert used == 7.0 * (kept.saved_at[-1] + 1)
-    second = Mortal()
-    late = observe(three(), second, parameters, second.watch(kept, second.now + used + 3 * 7.0))
-    assert late.arrays["failure"].tolist() == [Cause.OVER_TIME] * 3
-    assert late.arrays["completed_steps"].max() <= 4 + 3
-    third = Mortal()
-    enough = observe(three(), third, parameters, third.watch(kept, third.now + 80.0))
-    assert enough.arrays["failure"].tolist() == [0, 0, 0]
-
-
-@pytest.mark.parametrize("other", ["parameters", "structures", "another kind"])
-def test_a_checkpoint_of_another_run_is_not_taken(other: str) -> None:
-    parameters, kept, first = NveParameters(steps=12), Kept(), Mortal(9)
-    with pytest.raises(Killed):
-        observe(three(), first, parameters, first.watch(kept))
-    assert kept.arrays is not None
-    frames = three()
-    if other == "parameters":
-        parameters = NveParameters(steps=12, temperature_k=301.0)
-    elif other == "structures":
-        frames = frames.moved(frames.positions + 1e-9)
-    else:
-        del kept.arrays["fingerprint"]
-    alone, second = Mortal(), Mortal()
-    fresh = observe(frames, alone, parameters, alone.watch(None))
-    seen = observe(frames, second, parameters, second.watch(kept))
-    assert second.calls == 13
-    for name, array in fresh.arrays.items():
-        np.testing.assert_array_equal(seen.arrays[name], array, err_msg=name)
 
 
 def test_a_failure_at_the_first_evaluation_does_not_end_the_others(watch: Watch) -> None:

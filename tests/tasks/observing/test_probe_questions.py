@@ -1,0 +1,170 @@
+"""What the memorisation probes ask: which structures again, transformed how, and at what cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from ase.build import molecule
+from ase.calculators.emt import EMT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring.lambench.release import load_release, packaged_releases
+from tasks.datasets.dataset import Dataset
+from tasks.kind import Observation
+from tasks.kinds.registry import KINDS
+from tasks.metrics.contributions import Contributing
+from tasks.model.calculator import InProcessCalculator
+from tasks.observing.frames_observation import questions
+from tasks.observing.memorisation_probes import ROW, Probe, draw_copies, transformed
+from tasks.structures.frames import Frames
+from tests.tasks.observing.probed_models import (
+    ENERGIES,
+    EXACT,
+    FORCES,
+    FRAMES,
+    INVARIANT,
+    WATCH,
+    Counting,
+    all_sorts,
+    labelled,
+    molecules,
+    see,
+)
+from tests.tasks.worlds import PBE, WORLDS
+
+
+def test_copies_are_told_from_the_stored_observation_whatever_they_were_drawn_with() -> None:
+    dataset = labelled(molecules(60))
+    plain, own = see(EMT(), dataset), see(EMT(), dataset, watch=replace(WATCH, secret=b"of one store"))
+    for name in ("probe_structure", "probe_rotation", "probe_displacement"):
+        assert not np.array_equal(plain.observation.arrays[name], own.observation.arrays[name]), name
+    for name in (*INVARIANT, *FORCES):
+        assert own.value(name) < EXACT, name
+    for name in ("energy", "forces"):  # what is not a probe is as in any other store
+        assert plain.observation.arrays[name].tobytes() == own.observation.arrays[name].tobytes()
+    assert b"of one store" not in b"".join(array.tobytes() for array in own.observation.arrays.values())
+    assert "of one store" not in repr(replace(WATCH, secret=b"of one store"))
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (3, 3), (4, 4), (200, 4), (201, 5), (1000, 20), (5000, 64)])
+def test_so_many_structures_are_sent_again(n: int, k: int) -> None:
+    one = Frames.from_atoms([molecule("H2O")])
+    frames = one.take([0] * n)
+    copies = draw_copies(frames, np.random.default_rng(n))
+    assert len(copies) == k
+    assert (np.diff(copies.original) > 0).all()
+    assert len(transformed(frames, copies)) == 4 * k
+
+
+@pytest.mark.parametrize("name", ["labelled_frames", "energy_differences", "energy_profiles", "equation_of_state"])
+def test_a_hidden_data_set_costs_what_its_work_says_and_a_public_one_no_more_than_itself(name: str) -> None:
+    world = WORLDS[name]()
+    public = replace(world.dataset, card=world.dataset.card.model_copy(update={"public_since": "2020"}))
+    n, atoms = len(world.dataset.frames), len(world.dataset.frames.numbers)
+    asked, found = {}, {}
+    for dataset in (world.dataset, public):
+        model = Counting(EMT())
+        observation = world.kind.observe(dataset.structures, world.parameters, model, WATCH)
+        hidden = dataset.structures.hidden
+        found[hidden] = world.kind.measure(observation, dataset, world.parameters, PBE)
+        asked[hidden] = model.work
+        assert model.work == world.kind.work(dataset.structures, world.parameters)
+    assert asked[False] == (n, atoms)
+    assert asked[True].frames == n + 4 * 4
+    probes = {metric for metric in found[True].metrics if metric.startswith("probe_")}
+    assert probes == {*ENERGIES, *(FORCES if name == "labelled_frames" else ())}
+    assert found[False].metrics.keys() == found[True].metrics.keys() - probes
+    for metric, record in found[False].metrics.items():
+        assert found[True].metrics[metric].value == pytest.approx(record.value, rel=1e-9), metric
+
+
+@pytest.mark.parametrize("name", ["labelled_frames", "energy_differences", "energy_profiles", "equation_of_state"])
+def test_no_score_and_no_interval_is_made_of_them(name: str) -> None:
+    world = WORLDS[name]()
+    observation = world.kind.observe(world.dataset.structures, world.parameters, InProcessCalculator(EMT()), WATCH)
+    measured = world.kind.measure(observation, world.dataset, world.parameters, PBE)
+    assert isinstance(world.kind, Contributing)
+    said = world.kind.contributions(measured.items, measured.metrics)
+    assert said
+    assert not [c.metric for c in said if c.metric.startswith("probe")]
+    assert not [m for m in KINDS[name].traits.scored(measured.metrics) if m.startswith("probe")]
+    for release in packaged_releases():
+        rules = load_release(release)
+        assert not [m for m in rules.force_field.columns.values() if m.startswith("probe")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_copies_are_the_same_structures_in_other_words(seed: int) -> None:
+    structures = all_sorts(6)
+    structures[1].info = {"charge": 1, "spin": 2}
+    frames = Frames.from_atoms(structures)
+    copies = draw_copies(frames, np.random.default_rng(seed))
+    k, sent = len(copies), transformed(frames, copies)
+    np.testing.assert_allclose(np.linalg.det(copies.rotation), 1.0)
+    for j, i in enumerate(copies.original):
+        own = frames.atoms(int(i))
+        turned, moved, reordered, displaced = (sent.atoms(ROW[probe] * k + j) for probe in Probe)
+        for other in (turned, moved, reordered, displaced):
+            assert other.info == own.info
+            assert (other.pbc == own.pbc).all()
+        mic = bool(own.pbc.any())
+        distances = own.get_all_distances(mic=mic)
+        np.testing.assert_allclose(turned.get_all_distances(mic=mic), distances, atol=1e-9)
+        np.testing.assert_allclose(turned.cell.cellpar(), own.cell.cellpar(), atol=1e-9)
+        np.testing.assert_allclose(moved.get_all_distances(mic=mic), distances, atol=1e-9)
+        shift = moved.positions - own.positions - copies.translation[j]
+        np.testing.assert_allclose(shift[:, ~own.pbc], 0.0, atol=1e-9)
+        inside = moved.get_scaled_positions(wrap=False)[:, own.pbc] if mic else np.zeros((1, 3))
+        assert inside.min() > -1e-6
+        assert inside.max() < 1.0
+        order = copies.atom[sent.n_atoms[:j].sum() :][: len(own)] - sent.n_atoms[:j].sum()
+        np.testing.assert_array_equal(reordered.positions, own.positions[order])
+        np.testing.assert_array_equal(reordered.numbers, own.numbers[order])
+        assert len(own) == 1 or (order != np.arange(len(own))).any()
+        length = np.sqrt(((displaced.positions - own.positions) ** 2).sum(axis=1).mean())
+        assert length == pytest.approx(0.01)
+
+
+def test_copies_are_sent_among_the_others_and_none_is_sent_twice() -> None:
+    dataset = labelled(molecules(40))
+    asked = questions(dataset.structures, 1)
+    assert len(asked.order) == 40 + 16
+    is_copy = asked.order >= 40
+    # Runs of transformed copies or of others: a block of them at either end would make two.
+    assert 1 + sum(a != b for a, b in pairwise(is_copy)) > 8
+    assert len({asked.frames.take([i]).sha256() for i in range(56)}) == 56
+
+
+@pytest.fixture(scope="module")
+def five_sent_again() -> tuple[Dataset, dict[str, Any]]:
+    """A data set of which five structures are sent again, so that their answers turned about have another shape."""
+    dataset = labelled(molecules(201))
+    return dataset, dict(see(EMT(), dataset).observation.arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("probe_structure", lambda a: a[::-1].copy(), "structures that do not exist"),
+        ("probe_structure", lambda a: a + 201, "structures that do not exist"),
+        ("probe_structure", lambda a: a * 1.0, "probe_structure is float64"),
+        ("probe_atom", lambda a: a * 0, "no order of atoms"),
+        ("probe_rotation", lambda a: a[:2], "probe_rotation is"),
+        ("probe_energy", lambda a: a.T.copy(), "probe_energy is"),
+        ("probe_forces", lambda a: a[:, :2], "probe_forces is"),
+        ("probe_failure", lambda a: a[:3], "probe_failure is"),
+    ],
+)
+def test_an_observation_of_other_structures_is_refused(
+    five_sent_again: tuple[Dataset, dict[str, Any]], name: str, change: Any, says: str
+) -> None:
+    dataset, arrays = five_sent_again
+    changed = Observation({**arrays, name: change(arrays[name])})
+    with pytest.raises(ValueError, match=says):
+        FRAMES.measure(changed, dataset, FRAMES.parameters(), None)
