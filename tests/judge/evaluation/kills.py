@@ -30,7 +30,7 @@ from sandbox.drivers.docker_driver import RUN_DIR_LABEL, DockerDriver
 from sandbox.events import Event
 from sandbox.rundir import RunDir
 from tasks.datasets.dataset import save_dataset
-from tests.tasks import worlds
+from tests.tasks import kind_examples
 from tests.world.commands import ROOT
 from tests.world.small_data import save_frames
 from tests.world.world import World
@@ -103,7 +103,10 @@ class KillWorld(World):
         # Two structures take turns at a calculator: none of its neighbour lists outlives a step, so that a trajectory
         # that goes on in a fresh process has the same bits.
         save_frames(data, "Cu", "drift", n_frames=2)
-        for name, made in (("differences", worlds.energy_differences()), ("curves", worlds.equation_of_state())):
+        for name, made in (
+            ("differences", kind_examples.energy_differences()),
+            ("curves", kind_examples.equation_of_state()),
+        ):
             card = made.dataset.card.model_copy(update={"name": name})
             save_dataset(replace(made.dataset, card=card), data)
         (self.root / "small.toml").write_text(SUITE)

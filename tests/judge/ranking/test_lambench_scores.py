@@ -23,7 +23,7 @@ from tasks.datasets.card import Difference, Scan, Term
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite, packaged_suites
-from tests.tasks.worlds import METALS, PBE, WORLDS, observed, rattled, world
+from tests.tasks.kind_examples import EXAMPLES, METALS, PBE, example, observed, rattled
 from tests.world.board_records import ENERGY, FORCE, VIRIAL, items_of, refused, result, runs, submission, task, timed
 
 A, B = submission("alpha"), submission("beta")
@@ -263,7 +263,7 @@ def differences(quantities: Sequence[str]) -> Any:
         for i in range(6)
     ]
     parameters = {"tolerance": 0.1, "tolerance_quantity": quantities[0]} if quantities[0] else {}
-    return world("energy_differences", rattled(7), parameters, table={"differences": rows})
+    return example("energy_differences", rattled(7), parameters, table={"differences": rows})
 
 
 def stacking_faults() -> Any:
@@ -272,13 +272,13 @@ def stacking_faults() -> Any:
         Scan(id=m, structures=tuple(range(4 * i, 4 * i + 4)), x=range(4), area=9.0, reference={PBE: (0.0, 0.5, 0.7, 1)})
         for i, m in enumerate(METALS[:2])
     ]
-    return world("energy_profiles", structures, {"quantity": "stacking_fault"}, table={"scans": scans})
+    return example("energy_profiles", structures, {"quantity": "stacking_fault"}, table={"scans": scans})
 
 
 @pytest.fixture(scope="module")
 def given_by_kind() -> dict[str, set[str]]:
     """The metrics that each kind gives on data sets like the published ones."""
-    made = [WORLDS[name]() for name in ("energy_profiles", "elasticity", "phonons", "compression")]
+    made = [EXAMPLES[name]() for name in ("energy_profiles", "elasticity", "phonons", "compression")]
     made += [stacking_faults(), differences(["barrier", "reaction energy"]), differences([""])]
     found: dict[str, set[str]] = {}
     for each in made:

@@ -22,7 +22,7 @@ from submissions.records import Submission
 from tasks.metrics.measurement import Items, Measurement
 from tasks.structures.predictions import Cause, Labels
 from tasks.suites.suite import Suite
-from tests.tasks.worlds import WORLDS, World, observed, rattled, world
+from tests.tasks.kind_examples import EXAMPLES, KindExample, example, observed, rattled
 from tests.world.board_records import (
     ENERGY,
     FORCE,
@@ -61,18 +61,18 @@ def board(
 def measured(of: Submission, name: str, measurement: Measurement) -> Result:
     """What is stored of a measurement."""
     metrics = dict(measurement.metrics)
-    kind = name if name in WORLDS else "labelled_frames"
+    kind = name if name in EXAMPLES else "labelled_frames"
     return result(
         of, task(name.replace("_", "-"), kind, "Inorganic Materials"), metrics, n_items=len(measurement.items)
     )
 
 
-def clustered_frames(n_frames: int, size: int) -> World:
+def clustered_frames(n_frames: int, size: int) -> KindExample:
     """Labelled frames in clusters of `size`, some of them harder than others."""
     rng, structures = np.random.default_rng(3), rattled(n_frames)
     hard = np.repeat(rng.uniform(0.3, 3.0, n_frames // size), size)
     forces = np.concatenate([h * rng.normal(size=(len(a), 3)) for h, a in zip(hard, structures, strict=True)])
-    made = world("labelled_frames", structures, {}, labels=Labels(hard * rng.normal(size=n_frames), forces))
+    made = example("labelled_frames", structures, {}, labels=Labels(hard * rng.normal(size=n_frames), forces))
     clusters = tuple(f"trajectory {i // size}" for i in range(n_frames))
     dataset = replace(
         made.dataset,
@@ -88,7 +88,7 @@ def clustered_frames(n_frames: int, size: int) -> World:
 def test_clusters_give_the_stored_metrics_back(name: str) -> None:
     """Also of a model that fails here and there."""
     for fails in ({}, {2: Cause.ERROR, 5: Cause.NON_FINITE}):
-        measurement, _ = observed(WORLDS[name](), fails)
+        measurement, _ = observed(EXAMPLES[name](), fails)
         own = measured(A, name, measurement)
         suite = Suite("one", "1", "One", (task(own.task, name, own.domain),))
         judged = Judged(suite, {(A.id, own.task): own}, lambda _, m=measurement: m.items, [])

@@ -19,8 +19,8 @@ from tests.tasks.importing.labelled_structures import CARD, structures, xyz
 def test_clusters_are_compositions_groups_or_none(tmp_path: Path) -> None:
     path = tmp_path / "mine.extxyz"
     write(path, structures())
-    found = read_structures(path)
-    made = {by: labelled_dataset(CARD, path, found, cluster=by) for by in ("composition", "group", "none")}
+    imported = read_structures(path)
+    made = {by: labelled_dataset(CARD, path, imported, cluster=by) for by in ("composition", "group", "none")}
     assert {by: dataset.card.cluster_column for by, dataset in made.items()} == {
         "composition": "composition", "group": "group", "none": None,
     }  # fmt: skip
@@ -49,14 +49,14 @@ def test_a_field_of_info_names_the_trajectory_of_each_frame(format: str, number:
     path = tmp_path / f"mine.{format}"
     runs: list[str | int | None] = [10 + i // 5 if number else f"at {i // 5} K" for i in range(12)]
     write_trajectories(path, format, runs)
-    found = read_structures(path, ASE_UNITS, format, cluster_field="run")
-    assert found.unused == {}  # a number that was read is not called unused
-    dataset = labelled_dataset(CARD, path, found, cluster="info:run")
+    imported = read_structures(path, ASE_UNITS, format, cluster_field="run")
+    assert imported.unused == {}  # a number that was read is not called unused
+    dataset = labelled_dataset(CARD, path, imported, cluster="info:run")
     assert dataset.clusters == tuple(str(run) for run in runs)
     again = load_dataset(save_dataset(dataset, tmp_path))
     assert again.card.cluster_column == "info:run"
     assert again.clusters == dataset.clusters
-    assert again.table.group == found.group  # what is reported apart is another matter
+    assert again.table.group == imported.group  # what is reported apart is another matter
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_a_truth_value_keeps_its_letter(tmp_path: Path) -> None:
 def test_clusters_by_what_there_is_not_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.extxyz"
     write(path, structures())
-    found = read_structures(path)
+    imported = read_structures(path)
     with pytest.raises(DatasetError, match=r"mine\.extxyz: --cluster info:run: the field was not read"):
-        labelled_dataset(CARD, path, found, cluster="info:run")
+        labelled_dataset(CARD, path, imported, cluster="info:run")
     for wrong in ("info:", "info: ", "trajectory", "cluster", "info:a\n"):
         with pytest.raises(DatasetError, match=r"--cluster: .* must be composition, group, none or info:FIELD, as in"):
-            labelled_dataset(CARD, path, found, cluster=wrong)
+            labelled_dataset(CARD, path, imported, cluster=wrong)

@@ -28,8 +28,8 @@ def test_labels_of_a_calculator_survive(format: str, tmp_path: Path) -> None:
                 database.write(atoms)
     else:
         write(path, made, format=format)
-    found = read_structures(path, ASE_UNITS, format)
-    labels = found.labels
+    imported = read_structures(path, ASE_UNITS, format)
+    labels = imported.labels
     assert labels.energy is not None
     assert labels.forces is not None
     assert labels.stress is not None
@@ -54,13 +54,13 @@ def test_the_format_that_is_stated_is_read_whatever_the_name_says(tmp_path: Path
 
 @pytest.mark.data
 def test_mlearn_is_read_as_it_was_written(reference_data: Path) -> None:
-    found = read_structures(reference_data / "mlearn" / "Cu_test.extxyz")
-    assert found.labels.energy[0] == -426.34693886
-    assert found.group[0] == "Vacancy"
-    assert found.labels.forces[0].tolist() == [-0.45379089, 1.30609493, -0.42509356]
+    imported = read_structures(reference_data / "mlearn" / "Cu_test.extxyz")
+    assert imported.labels.energy[0] == -426.34693886
+    assert imported.group[0] == "Vacancy"
+    assert imported.labels.forces[0].tolist() == [-0.45379089, 1.30609493, -0.42509356]
     # xx, yy, zz, yz, xz, xy of the first line's 3 × 3 matrix.
     np.testing.assert_allclose(
-        found.labels.stress[0],
+        imported.labels.stress[0],
         [-0.0185336035, -0.0249131150, -0.0211687191, -0.0002030198, -0.0002684901, 0.0001707081],
         atol=1e-9,
     )
@@ -72,15 +72,15 @@ def test_few_frames_are_refused_for_energy_alone(tmp_path: Path) -> None:
     write(path, structures(30))
     assert import_frames(path, CARD).labels().energy is not None
     write(path, structures(29))
-    said = r"few\.extxyz: energy: 29 frames .* 3 fitted elements are fewer than 10 each; .* --without energy"
-    with pytest.raises(DatasetError, match=said):
+    complaint = r"few\.extxyz: energy: 29 frames .* 3 fitted elements are fewer than 10 each; .* --without energy"
+    with pytest.raises(DatasetError, match=complaint):
         import_frames(path, CARD)
-    found = read_structures(path)
-    labels = labelled_dataset(CARD, path, found, without=("energy",)).labels()
+    imported = read_structures(path)
+    labels = labelled_dataset(CARD, path, imported, without=("energy",)).labels()
     assert labels.energy is None
     assert labels.forces is not None
     with pytest.raises(DatasetError, match="--without energy, forces, stress: no label is left"):
-        labelled_dataset(CARD, path, found, without=("energy", "forces", "stress"))
+        labelled_dataset(CARD, path, imported, without=("energy", "forces", "stress"))
 
 
 def test_a_molecule_without_multiplicity_is_refused_and_can_be_given_one(tmp_path: Path) -> None:
@@ -88,10 +88,10 @@ def test_a_molecule_without_multiplicity_is_refused_and_can_be_given_one(tmp_pat
     for atoms in made:
         atoms.info = {"charge": 1, "name": "CO+"} if "charge" in atoms.info else {}
     write(path, made)
-    found = read_structures(path)
+    imported = read_structures(path)
     with pytest.raises(DatasetError, match=r"silent\.extxyz: CO\+ #1: multiplicity: .* not stated; write mult"):
-        labelled_dataset(CARD, path, found)
-    dataset = labelled_dataset(CARD, path, found, multiplicity=2)
+        labelled_dataset(CARD, path, imported)
+    dataset = labelled_dataset(CARD, path, imported, multiplicity=2)
     assert dataset.frames.multiplicity.tolist() == [0, 2] * 20  # of a crystal nothing is said
 
 
@@ -99,21 +99,21 @@ def test_the_summary_is_that_of_plain_numpy(tmp_path: Path) -> None:
     path, made = tmp_path / "mine.extxyz", structures()
     write(path, made)
     dataset = import_frames(path, CARD)
-    found = summarise(dataset)
-    labels = found.labels["EMT"]
-    assert (found.n_structures, found.n_atoms, found.atoms) == (40, 120, (2, 3, 4))
-    assert found.elements == {"C": 20, "O": 20, "Cu": 20}
-    assert (found.n_periodic, found.n_molecules, found.n_groups) == (20, 20, 2)
-    assert (found.charges, found.multiplicities) == ({0: 20, 1: 20}, {0: 20, 2: 20})
+    summary = summarise(dataset)
+    labels = summary.labels["EMT"]
+    assert (summary.n_structures, summary.n_atoms, summary.atoms) == (40, 120, (2, 3, 4))
+    assert summary.elements == {"C": 20, "O": 20, "Cu": 20}
+    assert (summary.n_periodic, summary.n_molecules, summary.n_groups) == (20, 20, 2)
+    assert (summary.charges, summary.multiplicities) == ({0: 20, 1: 20}, {0: 20, 2: 20})
     force = np.concatenate([np.linalg.norm(a.get_forces(), axis=1) for a in made])
     energy = np.array([a.get_potential_energy() / len(a) for a in made])
     stress = np.array([a.get_stress() for a in made[::2]])
     for span, values in ((labels.force, force), (labels.energy_per_atom, energy), (labels.stress, stress)):
         np.testing.assert_allclose(span, [values.min(), np.median(values), values.max()], atol=1e-7)
-    np.testing.assert_allclose(found.volume_per_atom, 3.61**3 / 4, rtol=1e-12)
+    np.testing.assert_allclose(summary.volume_per_atom, 3.61**3 / 4, rtol=1e-12)
     shortest = [a.get_all_distances(mic=True)[np.triu_indices(len(a), 1)].min() for a in made]
-    np.testing.assert_allclose(found.distance, [min(shortest), np.median(shortest), max(shortest)], atol=1e-6)
-    assert not found.impossible
+    np.testing.assert_allclose(summary.distance, [min(shortest), np.median(shortest), max(shortest)], atol=1e-6)
+    assert not summary.impossible
     assert (labels.n_energy, labels.n_forces, labels.n_stress) == (40, 40, 20)
 
 
@@ -162,10 +162,10 @@ def test_numeric_fields_that_were_not_read_are_told(format: str, tmp_path: Path)
         write(path, made, format=format)
     expected = {"enrgy": 3} | ({} if format == "traj" else {"virial": 3})
     expected |= {"REF_forces": 3} if format == "extxyz" else {}
-    found = read_structures(path, ASE_UNITS, format)
-    assert found.unused == expected
+    imported = read_structures(path, ASE_UNITS, format)
+    assert imported.unused == expected
     with pytest.raises(DatasetError) as refused:
-        labelled_dataset(CARD, path, found)
+        labelled_dataset(CARD, path, imported)
     names = ", ".join(sorted(expected))
     assert (
         str(refused.value) == f"{path}: energy, forces, stress: no frame has any; it has {names}: rename what is meant"
@@ -177,10 +177,10 @@ def test_a_database_states_names_groups_and_multiplicities_as_key_value_pairs(tm
     with connect(path) as database:
         for i in range(3):
             database.write(molecule("CO"), name=f"CO {i}", group="small", multiplicity=1 + 2 * i)
-    found = read_structures(path, ASE_UNITS, "db")
-    assert (found.id, found.group) == (("CO 0", "CO 1", "CO 2"), ("small",) * 3)
-    assert found.frames.multiplicity.tolist() == [1, 3, 5]
-    assert found.unused == {}
+    imported = read_structures(path, ASE_UNITS, "db")
+    assert (imported.id, imported.group) == (("CO 0", "CO 1", "CO 2"), ("small",) * 3)
+    assert imported.frames.multiplicity.tolist() == [1, 3, 5]
+    assert imported.unused == {}
 
 
 def test_fields_that_were_read_are_not_told(tmp_path: Path) -> None:

@@ -43,10 +43,10 @@ KEPT = ("energy", "forces", "stress")
 def test_two_label_sets_of_the_same_structures(tmp_path: Path) -> None:
     main, other = read(tmp_path / "one.xyz", copies()), read(tmp_path / "two.xyz", copies(2.0))
     dataset = labelled_dataset(TWO, *main, also={"twice": other}, without=("stress",))
-    one, two = dataset.labels("EMT"), dataset.labels("twice")
-    np.testing.assert_allclose(two.energy, 2 * one.energy, rtol=1e-6)
-    np.testing.assert_allclose(two.forces, 2 * one.forces, atol=1e-6)
-    assert one.stress is two.stress is None
+    single, double = dataset.labels("EMT"), dataset.labels("twice")
+    np.testing.assert_allclose(double.energy, 2 * single.energy, rtol=1e-6)
+    np.testing.assert_allclose(double.forces, 2 * single.forces, atol=1e-6)
+    assert single.stress is double.stress is None
 
 
 def moved(made: list[Atoms]) -> None:

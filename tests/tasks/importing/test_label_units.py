@@ -21,12 +21,12 @@ def test_units_are_turned_into_ours(tmp_path: Path) -> None:
     path = tmp_path / "one.extxyz"
     path.write_text(text)
     units = parse_units("energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar")
-    found = read_structures(path, units)
-    np.testing.assert_allclose(found.frames.positions, 0.529177, rtol=1e-6)
-    np.testing.assert_allclose(np.diag(found.frames.cell[0]), 5.29177, rtol=1e-6)
-    np.testing.assert_allclose(found.labels.energy, 27.21138, rtol=1e-6)
-    np.testing.assert_allclose(found.labels.forces, 51.42206, rtol=1e-6)
-    np.testing.assert_allclose(found.labels.stress[0, :3], [-6.241509e-4, -12.483018e-4, -18.724527e-4], rtol=1e-6)
+    imported = read_structures(path, units)
+    np.testing.assert_allclose(imported.frames.positions, 0.529177, rtol=1e-6)
+    np.testing.assert_allclose(np.diag(imported.frames.cell[0]), 5.29177, rtol=1e-6)
+    np.testing.assert_allclose(imported.labels.energy, 27.21138, rtol=1e-6)
+    np.testing.assert_allclose(imported.labels.forces, 51.42206, rtol=1e-6)
+    np.testing.assert_allclose(imported.labels.stress[0, :3], [-6.241509e-4, -12.483018e-4, -18.724527e-4], rtol=1e-6)
     with pytest.raises(DatasetError, match=r"one\.extxyz: forces: its unit is not stated; add forces=… to --units"):
         read_structures(path, parse_units("energy=eV,length=angstrom"))
 

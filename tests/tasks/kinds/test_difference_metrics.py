@@ -64,8 +64,8 @@ NEB_PARAMETERS = EnergyDifferencesParameters(tolerance=0.1, tolerance_quantity="
 
 def test_neb_single_points_by_hand() -> None:
     measured = KIND.measure(observed(NEB_ENERGIES), differences(*NEB), NEB_PARAMETERS, None)
-    found = {name: metric.value for name, metric in measured.metrics.items()}
-    assert found == pytest.approx(
+    values = {name: metric.value for name, metric in measured.metrics.items()}
+    assert values == pytest.approx(
         {
             "barrier_mae": (0.02 + 0.09 + 0.15 + 0.15) / 4,
             "barrier_rmse": ((0.0004 + 0.0081 + 0.0225 + 0.0225) / 4) ** 0.5,

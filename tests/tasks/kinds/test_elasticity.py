@@ -139,7 +139,7 @@ def test_default_strains_are_those_of_matcalc_step_by_step(run: Any) -> None:
     dataset = make_crystals([bulk("Cu", a=3.6)], [{"k_vrh_gpa": 1.0, "g_vrh_gpa": 1.0}])
     model = InProcessCalculator(EMT())
     observation = KIND.observe(dataset.structures, settings, model, Watch(time.monotonic))
-    found = KIND.measure(observation, dataset, settings, None).items.columns
+    columns = KIND.measure(observation, dataset, settings, None).items.columns
     cell = observation.arrays["cell"][0]
     slopes = np.zeros((6, 6))
     for k, (i, j) in enumerate([(0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1)]):
@@ -161,5 +161,5 @@ def test_default_strains_are_those_of_matcalc_step_by_step(run: Any) -> None:
     k_voigt, k_reuss = c[:3, :3].mean(), 1 / s[:3, :3].sum()
     g_voigt = (np.trace(c[:3, :3]) - (c[0, 1] + c[0, 2] + c[1, 2]) + 3 * np.trace(c[3:, 3:])) / 15
     g_reuss = 15 / (4 * (np.trace(s[:3, :3]) - (s[0, 1] + s[0, 2] + s[1, 2])) + 3 * np.trace(s[3:, 3:]))
-    assert found["k_vrh_gpa"][0] == pytest.approx((k_voigt + k_reuss) / 2, rel=1e-9)
-    assert found["g_vrh_gpa"][0] == pytest.approx((g_voigt + g_reuss) / 2, rel=1e-9)
+    assert columns["k_vrh_gpa"][0] == pytest.approx((k_voigt + k_reuss) / 2, rel=1e-9)
+    assert columns["g_vrh_gpa"][0] == pytest.approx((g_voigt + g_reuss) / 2, rel=1e-9)

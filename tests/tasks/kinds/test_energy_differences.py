@@ -150,17 +150,17 @@ def test_an_oxygen_vacancy_against_ase(tmp_path: Path, run: Any) -> None:
     """E(defect) + n/2 E(O2) − E(pristine), for one and for two missing atoms."""
     pristine = bulk("NiO", "rocksalt", a=4.2, cubic=True)
     oxygen = [i for i, atom in enumerate(pristine) if atom.symbol == "O"]
-    one, two = pristine.copy(), pristine.copy()
-    del one[oxygen[:1]]
-    del two[oxygen[:2]]
+    without_one, without_two = pristine.copy(), pristine.copy()
+    del without_one[oxygen[:1]]
+    del without_two[oxygen[:2]]
     o2 = Atoms("O2", [[15, 15, 14.4], [15, 15, 15.6]], cell=[30, 30, 30], pbc=True, info={"multiplicity": 3})
-    by_hand = np.array([emt(one) + emt(o2) / 2 - emt(pristine), emt(two) + emt(o2) - emt(pristine)])
+    by_hand = np.array([emt(without_one) + emt(o2) / 2 - emt(pristine), emt(without_two) + emt(o2) - emt(pristine)])
     assert abs(by_hand).min() > 0.1
     items = [
         item("V_O", {"one": 1, "O2": 0.5, "pristine": -1}, reference=by_hand[0] - 0.25, cluster="NiO"),
         item("2 V_O", {"two": 1, "O2": 1, "pristine": -1}, reference=by_hand[1] + 0.75, cluster="NiO"),
     ]
-    structures = {"pristine": pristine, "one": one, "two": two, "O2": o2}
+    structures = {"pristine": pristine, "one": without_one, "two": without_two, "O2": o2}
     measured = measured_with_emt(tmp_path, structures, "eV", items, run)
     # A file of positions has eight decimals.
     np.testing.assert_allclose(measured.items.columns["predicted"], by_hand, atol=1e-6)

@@ -11,27 +11,27 @@ import pytest
 
 from tasks.kinds.registry import KINDS
 from tasks.structures.predictions import Cause
-from tests.tasks.worlds import WORLDS, observed
+from tests.tasks.kind_examples import EXAMPLES, observed
 
 COUNTS = ("n_barriers_off",)
 REFITTED = ("energy_rmse_per_atom", "energy_mae_per_atom")
 
 
 def test_there_is_a_world_for_every_kind() -> None:
-    assert set(WORLDS) == set(KINDS)
+    assert set(EXAMPLES) == set(KINDS)
 
 
-@pytest.mark.parametrize("name", list(WORLDS))
+@pytest.mark.parametrize("name", list(EXAMPLES))
 def test_replacing_any_prediction_by_a_failure_never_improves_a_metric(name: str) -> None:
-    world = WORLDS[name]()
-    whole, asked = observed(world, {})
+    example = EXAMPLES[name]()
+    whole, asked = observed(example, {})
     assert not whole.items.failures() or name == "physicality", whole.items.failures()
-    first, _ = observed(world, {0: Cause.ERROR})
+    first, _ = observed(example, {0: Cause.ERROR})
     rng = np.random.default_rng(7)
     for cause in (Cause.ERROR, Cause.NON_FINITE, Cause.OUT_OF_MEMORY):
         fails = frozenset({int(rng.integers(asked))})
-        better, _ = observed(world, dict.fromkeys(fails, cause))
-        worse, _ = observed(world, dict.fromkeys(fails | {int(k) for k in rng.integers(asked, size=3)}, cause))
+        better, _ = observed(example, dict.fromkeys(fails, cause))
+        worse, _ = observed(example, dict.fromkeys(fails | {int(k) for k in rng.integers(asked, size=3)}, cause))
         for metric, record in whole.metrics.items():
             if record.charged is None or metric in REFITTED:
                 continue
@@ -40,11 +40,11 @@ def test_replacing_any_prediction_by_a_failure_never_improves_a_metric(name: str
             assert record.charged <= (first.metrics[metric].charged or 0.0), (metric, "the first call")
 
 
-@pytest.mark.parametrize("name", list(WORLDS))
+@pytest.mark.parametrize("name", list(EXAMPLES))
 def test_a_model_that_fails_at_everything_has_no_value_and_every_item_counted(name: str) -> None:
-    world = WORLDS[name]()
-    _, asked = observed(world, {})
-    nothing, _ = observed(world, dict.fromkeys(range(2 * asked), Cause.ERROR))
+    example = EXAMPLES[name]()
+    _, asked = observed(example, {})
+    nothing, _ = observed(example, dict.fromkeys(range(2 * asked), Cause.ERROR))
     assert sum(nothing.items.failures().values()) == len(nothing.items)
     for metric, record in nothing.metrics.items():
         if record.charged is None:

@@ -54,5 +54,5 @@ def test_the_acoustic_sum_rule_is_imposed() -> None:
     forces[0, 0, 0] -= 0.05
     displace(phonon, np.array([0]), np.array([[0.01, 0.0, 0.0]]), forces)
     phonon.run_qpoints([[0.0, 0.0, 0.0]])
-    found: Any = phonon.qpoints
-    np.testing.assert_allclose(found.frequencies, 0.0, atol=1e-5)
+    points: Any = phonon.qpoints
+    np.testing.assert_allclose(points.frequencies, 0.0, atol=1e-5)

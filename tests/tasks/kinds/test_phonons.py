@@ -61,8 +61,8 @@ def at_its_lattice_constant(start: Atoms, calculator: Calculator) -> Atoms:
         atoms.calc = calculator
         return atoms
 
-    found = minimize_scalar(lambda f: scaled(f).get_potential_energy(), bracket=(0.97, 1.03), tol=1e-12)
-    return scaled(found.x)
+    best = minimize_scalar(lambda f: scaled(f).get_potential_energy(), bracket=(0.97, 1.03), tol=1e-12)
+    return scaled(best.x)
 
 
 def by_phonopy(case: Case, calculator: Calculator) -> list[float]:
@@ -135,8 +135,8 @@ def test_a_cell_and_its_primitive_cell_are_one_crystal() -> None:
     np.testing.assert_allclose(numbers(both, 0), numbers(both, 1), rtol=CLOSE)
     made = structures([cubic, primitive])
     spectra = [
-        commensurate_frequencies(one.force_constants(case.atoms.numbers, case.supercell, case.primitive))
-        for case, (_, one) in zip(
+        commensurate_frequencies(supercells.force_constants(case.atoms.numbers, case.supercell, case.primitive))
+        for case, (_, supercells) in zip(
             (cubic, primitive), read_supercells(observation, made.frames, made.conditions["supercell"]), strict=True
         )
     ]

@@ -9,12 +9,12 @@ import pytest
 from tasks.kind import DatasetPart, ScoreFamily, Traits
 from tasks.kinds.registry import KINDS
 from tasks.metrics.kind_metric import KindMetric
-from tests.tasks.worlds import WORLDS, observed
+from tests.tasks.kind_examples import EXAMPLES, observed
 
 
-@pytest.mark.parametrize("name", list(WORLDS))
+@pytest.mark.parametrize("name", list(EXAMPLES))
 def test_what_is_measured_is_stated_with_its_unit_and_what_is_scored_has_a_baseline(name: str) -> None:
-    measured, _ = observed(WORLDS[name](), {})
+    measured, _ = observed(EXAMPLES[name](), {})
     traits = KINDS[name].traits
     for metric, record in measured.metrics.items():
         units = {stated.unit for stated in traits.metrics if fnmatchcase(metric, stated.name)}
@@ -26,7 +26,7 @@ def test_what_is_measured_is_stated_with_its_unit_and_what_is_scored_has_a_basel
 
 
 def test_a_kind_says_what_its_data_set_needs() -> None:
-    for name, make in WORLDS.items():
+    for name, make in EXAMPLES.items():
         table, part = make().dataset.table, KINDS[name].traits.measures
         has = {sort for sort, items in table.items.items() if items}
         assert has == ({part} if part.is_in_table else set()), name

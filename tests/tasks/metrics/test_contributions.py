@@ -20,8 +20,8 @@ from tasks.metrics.measurement import Items, Measurement, Metric
 from tasks.physicality.structures import build_physicality
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Labels, Predictions, Properties
+from tests.tasks.kind_examples import EXAMPLES, FAST, PBE, KindExample, example, observed, rattled
 from tests.tasks.timing.timed_models import Records, rechecked, small
-from tests.tasks.worlds import FAST, PBE, WORLDS, World, observed, rattled, world
 
 # Metrics that are charged and yet no means over items, by kind.
 NO_MEANS: Mapping[str, frozenset[str]] = {
@@ -49,16 +49,16 @@ NO_MEANS: Mapping[str, frozenset[str]] = {
 CAUSES = tuple(cause for cause in Cause if cause is not Cause.NONE)
 
 
-def with_baselines(of: World, **stated: float) -> World:
+def with_baselines(of: KindExample, **stated: float) -> KindExample:
     card = of.dataset.card.model_copy(update={"baselines": {PBE: stated}})
     return of._replace(dataset=replace(of.dataset, card=card))
 
 
-def with_parameters(of: World, **changed: object) -> World:
+def with_parameters(of: KindExample, **changed: object) -> KindExample:
     return of._replace(parameters=of.kind.parameters.model_validate({**of.parameters.model_dump(), **changed}))
 
 
-def some_labels() -> World:
+def some_labels() -> KindExample:
     """Every third frame has no energy, every fourth no forces; two have a stress. Many forces are clipped at W."""
     rng, structures = np.random.default_rng(3), rattled(12)
     total = sum(len(a) for a in structures)
@@ -67,30 +67,30 @@ def some_labels() -> World:
     forces[np.repeat(np.arange(12) % 4 == 0, [len(a) for a in structures])] = np.nan
     stress = np.full((12, 6), np.nan)
     stress[4:6] = 0.01
-    made = world("labelled_frames", structures, {}, labels=Labels(energy, forces, stress))
+    made = example("labelled_frames", structures, {}, labels=Labels(energy, forces, stress))
     return with_baselines(made, force_rmse=0.1, force_mae=0.1)
 
 
-def one_quantity() -> World:
+def one_quantity() -> KindExample:
     """All differences of one quantity, in another unit, with a stated share."""
-    made = WORLDS["energy_differences"]()
+    made = EXAMPLES["energy_differences"]()
     rows = tuple(row.model_copy(update={"quantity": ""}) for row in made.dataset.table.differences)
     table = made.dataset.table.model_copy(update={"differences": rows})
     made = made._replace(dataset=replace(made.dataset, table=table))
     return with_parameters(made, unit="kJ/mol", tolerance=60.0, tolerance_quantity="")
 
 
-def stacking_fault() -> World:
-    made = WORLDS["energy_profiles"]()
+def stacking_fault() -> KindExample:
+    made = EXAMPLES["energy_profiles"]()
     scans = tuple(scan.model_copy(update={"area": 7.0}) for scan in made.dataset.table.scans)
     table = made.dataset.table.model_copy(update={"scans": scans})
     made = made._replace(dataset=replace(made.dataset, table=table))
     return with_parameters(made, quantity="stacking_fault")
 
 
-def some_references() -> World:
+def some_references() -> KindExample:
     """Half of the crystals have no shear modulus."""
-    made = WORLDS["elasticity"]()
+    made = EXAMPLES["elasticity"]()
     rows = list(made.dataset.table.crystals)
     for i in (1, 2):
         rows[i] = rows[i].model_copy(update={"reference": {PBE: {"k_vrh_gpa": 100.0}}})
@@ -99,7 +99,7 @@ def some_references() -> World:
     return with_parameters(made, ions="clamped", normal_strains=(-0.01, 0.01), shear_strains=(-0.01, 0.01))
 
 
-def few_structures() -> World:
+def few_structures() -> KindExample:
     whole = build_physicality()
     index = [whole.table.id.index(name) for name in ("Al", "H2O", "C2H5OH")]
     names = {name: tuple(getattr(whole.table, name)[i] for i in index) for name in ("id", "group", "cluster")}
@@ -108,21 +108,21 @@ def few_structures() -> World:
         whole, card=card, frames=whole.frames.take(np.array(index)), table=whole.table.model_copy(update=names)
     )
     asked = {"n_variants": 1, "n_directions": 1, "displacements": (3e-3, 1e-3), "strains": (3e-3, 1e-3)}
-    made = World(KINDS["physicality"], dataset, KINDS["physicality"].parameters())
+    made = KindExample(KINDS["physicality"], dataset, KINDS["physicality"].parameters())
     return with_parameters(made, **asked, diatomics=("H", "C", "Fe"), n_distances=20)
 
 
-def coarse_phonons() -> World:
-    return with_parameters(WORLDS["phonons"](), mesh=(4, 4, 4), relaxation={**FAST, "fmax": 0.1})
+def coarse_phonons() -> KindExample:
+    return with_parameters(EXAMPLES["phonons"](), mesh=(4, 4, 4), relaxation={**FAST, "fmax": 0.1})
 
 
-def few_times() -> World:
-    return with_parameters(WORLDS["efficiency"](), n_frames=6)
+def few_times() -> KindExample:
+    return with_parameters(EXAMPLES["efficiency"](), n_frames=6)
 
 
-EVERY: Mapping[str, Callable[[], World]] = {
-    **{name: WORLDS[name] for name in ("labelled_frames", "energy_differences", "energy_profiles")},
-    **{name: WORLDS[name] for name in ("equation_of_state", "compression", "nve")},
+EVERY: Mapping[str, Callable[[], KindExample]] = {
+    **{name: EXAMPLES[name] for name in ("labelled_frames", "energy_differences", "energy_profiles")},
+    **{name: EXAMPLES[name] for name in ("equation_of_state", "compression", "nve")},
     **{
         make.__name__: make
         for make in (
@@ -209,7 +209,7 @@ class WithoutForces(Records):
 
 
 def test_what_is_not_answered_is_charged_and_what_is_answered_is_not() -> None:
-    made, model = WORLDS["labelled_frames"](), WithoutForces()
+    made, model = EXAMPLES["labelled_frames"](), WithoutForces()
     observation = made.kind.observe(made.dataset.structures, made.parameters, model, model.watch())
     measured = made.kind.measure(observation, made.dataset, made.parameters, PBE)
     assert_charged_is_given_back(made.kind, measured)
@@ -242,12 +242,12 @@ def test_where_no_time_counts_every_frame_contributes_a_failure(fresh: type[Reco
 
 def test_an_item_without_a_cluster_stands_for_itself() -> None:
     for name in ("energy_differences", "energy_profiles", "equation_of_state", "compression"):
-        items = observed(WORLDS[name](), {})[0].items
+        items = observed(EXAMPLES[name](), {})[0].items
         assert list(items.cluster) == list(items.id), name
 
 
 def test_items_of_another_version_say_which_column_they_lack() -> None:
-    made = WORLDS["energy_profiles"]()
+    made = EXAMPLES["energy_profiles"]()
     measured, _ = observed(made, {})
     assert isinstance(made.kind, Contributing)
     columns = {name: column for name, column in measured.items.columns.items() if name != "barrier_off"}

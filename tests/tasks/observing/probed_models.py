@@ -67,9 +67,9 @@ class Seen(NamedTuple):
     calls: int
 
     def value(self, name: str) -> float:
-        found = self.measured.metrics[name].value
-        assert found is not None, name
-        return found
+        value = self.measured.metrics[name].value
+        assert value is not None, name
+        return value
 
 
 class Counting(InProcessCalculator):
@@ -100,9 +100,9 @@ class Wrong(Calculator):
 
     def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
         super().calculate(atoms, properties, system_changes)
-        own = atoms.copy()
-        own.calc = self._emt
-        self.results = {"energy": own.get_potential_energy() + self._added(atoms), "forces": own.get_forces()}
+        plain = atoms.copy()
+        plain.calc = self._emt
+        self.results = {"energy": plain.get_potential_energy() + self._added(atoms), "forces": plain.get_forces()}
 
 
 def key(atoms: Atoms) -> bytes:

@@ -16,6 +16,7 @@ from ase.calculators.emt import EMT
 from tasks.model.calculator import InProcessCalculator
 from tasks.observing.memorisation_probes import ROW, Probe, stored_answers, stored_copies, transformed
 from tasks.structures.frames import Frames
+from tests.tasks.kind_examples import EXAMPLES, PBE
 from tests.tasks.observing.probed_models import (
     ENERGIES,
     EXACT,
@@ -31,68 +32,67 @@ from tests.tasks.observing.probed_models import (
     molecules,
     see,
 )
-from tests.tasks.worlds import PBE, WORLDS
 
 
 def test_emt_passes_all_of_them_at_rounding_level() -> None:
     dataset = labelled(all_sorts())
-    found = see(EMT(), dataset)
+    probed = see(EMT(), dataset)
     for name in (*INVARIANT, *FORCES):
-        assert found.value(name) < EXACT, name
-    assert found.value("probe_displacement_max") < 1e-4
-    units = {metric.unit for name, metric in found.measured.metrics.items() if name in ENERGIES}
+        assert probed.value(name) < EXACT, name
+    assert probed.value("probe_displacement_max") < 1e-4
+    units = {metric.unit for name, metric in probed.measured.metrics.items() if name in ENERGIES}
     assert units == {"eV/atom"}
-    assert not any("probe" in name for name in found.measured.notes)
+    assert not any("probe" in name for name in probed.measured.notes)
     for name in (*ENERGIES, *FORCES):
-        metric = found.measured.metrics[name]
+        metric = probed.measured.metrics[name]
         assert (metric.n_items, metric.n_failed) == (4, 0)
         assert (metric.charged, metric.baseline, metric.failure_cost) == (None, None, None)
 
 
 def test_what_the_trapezoidal_rule_leaves_is_of_the_third_order() -> None:
     """Without forces at both ends the same displacements would be found a hundred times larger."""
-    found = see(EMT(), labelled(molecules()))
-    copies = stored_copies(found.observation, labelled(molecules()).frames)
+    probed = see(EMT(), labelled(molecules()))
+    copies = stored_copies(probed.observation, labelled(molecules()).frames)
     assert copies is not None
-    answers = stored_answers(found.observation, copies)
-    change = answers.energy[ROW[Probe.DISPLACEMENT]] - found.observation.arrays["energy"][copies.original]
-    assert np.abs(change).max() > 100 * found.value("probe_displacement_max")
+    answers = stored_answers(probed.observation, copies)
+    change = answers.energy[ROW[Probe.DISPLACEMENT]] - probed.observation.arrays["energy"][copies.original]
+    assert np.abs(change).max() > 100 * probed.value("probe_displacement_max")
 
 
 def test_a_memory_of_the_structures_is_found_by_every_probe() -> None:
     structures = molecules()
     dataset = labelled(structures)
-    found = see(Memory(structures), dataset)
+    probed = see(Memory(structures), dataset)
     for name in INVARIANT:
-        assert found.value(name) == pytest.approx(OFF, abs=EXACT)
+        assert probed.value(name) == pytest.approx(OFF, abs=EXACT)
     for name in FORCES:
-        assert found.value(name) == pytest.approx(FORCE_OFF, abs=EXACT)
-    copies = stored_copies(found.observation, dataset.frames)
+        assert probed.value(name) == pytest.approx(FORCE_OFF, abs=EXACT)
+    copies = stored_copies(probed.observation, dataset.frames)
     assert copies is not None
     # Of ½ (F(x) + F(x + δ)) · δ what is remembered has its part in the first half.
-    own = dataset.frames.n_atoms[copies.original]
-    along = np.add.reduceat(copies.displacement.sum(axis=1), np.cumsum(own) - own)
-    expected = np.abs(FORCE_OFF * along / 2 / own - OFF).max()
-    assert found.value("probe_displacement_max") == pytest.approx(expected, abs=1e-4)
-    said = found.measured.notes
-    assert said["rotation probe"] == (
+    n_atoms = dataset.frames.n_atoms[copies.original]
+    along = np.add.reduceat(copies.displacement.sum(axis=1), np.cumsum(n_atoms) - n_atoms)
+    expected = np.abs(FORCE_OFF * along / 2 / n_atoms - OFF).max()
+    assert probed.value("probe_displacement_max") == pytest.approx(expected, abs=1e-4)
+    notes = probed.measured.notes
+    assert notes["rotation probe"] == (
         "Asked again about 4 structures, rotated: "
         "the energy changed by up to 0.3 eV/atom, the forces changed by up to 3 eV/Å."
     )
-    assert set(said) >= {f"{probe} probe" for probe in Probe}
-    assert " eV/atom more than the forces explain." in said["displacement probe"]
+    assert set(notes) >= {f"{probe} probe" for probe in Probe}
+    assert " eV/atom more than the forces explain." in notes["displacement probe"]
 
 
 def test_a_memory_without_forces_is_found_too() -> None:
-    world = WORLDS["energy_differences"]()
-    structures = [world.dataset.frames.atoms(i) for i in range(len(world.dataset.frames))]
-    found = see(Memory(structures), world.dataset, world.kind)
+    example = EXAMPLES["energy_differences"]()
+    structures = [example.dataset.frames.atoms(i) for i in range(len(example.dataset.frames))]
+    probed = see(Memory(structures), example.dataset, example.kind)
     for name in INVARIANT:
-        assert found.value(name) == pytest.approx(OFF, abs=EXACT)
+        assert probed.value(name) == pytest.approx(OFF, abs=EXACT)
     # Of the step without forces 100 meV/atom are taken off; EMT's own change is far less.
-    assert OFF - 0.13 < found.value("probe_displacement_max") < OFF - 0.07
-    assert not any(name in found.measured.metrics for name in FORCES)
-    assert "more than so small a step explains." in found.measured.notes["displacement probe"]
+    assert OFF - 0.13 < probed.value("probe_displacement_max") < OFF - 0.07
+    assert not any(name in probed.measured.metrics for name in FORCES)
+    assert "more than so small a step explains." in probed.measured.notes["displacement probe"]
 
 
 class LookUp(Calculator):
@@ -104,14 +104,16 @@ class LookUp(Calculator):
         super().__init__()
         self._known = []
         for atoms in known:
-            own = atoms.copy()
-            own.calc = EMT()
-            self._known.append((spectrum(atoms), own.get_potential_energy()))
+            copy = atoms.copy()
+            copy.calc = EMT()
+            self._known.append((spectrum(atoms), copy.get_potential_energy()))
 
     def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
         super().calculate(atoms, properties, system_changes)
-        asked = spectrum(atoms)
-        alike = [(np.abs(known - asked).max(), energy) for known, energy in self._known if len(known) == len(asked)]
+        distances = spectrum(atoms)
+        alike = [
+            (np.abs(known - distances).max(), energy) for known, energy in self._known if len(known) == len(distances)
+        ]
         self.results = {"energy": min(alike)[1]}
 
 
@@ -123,22 +125,22 @@ def spectrum(atoms: Atoms) -> Any:
 
 @pytest.mark.parametrize("name", ["energy_differences", "energy_profiles", "equation_of_state"])
 def test_a_look_up_of_the_nearest_structure_is_found_by_energies_that_stay_the_same(name: str) -> None:
-    world = WORLDS[name]()
-    frames = world.dataset.frames
+    example = EXAMPLES[name]()
+    frames = example.dataset.frames
     known = [frames.atoms(i).repeat((2, 1, 1) if frames.n_atoms[i] == 1 else 1) for i in range(len(frames))]
-    world = world._replace(dataset=replace(world.dataset, frames=Frames.from_atoms(known)))
+    example = example._replace(dataset=replace(example.dataset, frames=Frames.from_atoms(known)))
     model = InProcessCalculator(LookUp(known))
-    observation = world.kind.observe(world.dataset.structures, world.parameters, model, WATCH)
-    found = world.kind.measure(observation, world.dataset, world.parameters, PBE)
-    assert [found.metrics[probe].value for probe in ENERGIES] == [0.0] * 4  # of which no size tells
-    assert [key for key in found.notes if key.endswith("probe")] == ["displacement probe"]
-    k = found.metrics["probe_displacement_max"].n_items
-    assert found.notes["displacement probe"] == (
+    observation = example.kind.observe(example.dataset.structures, example.parameters, model, WATCH)
+    measurement = example.kind.measure(observation, example.dataset, example.parameters, PBE)
+    assert [measurement.metrics[probe].value for probe in ENERGIES] == [0.0] * 4  # of which no size tells
+    assert [key for key in measurement.notes if key.endswith("probe")] == ["displacement probe"]
+    k = measurement.metrics["probe_displacement_max"].n_items
+    assert measurement.notes["displacement probe"] == (
         f"Asked again about {k} structures, with their atoms displaced by 0.01 Å: "
         f"{k} had the very same energy, as if looked up."
     )
-    honest = world.kind.observe(world.dataset.structures, world.parameters, InProcessCalculator(EMT()), WATCH)
-    assert "displacement probe" not in world.kind.measure(honest, world.dataset, world.parameters, PBE).notes
+    honest = example.kind.observe(example.dataset.structures, example.parameters, InProcessCalculator(EMT()), WATCH)
+    assert "displacement probe" not in example.kind.measure(honest, example.dataset, example.parameters, PBE).notes
 
 
 PULL = 0.05  # eV/Å
@@ -177,8 +179,8 @@ def test_what_breaks_one_law_is_found_by_its_probe_alone(
     added: Callable[[Atoms], float], probe: Probe, forces: bool
 ) -> None:
     dataset = labelled(molecules())
-    found = see(Wrong(added, forces), dataset)
-    copies = stored_copies(found.observation, dataset.frames)
+    probed = see(Wrong(added, forces), dataset)
+    copies = stored_copies(probed.observation, dataset.frames)
     assert copies is not None
     sent, k, row = transformed(dataset.frames, copies), len(copies), ROW[probe]
     sizes = []
@@ -187,10 +189,10 @@ def test_what_breaks_one_law_is_found_by_its_probe_alone(
         sizes.append(abs(added(after) - added(before)) / len(before))
     name = f"probe_{probe}_max"
     assert max(sizes) > 1e-3
-    assert found.value(name) == pytest.approx(max(sizes), abs=EXACT if probe is not Probe.DISPLACEMENT else 1e-4)
+    assert probed.value(name) == pytest.approx(max(sizes), abs=EXACT if probe is not Probe.DISPLACEMENT else 1e-4)
     for other in ENERGIES:
-        assert other == name or found.value(other) < 1e-4, other
-    assert [key for key in found.measured.notes if key.endswith("probe")] == [f"{probe} probe"]
+        assert other == name or probed.value(other) < 1e-4, other
+    assert [key for key in probed.measured.notes if key.endswith("probe")] == [f"{probe} probe"]
 
 
 class Answering(Wrong):
@@ -202,8 +204,8 @@ class Answering(Wrong):
 
 
 def test_a_field_along_x_turns_no_forces_and_is_smooth() -> None:
-    found = see(Answering(along_x), labelled(molecules()))
-    assert found.value("probe_translation_force_max") < EXACT
-    assert found.value("probe_displacement_max") < 1e-4
-    assert 0.01 < found.value("probe_rotation_force_max") <= 2 * PULL / 3**0.5 + EXACT
-    assert found.value("probe_rotation_max") < EXACT  # the centroid stays where it is
+    probed = see(Answering(along_x), labelled(molecules()))
+    assert probed.value("probe_translation_force_max") < EXACT
+    assert probed.value("probe_displacement_max") < 1e-4
+    assert 0.01 < probed.value("probe_rotation_force_max") <= 2 * PULL / 3**0.5 + EXACT
+    assert probed.value("probe_rotation_max") < EXACT  # the centroid stays where it is

@@ -18,13 +18,13 @@ from tests.tasks.observing.probed_models import ENERGIES, FORCES, WATCH, Memory,
 
 def test_a_copy_that_is_not_answered_fails_its_probe_and_no_structure() -> None:
     structures = molecules()
-    found = see(Memory(structures, computes=False), labelled(structures), watch=replace(WATCH, failed_share=0.1))
-    assert found.calls == 12 + 16  # sixteen failures are no reason to stop: they are not the structures'
-    assert not found.measured.items.failures()
+    probed = see(Memory(structures, computes=False), labelled(structures), watch=replace(WATCH, failed_share=0.1))
+    assert probed.calls == 12 + 16  # sixteen failures are no reason to stop: they are not the structures'
+    assert not probed.measured.items.failures()
     for name in (*ENERGIES, *FORCES):
-        metric = found.measured.metrics[name]
+        metric = probed.measured.metrics[name]
         assert (metric.value, metric.n_items, metric.n_failed) == (None, 4, 4), name
-    assert found.measured.notes["translation probe"] == "Asked again about 4 structures, moved: 4 were not answered."
+    assert probed.measured.notes["translation probe"] == "Asked again about 4 structures, moved: 4 were not answered."
 
 
 class Refusing(Wrong):
@@ -38,10 +38,10 @@ class Refusing(Wrong):
 
 def test_a_structure_that_is_itself_not_answered_has_no_part_in_the_probes() -> None:
     dataset = labelled(molecules(4))  # the third is ammonia
-    found = see(Refusing(lambda atoms: 0.0), dataset)
-    assert found.measured.items.failures() == {Cause.ERROR: 1}
+    probed = see(Refusing(lambda atoms: 0.0), dataset)
+    assert probed.measured.items.failures() == {Cause.ERROR: 1}
     for name in (*ENERGIES, *FORCES):
-        metric = found.measured.metrics[name]
+        metric = probed.measured.metrics[name]
         assert (metric.n_items, metric.n_failed) == (3, 0)
         assert metric.value < 1e-4
     nothing = see(Refusing(lambda atoms: 0.0), labelled([molecule("NH3")] * 2))
@@ -53,10 +53,10 @@ def test_a_structure_that_is_itself_not_answered_has_no_part_in_the_probes() -> 
 def test_copies_that_nobody_had_time_for_are_not_held_against_a_model(batches: int) -> None:
     dataset, clock = labelled(molecules()), iter(range(1000))
     watch = Watch(clock=lambda: float(next(clock)), deadline=batches - 2.0)
-    found = see(EMT(), dataset, watch=watch)
-    late = found.observation.arrays["probe_failure"] == Cause.OVER_TIME
+    probed = see(EMT(), dataset, watch=watch)
+    late = probed.observation.arrays["probe_failure"] == Cause.OVER_TIME
     assert late.any() or batches > 1  # one batch holds 40 atoms, fewer than the 16 copies have in any order
     for probe in Probe:
-        metric = found.measured.metrics[f"probe_{probe}_max"]
+        metric = probed.measured.metrics[f"probe_{probe}_max"]
         assert metric.n_failed == 0
         assert metric.n_items <= 4 - late[ROW[probe]].sum()

@@ -22,6 +22,7 @@ from tasks.model.calculator import InProcessCalculator
 from tasks.observing.frames_observation import questions
 from tasks.observing.memorisation_probes import ROW, Probe, draw_copies, transformed
 from tasks.structures.frames import Frames
+from tests.tasks.kind_examples import EXAMPLES, PBE
 from tests.tasks.observing.probed_models import (
     ENERGIES,
     EXACT,
@@ -35,26 +36,25 @@ from tests.tasks.observing.probed_models import (
     molecules,
     see,
 )
-from tests.tasks.worlds import PBE, WORLDS
 
 
 def test_copies_are_told_from_the_stored_observation_whatever_they_were_drawn_with() -> None:
     dataset = labelled(molecules(60))
-    plain, own = see(EMT(), dataset), see(EMT(), dataset, watch=replace(WATCH, secret=b"of one store"))
+    plain, salted = see(EMT(), dataset), see(EMT(), dataset, watch=replace(WATCH, secret=b"of one store"))
     for name in ("probe_structure", "probe_rotation", "probe_displacement"):
-        assert not np.array_equal(plain.observation.arrays[name], own.observation.arrays[name]), name
+        assert not np.array_equal(plain.observation.arrays[name], salted.observation.arrays[name]), name
     for name in (*INVARIANT, *FORCES):
-        assert own.value(name) < EXACT, name
+        assert salted.value(name) < EXACT, name
     for name in ("energy", "forces"):  # what is not a probe is as in any other store
-        assert plain.observation.arrays[name].tobytes() == own.observation.arrays[name].tobytes()
-    assert b"of one store" not in b"".join(array.tobytes() for array in own.observation.arrays.values())
+        assert plain.observation.arrays[name].tobytes() == salted.observation.arrays[name].tobytes()
+    assert b"of one store" not in b"".join(array.tobytes() for array in salted.observation.arrays.values())
     assert "of one store" not in repr(replace(WATCH, secret=b"of one store"))
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (3, 3), (4, 4), (200, 4), (201, 5), (1000, 20), (5000, 64)])
 def test_so_many_structures_are_sent_again(n: int, k: int) -> None:
-    one = Frames.from_atoms([molecule("H2O")])
-    frames = one.take([0] * n)
+    water = Frames.from_atoms([molecule("H2O")])
+    frames = water.take([0] * n)
     copies = draw_copies(frames, np.random.default_rng(n))
     assert len(copies) == k
     assert (np.diff(copies.original) > 0).all()
@@ -63,35 +63,37 @@ def test_so_many_structures_are_sent_again(n: int, k: int) -> None:
 
 @pytest.mark.parametrize("name", ["labelled_frames", "energy_differences", "energy_profiles", "equation_of_state"])
 def test_a_hidden_data_set_costs_what_its_work_says_and_a_public_one_no_more_than_itself(name: str) -> None:
-    world = WORLDS[name]()
-    public = replace(world.dataset, card=world.dataset.card.model_copy(update={"public_since": "2020"}))
-    n, atoms = len(world.dataset.frames), len(world.dataset.frames.numbers)
-    asked, found = {}, {}
-    for dataset in (world.dataset, public):
+    example = EXAMPLES[name]()
+    public = replace(example.dataset, card=example.dataset.card.model_copy(update={"public_since": "2020"}))
+    n, atoms = len(example.dataset.frames), len(example.dataset.frames.numbers)
+    works, measurements = {}, {}
+    for dataset in (example.dataset, public):
         model = Counting(EMT())
-        observation = world.kind.observe(dataset.structures, world.parameters, model, WATCH)
+        observation = example.kind.observe(dataset.structures, example.parameters, model, WATCH)
         hidden = dataset.structures.hidden
-        found[hidden] = world.kind.measure(observation, dataset, world.parameters, PBE)
-        asked[hidden] = model.work
-        assert model.work == world.kind.work(dataset.structures, world.parameters)
-    assert asked[False] == (n, atoms)
-    assert asked[True].frames == n + 4 * 4
-    probes = {metric for metric in found[True].metrics if metric.startswith("probe_")}
+        measurements[hidden] = example.kind.measure(observation, dataset, example.parameters, PBE)
+        works[hidden] = model.work
+        assert model.work == example.kind.work(dataset.structures, example.parameters)
+    assert works[False] == (n, atoms)
+    assert works[True].frames == n + 4 * 4
+    probes = {metric for metric in measurements[True].metrics if metric.startswith("probe_")}
     assert probes == {*ENERGIES, *(FORCES if name == "labelled_frames" else ())}
-    assert found[False].metrics.keys() == found[True].metrics.keys() - probes
-    for metric, record in found[False].metrics.items():
-        assert found[True].metrics[metric].value == pytest.approx(record.value, rel=1e-9), metric
+    assert measurements[False].metrics.keys() == measurements[True].metrics.keys() - probes
+    for metric, record in measurements[False].metrics.items():
+        assert measurements[True].metrics[metric].value == pytest.approx(record.value, rel=1e-9), metric
 
 
 @pytest.mark.parametrize("name", ["labelled_frames", "energy_differences", "energy_profiles", "equation_of_state"])
 def test_no_score_and_no_interval_is_made_of_them(name: str) -> None:
-    world = WORLDS[name]()
-    observation = world.kind.observe(world.dataset.structures, world.parameters, InProcessCalculator(EMT()), WATCH)
-    measured = world.kind.measure(observation, world.dataset, world.parameters, PBE)
-    assert isinstance(world.kind, Contributing)
-    said = world.kind.contributions(measured.items, measured.metrics)
-    assert said
-    assert not [c.metric for c in said if c.metric.startswith("probe")]
+    example = EXAMPLES[name]()
+    observation = example.kind.observe(
+        example.dataset.structures, example.parameters, InProcessCalculator(EMT()), WATCH
+    )
+    measured = example.kind.measure(observation, example.dataset, example.parameters, PBE)
+    assert isinstance(example.kind, Contributing)
+    contributions = example.kind.contributions(measured.items, measured.metrics)
+    assert contributions
+    assert not [c.metric for c in contributions if c.metric.startswith("probe")]
     assert not [m for m in KINDS[name].traits.scored(measured.metrics) if m.startswith("probe")]
     for release in packaged_releases():
         rules = load_release(release)
@@ -108,37 +110,37 @@ def test_copies_are_the_same_structures_in_other_words(seed: int) -> None:
     k, sent = len(copies), transformed(frames, copies)
     np.testing.assert_allclose(np.linalg.det(copies.rotation), 1.0)
     for j, i in enumerate(copies.original):
-        own = frames.atoms(int(i))
+        original = frames.atoms(int(i))
         turned, moved, reordered, displaced = (sent.atoms(ROW[probe] * k + j) for probe in Probe)
         for other in (turned, moved, reordered, displaced):
-            assert other.info == own.info
-            assert (other.pbc == own.pbc).all()
-        mic = bool(own.pbc.any())
-        distances = own.get_all_distances(mic=mic)
+            assert other.info == original.info
+            assert (other.pbc == original.pbc).all()
+        mic = bool(original.pbc.any())
+        distances = original.get_all_distances(mic=mic)
         np.testing.assert_allclose(turned.get_all_distances(mic=mic), distances, atol=1e-9)
-        np.testing.assert_allclose(turned.cell.cellpar(), own.cell.cellpar(), atol=1e-9)
+        np.testing.assert_allclose(turned.cell.cellpar(), original.cell.cellpar(), atol=1e-9)
         np.testing.assert_allclose(moved.get_all_distances(mic=mic), distances, atol=1e-9)
-        shift = moved.positions - own.positions - copies.translation[j]
-        np.testing.assert_allclose(shift[:, ~own.pbc], 0.0, atol=1e-9)
-        inside = moved.get_scaled_positions(wrap=False)[:, own.pbc] if mic else np.zeros((1, 3))
+        shift = moved.positions - original.positions - copies.translation[j]
+        np.testing.assert_allclose(shift[:, ~original.pbc], 0.0, atol=1e-9)
+        inside = moved.get_scaled_positions(wrap=False)[:, original.pbc] if mic else np.zeros((1, 3))
         assert inside.min() > -1e-6
         assert inside.max() < 1.0
-        order = copies.atom[sent.n_atoms[:j].sum() :][: len(own)] - sent.n_atoms[:j].sum()
-        np.testing.assert_array_equal(reordered.positions, own.positions[order])
-        np.testing.assert_array_equal(reordered.numbers, own.numbers[order])
-        assert len(own) == 1 or (order != np.arange(len(own))).any()
-        length = np.sqrt(((displaced.positions - own.positions) ** 2).sum(axis=1).mean())
+        order = copies.atom[sent.n_atoms[:j].sum() :][: len(original)] - sent.n_atoms[:j].sum()
+        np.testing.assert_array_equal(reordered.positions, original.positions[order])
+        np.testing.assert_array_equal(reordered.numbers, original.numbers[order])
+        assert len(original) == 1 or (order != np.arange(len(original))).any()
+        length = np.sqrt(((displaced.positions - original.positions) ** 2).sum(axis=1).mean())
         assert length == pytest.approx(0.01)
 
 
 def test_copies_are_sent_among_the_others_and_none_is_sent_twice() -> None:
     dataset = labelled(molecules(40))
-    asked = questions(dataset.structures, 1)
-    assert len(asked.order) == 40 + 16
-    is_copy = asked.order >= 40
+    sent = questions(dataset.structures, 1)
+    assert len(sent.order) == 40 + 16
+    is_copy = sent.order >= 40
     # Runs of transformed copies or of others: a block of them at either end would make two.
     assert 1 + sum(a != b for a, b in pairwise(is_copy)) > 8
-    assert len({asked.frames.take([i]).sha256() for i in range(56)}) == 56
+    assert len({sent.frames.take([i]).sha256() for i in range(56)}) == 56
 
 
 @pytest.fixture(scope="module")

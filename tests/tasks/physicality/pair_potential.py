@@ -86,5 +86,5 @@ def observed(
     return observation, KIND.measure(observation, dataset, parameters, None)
 
 
-def column(found: Measurement, item: str, name: str) -> float:
-    return float(found.items.columns[name][list(found.items.id).index(item)])
+def column(measurement: Measurement, item: str, name: str) -> float:
+    return float(measurement.items.columns[name][list(measurement.items.id).index(item)])

@@ -22,12 +22,12 @@ from tests.tasks.physicality.pair_potential import MIXED, SMALL, Pairs, column, 
 SIZE = 0.05  # eV/atom or eV/Å, by which a calculator is unsound
 
 
-def seen_by(found: Measurement) -> set[str]:
+def seen_by(measurement: Measurement) -> set[str]:
     """The metrics that say that something is wrong."""
     perfect = {"diatomics_tortuosity": 1.0}
     allowed = {"diatomics_conservation": 2e-3}
     wrong = set()
-    for name, metric in found.metrics.items():
+    for name, metric in measurement.metrics.items():
         assert metric.n_failed == 0, name
         assert metric.value is not None
         if not abs(metric.value - perfect.get(name, 0.0)) < allowed.get(name, 1e-6):
@@ -39,40 +39,40 @@ def seen_by(found: Measurement) -> set[str]:
 
 
 def test_a_sum_over_pairs_passes_everything() -> None:
-    found = measured(Pairs(), build_physicality())
-    assert found.items.failures() == {}
-    assert seen_by(found) == set()
-    assert found.metrics.keys() >= METRICS.keys()
-    assert found.metrics["rotation_forces_largest"].value < 1e-11
-    assert found.metrics["gradient_forces_largest"].value < 1e-6
+    measurement = measured(Pairs(), build_physicality())
+    assert measurement.items.failures() == {}
+    assert seen_by(measurement) == set()
+    assert measurement.metrics.keys() >= METRICS.keys()
+    assert measurement.metrics["rotation_forces_largest"].value < 1e-11
+    assert measurement.metrics["gradient_forces_largest"].value < 1e-6
 
 
 def test_lennard_jones_of_ase_passes_everything() -> None:
-    found = measured(LennardJones(sigma=0.9, ro=3.0, rc=4.5, smooth=True), part("NaCl", "H2O"))
-    assert found.items.failures() == {}
-    assert seen_by(found) == set()
+    measurement = measured(LennardJones(sigma=0.9, ro=3.0, rc=4.5, smooth=True), part("NaCl", "H2O"))
+    assert measurement.items.failures() == {}
+    assert seen_by(measurement) == set()
 
 
 def test_emt_passes_on_its_metals_and_fails_what_it_does_not_know() -> None:
     parameters = SMALL.model_copy(update={"diatomics": ("Cu", "Pt", "Si"), "n_distances": 100})
-    found = measured(EMT(), part("Cu", "Cu3Au", "O/Pt(111)", "NaCl"), parameters)
-    failed = [name for name, cause in zip(found.items.id, found.items.cause, strict=True) if cause]
+    measurement = measured(EMT(), part("Cu", "Cu3Au", "O/Pt(111)", "NaCl"), parameters)
+    failed = [name for name, cause in zip(measurement.items.id, measurement.items.cause, strict=True) if cause]
     assert all("NaCl" in name or name == "Si2" for name in failed)
     # It fails each probe that applies to a crystal, and as one pair.
-    assert found.items.failures() == {Cause.UNSUPPORTED: len(PROBES) - 1 + 2 + 1}
-    for name, of in METRICS.items():
+    assert measurement.items.failures() == {Cause.UNSUPPORTED: len(PROBES) - 1 + 2 + 1}
+    for name, measure in METRICS.items():
         if name.startswith("fragments"):
-            assert name not in found.metrics  # there is no molecule
+            assert name not in measurement.metrics  # there is no molecule
             continue
-        metric = found.metrics[name]
+        metric = measurement.metrics[name]
         n = 3 if name.startswith("diatomics") else 4
-        assert (metric.n_items, metric.n_failed, metric.failure_cost) == (n, 1, of.cost)
+        assert (metric.n_items, metric.n_failed, metric.failure_cost) == (n, 1, measure.cost)
         sound = 1.0 if name == "diatomics_tortuosity" else 0.0
         assert metric.value == pytest.approx(sound, abs=2e-3 if name == "diatomics_conservation" else 1e-6)
         # The one that fails is charged W.
-        assert metric.charged == pytest.approx((metric.value * (n - 1) + of.cost) / n, rel=1e-9)
-        if of.largest:
-            assert found.metrics[f"{name}_largest"].charged == of.cost
+        assert metric.charged == pytest.approx((metric.value * (n - 1) + measure.cost) / n, rel=1e-9)
+        if measure.largest:
+            assert measurement.metrics[f"{name}_largest"].charged == measure.cost
 
 
 def test_single_precision_is_not_taken_for_forces_that_are_not_the_gradient() -> None:
@@ -92,7 +92,7 @@ def test_single_precision_is_not_taken_for_forces_that_are_not_the_gradient() ->
     assert single.metrics["strain_stress_largest"].value < 1e-5
     assert single.metrics["rotation_energy_largest"].value < noise
     assert double.metrics["gradient_forces_largest"].value < 1e-6
-    steps = [column(found, "C2H5OH: gradient", "step") for found in (single, double)]
+    steps = [column(measurement, "C2H5OH: gradient", "step") for measurement in (single, double)]
     assert steps[0] > steps[1]
 
 
@@ -202,6 +202,6 @@ def test_random_answers_are_not_hidden_by_a_cache_of_the_last_structure() -> Non
             self.last = atoms.positions.copy()
             self.results["energy"] += self.luck
 
-    found = measured(Remembering())
-    assert found.metrics["repeat_energy"].value > 0.2 * SIZE
-    assert found.metrics["repeat_forces"].value == 0.0
+    measurement = measured(Remembering())
+    assert measurement.metrics["repeat_energy"].value > 0.2 * SIZE
+    assert measurement.metrics["repeat_forces"].value == 0.0

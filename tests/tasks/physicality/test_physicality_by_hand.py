@@ -25,7 +25,7 @@ def test_a_change_with_orientation_by_hand() -> None:
             self.results["energy"] += float(np.abs(self.results["forces"][:, 0]).sum())
 
     dataset = part("C2H5OH", "H2O")
-    observation, found = observed(Field(), dataset)
+    observation, measurement = observed(Field(), dataset)
     atoms = dataset.frames.atoms(0)
 
     def energy(rotation: Any) -> Any:
@@ -39,7 +39,7 @@ def test_a_change_with_orientation_by_hand() -> None:
     assert np.linalg.det(rotations) == pytest.approx(1.0)
     by_hand = max(abs(energy(rotation) - energy(np.eye(3))) for rotation in rotations) / len(atoms)
     assert by_hand > 1e-3
-    assert column(found, "C2H5OH: rotation", "energy_error") == pytest.approx(by_hand, rel=1e-9)
+    assert column(measurement, "C2H5OH: rotation", "energy_error") == pytest.approx(by_hand, rel=1e-9)
 
 
 def test_forces_and_stress_by_hand() -> None:
@@ -52,19 +52,21 @@ def test_forces_and_stress_by_hand() -> None:
             if "stress" in self.results:
                 self.results["stress"] = -self.results["stress"]
 
-    observation, found = observed(Wrong(), dataset)
+    observation, measurement = observed(Wrong(), dataset)
     atoms = dataset.frames.atoms(0)
     atoms.calc = EMT()
     along = observation.arrays["direction"][:, : len(atoms)]
     assert (along**2).sum(axis=(1, 2)) == pytest.approx(1.0)
     work = (along * atoms.get_forces()).sum(axis=(1, 2))
-    assert column(found, "Cu: gradient", "force_error") == pytest.approx(0.1 * np.sqrt((work**2).mean()), rel=1e-4)
-    assert column(found, "Cu: gradient", "scale") == pytest.approx(1.1 * np.sqrt((work**2).mean()), rel=1e-9)
+    assert column(measurement, "Cu: gradient", "force_error") == pytest.approx(
+        0.1 * np.sqrt((work**2).mean()), rel=1e-4
+    )
+    assert column(measurement, "Cu: gradient", "scale") == pytest.approx(1.1 * np.sqrt((work**2).mean()), rel=1e-9)
     stress = calculate_numerical_stress(atoms, eps=1e-4, voigt=True)
     by_hand = 2.0 * np.sqrt((stress**2).mean())
-    assert column(found, "Cu: strain", "stress_error") == pytest.approx(by_hand, rel=1e-4)
-    assert np.isnan(column(found, "H2O: gradient", "stress_error"))
-    assert "H2O: strain" not in found.items.id
+    assert column(measurement, "Cu: strain", "stress_error") == pytest.approx(by_hand, rel=1e-4)
+    assert np.isnan(column(measurement, "H2O: gradient", "stress_error"))
+    assert "H2O: strain" not in measurement.items.id
 
 
 def test_extensivity_by_hand() -> None:
@@ -74,24 +76,24 @@ def test_extensivity_by_hand() -> None:
             self.results["energy"] *= np.sqrt(len(self.atoms))
 
     dataset = part("Cu", "H2O")
-    _, found = observed(Root(), dataset)
+    _, measurement = observed(Root(), dataset)
     for index, name in enumerate(("Cu: supercell", "H2O: fragments")):
-        one = dataset.frames.atoms(index)
-        two = make_supercell(one, np.diag([1, 1, 2])) if index == 0 else None
-        if two is None:
-            two = one + Atoms(one.numbers, one.positions + np.array([0.0, 40.0, 0.0]))
-        one.calc, two.calc = Root(), Root()
-        by_hand = abs(two.get_potential_energy() - 2 * one.get_potential_energy()) / len(two)
+        single = dataset.frames.atoms(index)
+        double = make_supercell(single, np.diag([1, 1, 2])) if index == 0 else None
+        if double is None:
+            double = single + Atoms(single.numbers, single.positions + np.array([0.0, 40.0, 0.0]))
+        single.calc, double.calc = Root(), Root()
+        by_hand = abs(double.get_potential_energy() - 2 * single.get_potential_energy()) / len(double)
         assert by_hand > 1e-3
-        assert column(found, name, "energy_error") == pytest.approx(by_hand, rel=1e-9)
+        assert column(measurement, name, "energy_error") == pytest.approx(by_hand, rel=1e-9)
 
 
 def test_pairs_are_those_of_the_curve() -> None:
     dataset = part("Al")
-    observation, found = observed(Pairs(), dataset)
+    observation, measurement = observed(Pairs(), dataset)
     r = observation.arrays["diatomic_distance"][1]
     curve = [Atoms("CC", [(0, 0, 0), (x, 0, 0)], calculator=Pairs()) for x in r]
     energy = np.array([atoms.get_potential_energy() for atoms in curve])
     expected = measures(r, energy, np.array([atoms.get_forces()[1, 0] for atoms in curve]))
     for name, value in expected._asdict().items():
-        assert column(found, "C2", name) == pytest.approx(value, rel=1e-6, abs=1e-9)
+        assert column(measurement, "C2", name) == pytest.approx(value, rel=1e-6, abs=1e-9)

@@ -20,25 +20,25 @@ def test_a_model_without_stress_fails_the_strains_alone() -> None:
     class NoStress(Pairs):
         implemented_properties = ["energy", "forces"]  # noqa: RUF012
 
-    found = measured(NoStress())
-    assert found.items.failures() == {Cause.UNSUPPORTED: int(MIXED.frames.periodic.sum())}
-    for name, metric in found.metrics.items():
+    measurement = measured(NoStress())
+    assert measurement.items.failures() == {Cause.UNSUPPORTED: int(MIXED.frames.periodic.sum())}
+    for name, metric in measurement.metrics.items():
         assert (metric.n_failed > 0) == name.startswith("strain"), name
-    assert found.metrics["strain_stress"].charged == METRICS["strain_stress"].cost
-    assert found.metrics["strain_stress"].value is None
+    assert measurement.metrics["strain_stress"].charged == METRICS["strain_stress"].cost
+    assert measurement.metrics["strain_stress"].value is None
 
 
 def test_a_model_without_forces_still_has_its_energies_measured() -> None:
     class NoForces(Pairs):
         implemented_properties = ["energy"]  # noqa: RUF012
 
-    found = measured(NoForces())
+    measurement = measured(NoForces())
     energies = {name for name in METRICS if name.endswith("_energy") or name in SEEN_IN_ENERGIES}
     for name in METRICS:
-        metric = found.metrics[name]
+        metric = measurement.metrics[name]
         assert metric.n_failed == (0 if name in energies else metric.n_items), name
         assert (metric.charged == METRICS[name].cost) == (name not in energies)
-    assert set(found.items.failures()) == {Cause.UNSUPPORTED}
+    assert set(measurement.items.failures()) == {Cause.UNSUPPORTED}
 
 
 SEEN_IN_ENERGIES = ("diatomics_tortuosity", "diatomics_energy_jump")
@@ -88,7 +88,7 @@ def test_failing_never_helps(name: str, place: int, value: float) -> None:
     changed.reshape(-1)[place % changed.size] = Cause.ERROR if name.endswith("failure") else value
     after = KIND.measure(Observation({**bad.arrays, name: changed}), part("Cu", "H2O"), SMALL, None)
     assert after.metrics.keys() == before.metrics.keys()
-    for metric, found in after.metrics.items():
-        assert found.charged >= before.metrics[metric].charged - 1e-12, metric
-        assert found.n_failed >= before.metrics[metric].n_failed
+    for metric, measurement in after.metrics.items():
+        assert measurement.charged >= before.metrics[metric].charged - 1e-12, metric
+        assert measurement.n_failed >= before.metrics[metric].n_failed
     assert after.items.failures()

@@ -37,10 +37,13 @@ def test_the_same_is_asked_again_in_another_place_and_the_work_is_told_beforehan
     steps: list[tuple[int, int, str]] = []
     watch = Watch(time.monotonic, progress=lambda *step: steps.append(step))
     KIND.observe(MIXED.structures, SMALL, model, watch)
-    asked = Frames.concatenate([frames for frames, _ in model.asked])
-    assert KIND.work(MIXED.structures, SMALL) == (len(asked), len(asked.numbers))
-    assert steps[-1] == (len(asked), len(asked), "frames")
-    whole = [(asked.positions[asked.atom_slice(i)].tobytes(), asked.cell[i].tobytes()) for i in range(len(asked))]
+    questions = Frames.concatenate([frames for frames, _ in model.asked])
+    assert KIND.work(MIXED.structures, SMALL) == (len(questions), len(questions.numbers))
+    assert steps[-1] == (len(questions), len(questions), "frames")
+    whole = [
+        (questions.positions[questions.atom_slice(i)].tobytes(), questions.cell[i].tobytes())
+        for i in range(len(questions))
+    ]
     with_forces = sum(len(frames) for frames, properties in model.asked if "forces" in properties)
     for index in range(len(MIXED.frames)):
         places = [i for i in range(with_forces) if whole[i] == whole[index]]
@@ -67,9 +70,9 @@ def test_a_model_that_fails_too_many_structures_is_asked_nothing_else() -> None:
         part("Cu", "Si", "NaCl").structures, SMALL, model, Watch(time.monotonic, failed_share=0.5)
     )
     assert sum(len(frames) for frames, _ in model.asked) == 3
-    found = KIND.measure(observation, part("Cu", "Si", "NaCl"), SMALL, None)
-    assert set(found.items.failures()) == {Cause.MISSING}
-    assert all(metric.charged == metric.failure_cost for metric in found.metrics.values())
+    measurement = KIND.measure(observation, part("Cu", "Si", "NaCl"), SMALL, None)
+    assert set(measurement.items.failures()) == {Cause.MISSING}
+    assert all(metric.charged == metric.failure_cost for metric in measurement.metrics.values())
 
 
 def test_bad_parameters_are_refused() -> None:

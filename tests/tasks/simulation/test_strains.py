@@ -48,13 +48,13 @@ def test_voigt_and_reuss_are_averages_over_all_orientations() -> None:
         # The isotropic part of c_ijkl has c_iijj = 9 K and c_ijij = 3 K + 10 G; of s_ijkl, 1/K and 1/(3K) + 5/(2G).
         c_iijj, c_ijij = np.einsum("iijj", stiffness), np.einsum("ijij", stiffness)
         s_iijj, s_ijij = np.einsum("iijj", compliance), np.einsum("ijij", compliance)
-        found = moduli(tensor)
-        assert found.k_voigt == pytest.approx(c_iijj / 9)
-        assert found.g_voigt == pytest.approx((c_ijij - c_iijj / 3) / 10)
-        assert found.k_reuss == pytest.approx(1 / s_iijj)
-        assert found.g_reuss == pytest.approx(5 / 2 / (s_ijij - s_iijj / 3))
-        assert found.k_reuss <= found.k_vrh <= found.k_voigt
-        assert found.g_reuss <= found.g_vrh <= found.g_voigt
+        averages = moduli(tensor)
+        assert averages.k_voigt == pytest.approx(c_iijj / 9)
+        assert averages.g_voigt == pytest.approx((c_ijij - c_iijj / 3) / 10)
+        assert averages.k_reuss == pytest.approx(1 / s_iijj)
+        assert averages.g_reuss == pytest.approx(5 / 2 / (s_ijij - s_iijj / 3))
+        assert averages.k_reuss <= averages.k_vrh <= averages.k_voigt
+        assert averages.g_reuss <= averages.g_vrh <= averages.g_voigt
 
 
 def test_a_tensor_that_some_strain_lowers_is_not_stable() -> None:

@@ -1,4 +1,4 @@
-"""A small data set and parameters of every kind, and a model that fails where it is told to."""
+"""A small data set with parameters for every kind, and a model that fails at chosen frames."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PBE = "PBE"
 FAST = {"optimizer": "BFGS", "fmax": 0.02, "max_steps": 60}
 
 
-class World(NamedTuple):
+class KindExample(NamedTuple):
     """A kind with a dataset and parameters, small enough to be observed a dozen times."""
 
     kind: Kind
@@ -43,7 +43,7 @@ def rattled(count: int) -> list[Atoms]:
     return made
 
 
-def world(kind: str, structures: list[Atoms], parameters: dict[str, Any], **items: Any) -> World:
+def example(kind: str, structures: list[Atoms], parameters: dict[str, Any], **items: Any) -> KindExample:
     names = tuple(f"s{i}" for i in range(len(structures)))
     table = Table(id=names, group=("",) * len(names), cluster=names, **items.pop("table", {}))
     labels, conditions = items.pop("labels", None), items.pop("conditions", {})
@@ -58,17 +58,17 @@ def world(kind: str, structures: list[Atoms], parameters: dict[str, Any], **item
         default_label_set=PBE if labelled else None,
     )
     dataset = Dataset(card, Frames.from_atoms(structures), table, {PBE: labels} if labels else {}, conditions)
-    return World(KINDS[kind], rounded(dataset), KINDS[kind].parameters.model_validate(parameters))
+    return KindExample(KINDS[kind], rounded(dataset), KINDS[kind].parameters.model_validate(parameters))
 
 
-def labelled_frames() -> World:
+def labelled_frames() -> KindExample:
     rng, structures = np.random.default_rng(1), rattled(12)
     total = sum(len(a) for a in structures)
     labels = Labels(rng.normal(size=12), rng.normal(size=(total, 3)), 0.01 * rng.normal(size=(12, 6)))
-    return world("labelled_frames", structures, {}, labels=labels)
+    return example("labelled_frames", structures, {}, labels=labels)
 
 
-def energy_differences() -> World:
+def energy_differences() -> KindExample:
     rows = [
         Difference(
             id=f"d{i}",
@@ -80,10 +80,10 @@ def energy_differences() -> World:
         for i in range(9)
     ]
     parameters = {"tolerance": 0.1, "tolerance_quantity": "barrier"}
-    return world("energy_differences", rattled(10), parameters, table={"differences": rows})
+    return example("energy_differences", rattled(10), parameters, table={"differences": rows})
 
 
-def energy_profiles() -> World:
+def energy_profiles() -> KindExample:
     structures = [Atoms(f"{metal}2", [(0, 0, 0), (0, 0, z)]) for metal in METALS for z in np.linspace(2.2, 4.2, 6)]
     scans = [
         Scan(
@@ -94,10 +94,10 @@ def energy_profiles() -> World:
         )
         for i, metal in enumerate(METALS)
     ]
-    return world("energy_profiles", structures, {}, table={"scans": scans})
+    return example("energy_profiles", structures, {}, table={"scans": scans})
 
 
-def equation_of_state() -> World:
+def equation_of_state() -> KindExample:
     scales = np.linspace(0.96, 1.04, 5)
     structures = []
     for metal in METALS:
@@ -110,24 +110,24 @@ def equation_of_state() -> World:
         Curve(id=metal, structures=tuple(range(5 * i, 5 * i + 5)), reference={PBE: reference})
         for i, metal in enumerate(METALS)
     ]
-    return world("equation_of_state", structures, {}, table={"curves": curves})
+    return example("equation_of_state", structures, {}, table={"curves": curves})
 
 
-def crystals(kind: str, parameters: dict[str, Any], reference: dict[str, float], **conditions: Any) -> World:
+def crystals(kind: str, parameters: dict[str, Any], reference: dict[str, float], **conditions: Any) -> KindExample:
     rows = [Crystal(id=metal, structure=i, reference={PBE: reference}) for i, metal in enumerate(METALS)]
     structures = [bulk(metal) for metal in METALS]
-    return world(kind, structures, parameters, table={"crystals": rows}, conditions=conditions)
+    return example(kind, structures, parameters, table={"crystals": rows}, conditions=conditions)
 
 
-def elasticity() -> World:
+def elasticity() -> KindExample:
     return crystals("elasticity", {"relaxation": FAST}, {"k_vrh_gpa": 120.0, "g_vrh_gpa": 40.0})
 
 
-def compression() -> World:
+def compression() -> KindExample:
     return crystals("compression", {"relaxation": FAST}, {"volume_per_atom": 11.0}, pressure_gpa=np.full(4, 10.0))
 
 
-def phonons() -> World:
+def phonons() -> KindExample:
     reference = {
         "max_frequency_k": 350.0,
         "entropy_j_per_mol_k": 33.0,
@@ -138,20 +138,20 @@ def phonons() -> World:
     return crystals("phonons", {"relaxation": FAST}, reference, supercell=supercell)
 
 
-def nve() -> World:
-    return world("nve", rattled(4), {"steps": 20, "sample_every": 2, "timestep_fs": 2.0})
+def nve() -> KindExample:
+    return example("nve", rattled(4), {"steps": 20, "sample_every": 2, "timestep_fs": 2.0})
 
 
-def efficiency() -> World:
+def efficiency() -> KindExample:
     parameters = {"n_frames": 8, "min_atoms": 4, "max_atoms": 8, "max_noise": 1e9, "n_batches": 1}
-    return world("efficiency", rattled(4), parameters)
+    return example("efficiency", rattled(4), parameters)
 
 
-def physicality() -> World:
-    return World(KINDS["physicality"], build_physicality(), KINDS["physicality"].parameters())
+def physicality() -> KindExample:
+    return KindExample(KINDS["physicality"], build_physicality(), KINDS["physicality"].parameters())
 
 
-WORLDS: dict[str, Callable[[], World]] = {
+EXAMPLES: dict[str, Callable[[], KindExample]] = {
     make.__name__: make
     for make in (
         labelled_frames,
@@ -195,7 +195,7 @@ class Failing(InProcessCalculator):
         return Predictions.checked(frames, answer.energy, answer.forces, answer.stress, errors)
 
 
-def observed(world: World, fails: Mapping[int, Cause]) -> tuple[Measurement, int]:
+def observed(example: KindExample, fails: Mapping[int, Cause]) -> tuple[Measurement, int]:
     """The measurement, and how many frames the model was asked.
 
     Args:
@@ -203,6 +203,6 @@ def observed(world: World, fails: Mapping[int, Cause]) -> tuple[Measurement, int
     """
     model = Failing(fails)
     watch = Watch(clock=model.clock)
-    observation: Observation = world.kind.observe(world.dataset.structures, world.parameters, model, watch)
-    label_set = PBE if world.dataset.card.label_sets else None
-    return world.kind.measure(observation, world.dataset, world.parameters, label_set), model.asked
+    observation: Observation = example.kind.observe(example.dataset.structures, example.parameters, model, watch)
+    label_set = PBE if example.dataset.card.label_sets else None
+    return example.kind.measure(observation, example.dataset, example.parameters, label_set), model.asked
