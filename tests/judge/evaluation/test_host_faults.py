@@ -1,0 +1,43 @@
+"""Faults of this host while a unit is observed: tried again, held, and what a checkpoint outlives."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.evaluation import runner
+from judge.evaluation.unit_report import Did
+from judge.records.attempts import read_history
+from sandbox.verdict import FaultCause, Verdict
+from tests.judge.evaluation.stand_in_kinds import Breaks, Noisy, starts, submitted
+from tests.world.world import World
+
+
+def test_a_noisy_host_is_tried_three_times_then_held_and_never_published(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "RETRY_S", 0.0)
+    submission = submitted(world, "pass")
+    unit = world.unit(submission, Noisy())
+    report = world.run_unit(unit)
+    assert (report.did, report.fault, report.verdict) == (Did.HELD, FaultCause.NOISY_HOST, None)
+    assert "31 % longer" in report.sentence
+    assert "--retry-held" in report.sentence
+    assert starts(world) == len(read_history(world.store, unit.prefix).faults) == 3
+    assert world.run_unit(unit).did is Did.HELD
+    assert starts(world) == 3
+    assert not world.results()
+    assert not list(world.store.list("observations/"))
+
+
+def test_what_was_kept_outlives_a_fault_of_the_host_but_not_one_of_our_code(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second try goes on from the first; what our own code failed over, the third does not see."""
+    monkeypatch.setattr(runner, "RETRY_S", 0.0)
+    kind = Breaks()
+    unit = world.unit(submitted(world, "pass"), kind)
+    assert world.run_unit(unit).verdict is Verdict.OK
+    assert kind.found == [None, 1.0, None]
+    faults = read_history(world.store, unit.prefix).faults
+    assert [end.fault for end in faults] == [FaultCause.NOISY_HOST, FaultCause.MEASURE]
+    assert not list((world.root / "run" / "checkpoints").iterdir())
