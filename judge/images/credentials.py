@@ -11,11 +11,11 @@ import docker.errors
 from judge.config import ConfigError
 from sandbox.driver import Login
 
-_NAMES = (("username", "password"), ("Username", "Password"))  # of the file, and of a credential helper
+_FIELDS = (("username", "password"), ("Username", "Password"))  # of the file, and of a credential helper
 
 
 def login_for(registry_config: Path | None, host: str) -> Login | None:
-    """What `registry_config` has for `host`, as image names call it; None where it has nothing.
+    """The login for `host` in `registry_config`; None if there is none. `host` is written as in image names.
 
     Raises:
         ConfigError: the file cannot be read, or its credential helper fails.
@@ -26,16 +26,16 @@ def login_for(registry_config: Path | None, host: str) -> Login | None:
         fields = json.loads(registry_config.read_bytes())
         if not isinstance(fields, dict):
             raise ValueError
-        # Of nothing at all the SDK would take what `docker login` wrote for whoever runs the judge.
-        found = docker.auth.load_config(config_dict=fields or {"auths": {}}).resolve_authconfig(host) or {}
+        # Without any field the SDK would read the user's own file of `docker login`.
+        login = docker.auth.load_config(config_dict=fields or {"auths": {}}).resolve_authconfig(host) or {}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError, docker.errors.DockerException) as error:
-        said = error.strerror if isinstance(error, OSError) else type(error).__name__
+        reason = error.strerror if isinstance(error, OSError) else type(error).__name__
         raise ConfigError(
-            f"registry_config: {registry_config} cannot be read ({said}): write it with docker --config FOLDER login"
+            f"registry_config: {registry_config} cannot be read ({reason}): write it with docker --config FOLDER login"
         ) from None
-    for username, password in _NAMES:
-        if found.get(username) and found.get(password):
-            return Login(found[username], found[password])
-    if "IdentityToken" in found:
+    for username, password in _FIELDS:
+        if login.get(username) and login.get(password):
+            return Login(login[username], login[password])
+    if "IdentityToken" in login:
         raise ConfigError(f"registry_config: that for {host} is an identity token: log in with a name and a password")
     return None

@@ -10,7 +10,7 @@ from sandbox.verdict import FaultCause, JudgeFault
 
 
 def require_room(disk: Path, min_free_bytes: int, for_bytes: int = 0) -> None:
-    """Returns if `for_bytes` can be written to the disk of that folder, and `min_free_bytes` are free still.
+    """Returns if `for_bytes` can be written to the disk of the folder `disk`, with `min_free_bytes` left free.
 
     Raises:
         JudgeFault: DISK.
@@ -25,7 +25,7 @@ def require_room(disk: Path, min_free_bytes: int, for_bytes: int = 0) -> None:
 
 
 def _free_bytes(folder: Path) -> int:
-    """Free bytes on the disk of `folder`, or of its first parent that exists."""
+    """The free bytes on the disk of `folder`, or of its first parent that exists."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return shutil.disk_usage(folder).free

@@ -1,4 +1,4 @@
-"""The image of a submission on this machine: from its engine, else from the judge's mirror."""
+"""Gets the image of a submission: from the engine of this machine, else from the judge's mirror."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from submissions.records import Submission
 def resolve_image(
     driver: Driver, submission: Submission, min_free_bytes: int = 0, registry_config: Path | None = None
 ) -> Image | SubmissionFault | JudgeFault:
-    """The image that was submitted, or whose fault it is that it cannot be run.
+    """The submitted image, or the fault that prevents running it.
 
-    One that the engine does not have is pulled from the judge's mirror, where the submission names it.
+    If the engine does not have the image, it is pulled from the judge's mirror, if the submission states one.
 
     Args:
-        min_free_bytes: that the engine's disk must have left.
-        registry_config: what is needed to pull from the mirror.
+        min_free_bytes: that must stay free on the engine's disk.
+        registry_config: file with the credential for the mirror.
     """
     record = submission.image
     reference = record.id if driver.name == "docker" else record.reference
@@ -36,8 +36,8 @@ def resolve_image(
             )
         try:
             return pull_image(driver, record.mirror, record.id, record.size_bytes, min_free_bytes, registry_config)
-        except (SubmissionFault, JudgeFault) as of_the_image:
-            return of_the_image
+        except (SubmissionFault, JudgeFault) as pull_fault:
+            return pull_fault
     except JudgeFault as fault:
         return fault
     if image.id != record.id:
@@ -58,13 +58,13 @@ def pull_image(
     """The image `image_id`, pulled from `mirror`, `name@sha256:…`.
 
     Args:
-        size_bytes: of all its layers, for which the engine's disk must have room.
-        min_free_bytes: that it must have left then.
-        registry_config: what is needed to read the mirror.
+        size_bytes: of all its layers.
+        min_free_bytes: that must stay free on the engine's disk.
+        registry_config: file with the credential for the mirror.
 
     Raises:
-        SubmissionFault: it can be had, and not be run.
-        JudgeFault: it cannot be had, there is no room for it, or it is another one.
+        SubmissionFault: it was pulled and cannot be run.
+        JudgeFault: it cannot be pulled, there is no room for it, or it is another image.
     """
     for disk in driver.disks:
         require_room(disk, min_free_bytes, size_bytes)

@@ -30,7 +30,7 @@ class Repository(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Where it is asked for."""
+        """The host that serves it."""
         return DOCKER_HUB_HOST if self.host == DOCKER_HUB else self.host
 
 
@@ -45,33 +45,33 @@ class ImageReference(NamedTuple):
 
 
 def read_reference(text: str, registries: Collection[str]) -> ImageReference:
-    """The image that `text` names, in `docker.io` where it names no host.
+    """The image that `text` names; its host is `docker.io` if it names none.
 
     Raises:
-        SubmissionFault: it names none, none by its digest, or a host that is not one of `registries`.
+        SubmissionFault: it is no name of an image, has no digest, or its host is not one of `registries`.
     """
     first, slash, _ = text.partition("/")
-    named = bool(slash) and ("." in first or ":" in first or first == "localhost")
-    host = first if named else DOCKER_HUB
+    has_host = bool(slash) and ("." in first or ":" in first or first == "localhost")
+    host = first if has_host else DOCKER_HUB
     if host in ("index.docker.io", DOCKER_HUB_HOST):
         host = DOCKER_HUB
     if host not in registries:
         raise invalid(
             f"Images are not fetched from {plain(host, 80)!r}: push yours to one of {', '.join(sorted(registries))}."
         )
-    found = _TAGGED.fullmatch(text.partition("/")[2] if named else text) if len(text) <= _MAX_TEXT else None
-    repository = read_repository(f"{host}/{found[1]}") if found else None
-    if not found or not repository:
+    match = _TAGGED.fullmatch(text.partition("/")[2] if has_host else text) if len(text) <= _MAX_TEXT else None
+    repository = read_repository(f"{host}/{match[1]}") if match else None
+    if not match or not repository:
         raise invalid(
             f"{plain(text, 120)!r} names no image by its digest: give registry/name@sha256:…, as `docker push` says."
         )
-    return ImageReference(repository, found[2])
+    return ImageReference(repository, match[2])
 
 
 def read_repository(text: str) -> Repository | None:
-    """The repository that `HOST[:PORT]/NAME` names; None where it is no such name."""
-    found = _REPOSITORY.fullmatch(text)
-    if not found:
+    """The repository `HOST[:PORT]/NAME`; None if `text` is no such name."""
+    match = _REPOSITORY.fullmatch(text)
+    if not match:
         return None
-    host, name = found.groups()
+    host, name = match.groups()
     return Repository(host, f"library/{name}" if host == DOCKER_HUB and "/" not in name else name)

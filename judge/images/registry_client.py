@@ -1,8 +1,8 @@
-"""Reading images from the registries of authors. What a stranger chose decides little of what is asked of whom.
+"""Reads images from the registries of authors, which may be hostile.
 
-Only hosts of `registries` are asked for anything, so no reference leads into the judge's own network. A credential goes
-to the host that it is for and to that host's own token service; a redirect is followed without it, and never to http.
-Whatever comes is bounded before it is read, and is refused if it is not what its digest says.
+Only hosts in the setting `registries` are asked, so a reference cannot lead into the judge's own network. A credential
+is sent only to its host and to that host's own token service. A redirect is followed without the credential, and never
+to http. Every answer is bounded while it is read, and refused if it does not match its digest.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _KINDS = (
 )
 _ACCEPT = ", ".join(f"application/vnd.{kind}+json" for kind in _KINDS)
 _PARTIAL = 206
-# Of what a registry refuses, that which may pass, or is the network's of the judge; all else is of the image.
+# Refusals that may pass, or come from the judge's own network. Other refusals are the author's fault.
 _MAY_PASS = (407, 408, 425, 429)
-# Where registries send their readers for a token, where that is another host. No rule would do: whose the parent of a
-# host is, nobody can tell from its name.
+# The token services of registries that are on another host. This must be a list: a host's name does not show who owns
+# its parent domain.
 _TOKEN_SERVICES = {DOCKER_HUB_HOST: "auth.docker.io", "registry.gitlab.com": "gitlab.com"}
 
 
@@ -53,7 +53,7 @@ class RegistryImage:
     """An image in its author's registry.
 
     Args:
-        reference: of its manifest for this machine.
+        reference: of the manifest for this machine's architecture.
     """
 
     reference: ImageReference
@@ -61,10 +61,10 @@ class RegistryImage:
     client: RegistryClient
 
     def config(self) -> bytes:
-        """Its configuration.
+        """The bytes of its configuration.
 
         Raises:
-            SubmissionFault: it is too long, or another than the manifest says.
+            SubmissionFault: they are too many, or do not match the digest in the manifest.
             JudgeFault: the registry does not answer.
         """
         blob = self.manifest.config
@@ -78,31 +78,31 @@ class RegistryImage:
 
 
 def find_image(settings: JudgeSettings, reference: str) -> RegistryImage:
-    """The image that `reference` names, or the one for this machine where it names an index.
+    """The image that `reference` names; of an index, the image for this machine's architecture.
 
     Raises:
-        SubmissionFault: it names no image that may and can be fetched.
+        SubmissionFault: the image may not be fetched, or cannot be.
         JudgeFault: the registry does not answer, or refuses the judge's credential.
-        ConfigError: that cannot be read.
+        ConfigError: the credential cannot be read.
     """
     named = read_reference(reference, settings.registries)
     repository = named.repository
     client = RegistryClient(repository, login_for(settings.registry_config, repository.host))
     with registry_faults(client):
-        found = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
-        if isinstance(found, ImageIndex):
-            named = ImageReference(repository, found.manifest().digest)
-            found = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
-    if isinstance(found, ImageIndex):
+        manifest = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
+        if isinstance(manifest, ImageIndex):
+            named = ImageReference(repository, manifest.manifest().digest)
+            manifest = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
+    if isinstance(manifest, ImageIndex):
         raise invalid("The image's index names another index: push it again with `docker push`.")
-    return RegistryImage(named, found, client)
+    return RegistryImage(named, manifest, client)
 
 
 class RegistryClient(dxf.DXF):
     """A connection to one repository.
 
     Args:
-        login: None where anybody may read it.
+        login: None if the repository is public.
     """
 
     def __init__(self, repository: Repository, login: Login | None, timeout_s: float = TIMEOUT_S) -> None:
@@ -120,10 +120,10 @@ class RegistryClient(dxf.DXF):
         self._sessions = [self._session]
 
     def read(self, path: str, digest: str, max_bytes: int) -> bytes:
-        """The bytes at `path`, which have this digest.
+        """The bytes at `path`, which match `digest`.
 
         Raises:
-            SubmissionFault: they are too many, or others.
+            SubmissionFault: they are too many, or do not match.
         """
         with self._within(max_bytes), self._answer(path) as answer:
             try:
@@ -136,7 +136,7 @@ class RegistryClient(dxf.DXF):
         return data
 
     def blob(self, blob: Blob) -> Iterator[bytes]:
-        """The bytes of `blob`, piece by piece, a lost connection taken up again; see `read`."""
+        """The bytes of `blob`, piece by piece. After a lost connection it continues where it was. Raises as `read`."""
         sha256, n_bytes = hashlib.sha256(), 0
         with self._within(blob.size):
             for tries_left in reversed(range(TRIES)):
@@ -158,17 +158,17 @@ class RegistryClient(dxf.DXF):
         return invalid(f"{self.repository} has other bytes than {digest} under this digest: push the image again.")
 
     def _within(self, n_bytes: int) -> AbstractContextManager[None]:
-        """As long as so many bytes may take."""
+        """A time limit for an answer of so many bytes."""
         return self._session.cut_after(PATIENCE_S + n_bytes / SLOWEST_BYTES_PER_S)
 
     def _answer(self, path: str, start: int = 0) -> requests.Response:
-        """What lies at `path`, from its byte `start` on, as it comes."""
+        """The streamed answer with what is at `path`, from byte `start` on."""
         headers = {"Accept": _ACCEPT, **({"Range": f"bytes={start}-"} if start else {})}
         answer: requests.Response = self._request("get", path, stream=True, headers=headers)  # type: ignore[no-untyped-call]
         return answer
 
     def _chunks(self, path: str, start: int) -> Iterator[bytes]:
-        """The bytes at `path` from `start` on, also where the server begins again."""
+        """The bytes at `path` from `start` on, also if the server ignores `start`."""
         with self._answer(path, start) as answer:
             unwanted = 0 if answer.status_code == _PARTIAL else start
             for chunk in pieces(answer, CHUNK):
@@ -177,18 +177,18 @@ class RegistryClient(dxf.DXF):
                     yield wanted
 
     def authorize(self, login: Login) -> None:
-        """Sends the credential itself from now on, as a registry without a token service wants it."""
+        """Sends the credential itself from now on, for a registry without a token service."""
         self._headers = {"Authorization": _basic(login)}
 
     @property
     def credential_refused(self) -> bool:
-        """Whether an answer that one is not allowed in is one to the credential itself."""
+        """Whether the registry answered "unauthorized" to the credential itself."""
         return str(self._headers.get("Authorization", "")).startswith("Basic ")
 
 
 @contextmanager
 def registry_faults(client: RegistryClient) -> Iterator[None]:
-    """Turns what reading an author's registry raises into whose fault it is."""
+    """Turns errors of an author's registry into a fault of the submission or of the judge."""
     repository = client.repository
     lacking = invalid(f"The judge cannot read this image in {repository}: push it, or let the judge read it.")
     try:
@@ -209,12 +209,12 @@ def registry_faults(client: RegistryClient) -> Iterator[None]:
 
 
 def status_of(error: requests.HTTPError) -> int:
-    """The status that a registry answered with."""
+    """The status of a registry's answer."""
     return error.response.status_code if error.response is not None else 0
 
 
 def does_not_answer(repository: Repository, error: Exception) -> JudgeFault:
-    """The fault of a registry that does not speak as registries do, or not at all."""
+    """The fault of a registry that does not answer, or not as registries do."""
     return JudgeFault(
         FaultCause.REGISTRY,
         f"the registry {repository.host} does not answer as it should ({type(error).__name__}): "
@@ -223,7 +223,7 @@ def does_not_answer(repository: Repository, error: Exception) -> JudgeFault:
 
 
 def login_refused(repository: Repository) -> JudgeFault:
-    """The fault of a credential of the judge's that no longer holds."""
+    """The fault of a credential that the registry refuses."""
     return JudgeFault(
         FaultCause.REGISTRY,
         f"{repository.host} refuses the judge's credential: write registry_config anew with docker login",
@@ -231,13 +231,13 @@ def login_refused(repository: Repository) -> JudgeFault:
 
 
 def _authenticate(client: RegistryClient, answer: requests.Response) -> None:
-    """Gets what a registry asks for before it answers: a token of its own service, or the credential itself."""
+    """Prepares the client's headers as the registry demands: a token of its token service, or the credential itself."""
     try:
-        wanted = www_authenticate.parse(answer.headers.get("www-authenticate", ""))
+        challenge = www_authenticate.parse(answer.headers.get("www-authenticate", ""))
     except ValueError:
         return
-    bearer = wanted.get("bearer")
-    if "basic" in wanted and client.login:
+    bearer = challenge.get("bearer")
+    if "basic" in challenge and client.login:
         client.authorize(client.login)
     elif isinstance(bearer, dict):
         _require_own_service(client.repository, str(bearer.get("realm", "")))
@@ -252,7 +252,7 @@ def _authenticate(client: RegistryClient, answer: requests.Response) -> None:
 
 
 def _require_own_service(repository: Repository, realm: str) -> None:
-    """Whoever answers for a registry must not have the judge's credential sent elsewhere."""
+    """Returns if the token service `realm` belongs to the registry: the credential is sent there."""
     try:
         service = urlsplit(realm).hostname or ""
     except ValueError:

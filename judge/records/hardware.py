@@ -1,4 +1,4 @@
-"""What the numbers were measured on: timings are compared only within one hardware class."""
+"""The hardware class of this machine: timings are compared only within one class."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def cpu_name() -> str:
-    """The processor's name as the kernel gives it, else the architecture."""
+    """The processor's name from the kernel, else the architecture."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -20,5 +20,5 @@ def cpu_name() -> str:
 
 
 def hardware_class(cpus: int, gpu_name: str | None) -> str:
-    """The class in which timings compare: the GPU's model, or the processor's and how many of them."""
+    """The hardware class: the GPU's model, or the number of processors and their model."""
     return f"GPU {gpu_name}" if gpu_name else f"{cpus} × {cpu_name()}"

@@ -29,7 +29,7 @@ def pack_items(items: Items) -> bytes:
 
 
 def unpack_items(data: bytes) -> Items:
-    """The table that `pack_items` made.
+    """The table in bytes of `pack_items`.
 
     Raises:
         ValueError: these are other bytes.
@@ -56,12 +56,12 @@ def _is_texts(value: object) -> bool:
 
 
 def items_path(submission: str, task: str, result_key: str) -> str:
-    """Where the items of a result lie."""
+    """The key of the items table of a result."""
     return f"results/{submission}/{task}/{result_key}.items.safetensors"
 
 
 def result_path(submission: str, task: str, result_key: str) -> str:
-    """Where a result lies."""
+    """The key of a result."""
     return f"results/{submission}/{task}/{result_key}.json"
 
 
@@ -69,11 +69,11 @@ def result_path(submission: str, task: str, result_key: str) -> str:
 class ItemsTable:
     """The items table in the store, while its result is being stored.
 
-    Two judges may measure one unit at once and differ by rounding. The result that wins names the hash of its table, so
-    at the end the table must be that of the winner, whoever of them came first or died in between.
+    Two judges may measure one unit at once, with results that differ by rounding. The stored result states the hash of
+    its table. So in the end the table must be that of the stored result, in whatever order the two wrote, or died.
 
     Args:
-        replaced: what this judge wrote over.
+        replaced: the table that this judge overwrote.
     """
 
     store: Store
@@ -81,18 +81,18 @@ class ItemsTable:
     replaced: bytes | None = None
 
     def store_ahead_of(self, result: str, items: bytes) -> None:
-        """Stores `items`, unless the result at `result` is there: the table is its. A table without a result was left
-        by a judge that died, or is of one that is about to store its result."""
+        """Stores `items`, unless the key `result` exists: then the table belongs to that result. A table without a
+        result was left by a judge that died, or belongs to a judge that is about to store its result."""
         if not self.store.put_if_absent(self.path, items) and not self.store.exists(result):
             self.replaced = self.store.get(self.path)
             self.store.put(self.path, items)
 
     def keep(self, items: bytes) -> None:
-        """After this judge's result won: the other may have written over the table before it saw that."""
+        """Stores `items` again after this judge's result won: the other judge may have overwritten the table."""
         if not self.store.put_if_absent(self.path, items):
             self.store.put(self.path, items)
 
     def give_way(self, sha256: str) -> None:
-        """After a result won that names `sha256`: if this judge wrote over the table of that, it brings it back."""
+        """Restores the overwritten table, if the other judge's result won and states its hash `sha256`."""
         if self.replaced is not None and hashlib.sha256(self.replaced).hexdigest() == sha256:
             self.store.put(self.path, self.replaced)

@@ -1,4 +1,4 @@
-"""Observations in the store: `observations/<sha256>.safetensors`, the judge's own trusted format."""
+"""Observations in the store, `observations/<sha256>.safetensors`: arrays with a JSON text."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tasks.kind import Observation
 
 
 def pack(arrays: Mapping[str, NDArray[Any]], text: Mapping[str, Any]) -> bytes:
-    """Arrays and a text part as safetensors, the same bytes for the same content.
+    """Arrays and a text part as safetensors; equal content gives equal bytes.
 
-    The text is one canonical JSON value: the library writes several header entries in no fixed order.
+    The text is one canonical JSON value, because the library writes several header entries in no fixed order.
     """
-    stated = json.dumps(text, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    text_json = json.dumps(text, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     # np.array keeps () shapes, which np.ascontiguousarray does not; the library needs contiguous arrays.
-    return save({name: np.array(array, order="C") for name, array in arrays.items()}, metadata={"json": stated})
+    return save({name: np.array(array, order="C") for name, array in arrays.items()}, metadata={"json": text_json})
 
 
 def unpack(data: bytes) -> tuple[dict[str, NDArray[Any]], Any]:
-    """The arrays and the text part of what `pack` made.
+    """The arrays and the text part in bytes of `pack`.
 
     Raises:
         ValueError: these are other bytes.
@@ -41,7 +41,7 @@ def unpack(data: bytes) -> tuple[dict[str, NDArray[Any]], Any]:
 
 
 def store_observation(store: Store, observation: Observation) -> str:
-    """Writes `observation` and returns its sha256, which is its name.
+    """The sha256 of `observation`, which is stored now under that name.
 
     Raises:
         StoreError: it cannot be written.
@@ -55,7 +55,7 @@ def store_observation(store: Store, observation: Observation) -> str:
 
 
 def read_observation(store: Store, digest: str) -> Observation:
-    """The observation of that sha256.
+    """The observation with this sha256.
 
     Raises:
         StoreError: it is gone or damaged.
@@ -75,5 +75,5 @@ def read_observation(store: Store, digest: str) -> Observation:
 
 
 def observation_path(digest: str) -> str:
-    """Where the observation of that sha256 lies."""
+    """The key of the observation with this sha256."""
     return f"observations/{digest}.safetensors"

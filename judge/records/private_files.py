@@ -1,4 +1,4 @@
-"""Files of keys, as they are written: for their owner alone, synced, and never seen in part."""
+"""Writes files that only their owner may read, synced, and never visible in part."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def write_new(path: Path, text: str) -> None:
-    """Writes a file for its owner alone, which appears under its name only when all of it is on the disk.
+    """Writes a file that only its owner may read. It gets its name only when all of it is on the disk.
 
     Raises:
-        FileExistsError: something is there.
+        FileExistsError: the name is taken.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -27,7 +27,7 @@ def write_new(path: Path, text: str) -> None:
 
 
 def append_lines(path: Path, text: str) -> None:
-    """Adds lines to a file of its owner alone, made where there is none; after a whole line, whoever wrote the last."""
+    """Appends lines to a file that only its owner may read. If its last line is not ended, that is done first."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     with open(handle, "a+b") as file:
         size = os.fstat(handle).st_size

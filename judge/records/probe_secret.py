@@ -1,6 +1,7 @@
-"""The secret of a store, with which order and transformed copies of hidden structures are drawn. It is never shown.
+"""The secret of a store. It seeds the order and the transformed copies of hidden structures, and is never shown.
 
-Whoever has a hidden set by heart knows all else that they are drawn from, and could tell transformed copies without it.
+See `tasks.observing.question_order`. A model that knows a hidden set by heart could compute everything else that they
+are drawn from, and without the secret it could recognise the transformed copies.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ _BYTES = 32
 
 
 def order_secret(store: Store) -> bytes:
-    """The secret of `store`, made where there is none: all judges on one store have the same.
+    """The secret of `store`, made if there is none. All judges on one store use the same.
 
     Raises:
-        StoreError: what is there is not one, or the store does not answer.
+        StoreError: the stored bytes are no secret, or the store does not answer.
     """
     with suppress(KeyError):
         return _checked(store.get(KEY))
-    store.put_if_absent(KEY, secrets.token_bytes(_BYTES))  # of two judges at once one wins, and both read its own
+    store.put_if_absent(KEY, secrets.token_bytes(_BYTES))  # if two judges make one, both use the one that was stored
     return _checked(store.get(KEY))
 
 

@@ -1,4 +1,4 @@
-"""What the judge writes down: claims, ends and results. Written once, under a name that says what it is."""
+"""The judge's stored records: claims, ends and results. Each is written once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from tasks.metrics.measurement import Metric, MetricPart
 
 
 class Claim(Record):
-    """`attempts/<id>/<task>/<observation_key>/<n>/claim.json`: a judge is at work on this."""
+    """`attempts/<id>/<task>/<observation_key>/<n>/claim.json`: a judge works on this attempt.
+
+    Args:
+        owner: identity of the process that holds the claim, see `judge.records.process_identity`.
+    """
 
     schema_version: Literal[1] = 1
     owner: str
@@ -22,7 +26,7 @@ class Claim(Record):
 
 
 class Peaks(Record):
-    """What the attempt used."""
+    """The time and memory that an attempt used."""
 
     wall_s: float
     startup_s: float | None = None
@@ -30,15 +34,16 @@ class Peaks(Record):
 
 
 class Origin(Record):
-    """Where and by what an attempt was observed.
+    """The machine and the software by which an attempt was observed.
 
     Args:
-        engine: that ran the container, with versions of runtime and kernel: what a selftest is of. Empty for a process.
+        engine: that ran the container, with versions of runtime and kernel; a selftest is valid for one engine. Empty
+            for a process.
         gpu: UUID; empty for the CPU.
         gpu_driver: version of the GPU's driver.
-        hardware: class in which timings compare.
-        device: that the calculator was asked to run on.
-        selftest: key in the store of the last selftest of this host and engine; empty where there was none.
+        hardware: class within which timings are compared.
+        device: on which the calculator was told to run.
+        selftest: key in the store of the last selftest of this host and engine; empty if there was none.
     """
 
     host: str = ""
@@ -65,12 +70,11 @@ def _end_2(fields: Fields) -> Fields:
 
 
 class End(Record):
-    """`…/<n>/end.json`: what the attempt came to. Exactly one of `verdict` and `fault` is set.
+    """`…/<n>/end.json`: the end of an attempt. Exactly one of `verdict` and `fault` is set.
 
     Args:
-        phase: how far the attempt had come, a word of `sandbox.evidence.Phase`; empty where it is not known.
-        culprit: of a fault, the thing that spoilt it where more than this attempt may come to grief over it: `gpu UUID`
-            or `dataset NAME`.
+        phase: the last phase that the attempt reached, see `sandbox.evidence.Phase`; empty if it is not known.
+        culprit: the faulty resource of a fault, if other attempts may fail because of it: `gpu UUID` or `dataset NAME`.
     """
 
     upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _end_2}
@@ -88,12 +92,12 @@ class End(Record):
 
 
 class Provenance(Record):
-    """Where a number comes from.
+    """The provenance of a result.
 
     Args:
-        origin: where it was observed.
+        origin: of the observation.
         measured_with: version and commit of the judge that measured.
-        seeds: by name, of all that is drawn at random while observing.
+        seeds: by name, of all random draws of the observation.
     """
 
     image_id: str
@@ -112,7 +116,7 @@ class Provenance(Record):
 
 
 class Signature(Record):
-    """Of a record: ed25519 (RFC 8032) over its canonical JSON without this field; see `judge.records.signing`.
+    """The signature of a record: ed25519 (RFC 8032) over its canonical JSON, see `judge.records.signing`.
 
     Args:
         key: the public key, 64 hexadecimal digits.
@@ -124,10 +128,10 @@ class Signature(Record):
 
 
 def _result_2(fields: Fields) -> Fields:
-    """Version 2: where it was observed moved into `provenance.origin`; items have a hash, and results a signature."""
-    stated = fields["provenance"]
-    moved = {name: stated[name] for name in _ORIGIN if name in stated}
-    kept = {name: value for name, value in stated.items() if name not in _ORIGIN}
+    """Version 2: the origin moved into `provenance.origin`; items have a hash, and results a signature."""
+    provenance = fields["provenance"]
+    moved = {name: provenance[name] for name in _ORIGIN if name in provenance}
+    kept = {name: value for name, value in provenance.items() if name not in _ORIGIN}
     return {**fields, "schema_version": 2, "provenance": {**kept, "origin": moved}}
 
 
@@ -135,14 +139,14 @@ class Result(Record):
     """`results/<id>/<task>/<result_key>.json`: one row of the leaderboard.
 
     Args:
-        round: of judging this task anew; 0 for the first.
-        n_items: rows of the items table; where the verdict ended the attempt before there was one, what the plan knows.
-        failures: of these items, by the name of `tasks.structures.predictions.Cause`.
-        parts: the metrics of one element or group each.
-        notes: by subject, sentences of ours.
-        phase: as that of the end.
-        items_sha256: of the items table beside it; empty where there is none, or it was not stated.
-        signature: by the judge that measured; None where that had no key.
+        round: of judging this task; 0 for the first.
+        n_items: rows of the items table; from the plan if the attempt ended before there was a table.
+        failures: number of failed items, by the name of `tasks.structures.predictions.Cause`.
+        parts: metrics of one element or group each.
+        notes: the judge's own sentences, by subject.
+        phase: as in the end.
+        items_sha256: of the items table beside the result; empty if there is none, or if it was not recorded.
+        signature: by the judge that measured; None if it had no key.
     """
 
     upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _result_2}

@@ -1,9 +1,9 @@
-"""Signatures: who measured a number, and that nobody changed it since. ed25519 (RFC 8032) over canonical JSON.
+"""Signatures of records: ed25519 (RFC 8032) over canonical JSON. They show who measured a number, and any later change.
 
-What is signed is the record as it was stored, not as a later version of the judge reads it: its JSON without the field
-`signature`, names sorted, no spaces, ASCII. The private key lies outside the store, readable by its owner alone; the
-public one stands in every signature, and whoever verifies says which of them is trusted: this judge's own, those of
-the settings, and those of a file beside the private key, one a line, that nobody else may write.
+The stored JSON is signed, without the field `signature`, with sorted names, no spaces, in ASCII; not the record as a
+later version of the judge reads it. The private key is kept outside the store, readable only by its owner. Each
+signature states the public key. Trusted public keys are this judge's own, those of the settings, and those in a file
+beside the private key, one per line, that nobody else may write.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _PUBLIC = re.compile(r"[0-9a-f]{64}")
 
 
 class BadSignature(ValueError):
-    """A record that nobody trusted has signed as it is; one line that says why."""
+    """A record without a valid signature by a trusted key; one line with the reason."""
 
 
 class KeyExists(ConfigError):
-    """There is a file already where a key was to be made."""
+    """A file exists where a key was to be made."""
 
 
 class SigningKey:
@@ -48,11 +48,11 @@ class SigningKey:
 
     @classmethod
     def create(cls, path: Path) -> SigningKey:
-        """A new key, written to `path` for its owner alone: whole, or not at all, whatever dies when.
+        """A new key, written to `path`, readable only by its owner. A crash never leaves part of a file.
 
         Raises:
-            KeyExists: there is a file already.
-            ConfigError: it cannot be written.
+            KeyExists: the file exists.
+            ConfigError: the file cannot be written.
         """
         secret = Ed25519PrivateKey.generate().private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
         try:
@@ -69,8 +69,8 @@ class SigningKey:
         """The key in `path`.
 
         Raises:
-            FileNotFoundError: there is none.
-            ConfigError: others may read it, or it is no key.
+            FileNotFoundError: there is no such file.
+            ConfigError: others may read the file, or it holds no key.
         """
         try:
             with path.open(encoding="ascii") as file:
@@ -94,13 +94,13 @@ class SigningKey:
 
 
 def own_key(path: Path, on_new: Callable[[str], None] = lambda line: None) -> SigningKey:
-    """This judge's key, made when it is asked for the first time.
+    """This judge's key, made at the first call.
 
     Args:
-        on_new: told a line when one is made.
+        on_new: called with one line if a key is made.
 
     Raises:
-        ConfigError: it cannot be read or made, or others may read it.
+        ConfigError: the key cannot be read or made, or others may read it.
     """
     try:
         return SigningKey.load(path)
@@ -108,8 +108,8 @@ def own_key(path: Path, on_new: Callable[[str], None] = lambda line: None) -> Si
         pass
     try:
         key = SigningKey.create(path)
-    except KeyExists:  # made by another judge a moment ago
-        with suppress(FileNotFoundError):  # a link to nowhere
+    except KeyExists:  # another process has just made it
+        with suppress(FileNotFoundError):  # a dangling link
             return SigningKey.load(path)
         raise
     on_new(f"Made a key to sign results with: {path} (its public part: {key.public})")
@@ -117,82 +117,82 @@ def own_key(path: Path, on_new: Callable[[str], None] = lambda line: None) -> Si
 
 
 def safe_key_file(settings: JudgeSettings) -> Path:
-    """Where the private key lies: nowhere that is copied, shown to containers or put on the web.
+    """The path of the private key, outside of everything that is copied, mounted into containers or published.
 
     Raises:
-        ConfigError: it would lie within the store, the data sets, the pages or the run directory.
+        ConfigError: the path lies within the store, the data sets, the pages or the run directory.
     """
     path = settings.key_file.resolve()
-    places = {
+    shared_folders = {
         "the store": _folder(settings.store),
         "the data sets": settings.data,
         "the published pages": _folder(settings.publish_to),
         "the pages": settings.site_dir,
         "the run directory": settings.run_dir,
     }
-    for what, folder in places.items():
+    for what, folder in shared_folders.items():
         if folder is not None and path.is_relative_to(folder.resolve()):
             raise ConfigError(f"key_file: {settings.key_file} lies within {what} ({folder}): move it out of there")
     return settings.key_file
 
 
 def _folder(address: str) -> Path | None:
-    """The folder that a setting names; None for a place that is no folder of this machine."""
+    """The folder that a setting names; None if it is not on this machine."""
     path = address.removeprefix("file://")
     return None if "://" in path else Path(path)
 
 
 def trusted_file(settings: JudgeSettings) -> Path:
-    """The file of keys that this user trusts."""
+    """The path of the file of trusted keys."""
     return settings.key_file.with_name(TRUSTED)
 
 
 def trusted_keys(settings: JudgeSettings) -> frozenset[str]:
-    """The public keys whose signatures count: this judge's own, those of the settings, those of the file beside it.
+    """The trusted public keys: this judge's own, those of the settings, those of the file of trusted keys.
 
     Raises:
-        ConfigError: one of them is no key, or others may read the private key or write the file.
+        ConfigError: one of them is not a key, or others may read the private key or write the file.
     """
     return frozenset(key for keys in keys_by_source(settings).values() for key in keys)
 
 
 def keys_by_source(settings: JudgeSettings) -> dict[str, tuple[str, ...]]:
-    """The trusted public keys, by where each is stated: `own`, `settings`, `file`.
+    """The trusted public keys by source: `own`, `settings`, `file`.
 
     Raises:
         ConfigError: as `trusted_keys`.
     """
     try:
-        own: tuple[str, ...] = (SigningKey.load(safe_key_file(settings)).public,)
+        own_keys: tuple[str, ...] = (SigningKey.load(safe_key_file(settings)).public,)
     except FileNotFoundError:
-        own = ()
-    stated = tuple(public_key(key, "trusted_keys") for key in settings.trusted_keys)
-    return {"own": own, "settings": stated, "file": _read_trusted(trusted_file(settings))}
+        own_keys = ()
+    in_settings = tuple(public_key(key, "trusted_keys") for key in settings.trusted_keys)
+    return {"own": own_keys, "settings": in_settings, "file": _read_trusted(trusted_file(settings))}
 
 
 def trust(settings: JudgeSettings, key: str) -> bool:
-    """True if `key` is trusted from now on, False if it was already.
+    """Adds `key` to the file of trusted keys; False if it was trusted already.
 
     Raises:
-        ConfigError: it is no key, or the file of trusted keys cannot be written.
+        ConfigError: it is not a key, or the file of trusted keys cannot be written.
     """
-    path, known = trusted_file(settings), trusted_keys(settings)
-    wanted = public_key(key, "KEY")
-    if wanted in known:
+    path, trusted = trusted_file(settings), trusted_keys(settings)
+    new_key = public_key(key, "KEY")
+    if new_key in trusted:
         return False
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        append_lines(path, wanted + "\n")
+        append_lines(path, new_key + "\n")
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): correct it, or state trusted_keys") from None
     return True
 
 
 def public_key(text: str, field: str) -> str:
-    """`text` as a public key.
+    """The public key in `text`.
 
     Raises:
-        ConfigError: it is none; the message names `field`.
+        ConfigError: it is not a key; the message names `field`.
     """
     key = text.strip().lower()
     if not _PUBLIC.fullmatch(key):
@@ -215,7 +215,7 @@ def _read_trusted(path: Path) -> tuple[str, ...]:
 
 
 def canonical(fields: dict[str, Any]) -> bytes:
-    """What is signed of the JSON object `fields`."""
+    """The bytes that are signed of the JSON object `fields`."""
     unsigned = {name: value for name, value in fields.items() if name != FIELD}
     return json.dumps(unsigned, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
@@ -224,10 +224,10 @@ def check_signature(data: bytes, trusted: Collection[str]) -> str:
     """The public key that signed the record stored as `data`.
 
     Args:
-        trusted: public keys, of which it must be one.
+        trusted: public keys; the signer must be one of them.
 
     Raises:
-        BadSignature: nobody signed it, somebody who is not trusted, or something else than this.
+        BadSignature: there is no signature, its key is not trusted, or the record was changed.
     """
     try:
         fields = json.loads(data)

@@ -1,7 +1,7 @@
-"""What a store held at one moment: records are listed once and read once, several at a time.
+"""A snapshot of a store: every record is listed once and read once, several at a time.
 
-Whoever publishes looks at each record for several reasons. Here all of them see the same bytes, and a store that is far
-away is asked once.
+Publishing reads each record several times. From a snapshot it gets the same bytes each time, and a remote store is read
+once.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from submissions.store.interface import Stamped, Store, StoreError
 
 N_THREADS = 16
 _FOLDERS = ("attempts/", "manifests/", "results/", "selftests/", "submissions/")
-_LARGE = (".safetensors",)  # read when they are asked for, and not kept
+_LARGE = (".safetensors",)  # read on demand and not kept
 
 
 class StoreSnapshot:
-    """The records of a store, as they were when this was made. It is a `Store` that is not written.
+    """The records of a store as they were when the snapshot was made. It is a `Store` that cannot be written.
 
     Args:
-        hidden: submissions that are left out, as if they were not there.
+        hidden: submissions that are left out.
     """
 
     def __init__(self, store: Store, hidden: Collection[str] = frozenset()) -> None:
@@ -35,7 +35,7 @@ class StoreSnapshot:
             self._content: dict[str, Future[bytes]] = {key: pool.submit(store.get, key) for key in kept}
 
     def is_unchanged(self, folder: str) -> bool:
-        """Whether the store holds in `folder` what it held then."""
+        """Whether the store's `folder` is unchanged since the snapshot."""
         return _stamps(self._store, folder) == _stamps(self, folder)
 
     def get(self, key: str) -> bytes:

@@ -1,7 +1,6 @@
-"""JSON that can be read in one way alone.
+"""Parses JSON from strangers, and refuses what two parsers could read differently.
 
-Readers differ in what they make of a name that stands twice in one place, of NaN, and of half a character: what a
-stranger wrote is taken only where all of them would read the same.
+Parsers differ on a name that occurs twice in one object, on NaN, and on half of a surrogate pair.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from sandbox.events import plain
 
 
 def parse_strictly(data: bytes) -> object:
-    """What `data` says, in UTF-8.
+    """The JSON value in `data`, UTF-8.
 
     Raises:
-        ValueError: it is no JSON, names something twice, or has a number or a character that is none.
+        ValueError: it is no JSON, has a name twice in one object, NaN or infinity, or half of a surrogate pair.
     """
     try:
         content: object = json.loads(data.decode(), object_pairs_hook=each_named_once, parse_constant=_no_number)
@@ -27,17 +26,17 @@ def parse_strictly(data: bytes) -> object:
 
 
 def each_named_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """The object of these pairs, for `json.loads`, which would keep the last of two of one name, and say nothing.
+    """The object with these pairs, for `json.loads`, which would silently keep the last of two equal names.
 
     Raises:
-        ValueError: a name stands there twice.
+        ValueError: a name occurs twice.
     """
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for name, value in pairs:
-        if name in found:
+        if name in fields:
             raise ValueError(f"'{plain(name)}' is named twice: leave one out")
-        found[name] = value
-    return found
+        fields[name] = value
+    return fields
 
 
 def _no_number(text: str) -> NoReturn:
