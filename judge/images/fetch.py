@@ -1,10 +1,12 @@
-"""How an author's image comes into the judge's mirror: by reference to a registry, or in parts.
+"""Brings an author's image into the judge's mirror: from a registry by reference, or from uploaded parts.
 
-Its configuration is checked before any layer travels. Each layer is checked while it is written to a nameless file,
-and goes to the mirror once nothing is wrong with it: so nothing that was not looked at gets there, and a judge that
-dies in the middle leaves nothing behind. A layer that did not come is taken from the mirror only if its author may
-leave it out: whoever names a layer gets it into his image, and the diff ID of another author's weights is no proof
-that one has them. For that reason a layer of a registry is fetched from there, also where the mirror has its bytes.
+The configuration is checked before any layer is transferred. Each layer is checked while it is written to a nameless
+file, and goes to the mirror only if it is accepted: so the mirror holds only checked layers, and a crash leaves nothing
+behind.
+
+A layer that is not sent is taken from the mirror only if its author may leave it out. Naming a layer puts it into one's
+image, and knowing the diff ID of another author's weights does not prove possession of them. For the same reason a
+layer of a registry is always fetched from there, even if the mirror has its bytes.
 """
 
 from __future__ import annotations
@@ -35,11 +37,11 @@ ReadPart = Callable[[SentPart], Iterator[bytes]]
 
 
 class MirroredImage(NamedTuple):
-    """An image that the mirror keeps.
+    """An image in the mirror.
 
     Args:
         mirror: `HOST/NAME@sha256:…`.
-        reference: as its author calls it.
+        reference: the author's name for it.
         layers: diff IDs, the lowest first.
         size_bytes: of all layers, unpacked.
     """
@@ -53,12 +55,12 @@ class MirroredImage(NamedTuple):
 
 @dataclass(frozen=True)
 class _Layer:
-    """A layer that is to arrive.
+    """A layer to be brought into the mirror.
 
     Args:
-        n_bytes: as it travels.
-        digest: of these bytes; empty where only the parts have digests.
-        read: its bytes; None where its author left it out.
+        n_bytes: of the packed layer.
+        digest: of the packed layer; empty if only its parts have digests.
+        read: its bytes; None if its author left it out.
     """
 
     diff_id: str
@@ -69,7 +71,7 @@ class _Layer:
 
 @dataclass(frozen=True)
 class _Image:
-    """An image that is to arrive."""
+    """An image to be brought into the mirror."""
 
     reference: str
     config: bytes
@@ -81,10 +83,10 @@ class _Image:
 
 
 def resolve_id(settings: JudgeSettings, image: ReferredImage | UploadedImage) -> str:
-    """The ID that the image will have once it has arrived; no layer travels for it.
+    """The ID of the image. No layer is transferred.
 
     Raises:
-        SubmissionFault: there is no such image that may be fetched.
+        SubmissionFault: the image does not exist, or may not be fetched.
         JudgeFault: its registry does not answer.
     """
     if isinstance(image, ReferredImage):
@@ -100,13 +102,13 @@ def mirror_image(
     say: Callable[[str], None],
     disks: Collection[Path] = (),
 ) -> MirroredImage:
-    """The image, which the mirror keeps from now on.
+    """The image, which the mirror has now.
 
     Args:
         held: diff IDs of the layers that its author may leave out.
-        part: the bytes of a part; KeyError where there is none.
-        say: told a line, for a person.
-        disks: of the engine that is to pull it.
+        part: reads a part; KeyError if it was not uploaded.
+        say: called with lines about the progress.
+        disks: of the engine that will pull the image.
 
     Raises:
         SubmissionFault: IMAGE_INVALID or POLICY_VIOLATION, with what to change.
@@ -127,7 +129,7 @@ def mirror_image(
 
 
 def mirror_layers(workspace: Workspace, image: ReferredImage, say: Callable[[str], None]) -> tuple[str, ...]:
-    """Diff IDs of the layers of an image that need not be one of a calculator; the mirror keeps them from now on.
+    """The diff IDs of the layers of an image, which the mirror has now. The image need not contain a calculator.
 
     Raises:
         SubmissionFault, JudgeFault, ConfigError: see `mirror_image`.
@@ -154,7 +156,7 @@ def _keep_layers(
     budget: ImageBudget,
     say: Callable[[str], None],
 ) -> list[MirroredLayer]:
-    """The layers, all in the mirror from now on; one that is there several times is unpacked as often."""
+    """The layers, all of them in the mirror now. A layer that occurs several times counts as often in `budget`."""
     kept: dict[str, MirroredLayer] = {}
     entries: dict[str, int] = {}
     for number, layer in enumerate(layers, 1):
@@ -164,10 +166,10 @@ def _keep_layers(
             budget.tar.take(n_entries=entries[layer.diff_id])
             continue
         before = budget.tar.entries
-        there = mirror.layer(layer.diff_id) if layer.diff_id in held else None
-        if there and layer.digest in ("", there.digest):
+        mirrored = mirror.layer(layer.diff_id) if layer.diff_id in held else None
+        if mirrored and layer.digest in ("", mirrored.digest):
             say(f"{name} is here already.")
-            kept[layer.diff_id] = _counted(there, budget)
+            kept[layer.diff_id] = _counted(mirrored, budget)
         else:
             kept[layer.diff_id] = _take(settings, mirror, layer, held, budget, name, say)
         entries[layer.diff_id] = before - budget.tar.entries
@@ -180,16 +182,18 @@ def _require_room(disks: Collection[Path], settings: JudgeSettings, n_bytes: int
 
 
 def _referred(settings: JudgeSettings, image: ReferredImage) -> _Image:
-    found = find_image(settings, image.reference)
+    in_registry = find_image(settings, image.reference)
 
     def layers(config: ImageConfig) -> tuple[_Layer, ...]:
-        blobs = found.manifest.layers
+        blobs = in_registry.manifest.layers
         if len(blobs) != len(config.diff_ids):
             raise invalid(f"The image has {len(blobs)} layers, and names {len(config.diff_ids)}: push it again.")
         pairs = zip(config.diff_ids, blobs, strict=True)
-        return tuple(_Layer(diff_id, blob.size, blob.digest, partial(found.layer, blob)) for diff_id, blob in pairs)
+        return tuple(
+            _Layer(diff_id, blob.size, blob.digest, partial(in_registry.layer, blob)) for diff_id, blob in pairs
+        )
 
-    return _Image(image.reference, found.config(), layers)
+    return _Image(image.reference, in_registry.config(), layers)
 
 
 def _uploaded(image: UploadedImage, part: ReadPart) -> _Image:
@@ -207,10 +211,10 @@ def _sent(sent: SentLayer, part: ReadPart) -> _Layer:
 
 
 def _parts(layer: SentLayer, part: ReadPart) -> Iterator[bytes]:
-    """The bytes of a layer, each part as it was announced.
+    """The bytes of a layer, from parts that match the request.
 
     Raises:
-        SubmissionFault: one is missing, or another.
+        SubmissionFault: a part is missing, or has other bytes than stated.
     """
     for number, sent in enumerate(layer.parts, 1):
         name = f"Part {number} of {len(layer.parts)} of the layer {layer.diff_id} (slot {sent.slot})"
@@ -237,7 +241,7 @@ def _take(
     name: str,
     say: Callable[[str], None],
 ) -> MirroredLayer:
-    """The layer, fetched, checked, and from now on in the mirror."""
+    """The layer, fetched, checked, and in the mirror now."""
     if layer.read is None:
         if layer.diff_id in held:
             raise JudgeFault(
@@ -264,7 +268,7 @@ def _counted(layer: MirroredLayer, budget: ImageBudget) -> MirroredLayer:
 
 
 def _spool_folder() -> Path:
-    """Where large files go for a while; /tmp may be in memory."""
+    """The folder for large temporary files; /tmp may be in memory."""
     return Path(os.environ.get("TMPDIR") or "/var/tmp")
 
 

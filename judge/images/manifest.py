@@ -1,7 +1,7 @@
-"""What a registry and an author say of an image: manifest, index and configuration, each JSON of a stranger's.
+"""Parses manifest, index and configuration of an image: JSON from strangers.
 
-Engines read the same bytes with Go's encoding/json, which takes names in any case and merges what is named twice. So
-JSON that could be read in two ways is refused: what is checked here must be what an engine will obey.
+Engines read the same bytes with Go's encoding/json, which ignores the case of names and merges names that occur twice.
+JSON that could be read in two ways is therefore refused: an engine must obey exactly what was checked here.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ _TIME = re.compile(
 _AGAIN = "push it again with `docker push`."
 
 
-class _Said(BaseModel):
-    """Of what a stranger says, the part that matters; nothing is taken for what it is not."""
+class _ForeignJson(BaseModel):
+    """The part of a stranger's JSON that matters, with strict types."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
 
 
-class Platform(_Said):
-    """What an image of an index is for."""
+class Platform(_ForeignJson):
+    """The platform of an image in an index."""
 
     os: str = ""
     architecture: str = ""
     variant: str = ""
 
 
-class Blob(_Said):
-    """Something in a registry, as a manifest names it."""
+class Blob(_ForeignJson):
+    """A blob in a registry, as a manifest names it."""
 
     digest: Digest
     size: int = Field(ge=0, lt=1 << 50)
     platform: Platform | None = None
 
 
-class ImageManifest(_Said):
+class ImageManifest(_ForeignJson):
     """The configuration and the layers of one image."""
 
     config: Blob
     layers: tuple[Blob, ...] = Field(max_length=MAX_LAYERS, strict=False)
 
 
-class ImageIndex(_Said):
+class ImageIndex(_ForeignJson):
     """The manifests of one image for several platforms."""
 
     manifests: tuple[Blob, ...] = Field(max_length=1000, strict=False)
 
     def manifest(self, machine: str = MACHINE) -> Blob:
-        """That for linux on `machine`.
+        """The manifest for Linux on `machine`.
 
         Raises:
             SubmissionFault: there is none.
@@ -77,12 +77,12 @@ class ImageIndex(_Said):
         ]
         if not fitting:
             raise invalid(f"The image is not there for linux/{machine}: build with --platform linux/{machine}.")
-        # A later variant of the architecture may have instructions that this machine does not.
+        # A later variant of the architecture may use instructions that this machine does not have.
         return min(fitting, key=lambda each: (each.platform.variant if each.platform else "") not in ("", "v1", "v8"))
 
 
 def _is_time(text: str) -> str:
-    """As engines read times: RFC 3339."""
+    """`text`, if engines read it as a time (RFC 3339)."""
     if not _TIME.fullmatch(text):
         raise ValueError("is no time")
     datetime.fromisoformat(text)
@@ -94,7 +94,7 @@ _Time = Annotated[str, AfterValidator(_is_time)]
 _Names = dict[str, dict[str, Any] | None]
 
 
-class _HealthCheck(_Said):
+class _HealthCheck(_ForeignJson):
     Test: list[str] | None = None
     Interval: _Int | None = None
     Timeout: _Int | None = None
@@ -103,8 +103,8 @@ class _HealthCheck(_Said):
     Retries: _Int | None = None
 
 
-class _Settings(_Said):
-    """All that an engine reads of it: what has another type there cannot be pulled."""
+class _Settings(_ForeignJson):
+    """The fields that an engine reads: an image with other types here cannot be pulled."""
 
     Hostname: str | None = None
     Domainname: str | None = None
@@ -133,7 +133,7 @@ class _Settings(_Said):
     Shell: list[str] | None = None
 
 
-class _Step(_Said):
+class _Step(_ForeignJson):
     created: _Time | None = None
     author: str | None = None
     created_by: str | None = None
@@ -141,12 +141,12 @@ class _Step(_Said):
     empty_layer: bool | None = None
 
 
-class _RootFs(_Said):
+class _RootFs(_ForeignJson):
     type: str
     diff_ids: list[Digest] = Field(min_length=1, max_length=MAX_LAYERS)
 
 
-class ImageConfig(_Said):
+class ImageConfig(_ForeignJson):
     """An image's configuration."""
 
     os: str = Field(pattern=_PLATFORM)
@@ -169,20 +169,20 @@ class ImageConfig(_Said):
 
     @property
     def diff_ids(self) -> tuple[str, ...]:
-        """Those of its layers, the lowest first."""
+        """The diff IDs of its layers, the lowest first."""
         return tuple(self.rootfs.diff_ids)
 
     def inspection(self, image_id: str) -> dict[str, Any]:
-        """What an engine would say of this image when it is asked to inspect it."""
+        """The answer that an engine would give to `docker image inspect`."""
         settings = self.config.model_dump() if self.config else {}
         return {"Id": image_id, "Os": self.os, "Architecture": self.architecture, "Config": settings}
 
 
 def read_manifest(data: bytes) -> ImageManifest | ImageIndex:
-    """What `data` is: of one image, or of several platforms.
+    """The manifest in `data`: of one image, or an index of several platforms.
 
     Raises:
-        SubmissionFault: neither, or both.
+        SubmissionFault: it is neither, or both.
     """
     fields = read_object(data, "manifest", _AGAIN)
     _require_one_meaning(fields, ("config", "layers", "manifests"), "manifest", _AGAIN)
@@ -194,10 +194,10 @@ def read_manifest(data: bytes) -> ImageManifest | ImageIndex:
 
 
 def read_config(data: bytes) -> ImageConfig:
-    """The configuration that `data` is.
+    """The configuration in `data`.
 
     Raises:
-        SubmissionFault: it is none, or could be read in two ways.
+        SubmissionFault: it is not one, or could be read in two ways.
     """
     again = "build it again from its Dockerfile."
     if len(data) > MAX_CONFIG:
@@ -215,10 +215,10 @@ def read_config(data: bytes) -> ImageConfig:
 
 
 def read_object(data: bytes, what: str, remedy: str) -> dict[str, Any]:
-    """The JSON object that `data` is, in UTF-8, with no name twice in one place.
+    """The JSON object in `data`, UTF-8, without a name that occurs twice in one object.
 
     Raises:
-        SubmissionFault: it is none.
+        SubmissionFault: it is not one.
     """
     try:
         fields = parse_strictly(data)
@@ -234,12 +234,12 @@ def _require_one_meaning(fields: Mapping[str, Any], known: tuple[str, ...], what
     for name in fields:
         if name not in known and name.casefold() in names:
             raise invalid(
-                f"The image's {what} writes a name otherwise than it is written, {plain(name, 20)!r}: {remedy}"
+                f"The image's {what} has a name in another case than the standard, {plain(name, 20)!r}: {remedy}"
             )
 
 
-def _require_one_meaning_inside(fields: Mapping[str, Any], kind: type[_Said], again: str) -> None:
-    """The same for a configuration and for each object in it that an engine reads."""
+def _require_one_meaning_inside(fields: Mapping[str, Any], kind: type[_ForeignJson], again: str) -> None:
+    """As `_require_one_meaning`, for a configuration and each object in it that an engine reads."""
     known = tuple(each.alias or name for name, each in kind.model_fields.items())
     _require_one_meaning(fields, known, "configuration", again)
     for name, inside in _INSIDE.get(kind, {}).items():
@@ -249,11 +249,11 @@ def _require_one_meaning_inside(fields: Mapping[str, Any], kind: type[_Said], ag
                 _require_one_meaning_inside(part, inside, again)
 
 
-_INSIDE: Mapping[type[_Said], Mapping[str, type[_Said]]] = {
+_INSIDE: Mapping[type[_ForeignJson], Mapping[str, type[_ForeignJson]]] = {
     ImageConfig: {"config": _Settings, "container_config": _Settings, "rootfs": _RootFs, "history": _Step},
     _Settings: {"Healthcheck": _HealthCheck},
 }
-_Kind = TypeVar("_Kind", bound=_Said)
+_Kind = TypeVar("_Kind", bound=_ForeignJson)
 
 
 def _validated(kind: type[_Kind], fields: Mapping[str, Any], what: str, remedy: str) -> _Kind:

@@ -1,8 +1,8 @@
-"""The judge's own registry, which keeps every image that was taken: what happens to its author's changes nothing.
+"""The mirror: the judge's own registry, which keeps every accepted image, whatever happens to the author's copy.
 
-An image is put together there from layers that were checked, by a manifest of our own making in the form that every
-engine pulls. `layers/<diff ID>.json` says under which digest a layer lies there: so one that was sent once need not
-be sent again. Who may leave which layer out is not decided here.
+The judge builds each image there from checked layers and writes its manifest, in the form that every engine can pull.
+The record `layers/<diff ID>.json` states the digest of a layer in the mirror, so that a layer that was sent once need
+not be sent again. Which author may leave out which layer is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _NOT_FOUND = 404
 
 
 class MirroredLayer(Record):
-    """`layers/<diff ID>.json`: a layer that the mirror keeps.
+    """`layers/<diff ID>.json`: a layer in the mirror.
 
     Args:
-        digest: under which it lies there.
-        n_bytes: as it lies there.
+        digest: of the blob in the mirror.
+        n_bytes: of the blob in the mirror.
     """
 
     schema_version: Literal[1] = 1
@@ -57,10 +57,10 @@ class MirroredLayer(Record):
 
 
 class Mirror:
-    """One repository of the judge's registry, and what it keeps there.
+    """One repository of the judge's registry, with the records of its layers.
 
     Raises (all methods):
-        JudgeFault: REGISTRY: it does not answer, or does not do as it is told; STORE.
+        JudgeFault: REGISTRY: it does not answer, or refuses a request; STORE.
     """
 
     def __init__(self, client: RegistryClient, store: Store) -> None:
@@ -68,24 +68,24 @@ class Mirror:
         self._store = store
 
     def layer(self, diff_id: str) -> MirroredLayer | None:
-        """The layer with this diff ID; None where it is not there (any more)."""
+        """The layer with this diff ID; None if the mirror does not have it (any more)."""
         if not self._store.exists(_key(diff_id)):
             return None
         layer = read_record(self._store, _key(diff_id), MirroredLayer)
         return layer if self._size(layer.digest) == layer.n_bytes else None
 
     def keep_layer(self, checked: CheckedLayer, file: BinaryIO) -> MirroredLayer:
-        """The layer that `file` holds, from now on in the mirror; nothing is sent that is there."""
+        """The layer in `file`, which is stored in the mirror now. It is not sent if the mirror has it."""
         layer = MirroredLayer(**checked._asdict(), mirrored=utc_now())
         file.seek(0)
         self._push(layer.digest, file)
         data = layer.model_dump_json(indent=1).encode()
         if not self._store.put_if_absent(_key(layer.diff_id), data) and not self.layer(layer.diff_id):
-            self._store.put(_key(layer.diff_id), data)  # what it says of an emptied registry, or of another one
+            self._store.put(_key(layer.diff_id), data)  # the record was of an emptied registry, or of another one
         return layer
 
     def probe(self) -> None:
-        """Returns where a blob that is written is read again. Its eight bytes stay there."""
+        """Returns if a blob of eight bytes can be written and read again. It stays in the mirror."""
         data = b"lambench"
         digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
         self._push(digest, BytesIO(data))
@@ -97,12 +97,12 @@ class Mirror:
                 raise JudgeFault(FaultCause.REGISTRY, words) from None
 
     def keep_image(self, config: bytes, layers: Sequence[MirroredLayer]) -> ImageReference:
-        """The image of that configuration and these layers, which the mirror has, from now on to be pulled from it."""
+        """The image of this configuration and these layers of the mirror, which can be pulled from it now."""
         image_id = f"sha256:{hashlib.sha256(config).hexdigest()}"
         self._push(image_id, BytesIO(config))
         manifest = _manifest(image_id, len(config), layers)
         with self._faults():
-            # By a tag too: registries that are cleaned up lose what has none.
+            # With a tag: the garbage collection of a registry deletes what has none.
             self._client.set_manifest(image_id.removeprefix("sha256:"), manifest)
         digest = f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}"
         reference = ImageReference(self._client.repository, digest)
@@ -114,7 +114,7 @@ class Mirror:
             self._client.push_blob(data=data, digest=digest)
 
     def _size(self, digest: str) -> int | None:
-        """Bytes of that blob; None where it is not there."""
+        """The bytes of a blob; None if the mirror does not have it."""
         with self._faults():
             try:
                 size: int = self._client.blob_size(digest)
@@ -146,10 +146,10 @@ class Mirror:
 
 
 def open_mirror(workspace: Workspace) -> Mirror:
-    """The mirror of the settings.
+    """The mirror that the settings name.
 
     Raises:
-        ConfigError: there is none, or its name is none, or the credential for it cannot be read.
+        ConfigError: none is set, its name is not valid, or the credential for it cannot be read.
         StoreError: the store cannot be opened.
     """
     settings = workspace.settings
@@ -167,7 +167,7 @@ def _key(diff_id: str) -> str:
 
 
 def _manifest(image_id: str, n_bytes: int, layers: Sequence[MirroredLayer]) -> str:
-    """In Docker's form, schema 2: what engines take the image's ID from is its configuration."""
+    """The manifest in Docker's form, schema 2. Engines take the image's ID from the configuration."""
     return json.dumps(
         {
             "schemaVersion": 2,
