@@ -1,16 +1,16 @@
-"""The site in a bucket: what has changed is put there, assets first and `index.html` last; what is old goes later.
+"""The site in a bucket: changed files are put there, assets first and `index.html` last; old files are removed later.
 
-A bucket changes one object at a time. So nothing is removed that a page may still ask for: whichever object a
-publication dies at, each page that is there is whole, of this version or of the one before, and so is all that it
-needs. Publishing again completes it.
+A bucket changes one object at a time. So nothing is removed that a page may still refer to. Wherever a publication
+dies, every page in the bucket is complete, of this version or of the one before, and so are its assets. The next
+publication completes the site.
 
-Of two who publish at once the later takes over: each begins by putting `site.json` anew with a token of his own, on the
-condition that it is as he read it, looks before the first page whether it still is as he put it, and puts every object
-on the condition that it is as he saw it. Whoever was overtaken learns it there, or at the latest at the end, and says
-so.
+If two judges publish at once, the later one takes over. Each begins with a new `site.json` with a token of its own, on
+the condition that the file is as it was read. Before the first page it checks that its `site.json` is still there, and
+it puts every object on the condition that the object is as it was seen. A judge that was overtaken notices that there,
+or at the latest at the end, and reports it.
 
-What is to be removed is listed as going before it is removed. Whoever begins meanwhile counts on none of it: what of it
-he needs he puts anew, looks before the index whether it is still there, and puts what is not once more.
+An object is listed as going before it is removed. A judge that begins meanwhile does not rely on such an object: if it
+needs it, it puts it again, checks before the index that it is still there, and if not, puts it once more.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from submissions.store.s3_client import bucket_place, connect
 
 @dataclass(frozen=True)
 class BucketContents:
-    """What a bucket holds of a site, and beside it.
+    """The objects of a bucket where a site is or will be.
 
     Args:
-        etags: by path, of all objects where the site has or will have any; not all of them are its own.
-        version: ETag of `site.json`; empty where there is none.
-        own: names of objects that are there, are the site's own for another reason than the list, and are put again.
+        etags: by path; not all of these objects belong to the site.
+        version: ETag of `site.json`; empty if there is none.
+        own: names of objects that belong to the site although they are not listed; they are put again.
     """
 
     etags: Mapping[str, str]
@@ -53,7 +53,7 @@ class BucketSite:
     """A site below a prefix of a bucket.
 
     Args:
-        grace: for so long what the pages no longer refer to stays.
+        grace: how long an object stays that no page refers to.
     """
 
     def __init__(self, objects: BucketObjects, grace: timedelta, now: Callable[[], datetime] = utc_now) -> None:
@@ -61,10 +61,10 @@ class BucketSite:
 
     @classmethod
     def at(cls, url: str, endpoint_url: str, grace: timedelta) -> Self:
-        """The one that `s3://bucket/prefix` names.
+        """The site at `s3://bucket/prefix`.
 
         Raises:
-            StoreError: it names none, or no service can be at `endpoint_url`.
+            StoreError: `url` or `endpoint_url` is not an address.
         """
         return cls(BucketObjects(connect(endpoint_url), bucket_place(url, "publish_to")), grace)
 
@@ -82,17 +82,17 @@ class BucketSite:
 
     def difference(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
         names, now = [*files, FILE], self._now()
-        found = read_contents(self._objects, names, own)
+        contents = read_contents(self._objects, names, own)
         wanted = {name: site_object(name, content) for name, content in files.items()}
-        differing = set(differing_of(self._objects, found, wanted))
-        new = {name for name in differing if name not in found.etags}
-        claimed = with_claimed(found.listed, [*names, *found.own], now)
-        shown = with_shown(claimed, dict.fromkeys(names, ListedObject()), found.etags, now, self._grace)
+        differing = set(differing_names(self._objects, contents, wanted))
+        new = {name for name in differing if name not in contents.etags}
+        claimed = with_claimed(contents.listed, [*names, *contents.own], now)
+        shown = with_shown(claimed, dict.fromkeys(names, ListedObject()), contents.etags, now, self._grace)
         return {
             "new": tuple(sorted(new)),
             "changed": tuple(sorted(differing - new)),
             "same": tuple(sorted(files.keys() - differing)),
-            "removed": tuple(name for name in going(shown) if name in found.etags),
+            "removed": tuple(name for name in going(shown) if name in contents.etags),
         }
 
     @contextmanager
@@ -105,84 +105,84 @@ class BucketSite:
 
 
 class StagedObjects:
-    """Files that are to be put into a bucket; once it has begun, the assets among them are there."""
+    """Files to be put into a bucket. After `begin`, the assets among them are there."""
 
     def __init__(
-        self, objects: BucketObjects, found: BucketContents, grace: timedelta, now: Callable[[], datetime]
+        self, objects: BucketObjects, contents: BucketContents, grace: timedelta, now: Callable[[], datetime]
     ) -> None:
-        self._objects, self._found, self._grace, self._now = objects, found, grace, now
+        self._objects, self._contents, self._grace, self._now = objects, contents, grace, now
         self._wanted: dict[str, SiteObject] = {}
-        self._unseen: dict[str, SiteObject] = {}  # not yet compared with what is there
-        self._left: dict[str, SiteObject] = {}  # to be put
+        self._uncompared: dict[str, SiteObject] = {}  # not yet compared with the bucket's objects
+        self._to_put: dict[str, SiteObject] = {}
         self._etags: dict[str, str] = {}
-        self._claimed, self._version, self._token = found.listed, found.version, secrets.token_hex(16)
+        self._claimed, self._version, self._token = contents.listed, contents.version, secrets.token_hex(16)
 
     def add(self, name: str, content: bytes) -> None:
-        """Takes the file that is to lie at `name`."""
-        self._wanted[name] = self._unseen[name] = site_object(name, content)
+        """Adds the file `name`."""
+        self._wanted[name] = self._uncompared[name] = site_object(name, content)
 
     def begin(self) -> None:
-        """Lists all names as the site's own; then puts the assets there, which no page asks for yet.
+        """Lists all names as the site's own; then puts the assets, to which no page refers yet.
 
         Raises:
-            StoreError: another has begun to publish meanwhile, or something that is not the site's own is in the way.
+            StoreError: another judge has begun to publish, or an object is in the way that is not the site's own.
         """
         self._settle()
-        names = [*self._wanted, FILE, *self._found.own]
-        self._claimed = with_claimed(self._found.listed, names, self._now(), self._token)
+        names = [*self._wanted, FILE, *self._contents.own]
+        self._claimed = with_claimed(self._contents.listed, names, self._now(), self._token)
         self._version = self._put_list(self._claimed)
-        self._put([name for name in self._left if order(name)[0] == 0])
+        self._put([name for name in self._to_put if order(name)[0] == 0])
 
     def show(self) -> None:
-        """Puts everything else in its place, `index.html` last; then removes what has long not been referred to.
+        """Puts all other files, `index.html` last; then removes what no page has referred to for long.
 
         Raises:
-            StoreError: another has begun to publish meanwhile.
+            StoreError: another judge has begun to publish.
         """
         self._settle()
         self._require_own_list()
-        for _, stage in groupby(sorted(self._left.keys() - {INDEX}, key=order), key=lambda name: order(name)[0]):
+        for _, stage in groupby(sorted(self._to_put.keys() - {INDEX}, key=order), key=lambda name: order(name)[0]):
             self._put(list(stage))
         self._bring_back()
-        self._put(list(self._left))
+        self._put(list(self._to_put))
         now = self._now()
         shown = {
             name: ListedObject(sha256=wanted.sha256, etag=self._etags[name], served=str(wanted.served))
             for name, wanted in self._wanted.items()
         }
-        listed = with_shown(self._claimed, shown, self._found.etags, now, self._grace)
+        listed = with_shown(self._claimed, shown, self._contents.etags, now, self._grace)
         self._version = self._put_list(listed)
         if old := going(listed):
             self._objects.remove(old)
-            self._require_own_list()  # whoever began before the last was removed may have counted on it
+            self._require_own_list()  # a judge that began before the last removal may rely on a removed object
 
     def _require_own_list(self) -> None:
-        """Passes while nobody else has begun to publish."""
+        """Returns if no other judge has begun to publish."""
         if dict(self._objects.list(MANIFEST)).get(MANIFEST) != self._version:
             raise self._objects.changed(MANIFEST)
 
     def _bring_back(self) -> None:
-        """Puts once more what was removed, after it was put here, by whoever published before."""
-        risky = {name for name in going(self._found.listed) if name in self._etags}
+        """Puts objects once more that the judge that published before removed meanwhile."""
+        risky = {name for name in going(self._contents.listed) if name in self._etags}
         if risky:
-            there = list_objects(self._objects, risky)
-            gone = {name: self._wanted[name] for name in risky if name not in there}
+            present = list_objects(self._objects, risky)
+            gone = {name: self._wanted[name] for name in risky if name not in present}
             self._etags |= self._objects.put_all(gone, {})
 
     def _settle(self) -> None:
-        """Leaves out what is there already, as it should be."""
-        differing = set(differing_of(self._objects, self._found, self._unseen))
-        for name, wanted in self._unseen.items():
+        """Leaves out files that the bucket has already."""
+        differing = set(differing_names(self._objects, self._contents, self._uncompared))
+        for name, wanted in self._uncompared.items():
             if name in differing:
-                self._left[name] = wanted
+                self._to_put[name] = wanted
             else:
-                self._etags[name] = self._found.etags[name]
-        self._unseen = {}
+                self._etags[name] = self._contents.etags[name]
+        self._uncompared = {}
 
     def _put(self, names: Collection[str]) -> None:
-        self._etags |= self._objects.put_all({name: self._left[name] for name in names}, self._found.etags)
+        self._etags |= self._objects.put_all({name: self._to_put[name] for name in names}, self._contents.etags)
         for name in names:
-            del self._left[name]
+            del self._to_put[name]
 
     def _put_list(self, listed: SiteList) -> str:
         data = listed.model_dump_json(exclude_defaults=True).encode() + b"\n"
@@ -190,10 +190,10 @@ class StagedObjects:
 
 
 def read_contents(objects: BucketObjects, names: Collection[str], own: Collection[str] = ()) -> BucketContents:
-    """What lies where `names` are to lie, and where the site lay before; whatever else there is, is not looked at.
+    """The objects in the folders of `names`, and in those where the site was before. Other folders are not read.
 
     Args:
-        own: names under which only the site's own can lie, whatever its list says.
+        own: names that belong to the site even if its list does not contain them.
 
     Raises:
         StoreError: the bucket does not answer, or holds a `site.json` that cannot be read.
@@ -205,29 +205,29 @@ def read_contents(objects: BucketObjects, names: Collection[str], own: Collectio
 
 
 def list_objects(objects: BucketObjects, names: Collection[str]) -> dict[str, str]:
-    """The ETag by path of all objects in the folders of `names`, and of those in none."""
+    """The ETags by path of all objects in the folders of `names` and in the top folder."""
     etags = dict(objects.list(""))
     for folder in sorted({f"{name.split('/')[0]}/" for name in names if "/" in name}):
         etags |= dict(objects.list(folder))
     return etags
 
 
-def differing_of(objects: BucketObjects, found: BucketContents, wanted: Mapping[str, SiteObject]) -> list[str]:
-    """The names of `wanted` that are not in the bucket as they are.
+def differing_names(objects: BucketObjects, contents: BucketContents, wanted: Mapping[str, SiteObject]) -> list[str]:
+    """The names of `wanted` that the bucket does not have in this form.
 
     Raises:
-        StoreError: under one of them lies what is not the site's own.
+        StoreError: an object under one of these names is not the site's own.
     """
-    etags, listed, own = found.etags, found.listed.objects, found.own
-    told = {
+    etags, listed, own = contents.etags, contents.listed.objects, contents.own
+    by_list = {
         name: is_same(listed.get(name), etags[name], new) if name in etags and name not in own else False
         for name, new in wanted.items()
     }
-    asked = objects.holds({name: wanted[name] for name, same in told.items() if same is None})
-    differing = [name for name, same in told.items() if not asked.get(name, same)]
+    by_object = objects.holds({name: wanted[name] for name, same in by_list.items() if same is None})
+    differing = [name for name, same in by_list.items() if not by_object.get(name, same)]
     foreign = [name for name in differing if name in etags and name not in listed and name not in own]
     if foreign:
-        if dict(objects.list(MANIFEST)).get(MANIFEST, "") != found.version:  # so all of it may be listed by now
+        if dict(objects.list(MANIFEST)).get(MANIFEST, "") != contents.version:  # the objects may be listed by now
             raise StoreError(f"{objects.path()}: another is publishing there: see who, then publish again")
         more = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
         remedy = "remove it, set publish_to, or, where this judge published it, judge site publish --anew"

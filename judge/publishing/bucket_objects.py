@@ -1,4 +1,4 @@
-"""The objects of a site in a bucket: listed, read, put on a condition, and removed."""
+"""The objects of a site in a bucket: listing, reading, conditional writing, removing."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _CONFLICT = frozenset({"409", "412", "ConditionalRequestConflict", "Precondition
 
 
 class ObjectHead(NamedTuple):
-    """What a bucket says of an object.
+    """The headers of an object.
 
     Args:
-        metadata: what whoever put it said of it.
+        metadata: set by the program that put the object.
     """
 
     etag: str
@@ -34,7 +34,7 @@ class ObjectHead(NamedTuple):
 
 
 class BucketObjects:
-    """What lies below a prefix of a bucket; an ETag is always without quotes.
+    """The objects below a prefix of a bucket. An ETag is always without quotes.
 
     Raises (all methods):
         StoreError: the bucket does not answer; one line with the remedy.
@@ -42,14 +42,14 @@ class BucketObjects:
 
     def __init__(self, client: S3Client, place: BucketPlace) -> None:
         self._client, self._place = client, place
-        self._token = secrets.token_hex(16)  # with every object that is put, to know it again
+        self._token = secrets.token_hex(16)  # stored with every object, to recognise it
 
     def path(self, name: str = "") -> str:
-        """How a person calls an object."""
+        """The address of an object, for a person."""
         return f"s3://{self._place.bucket}/{self._place.prefix}{name}"
 
     def list(self, folder: str) -> Iterator[tuple[str, str]]:
-        """Path and ETag of each object anywhere in `folder`; for none, right below the prefix."""
+        """Path and ETag of each object anywhere in `folder`; if that is empty, of those directly below the prefix."""
         flat = {} if folder else {"Delimiter": "/"}
         with s3_errors(self.path(folder)):
             pages = self._client.get_paginator("list_objects_v2").paginate(
@@ -60,7 +60,7 @@ class BucketObjects:
                     yield entry["Key"].removeprefix(self._place.prefix), entry["ETag"].strip('"')
 
     def get(self, name: str) -> tuple[bytes | None, str] | None:
-        """The file under `name`, None if it cannot be unpacked, and its ETag; None if nothing is there."""
+        """The file `name`, None if it cannot be unpacked, and its ETag; None if there is no object."""
         with s3_errors(self.path(name)):
             try:
                 answer = self._client.get_object(Bucket=self._place.bucket, Key=self._place.prefix + name)
@@ -72,14 +72,14 @@ class BucketObjects:
             return content, answer["ETag"].strip('"')
 
     def get_all(self, names: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
-        """The files under `names`, in order; None where none is, or it cannot be unpacked."""
-        asked = list(names)
+        """The files `names`, in order; None for a file that does not exist or cannot be unpacked."""
+        paths = list(names)
         with ThreadPoolExecutor(N_THREADS) as pool:
-            for name, got in zip(asked, pool.map(self.get, asked), strict=True):
+            for name, got in zip(paths, pool.map(self.get, paths), strict=True):
                 yield name, got[0] if got else None
 
     def holds(self, objects: Mapping[str, SiteObject]) -> dict[str, bool]:
-        """Whether each of `objects` is there, handed out as it should be."""
+        """Whether the bucket has each of `objects`, with the right headers."""
         with ThreadPoolExecutor(N_THREADS) as pool:
             return dict(zip(objects, pool.map(self._holds, objects, objects.values()), strict=True))
 
@@ -88,14 +88,14 @@ class BucketObjects:
         return head is not None and (head.etag, head.served) == (wanted.md5.hex(), wanted.served)
 
     def misserved(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Those of `names` that are there, and that a browser would not take for what they are."""
-        asked = list(names)
+        """The objects among `names` whose headers a browser would misunderstand."""
+        paths = list(names)
         with ThreadPoolExecutor(N_THREADS) as pool:
-            heads = zip(asked, pool.map(self._head, asked), strict=True)
+            heads = zip(paths, pool.map(self._head, paths), strict=True)
             return tuple(name for name, head in heads if head and not is_well_served(name, head.served))
 
     def _head(self, name: str) -> ObjectHead | None:
-        """What is said of the object; None if nothing is there."""
+        """The headers of the object `name`; None if there is none."""
         with s3_errors(self.path(name)):
             try:
                 answer = self._client.head_object(Bucket=self._place.bucket, Key=self._place.prefix + name)
@@ -107,15 +107,15 @@ class BucketObjects:
         return ObjectHead(answer["ETag"].strip('"'), ServedAs(*served), answer["Metadata"])
 
     def put(self, name: str, wanted: SiteObject, etag: str) -> str:
-        """The ETag of `wanted`, which is there now.
+        """The ETag of `wanted`, which is in the bucket now.
 
         Args:
-            etag: of what must be there before, if anything is; empty for nothing.
+            etag: that the object must have before; empty: the object must not exist.
 
         Raises:
-            StoreError: something else is there, so others publish too.
+            StoreError: the object is another: another judge publishes too.
         """
-        condition = {"IfMatch": etag} if etag else {"IfNoneMatch": "*"}  # Ceph knows an ETag without quotes alone
+        condition = {"IfMatch": etag} if etag else {"IfNoneMatch": "*"}  # Ceph accepts only an ETag without quotes
         metadata = {"sha256": wanted.sha256, "publication": self._token}
         if wanted.served.content_encoding:
             condition["ContentEncoding"] = wanted.served.content_encoding
@@ -136,27 +136,27 @@ class BucketObjects:
                 if error_code(error) not in _CONFLICT:
                     raise
         head = self._head(name)
-        if head is None and etag:  # removed meanwhile, by whoever published before
+        if head is None and etag:  # the judge that published before removed it meanwhile
             return self.put(name, wanted, "")
         if head and (head.metadata, head.served) == (metadata, wanted.served):
-            return head.etag  # put by a request of ours whose answer was lost
+            return head.etag  # put by our own request, whose answer was lost
         raise self.changed(name)
 
     def changed(self, name: str) -> StoreError:
-        """What is to be said where another publishes too."""
+        """The error if another judge publishes too."""
         return StoreError(f"{self.path(name)} was changed meanwhile: see who else publishes, then publish again")
 
     def put_all(self, objects: Mapping[str, SiteObject], etags: Mapping[str, str]) -> dict[str, str]:
-        """The ETags of `objects`, all of which are there now; several travel at once.
+        """The ETags of `objects`, all of which are in the bucket now. Several are sent at once.
 
         Args:
-            etags: of what must be there before; nothing must where one has none.
+            etags: that the objects must have before; an object without one must not exist.
         """
         with ThreadPoolExecutor(N_THREADS) as pool:
             futures = {n: pool.submit(self.put, n, wanted, etags.get(n, "")) for n, wanted in objects.items()}
             try:
                 return {name: future.result() for name, future in futures.items()}
-            except BaseException:  # also Ctrl-C: what has not begun is not begun
+            except BaseException:  # also Ctrl-C: no further request is started
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
@@ -166,6 +166,6 @@ class BucketObjects:
             keys = [{"Key": self._place.prefix + name} for name in names[start : start + MAX_BULK]]
             with s3_errors(self.path()):
                 answer = self._client.delete_objects(Bucket=self._place.bucket, Delete={"Objects": keys, "Quiet": True})
-            for refused in answer.get("Errors", ()):
-                what = plain(f"s3://{self._place.bucket}/{refused.get('Key')}: {refused.get('Code')}")
+            for failure in answer.get("Errors", ()):
+                what = plain(f"s3://{self._place.bucket}/{failure.get('Key')}: {failure.get('Code')}")
                 raise StoreError(f"{what}: it could not be removed: allow s3:DeleteObject, then publish again")

@@ -1,8 +1,7 @@
-"""What a build of the site was made from, so that the next one can tell that nothing is to be done.
+"""Remembers what a build of the site was made from, so that an unchanged site is not built again.
 
-Drawing some hundred pages takes a while; telling that store, data, settings and code are what they were takes none. The
-store stays the only truth: what is remembered is a hash of the stamps of all records and files that a build reads, and
-a page that is no longer as it was written is written again.
+A build of some hundred pages takes a while; a comparison of stamps does not. Only a hash of the stamps of all records
+and files that a build reads is kept. A page that was changed since it was written is written again.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Suite
 
 RECORDS = ("submissions/", "attempts/", "results/", "manifests/")
-PACKAGES = ("ase", "jinja2", "markupsafe", "numpy", "plotly", "pydantic", "scipy")  # of whose versions pages may hang
+PACKAGES = ("ase", "jinja2", "markupsafe", "numpy", "plotly", "pydantic", "scipy")  # whose versions may change pages
 ROOMS = ("judge", "scoring", "submissions", "tasks", "templates")
 
 
 class BuildRecord(Record):
-    """A build that was made.
+    """The record of a build.
 
     Args:
         key: see `build_key`.
-        site: sha256 of the list of files that it wrote: another store's pages may have come into the folder since.
-        problems: that it named.
+        site: sha256 of the list of written files: another store's pages may have been written to the folder since.
+        problems: that the build reported.
     """
 
     key: str
@@ -42,29 +41,29 @@ class BuildRecord(Record):
 
 
 def build_key(workspace: Workspace, suite: Suite) -> str:
-    """sha256 of all that a build of the site is made from, content by its stamp.
+    """The sha256 of all that a build of the site depends on; records and files enter by their stamps.
 
     Raises:
         StoreError: the store does not answer.
     """
     settings, trusted = workspace.settings, sorted(workspace.trusted)
     digest = hashlib.sha256()
-    # Since when a data set is public is a date, and so today is a part.
+    # A data set becomes public at a date, so today's date enters.
     kinds = [(kind.name, kind.measure_version, kind.traits) for kind in KINDS.values()]
     today = utc_now().date()
-    for said in (settings.model_dump_json(), repr(suite), kinds, trusted, today, *map(version, PACKAGES)):
-        digest.update(f"{said}\n".encode())
-    for place in RECORDS:
-        for key, stamp, _ in workspace.store.stamped(place):
+    for value in (settings.model_dump_json(), repr(suite), kinds, trusted, today, *map(version, PACKAGES)):
+        digest.update(f"{value}\n".encode())
+    for prefix in RECORDS:
+        for key, stamp, _ in workspace.store.stamped(prefix):
             digest.update(f"{key} {stamp}\n".encode())
     for file in _read_files(settings, suite):
-        found = file.stat()
-        digest.update(f"{file} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}\n".encode())
+        status = file.stat()
+        digest.update(f"{file} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}\n".encode())
     return digest.hexdigest()
 
 
 def problems_of_same(settings: JudgeSettings, folder: Path, key: str) -> tuple[str, ...] | None:
-    """The problems of the build that is in `folder`, if it was made from the same; None: it has to be made."""
+    """The problems of the build in `folder`, if it has this key and is complete; None: a build is needed."""
     with suppress(FileNotFoundError, ValidationError):
         built = BuildRecord.read(_file(settings, folder).read_bytes())
         if built.key == key and built.site == _site(folder) and is_whole(folder):
@@ -73,15 +72,15 @@ def problems_of_same(settings: JudgeSettings, folder: Path, key: str) -> tuple[s
 
 
 def forget(settings: JudgeSettings, folder: Path) -> None:
-    """Notes that `folder` is about to be written."""
+    """Removes the record of the build in `folder`, which is about to be written."""
     _file(settings, folder).unlink(missing_ok=True)
 
 
 def remember(settings: JudgeSettings, folder: Path, key: str, problems: tuple[str, ...]) -> None:
-    """Notes that `folder` was built.
+    """Records the build in `folder`.
 
     Args:
-        key: the same before the build and after it: nothing came meanwhile.
+        key: equal before and after the build, so that nothing changed meanwhile.
     """
     file = _file(settings, folder)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +97,7 @@ def _site(folder: Path) -> str:
 
 
 def _read_files(settings: JudgeSettings, suite: Suite) -> Iterator[Path]:
-    """The files beside the store that a build reads: data sets, code and templates."""
+    """The files outside the store that a build reads: data sets, code and templates."""
     for dataset in sorted({task.dataset for task in suite.tasks}):
         yield from sorted(file for file in (settings.data / dataset).glob("**/*") if file.is_file())
     root = Path(__file__).parents[2]

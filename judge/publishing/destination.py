@@ -1,4 +1,4 @@
-"""Where a site is published: a folder, or a bucket. What each kind of place can do, and the one that is meant."""
+"""The destination of a published site: a folder or a bucket, behind one interface."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from judge.publishing.overlap_check import require_apart
 
 
 class StagedSite(Protocol):
-    """Files of a site that no reader sees yet."""
+    """Files of a site that are not visible yet."""
 
     def add(self, name: str, content: bytes) -> None:
-        """Takes the file that is to lie at `name`."""
+        """Adds the file `name`."""
         ...
 
     def show(self) -> object:
@@ -27,64 +27,64 @@ class StagedSite(Protocol):
 
 
 class SitePlace(Protocol):
-    """A place for a site.
+    """A folder or a bucket for a site.
 
     Raises (all methods):
-        StoreError: the bucket does not answer, or holds what is not the site's.
+        StoreError: the bucket does not answer, or has an object in the way that is not the site's own.
         OSError: the folder cannot be written.
     """
 
     def path(self, name: str = "") -> str:
-        """How a person calls the file `name` there; without a name, the place."""
+        """The path or address of the file `name`, for a person; without a name, of the whole site."""
         ...
 
     def may_be_absent(self) -> bool:
-        """Whether it says nothing that no pages are there: this may be another machine than that with the folder."""
+        """Whether missing pages are no defect: the folder may be on another machine."""
         ...
 
     def read(self, names: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
-        """What the files hold, unpacked, in order; None for one that is not there or cannot be unpacked."""
+        """Names and unpacked content of the files, in order; None for one that is missing or cannot be unpacked."""
         ...
 
     def misserved(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The files that are there, and are handed out as something else than they are, or kept for another time."""
+        """The files that are served with a wrong content type, encoding or cache time."""
         ...
 
     def difference(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> Mapping[str, tuple[str, ...]]:
-        """The paths of `files` that are `new` there, `changed`, the `same`, and of what would be `removed`.
+        """The paths of `files` that are `new`, `changed` or the `same`, and of the files that would be `removed`.
 
         Args:
-            own: names that are put again, whatever lies there: nobody else can have put it.
+            own: names that belong to the site, and are put again whatever is there.
         """
         ...
 
     def staged(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> AbstractContextManager[StagedSite]:
-        """`files` in the place, but for what a reader would see; what is not shown when this is left, never is.
+        """`files`, prepared but not visible. If `show` is not called in the context, they never become visible.
 
         Args:
-            own: as of `difference`.
+            own: as in `difference`.
         """
         ...
 
 
 def published_to(settings: JudgeSettings, to: str | None) -> JudgeSettings:
-    """The settings with which one publishes for once to `to`, or as they are where it is None."""
+    """The settings with `to` as the destination; unchanged if it is None."""
     if to is None:
         return settings
     return settings.model_copy(update={"publish_to": to if "://" in to else str(Path(to).expanduser().absolute())})
 
 
 def open_site(settings: JudgeSettings) -> SitePlace:
-    """The place that the settings name.
+    """The destination that the settings name.
 
     Raises:
-        ConfigError: another kind of address, or one at which private records would be published.
-        StoreError: no S3 service can be there.
+        ConfigError: the kind of address is not known, or private records would be published.
+        StoreError: the address of the S3 service is not valid.
     """
-    where = settings.publish_to
-    if "://" in where and not where.startswith("s3://"):
-        raise ConfigError(f"publish_to: {where[:80]!r} is not known here: give a folder, or s3://BUCKET/PREFIX")
+    address = settings.publish_to
+    if "://" in address and not address.startswith("s3://"):
+        raise ConfigError(f"publish_to: {address[:80]!r} is not known here: give a folder, or s3://BUCKET/PREFIX")
     require_apart(settings)
-    if where.startswith("s3://"):
-        return BucketSite.at(where, settings.endpoint_url, timedelta(hours=settings.site_grace_hours))
-    return FolderSite(Path(where))
+    if address.startswith("s3://"):
+        return BucketSite.at(address, settings.endpoint_url, timedelta(hours=settings.site_grace_hours))
+    return FolderSite(Path(address))

@@ -1,9 +1,9 @@
-"""A site in a folder: its files come there so that a reader never sees half of two versions.
+"""A site in a folder. A reader never sees a mixture of two versions.
 
-Assets carry a hash in their name and come first, then the pages of the submissions, then `index.html`. All files that
-are not there already are written beside their places, and only then moved there, one after another. `site.json` lists
-what the site has, so that a later build removes pages of its own that are no longer made, and nothing else. An old
-stylesheet outlives its pages by one build: somebody may have loaded a page a moment ago that still asks for it.
+Assets have a hash in their name and are moved into place first, then the pages of submissions, then `index.html`. New
+files are first written beside their final names, and moved only when all are complete. `site.json` lists the site's
+files, so that a later build removes only pages of its own that are no longer made. An old stylesheet stays for one more
+build: a reader may have loaded a page a moment ago that refers to it.
 """
 
 from __future__ import annotations
@@ -29,58 +29,58 @@ _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{8}", re.DOTALL)
 
 
 class SiteManifest(Record):
-    """`site.json`: sha256 by path of what the last build wrote, and what it kept for readers of the build before."""
+    """`site.json`: sha256 by path of the files of the last build, and the assets kept from the build before."""
 
     files: dict[str, str] = Field(default_factory=dict)
     retired: tuple[str, ...] = ()
 
 
 def publish(files: Mapping[str, bytes], out_dir: Path) -> list[Path]:
-    """The paths of `files` in `out_dir`, written so that no reader sees a page whose assets are not there yet.
+    """The paths of `files` in `out_dir`, written so that no reader sees a page without its assets.
 
     Args:
-        files: content by path in the site, with forward slashes; must hold `index.html`.
+        files: content by path in the site, with forward slashes; must contain `index.html`.
     """
     with staged(files, out_dir) as site:
         return site.show()
 
 
 class StagedFolder:
-    """Files that lie beside their places in a site, complete, and that no reader sees yet."""
+    """Complete files of a site beside their final names, not visible to readers yet."""
 
     def __init__(self, out_dir: Path) -> None:
         self._out_dir = out_dir
         self._temporary: dict[str, Path] = {}
         self._hashes: dict[str, str] = {}
-        self._left: dict[Path, dict[str, list[Path]]] = {}
+        self._leftovers: dict[Path, dict[str, list[Path]]] = {}
 
     def add(self, name: str, content: bytes) -> None:
-        """Writes the file that is to lie at `name`, unless it lies there as it is."""
+        """Writes the file `name`, unless it is there with this content."""
         path = self._out_dir / name
-        for left in self._left_in(path.parent).pop(path.name, ()):
-            left.unlink()  # by a build that was killed: nobody else builds here now
+        for leftover in self._leftovers_in(path.parent).pop(path.name, ()):
+            leftover.unlink()  # of a build that was killed: no other build runs here now
         self._hashes[name] = hashlib.sha256(content).hexdigest()
-        if name != INDEX and _holds(path, content):  # that page is written always: its time is that of the build
+        if name != INDEX and _holds(path, content):  # the index is always written: its time is that of the build
             return
         self._temporary[name] = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         with self._temporary[name].open("xb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())  # a full disk, or a crash, shall leave the pages that are there
+            os.fsync(file.fileno())  # a full disk or a crash must not damage the present pages
 
-    def _left_in(self, folder: Path) -> dict[str, list[Path]]:
-        """By the file that they were to become, what other builds left in a folder; it is looked into once."""
-        if folder not in self._left:
+    def _leftovers_in(self, folder: Path) -> dict[str, list[Path]]:
+        """Temporary files of earlier builds in a folder, by their final name. Each folder is read once."""
+        if folder not in self._leftovers:
             folder.mkdir(parents=True, exist_ok=True)
-            found: dict[str, list[Path]] = {}
+            leftovers: dict[str, list[Path]] = {}
             for path in folder.iterdir():
-                if of := _TEMPORARY.fullmatch(path.name):
-                    found.setdefault(of[1], []).append(path)
-            self._left[folder] = found
-        return self._left[folder]
+                if temporary := _TEMPORARY.fullmatch(path.name):
+                    leftovers.setdefault(temporary[1], []).append(path)
+            self._leftovers[folder] = leftovers
+        return self._leftovers[folder]
 
     def show(self) -> list[Path]:
-        """Puts every file in its place, `index.html` last; then what the build before left behind goes."""
+        """Moves every file into place, `index.html` last; then removes the files of earlier builds."""
         ordered = sorted(self._hashes, key=order)
         retired, removed = _left_behind(_read_manifest(self._out_dir), self._hashes)
         listed = SiteManifest(files=dict(sorted(self._hashes.items())), retired=tuple(sorted(retired)))
@@ -93,13 +93,13 @@ class StagedFolder:
         return [self._out_dir / name for name in ordered]
 
     def discard(self) -> None:
-        """Removes what was not shown."""
+        """Removes the files that were not shown."""
         for path in self._temporary.values():
             path.unlink(missing_ok=True)
 
 
 def _holds(path: Path, content: bytes) -> bool:
-    """Whether this very file, and not one that it points to, has the content."""
+    """Whether the file itself, not the target of a link, has this content."""
     try:
         return not path.is_symlink() and path.stat().st_size == len(content) and path.read_bytes() == content
     except OSError:
@@ -108,9 +108,9 @@ def _holds(path: Path, content: bytes) -> bool:
 
 @contextmanager
 def staged(files: Mapping[str, bytes], out_dir: Path) -> Iterator[StagedFolder]:
-    """`files`, written beside their places in `out_dir`; what is not shown when this is left, is gone.
+    """`files`, written beside their final names in `out_dir`. If they are not shown in the context, they are removed.
 
-    Until they are shown the site there is as it was, byte by byte. One at a time: others wait.
+    Until they are shown the site stays unchanged. A lock lets one build run at a time.
     """
     out_dir.mkdir(parents=True, exist_ok=True)
     folder, site = os.open(out_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), StagedFolder(out_dir)
@@ -125,7 +125,7 @@ def staged(files: Mapping[str, bytes], out_dir: Path) -> Iterator[StagedFolder]:
 
 
 def order(name: str) -> tuple[int, str]:
-    """What is published before what: assets, what pages point to, pages, manifest, and the page that all begin with."""
+    """The order of publication: assets, files that pages refer to, pages, manifest, `index.html`."""
     if is_asset(name):
         return 0, name
     if name in (FILE, INDEX):
@@ -134,12 +134,12 @@ def order(name: str) -> tuple[int, str]:
 
 
 def is_asset(name: str) -> bool:
-    """Whether the name of a file is made of its content."""
+    """Whether the file's name contains a hash of its content."""
     return name.startswith("assets/")
 
 
 def _read_manifest(out_dir: Path) -> SiteManifest:
-    """What the last build wrote; nothing where that cannot be told, so that nothing is removed."""
+    """The list of the last build's files; empty if it cannot be read, so that nothing is removed."""
     try:
         return SiteManifest.model_validate_json((out_dir / MANIFEST).read_bytes())
     except (FileNotFoundError, ValidationError):
@@ -147,7 +147,7 @@ def _read_manifest(out_dir: Path) -> SiteManifest:
 
 
 def is_whole(out_dir: Path) -> bool:
-    """Whether all that the last build wrote into `out_dir` lies there as it was written."""
+    """Whether all files of the last build are in `out_dir`, unchanged."""
     files = _read_manifest(out_dir).files
     return INDEX in files and all(_is_as_written(out_dir / name, digest) for name, digest in files.items())
 
@@ -160,14 +160,14 @@ def _is_as_written(file: Path, digest: str) -> bool:
 
 
 def _left_behind(previous: SiteManifest, names: Collection[str]) -> tuple[set[str], set[str]]:
-    """What of the build before stays for one more build, and what goes, where `names` are the site's now."""
+    """The old assets that stay for one more build, and the files to be removed; `names` are those of this build."""
     gone = previous.files.keys() - set(names)
     retired = {name for name in gone if is_asset(name)}
     return retired, (gone | set(previous.retired)) - retired - set(names)
 
 
 def _remove(out_dir: Path, name: str) -> None:
-    """Removes a file of the site; a manifest that points out of the site is not followed."""
+    """Removes a file of the site. A path that leads out of `out_dir` is ignored."""
     path = (out_dir / name).resolve()
     if path.is_relative_to(out_dir.resolve()):
         path.unlink(missing_ok=True)
@@ -193,15 +193,17 @@ class FolderSite:
                 yield name, None
 
     def misserved(self, names: Iterable[str]) -> tuple[str, ...]:
-        return ()  # a folder says nothing of that
+        return ()  # a folder has no headers
 
     def difference(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {"new": [], "changed": [], "same": []}
-        for name, there in self.read(sorted(files)):
-            found["new" if there is None else "same" if there == files[name] else "changed"].append(name)
-        _, removed = _left_behind(_read_manifest(self._folder), (*files, FILE))
-        leaving = tuple(name for name in sorted(removed) if (self._folder / name).is_file())
-        return {**{how: tuple(names) for how, names in found.items()}, "removed": leaving}
+        names: dict[str, list[str]] = {"new": [], "changed": [], "same": []}
+        for name, present in self.read(sorted(files)):
+            names["new" if present is None else "same" if present == files[name] else "changed"].append(name)
+        _, old = _left_behind(_read_manifest(self._folder), (*files, FILE))
+        removed = tuple(name for name in sorted(old) if (self._folder / name).is_file())
+        return {"new": tuple(names["new"]), "changed": tuple(names["changed"]), "same": tuple(names["same"])} | {
+            "removed": removed
+        }
 
     def staged(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> AbstractContextManager[StagedFolder]:
-        return staged(files, self._folder)  # whatever lies there under the site's names, is the site's
+        return staged(files, self._folder)  # any file under the site's names belongs to the site

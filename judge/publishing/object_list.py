@@ -1,9 +1,8 @@
-"""`site.json` of a site in a bucket: what of the bucket is the site's own, how it is handed out, and what may go.
+"""`site.json` of a site in a bucket: which objects belong to the site, their headers, and which may be removed.
 
-Nothing that is not listed is ever overwritten or removed. So a name is listed before anything is put under it: whatever
-dies when, the next who publishes knows what is left over. An object is listed as unreferenced from the moment on when
-no page that was shown refers to it; in the middle of a publication nothing can be said of that, and the time counts
-anew.
+An object that is not listed is never overwritten or removed. A name is listed before an object is put under it: after a
+crash the next publication knows what is left over. An object is listed as unreferenced from the time when no visible
+page refers to it. After an interrupted publication that is not known, so this time starts again.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from submissions.store.interface import StoreError
 
 
 class ListedObject(Record):
-    """One object of the site. All is empty of which nothing is known but that it is the site's own.
+    """One object of the site. Empty fields: only known to belong to the site.
 
     Args:
         sha256: of the file, unpacked.
-        etag: by which the bucket names what was put there.
-        served: how it is handed out.
-        unreferenced: since when.
-        going: it is being removed, or was: nobody may count on it, and it stays listed until it is seen to be gone.
+        etag: of the object.
+        served: its headers.
+        unreferenced: since when no page refers to it.
+        going: it is being removed, or was. No judge may rely on it; it stays listed until it is seen to be gone.
     """
 
     sha256: str = ""
@@ -38,10 +37,10 @@ class ListedObject(Record):
 
 
 class SiteList(Record):
-    """All objects of the site by path; `complete` if the last who began to publish also came to the end.
+    """All objects of the site by path; `complete` if the last publication was finished.
 
     Args:
-        token: of whoever wrote it: two who claim the same at the same moment do not write the same bytes.
+        token: random, so that two judges that claim the same objects at once write different bytes.
     """
 
     complete: bool = True
@@ -50,10 +49,10 @@ class SiteList(Record):
 
 
 def read_list(data: bytes | None, where: str) -> SiteList:
-    """What `site.json` holds, also one that was written into a folder; nothing is listed where there is none.
+    """The content of `site.json`, also of one written for a folder; an empty list if there is none.
 
     Raises:
-        StoreError: it cannot be read, and so nothing in the bucket may be touched.
+        StoreError: it cannot be read: then no object in the bucket may be changed.
     """
     if data is None:
         return SiteList(objects={})
@@ -70,7 +69,7 @@ def read_list(data: bytes | None, where: str) -> SiteList:
 
 
 def with_claimed(listed: SiteList, names: Collection[str], now: datetime, token: str = "") -> SiteList:
-    """The list with which one begins to publish `names`: those that are new are the site's own from now on."""
+    """The list at the beginning of a publication of `names`: new names belong to the site from now on."""
     objects = {name: _again(entry, now) if not listed.complete else entry for name, entry in listed.objects.items()}
     new = {name: ListedObject(unreferenced=now) for name in sorted(names) if name not in objects or objects[name].going}
     return SiteList(complete=False, token=token, objects={**objects, **new})
@@ -81,39 +80,39 @@ def _again(entry: ListedObject, now: datetime) -> ListedObject:
 
 
 def with_shown(
-    claimed: SiteList, shown: Mapping[str, ListedObject], there: Collection[str], now: datetime, grace: timedelta
+    claimed: SiteList, shown: Mapping[str, ListedObject], present: Collection[str], now: datetime, grace: timedelta
 ) -> SiteList:
-    """The list after all of `shown` was put in its place; what nothing has referred to for at least `grace` is going.
+    """The list after all of `shown` was put. Objects that were unreferenced for at least `grace` are going.
 
-    A name that somebody claimed stays, though nothing is there: whoever was overtaken may be about to put it. It is
-    forgotten when it was to go, and nothing is there.
+    A claimed name without an object stays listed: a judge that was overtaken may be about to put it. A name that is
+    going and has no object is dropped.
 
     Args:
-        there: names of all objects that the bucket held when the claim was made.
+        present: names of all objects in the bucket when the claim was made.
     """
-    left = {
-        name: _left(entry, now, grace)
+    unreferenced = {
+        name: _unreferenced(entry, now, grace)
         for name, entry in claimed.objects.items()
-        if name not in shown and name != MANIFEST and (name in there or not entry.going)
+        if name not in shown and name != MANIFEST and (name in present or not entry.going)
     }
-    return SiteList(token=claimed.token, objects=dict(sorted({**left, **shown}.items())))
+    return SiteList(token=claimed.token, objects=dict(sorted({**unreferenced, **shown}.items())))
 
 
-def _left(entry: ListedObject, now: datetime, grace: timedelta) -> ListedObject:
+def _unreferenced(entry: ListedObject, now: datetime, grace: timedelta) -> ListedObject:
     since = entry.unreferenced or now
     return entry.model_copy(update={"unreferenced": since, "going": entry.going or since <= now - grace})
 
 
 def going(listed: SiteList) -> tuple[str, ...]:
-    """The objects that are to be removed."""
+    """The objects to be removed."""
     return tuple(name for name, entry in listed.objects.items() if entry.going)
 
 
 def is_same(entry: ListedObject | None, etag: str, wanted: SiteObject) -> bool | None:
-    """Whether the bucket holds `wanted`, and will hold it, handed out so; None where only the object itself can tell.
+    """Whether the bucket has `wanted` with these headers, and will keep it; None if the object must be asked.
 
     Args:
-        etag: that the bucket's listing gives.
+        etag: from the bucket's listing.
     """
     if entry and entry.going:
         return False

@@ -1,4 +1,4 @@
-"""Whether what is private and what is public lie apart: buckets and prefixes, and the folder of the pages."""
+"""Checks that private and public places do not overlap: buckets with prefixes, and the folder of the pages."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ _IN_BUCKETS = ("upload_bucket", "status_bucket", "store", "publish_to")
 
 
 def require_apart(settings: JudgeSettings) -> None:
-    """Lets pass settings of which no place lies within another.
+    """Returns if no place of the settings lies within another.
 
     Raises:
-        ConfigError: one does; one line that names both.
-        StoreError: an address names no place in a bucket.
+        ConfigError: two overlap; one line that names both.
+        StoreError: an address is not valid.
     """
     urls = {name: str(getattr(settings, name)) for name in _IN_BUCKETS}
     places = {name: bucket_place(url, name) for name, url in urls.items() if url.startswith("s3://")}
-    for (one, first), (other, second) in combinations(places.items(), 2):
-        if _nested(first, second):
-            raise ConfigError(f"{one} and {other}: one lies within the other: give each a bucket or prefix of its own")
+    for (name, place), (other_name, other_place) in combinations(places.items(), 2):
+        if _nested(place, other_place):
+            remedy = "give each a bucket or prefix of its own"
+            raise ConfigError(f"{name} and {other_name}: one lies within the other: {remedy}")
     if "://" in settings.publish_to:
         return
     pages = Path(settings.publish_to).resolve()
@@ -32,17 +33,17 @@ def require_apart(settings: JudgeSettings) -> None:
             raise ConfigError(f"publish_to: {pages} and {name} ({path}), which is private, are not apart: part them")
 
 
-def _nested(one: BucketPlace, other: BucketPlace) -> bool:
-    within = one.prefix.startswith(other.prefix) or other.prefix.startswith(one.prefix)
-    return one.bucket == other.bucket and within
+def _nested(place: BucketPlace, other: BucketPlace) -> bool:
+    is_within = place.prefix.startswith(other.prefix) or other.prefix.startswith(place.prefix)
+    return place.bucket == other.bucket and is_within
 
 
 def _private(settings: JudgeSettings) -> dict[str, Path]:
-    """What nobody but the judge may read, of what lies on this machine."""
-    found = {"data": settings.data, "run_dir": settings.run_dir, "log": settings.log, "key_file": settings.key_file}
+    """The private paths on this machine, by setting."""
+    paths = {"data": settings.data, "run_dir": settings.run_dir, "log": settings.log, "key_file": settings.key_file}
     store = settings.store.removeprefix("file://")
     if "://" not in store:
-        found["store"] = Path(store)
+        paths["store"] = Path(store)
     if settings.registry_config:
-        found["registry_config"] = settings.registry_config
-    return found
+        paths["registry_config"] = settings.registry_config
+    return paths

@@ -1,9 +1,9 @@
-"""Publishing: what may be shown, with the reasons against it, and then pages and manifest at once.
+"""Publishing: proposes what may be published, with the reasons against it, and publishes pages and manifest.
 
-In this order: what no reader sees is brought to its place (in a folder all files, beside their names; in a bucket the
-assets), the manifest gets its number in the store, and then pages, manifest and `index.html` are put in place. Whatever
-fails before leaves the pages that are there; a judge that dies after leaves a manifest whose pages are not yet there,
-which `judge verify` names and publishing again corrects.
+First, files that no reader sees yet are written (in a folder all files beside their final names, in a bucket the
+assets). Then the manifest gets its number in the store. Then pages, manifest and `index.html` are put in place. A
+failure before that leaves the present pages unchanged. A judge that dies after it leaves a manifest without its pages;
+`judge verify` reports this, and publishing again corrects it.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ from tasks.suites.suite import Suite
 
 @dataclass(frozen=True)
 class Proposal:
-    """What would be published.
+    """The content of a publication.
 
     Args:
         files: content by path in the site, without the manifest.
-        results: sha256 of the stored bytes of every result that is shown, by key in the store.
+        results: sha256 of the stored bytes of every result shown, by key in the store.
         stated: the same of all submissions, their logs, and the decisions about them.
-        selftests: sha256 of the stored records of those that decide about these.
-        refusals: why it may not be published, a line each.
-        problems: what could not be added up, a line each, for the maintainer.
-        published: every path in the site under which a publication of this suite ever put something.
+        selftests: sha256 of the stored selftest records of the results' hosts and engines.
+        refusals: the reasons why it may not be published, a line each.
+        problems: what could not be scored, a line each, for the maintainer.
+        published: every path in the site that any publication of this suite ever used.
     """
 
     board: Leaderboard
@@ -75,26 +75,26 @@ class Proposal:
 
 
 def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
-    """What is to be published of the store, and what stands against it. Writes nothing.
+    """The content of a publication of the store, with the reasons against it. Nothing is written.
 
     Args:
-        now: that the age of a selftest is counted to.
+        now: time of the publication, from which the age of selftests is counted.
 
     Raises:
         DatasetError: one line that names file and field.
         StoreError: the store does not answer, or was changed meanwhile.
     """
     store, settings, trusted = StoreSnapshot(workspace.store), workspace.settings, workspace.trusted
-    said: list[str] = []
+    reported: list[str] = []
     chain = read_chain(store, trusted)
     stated = submission_files(store)
     current = current_results(workspace.with_store(store), suite)
-    board = read_board(store, suite, said.append, current, trusted, settings.references)
+    board = read_board(store, suite, reported.append, current, trusted, settings.references)
     shown = shown_results(board)
     stored = {result_path(r.submission, r.task, r.result_key): r for r in shown}
     content = {key: _as_read(store, key, result) for key, result in stored.items()}
-    # Records that cannot be read, or added up at all: a row is missing.
-    refusals = [line for line in said if line not in board.problems or line in board.rowless]
+    # Records that cannot be read or scored at all: a row is missing.
+    refusals = [line for line in reported if line not in board.problems or line in board.rowless]
     refusals += [str(defect) for defect in (*chain.defects, *unlike_published(store, chain), *misnamed(store))]
     refusals += _unsigned(stored, content, trusted)
     refusals += unproven(store, shown, settings.selftest_max_age_days, now, settings.allow_process)
@@ -102,7 +102,7 @@ def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
     datasets = {task.dataset for task in suite.tasks} | {result.provenance.dataset for result in shown}
     refusals += _unsigned_selftests(selftests, trusted)
     sources = known_sources(settings, suite, datasets, chain, now)
-    refusals += _telling(shown, sources.cards, now)
+    refusals += _revealing(shown, sources.cards, now)
     pages = site_files(store, board, sources)
     if not store.is_unchanged("submissions/"):
         raise StoreError("store: a submission or a decision came meanwhile: do it again")
@@ -126,10 +126,10 @@ def _published(chain: ManifestChain, suite: Suite) -> frozenset[str]:
 def publish_site(
     store: Store, proposal: Proposal, place: SitePlace, key: SigningKey, now: datetime, own: Collection[str] = ()
 ) -> StoredManifest:
-    """The manifest of what now lies in `place`.
+    """The manifest of the files that are in `place` now.
 
     Args:
-        own: names that are put again, whatever lies there.
+        own: names that are put again, whatever is there.
 
     Raises:
         JudgeFault: DISK, the pages cannot be written; STORE.
@@ -172,10 +172,10 @@ def manifest_of(proposal: Proposal, n: int, previous: str, now: datetime) -> Man
 
 
 def _as_read(store: Store, key: str, result: Result) -> bytes:
-    """The stored bytes of a result that the board was made of.
+    """The stored bytes of a result on the board.
 
     Raises:
-        StoreError: something else is there, or nothing.
+        StoreError: the result is gone, or was changed.
     """
     with suppress(KeyError, ValidationError):
         data = store.get(key)
@@ -185,7 +185,7 @@ def _as_read(store: Store, key: str, result: Result) -> bytes:
 
 
 def _unsigned(stored: Mapping[str, Result], content: Mapping[str, bytes], trusted: Collection[str]) -> list[str]:
-    """A line for each submission and reason for which its results' signatures do not count."""
+    """A line for each submission and reason why signatures of its results are not valid."""
     tasks: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for key, result in stored.items():
         try:
@@ -194,13 +194,13 @@ def _unsigned(stored: Mapping[str, Result], content: Mapping[str, bytes], truste
             tasks[result.submission, str(error)].append(result.task)
     lines = []
     for (submission, why), names in tasks.items():
-        remedy = "" if "judge keys" in why else f"; judge it anew: judge rejudge {submission}"
+        remedy = "" if "judge keys" in why else f"; judge it again: judge rejudge {submission}"
         lines.append(f"{submission}: {', '.join(names)}: {why}{remedy}")
     return lines
 
 
-def _telling(results: Iterable[Result], cards: Mapping[str, Card], now: datetime) -> list[str]:
-    """A line for each hidden data set of so few items that what is published of it would tell its labels."""
+def _revealing(results: Iterable[Result], cards: Mapping[str, Card], now: datetime) -> list[str]:
+    """A line for each hidden data set that has so few items that published metrics would reveal single labels."""
     named = {
         (result.task, result.provenance.dataset)
         for result in results
@@ -214,8 +214,8 @@ def _telling(results: Iterable[Result], cards: Mapping[str, Card], now: datetime
 
 
 def _selftests(store: Store, results: Iterable[Result]) -> dict[str, bytes]:
-    """The stored records of the selftests that decide about `results`, by key: those that they name, and the newest of
-    each host and engine.
+    """The stored selftest records for `results`, by key: those that the results name, and the newest of each host and
+    engine.
     """
     origins = [result.provenance.origin for result in results]
     newest = [
@@ -226,7 +226,7 @@ def _selftests(store: Store, results: Iterable[Result]) -> dict[str, bytes]:
 
 
 def _unsigned_selftests(selftests: Mapping[str, bytes], trusted: Collection[str]) -> list[str]:
-    """A line for each selftest that nobody trusted has signed as it is: it proves nothing."""
+    """A line for each selftest without a valid signature by a trusted key: it proves nothing."""
     lines = []
     for key, data in selftests.items():
         try:

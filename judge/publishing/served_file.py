@@ -1,7 +1,7 @@
-"""A file of the site as it is handed out on the web: its bytes, and what is said of them.
+"""A file of the site as it is served on the web: its bytes and headers.
 
-Text is compressed once, here: a bucket hands out what was put into it, as it is. The same file always makes the same
-bytes, so that a bucket's listing alone tells whether it has changed.
+Text is compressed here, because a bucket serves its objects unchanged. Equal files give equal bytes, so that the
+bucket's listing shows whether a file has changed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import NamedTuple
 from judge.publishing.folder import is_asset
 
 GZIP = "gzip"
-FOR_EVER = "public, max-age=31536000, immutable"  # the name is made of the content
-ASK_AGAIN = "no-cache"  # it may be kept, and is asked about each time: an answer without a body if nothing changed
+FOR_EVER = "public, max-age=31536000, immutable"  # the name contains a hash of the content
+ASK_AGAIN = "no-cache"  # it may be cached, and is revalidated each time
 MAX_BYTES = 256 * 1024**2  # of a published file, unpacked
 
 _TEXT = {
@@ -32,7 +32,7 @@ _OTHER = {".ico": "image/x-icon", ".png": "image/png", ".webp": "image/webp", ".
 
 
 class ServedAs(NamedTuple):
-    """How a file is handed out; the names are those of HTTP."""
+    """The headers of a file, named as in HTTP."""
 
     content_type: str
     content_encoding: str
@@ -46,7 +46,7 @@ class SiteObject(NamedTuple):
     """A file of the site, ready to be put into a bucket.
 
     Args:
-        sha256: of the file itself, not of `body`.
+        sha256: of the unpacked file, not of `body`.
     """
 
     body: bytes
@@ -59,7 +59,7 @@ class SiteObject(NamedTuple):
 
 
 def site_object(name: str, content: bytes) -> SiteObject:
-    """The file at the path `name` of the site."""
+    """The object for the file `name` of the site."""
     suffix = PurePosixPath(name).suffix
     packed = gzip.compress(content, compresslevel=9, mtime=0) if suffix in _TEXT else content
     encoding, body = (GZIP, packed) if len(packed) < len(content) else ("", content)
@@ -67,7 +67,7 @@ def site_object(name: str, content: bytes) -> SiteObject:
 
 
 def is_well_served(name: str, served: ServedAs) -> bool:
-    """Whether a browser takes what is handed out so at the path `name` for what it is, and keeps it as long."""
+    """Whether these headers are right for the file `name`."""
     return served in (_served(name, ""), _served(name, GZIP))
 
 
@@ -78,7 +78,7 @@ def _served(name: str, encoding: str) -> ServedAs:
 
 
 def unpacked(body: bytes, content_encoding: str, max_bytes: int = MAX_BYTES) -> bytes | None:
-    """The file that was handed out as `body`; None where that cannot be told, or it is larger than `max_bytes`."""
+    """The file in `body`; None if it cannot be unpacked, or is larger than `max_bytes`."""
     if content_encoding not in ("", GZIP):
         return None
     if not content_encoding:

@@ -1,4 +1,4 @@
-"""The site: which files it has, with what is in them."""
+"""Makes the files of the site."""
 
 from __future__ import annotations
 
@@ -32,40 +32,40 @@ def build_site(
     references: Collection[str] = (),
     trusted: Collection[str] | None = None,
 ) -> list[Path]:
-    """The files written, `index.html` last. Judging the same records again writes the same bytes.
+    """The paths of the written files, `index.html` last. The same records give the same bytes.
 
     Args:
         store: with submissions and results.
-        out_dir: made if it is not there; files in it that are not the site's own stay.
-        on_problem: told a line about each record that cannot be read or added up, and is left out.
-        current: keys of the results that fit the present data sets, where that is known: see `load_results`.
-        sources: see `judge.publishing.site_sources.known_sources`; None: nothing is public, and nothing was ever
-        published. references: names or ids of submissions that are there for comparison. trusted: keys, of which one
-        must have signed each event; None: whoever did.
+        out_dir: made if it does not exist; files in it that do not belong to the site stay.
+        on_problem: called with a line for each record that is left out because it cannot be read or scored.
+        current: keys of the results that fit the present data sets; None: not known. See `load_results`.
+        sources: see `judge.publishing.site_sources.known_sources`; None: nothing is public or was published before.
+        references: names or IDs of submissions that are shown for comparison only.
+        trusted: public keys, of which one must have signed each event; None: any key may have.
     """
     board = read_board(store, suite, on_problem, current, trusted, references)
     return publish(site_files(store, board, sources or Sources()), out_dir)
 
 
 def site_files(store: Store, board: Leaderboard, sources: Sources) -> dict[str, bytes]:
-    """Content by path of the site of `board`, with what the containers said in the preflight."""
-    told = with_stored(sources, store, board)
-    said = {log_file(id): f"{text}\n".encode() for id, text in told.logs.items() if text}
+    """The files of the site of `board`: content by path, with the preflight logs."""
+    all_sources = with_stored(sources, store, board)
+    logs = {log_file(id): f"{text}\n".encode() for id, text in all_sources.logs.items() if text}
     with collector_paused():
-        return render(board, told) | said
+        return render(board, all_sources) | logs
 
 
 def not_found_page(site_url: str = "") -> bytes:
-    """What a web server is to answer where there is no page, at whichever address; it lies at `404.html`.
+    """The page `404.html`, which a web server shows for a missing page at any address.
 
     Args:
-        site_url: where the site can be reached. The page's link goes to the path of it, since a link relative to the
-            address asked for would lead anywhere; without it to the top of the server.
+        site_url: address of the site. The page links to its path, since a relative link would depend on the address
+            asked for. Empty: the page links to the top of the server.
     """
     path = urlsplit(site_url).path.strip("/")
     return environment().get_template(NOT_FOUND).render(top=f"/{path}/" if path else "/").encode()
 
 
 def log_file(submission: str) -> str:
-    """Where in the site that lies which a container said in the preflight, if it said anything."""
+    """The path in the site of a submission's preflight log, if there is one."""
     return f"logs/{submission}.txt"

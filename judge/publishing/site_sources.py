@@ -1,4 +1,4 @@
-"""Reads what the pages are made of beside the leaderboard: cards from the data root, the rest from the store."""
+"""Reads the sources of the pages beside the leaderboard: cards from the data root, the rest from the store."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ WITH_CURVES = (Nve.name, Physicality.name)
 def known_sources(
     settings: JudgeSettings, suite: Suite, datasets: Iterable[str], chain: ManifestChain, now: datetime | None = None
 ) -> Sources:
-    """What settings, data root and chain tell. What belongs to single submissions is not in it: see `with_stored`.
+    """The sources from settings, data root and manifests. Those of single submissions are added by `with_stored`.
 
     Args:
-        datasets: names of those that the suite, or a result that is shown, is of.
-        now: when a publication is made of it; None where none is.
+        datasets: names of the data sets of the suite and of the results shown.
+        now: time of the publication; None if the pages are not published.
     """
     cards = read_cards(settings.data, datasets)
     today = (now or utc_now()).date()
@@ -44,17 +44,17 @@ def known_sources(
 
 
 def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
-    """The same with logs and items of all that is on the board."""
+    """`sources` with the logs and items of all submissions on the board."""
     logs = {row.submission.id: read_log(store, row.submission.id) for row in board.rows}
     return replace(sources, logs=logs, items=_curves(store, board, WITH_CURVES))
 
 
 def _curves(store: Store, board: Leaderboard, kinds: Collection[str]) -> dict[tuple[str, str], Items]:
-    found = {}
+    curves = {}
     for row in board.rows:
         for line in row.tasks:
             if line.task.kind in kinds and line.result is not None:
                 items = load_items(store, line.result)
                 if items is not None:
-                    found[row.submission.id, line.task.name] = items
-    return found
+                    curves[row.submission.id, line.task.name] = items
+    return curves

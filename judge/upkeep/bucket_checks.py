@@ -28,10 +28,10 @@ _POLICY = "take it out of the bucket's policy and its access lists"
 
 
 def require_bucket_settings(settings: JudgeSettings) -> None:
-    """Lets pass settings with which authors can be invited.
+    """Returns if the settings allow to invite authors.
 
     Raises:
-        ConfigError: one is missing, or two places are not apart; one line that names it.
+        ConfigError: a setting is missing, or two places overlap; one line that names it.
     """
     examples = {
         "upload_bucket": "s3://BUCKET/PREFIX",
@@ -47,7 +47,7 @@ def require_bucket_settings(settings: JudgeSettings) -> None:
 
 
 def check_upload_bucket(workspace: Workspace) -> str:
-    """What was found, in words: the upload bucket keeps every version, and only the judge reads, lists or writes it.
+    """A sentence about the upload bucket: it keeps every version, and only the judge reads, lists and writes it.
 
     Raises:
         StoreError: it is not so; one line with the remedy.
@@ -64,7 +64,7 @@ def check_upload_bucket(workspace: Workspace) -> str:
 
 
 def check_status_bucket(workspace: Workspace) -> str:
-    """What was found, in words: of the status bucket anybody reads what he can name, and nobody lists or writes.
+    """A sentence about the status bucket: anybody may read an object by its name; only the judge lists and writes.
 
     Raises:
         StoreError: it is not so; one line with the remedy.
@@ -92,13 +92,13 @@ def check_status_bucket(workspace: Workspace) -> str:
 
 
 def check_site(workspace: Workspace, name: str, published: bytes | None) -> str:
-    """What was found, in words, of a site's bucket that nobody else lists or writes, and of what is read at `site_url`.
+    """A sentence about the site's bucket: only the judge may list and write it, and `site_url` serves its files.
 
     Args:
-        published: what lies in the bucket under `name`; None where nothing is published yet.
+        published: content of the object `name` in the bucket; None if nothing is published yet.
 
     Raises:
-        StoreError: it is not so; one line with the remedy.
+        StoreError: this does not hold; one line with the remedy.
     """
     settings, client = workspace.settings, workspace.s3
     place = bucket_place(settings.publish_to, "publish_to")
@@ -118,26 +118,26 @@ def check_site(workspace: Workspace, name: str, published: bytes | None) -> str:
 
 
 def weak_points(workspace: Workspace) -> list[str]:
-    """What works, and is not as good as it should be; a sentence each."""
-    found, settings = [], workspace.settings
+    """The weak points of settings that work; a sentence each."""
+    points, settings = [], workspace.settings
     host = urlsplit(settings.status_url).hostname or ""
     if settings.status_url.startswith("http://") and host not in ("localhost", "127.0.0.1", "::1"):
-        found.append("status_url is http, so that anybody on the way can read the upload forms: use https")
+        points.append("status_url is http, so that anybody on the way can read the upload forms: use https")
     if are_temporary(workspace.s3):
-        found.append("forms end with the temporary credentials that they are signed with: use lasting ones")
-    return found
+        points.append("forms end with the temporary credentials that they are signed with: use lasting ones")
+    return points
 
 
 @contextmanager
 def _probe(client: S3Client, place: BucketPlace, name: str, setting: str) -> Iterator[str]:
-    """The bare address of an object that is there meanwhile, with its own name in it; no version of it is left."""
+    """The unsigned address of an object that exists in this context and contains its own name. No version is left."""
     key = place.prefix + name
     with s3_errors(setting):
-        made = client.put_object(Bucket=place.bucket, Key=key, Body=name.encode(), CacheControl="no-store")
+        stored = client.put_object(Bucket=place.bucket, Key=key, Body=name.encode(), CacheControl="no-store")
     try:
         yield _bare(client.generate_presigned_url("get_object", Params={"Bucket": place.bucket, "Key": key}))
     finally:
-        version = {"VersionId": made["VersionId"]} if made.get("VersionId") else {}
+        version = {"VersionId": stored["VersionId"]} if stored.get("VersionId") else {}
         with s3_errors(setting):
             client.delete_object(Bucket=place.bucket, Key=key, **version)
 
@@ -147,10 +147,10 @@ def _bare(url: str) -> str:
 
 
 def _refuse_strangers(client: S3Client, place: BucketPlace, address: str, setting: str) -> None:
-    """Passes if a stranger can neither list the bucket nor write into it.
+    """Returns if a stranger can neither list the bucket nor write into it.
 
     Raises:
-        StoreError: he can.
+        StoreError: a stranger can.
     """
     bucket = _bare(client.generate_presigned_url("list_objects_v2", Params={"Bucket": place.bucket}))
     _refuse_listing(bucket, place, setting)

@@ -1,4 +1,4 @@
-"""`judge doctor`: what this machine has and lacks, each with the remedy. Every check does the real thing."""
+"""`judge doctor`: checks this machine by real operations, and states a remedy for what is missing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _PROBE_KEY = "doctor/probe"
 
 
 class CheckResult(NamedTuple):
-    """One line of the table. `ok` is None where a thing is absent that need not be there."""
+    """One line of the table. `ok` is None if something optional is absent."""
 
     name: str
     ok: bool | None
@@ -51,7 +51,7 @@ class CheckResult(NamedTuple):
 
 
 def examine(workspace: Workspace) -> Iterator[CheckResult]:
-    """What is found, check by check, in the time that each takes."""
+    """The result of each check, as soon as it is done."""
     settings = workspace.settings
     checks: list[tuple[str, Callable[[], tuple[bool | None, str]]]] = [
         ("processor", lambda: (True, f"{settings.limits.cpus} × {cpu_name()} for a container")),
@@ -67,15 +67,15 @@ def examine(workspace: Workspace) -> Iterator[CheckResult]:
         checks += [("site", lambda: _site(workspace))]
     checks += [("data", lambda: _data(settings))]
     for name, check in checks:
-        yield _found(name, check)
-    yield _found("guest, as a process", lambda: _guest("process", settings))
-    engine = _found("engine", lambda: _engine(settings))
+        yield _run_check(name, check)
+    yield _run_check("guest, as a process", lambda: _guest("process", settings))
+    engine = _run_check("engine", lambda: _engine(settings))
     yield engine
     if engine.ok:
-        yield _found("guest, in a container", lambda: _guest("docker", settings))
+        yield _run_check("guest, in a container", lambda: _guest("docker", settings))
 
 
-def _found(name: str, check: Callable[[], tuple[bool | None, str]]) -> CheckResult:
+def _run_check(name: str, check: Callable[[], tuple[bool | None, str]]) -> CheckResult:
     try:
         ok, text = check()
     except JudgeFault as fault:

@@ -1,4 +1,4 @@
-"""Where events are written: one line of JSON each, in a file that grows no further than it may."""
+"""The event log: a file with one line of JSON per event and a bounded size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BACKUPS = 4
 
 
 class _EventFile(RotatingFileHandler):
-    """The file, made with the first event. If it cannot be written that is said once, and the judge goes on."""
+    """The file, made at the first event. If it cannot be written, one warning is printed, and the judge goes on."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, maxBytes=MAX_BYTES, backupCount=BACKUPS, encoding="utf-8", delay=True)
@@ -36,7 +36,7 @@ class _EventFile(RotatingFileHandler):
 
 @contextmanager
 def events_to(path: Path) -> Iterator[None]:
-    """Meanwhile, every event is written to the file `path`."""
+    """A context in which every event is written to the file `path`."""
     handler = _EventFile(path)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger(LOGGER)

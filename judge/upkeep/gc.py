@@ -1,8 +1,8 @@
-"""What nothing in the store refers to any more. What any attempt or result refers to is kept, whether it counts or not.
+"""Finds garbage: what no record refers to. What an attempt or result refers to is kept, whether it counts or not.
 
-An observation is stored before the end that names it. So observations are listed before attempts are read; none is
-touched while an attempt is open whose judge may live; and none once an attempt was claimed after they were read: its
-observation may be, byte by byte, one that nothing referred to a moment ago.
+An observation is stored before the end that names it. So observations are listed before attempts are read. None is
+removed while the judge of an open attempt may be alive. None is removed either if an attempt was claimed after the
+attempts were read: its observation may have the same bytes as one that had no reference a moment ago.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from sandbox.verdict import FaultCause, JudgeFault
 from submissions.store.interface import Store
 from submissions.store.local import LocalStore
 
-GRACE_S = 2.0  # between the two writes of a measurement, items and result, there are milliseconds
+GRACE_S = 2.0  # a measurement writes items and result within milliseconds of each other
 HOUR_S = 3600.0
 _TEMPORARY = re.compile(r"\.tmp-(\d+)-[0-9a-f]+")
 _ITEMS, _RESULT = ".items.safetensors", ".json"
 
 
 class GarbageKind(StrEnum):
-    """What may be left over."""
+    """The kinds of garbage."""
 
     OBSERVATION = "observation"
     ITEMS = "items table"
@@ -43,11 +43,11 @@ class GarbageKind(StrEnum):
 
 @dataclass(frozen=True)
 class Garbage:
-    """One thing that nothing refers to.
+    """One piece of garbage.
 
     Args:
         name: key in the store, path, or name of an image.
-        remove: removes it; False where it is in use after all, and was kept.
+        remove: removes it; False if it is in use after all, and was kept.
     """
 
     kind: GarbageKind
@@ -58,11 +58,11 @@ class Garbage:
 
 @dataclass(frozen=True)
 class StoreAttempts:
-    """All attempts of a store, as they were read.
+    """All attempts of a store at one time.
 
     Args:
         histories: by the prefix of the unit.
-        claims: keys of all claims just before that.
+        claims: keys of all claims, listed just before.
     """
 
     histories: Mapping[str, History]
@@ -70,17 +70,17 @@ class StoreAttempts:
 
     @property
     def living(self) -> dict[str, str]:
-        """By the prefix of a unit the host of an attempt that is open, and whose judge may live."""
-        found = {}
+        """The hosts of open attempts whose judges may be alive, by the prefix of the unit."""
+        hosts = {}
         for prefix, history in self.histories.items():
             claim = history.open.claim if history.open else None
             if claim and not is_surely_gone(claim.owner):
-                found[prefix] = claim.host
-        return found
+                hosts[prefix] = claim.host
+        return hosts
 
 
 def read_attempts(store: Store) -> StoreAttempts:
-    """All attempts, also of submissions that are gone.
+    """All attempts, also those of submissions that are gone.
 
     Raises:
         StoreError: one cannot be read; one line that names it.
@@ -94,9 +94,9 @@ def _claims(store: Store) -> frozenset[str]:
 
 
 def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], StoreAttempts]:
-    """The observations that no end and no result refers to, and the attempts that this was read from.
+    """The observations without a reference from an end or a result, and all attempts.
 
-    None while an attempt is open whose judge may live: an observation may be waiting for its end.
+    No observation while the judge of an open attempt may be alive: an observation may be stored, and its end not yet.
 
     Raises:
         StoreError: a record cannot be read; one line that names it.
@@ -124,7 +124,7 @@ def unreferred_observations(store: Store) -> tuple[tuple[Garbage, ...], StoreAtt
 
 
 def items_without_result(store: Store) -> tuple[Garbage, ...]:
-    """The items tables beside which there is no result. Should one be lost by that, it can be measured again."""
+    """The items tables without a result. If one is removed wrongly, it can be measured again."""
     keys, seen = frozenset(store.list("results/")), time.monotonic()
 
     def remover(key: str) -> Callable[[], bool]:
@@ -136,42 +136,42 @@ def items_without_result(store: Store) -> tuple[Garbage, ...]:
                 return False
             data = store.get(key)
             store.delete(key)
-            if store.exists(result):  # it came this moment
+            if store.exists(result):  # it was stored at this moment
                 store.put(key, data)
                 return False
             return True
 
         return remove
 
-    lone = sorted(k for k in keys if k.endswith(_ITEMS) and k.removesuffix(_ITEMS) + _RESULT not in keys)
-    return tuple(Garbage(GarbageKind.ITEMS, key, _size(store, key), remover(key)) for key in lone)
+    orphans = sorted(k for k in keys if k.endswith(_ITEMS) and k.removesuffix(_ITEMS) + _RESULT not in keys)
+    return tuple(Garbage(GarbageKind.ITEMS, key, _size(store, key), remover(key)) for key in orphans)
 
 
 def dead_writers_files(store: Store, oldest: float) -> tuple[Garbage, ...]:
-    """What writers that died in the middle left in a local store.
+    """The temporary files that dead writers left in a local store.
 
-    The number in its name is a process of some host and may by now be another one's: so a file goes an hour after its
-    writer has gone from this host, and in any case if it is older than `oldest`.
+    The number in a file's name is the writer's process on some host; another process may have it by now. So a file is
+    garbage one hour after that process is gone from this host, and in any case if it is older than `oldest`.
 
     Args:
         oldest: seconds since the epoch.
     """
     if not isinstance(store, LocalStore):
         return ()
-    found = []
+    garbage = []
     for path, mtime, size in _files(store.root):
         match = _TEMPORARY.fullmatch(path.name)
-        gone = match and not Path(f"/proc/{match[1]}").exists() and mtime < time.time() - HOUR_S
-        if match and (gone or mtime < oldest):
-            found.append(Garbage(GarbageKind.TEMPORARY, str(path), size, removed_file(path)))
-    return tuple(found)
+        is_gone = match and not Path(f"/proc/{match[1]}").exists() and mtime < time.time() - HOUR_S
+        if match and (is_gone or mtime < oldest):
+            garbage.append(Garbage(GarbageKind.TEMPORARY, str(path), size, file_remover(path)))
+    return tuple(garbage)
 
 
-def removed_file(path: Path) -> Callable[[], bool]:
-    """What removes the file at `path`.
+def file_remover(path: Path) -> Callable[[], bool]:
+    """A function that removes the file at `path`.
 
     Raises (when it is called):
-        JudgeFault: DISK: it cannot be removed.
+        JudgeFault: DISK: the file cannot be removed.
     """
 
     def remove() -> bool:
@@ -192,7 +192,7 @@ def _files(root: Path) -> Iterator[tuple[Path, float, int]]:
             path = Path(folder, name)
             try:
                 status = path.lstat()
-            except FileNotFoundError:  # its writer has just finished
+            except FileNotFoundError:  # its writer has just removed it
                 continue
             yield path, status.st_mtime, status.st_size
 

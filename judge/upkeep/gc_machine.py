@@ -1,4 +1,4 @@
-"""What dead judges and old images leave on this machine: in the run directory and on the Docker engine."""
+"""Finds garbage on this machine: files of dead judges in the run directory, and old images of the Docker engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import docker
 
 from judge.evaluation.checkpoint_file import checkpoint_of
-from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, removed_file
+from judge.upkeep.gc import Garbage, GarbageKind, StoreAttempts, file_remover
 from sandbox.drivers.docker_driver import connect_engine
 from sandbox.drivers.docker_running import engine_faults
 from sandbox.image.image_check import CALCULATOR_LABEL
@@ -22,10 +22,10 @@ SELFTEST_IMAGES = "lambench-selftest/*"
 def checkpoints(
     run_dir: Path, attempts: StoreAttempts, hardware: Collection[str], oldest: float
 ) -> tuple[Garbage, ...]:
-    """The checkpoints whose unit has its verdict, and those that are older than `oldest` and no living judge's.
+    """The checkpoints of units with a verdict, and those older than `oldest` whose judge is not alive.
 
     Args:
-        hardware: classes that attempts may have been observed on.
+        hardware: classes of hardware on which attempts may have been observed.
         oldest: seconds since the epoch.
     """
     over = {
@@ -34,27 +34,27 @@ def checkpoints(
         if history.end
         for each in hardware
     }
-    # Which unit a checkpoint is of cannot be read off its name, but of which submission.
+    # The name of a checkpoint does not show its unit, only its submission.
     living = tuple(prefix.split("/")[1] + "-" for prefix in attempts.living)
-    found = []
+    garbage = []
     for path in _entries(run_dir / "checkpoints"):
-        # `.NAME.TOKEN` is what a judge left that was killed while it saved.
+        # `.NAME.TOKEN` was left by a judge that was killed while it saved.
         name = path.name[1:].rpartition(".")[0] if path.name.startswith(".") else path.name
         status = path.lstat()
         if name in over or (status.st_mtime < oldest and not name.startswith(living)):
-            found.append(Garbage(GarbageKind.CHECKPOINT, str(path), status.st_size, removed_file(path)))
-    return tuple(found)
+            garbage.append(Garbage(GarbageKind.CHECKPOINT, str(path), status.st_size, file_remover(path)))
+    return tuple(garbage)
 
 
 def dead_sessions(run_dir: Path) -> tuple[Garbage, ...]:
-    """The session folders of judges that no longer live.
+    """The session folders of dead judges.
 
     Raises:
         JudgeFault: the run directory cannot be used.
     """
     if not run_dir.is_dir():
         return ()
-    place = RunDir(run_dir)
+    sessions = RunDir(run_dir)
 
     def remover(folder: Path) -> Callable[[], bool]:
         def remove() -> bool:
@@ -63,30 +63,30 @@ def dead_sessions(run_dir: Path) -> tuple[Garbage, ...]:
 
         return remove
 
-    folders = [folder for folder in _entries(run_dir / "s") if place.dead(folder.name.rpartition("-")[0])]
+    folders = [folder for folder in _entries(run_dir / "s") if sessions.dead(folder.name.rpartition("-")[0])]
     return tuple(Garbage(GarbageKind.SESSION, str(folder), _tree_size(folder), remover(folder)) for folder in folders)
 
 
 def unreferred_images(referred: Callable[[], Collection[str]]) -> tuple[Garbage, ...]:
-    """Images of calculators with no name that no submission refers to.
+    """The unnamed images of calculators that no submission of this store refers to.
 
-    An engine knows nothing of stores: the images of another store's submissions are among them.
+    The engine knows no stores: images of another store's submissions are among them.
 
     Args:
-        referred: IDs of the images of all submissions; asked after the images were listed.
+        referred: gives the image IDs of all submissions; called after the images were listed.
 
     Raises:
         JudgeFault: no engine answers.
     """
     client = connect_engine()
-    with engine_faults():  # the raw list: it does not stumble over images that somebody removes meanwhile
+    with engine_faults():  # the raw list does not fail if an image is removed meanwhile
         nameless = client.api.images(filters={"dangling": True, "label": CALCULATOR_LABEL})
     kept = set(referred())
     return _as_garbage(client, {image["Id"]: image for image in nameless if image["Id"] not in kept})
 
 
 def selftest_images(oldest: float) -> tuple[Garbage, ...]:
-    """Images of the selftest made before `oldest`, of whatever store: the next selftest builds its own again.
+    """The images of the selftest made before `oldest`. The next selftest builds its images again.
 
     Args:
         oldest: seconds since the epoch.
@@ -102,7 +102,7 @@ def selftest_images(oldest: float) -> tuple[Garbage, ...]:
 
 
 def _as_garbage(client: docker.DockerClient, images: Mapping[str, Mapping[str, object]]) -> tuple[Garbage, ...]:
-    """What the engine lists, by the name that it is removed by."""
+    """Garbage from the engine's images, by the name with which they are removed."""
     return tuple(
         Garbage(GarbageKind.IMAGE, name, int(str(image["Size"])), _image_remover(client, name))
         for name, image in sorted(images.items())

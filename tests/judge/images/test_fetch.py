@@ -1,83 +1,33 @@
-"""How an author's image comes into the judge's registry, by reference and in parts, and what stops it on the way."""
+"""An author's image comes into the mirror, by reference or in parts, once it is checked."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
-import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from judge.config import ConfigError, JudgeSettings
-from judge.images import fetch
-from judge.images.fetch import MirroredImage, mirror_image, mirror_layers, resolve_id
-from judge.images.mirror import open_mirror
+from judge.images.fetch import mirror_image, resolve_id
 from judge.workspace import Workspace
 from sandbox.image.image_check import MACHINE
-from sandbox.image.tar_entries import TarBudget
-from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
-from submissions.requests import ReferredImage, SentLayer, SentPart, UploadedImage
+from sandbox.verdict import FaultCause, JudgeFault, Verdict
+from submissions.requests import ReferredImage, SentPart
+from tests.judge.images.arrivals import HOSTILE, refer, refused, upload
 from tests.servers.registry import RegistryServer
 from tests.world.small_images import (
     OCI_MANIFEST,
     AuthorsRepository,
     MadeImage,
-    SentImage,
     index_of,
     manifest_of,
     send,
     sha256,
     some_tar,
-    tar_of,
 )
 
 OTHER = "amd64" if MACHINE == "arm64" else "arm64"
-
-
-@pytest.fixture
-def settings(registry: RegistryServer, tmp_path: Path) -> JudgeSettings:
-    """Of a judge with a mirror and a store of its own, who fetches from the same registry."""
-    return JudgeSettings(
-        store=str(tmp_path / "store"),
-        mirror=f"{registry.host}/judge-{tmp_path.name.lower().replace('_', '-')[-30:]}/images",
-        registries=(registry.host,),
-        max_image_bytes=10 * 1024**2,
-        min_free_bytes=0,
-    )
-
-
-@pytest.fixture
-def mirrored(settings: JudgeSettings, registry: RegistryServer) -> AuthorsRepository:
-    """What the mirror has, seen without any code of the judge's."""
-    return AuthorsRepository(registry, settings.mirror.partition("/")[2])
-
-
-def nothing(part: SentPart) -> None:
-    raise KeyError(part.slot)
-
-
-def refer(settings: JudgeSettings, reference: str, held: tuple[str, ...] = ()) -> MirroredImage:
-    said: list[str] = []
-    return mirror_image(Workspace(settings), ReferredImage(reference=reference), held, nothing, said.append)  # type: ignore[arg-type]
-
-
-def upload(
-    settings: JudgeSettings,
-    sent: SentImage,
-    held: tuple[str, ...] = (),
-    say: Callable[[str], None] = lambda line: None,
-) -> MirroredImage:
-    return mirror_image(Workspace(settings), sent.request, held, sent.part, say)
-
-
-def refused(act: Callable[[], object]) -> SubmissionFault:
-    with pytest.raises(SubmissionFault) as caught:
-        act()
-    assert caught.value.sentence.isprintable()
-    return caught.value
 
 
 @pytest.mark.parametrize("kind", ["docker", "oci", "index"])
@@ -174,28 +124,6 @@ def test_the_configuration_is_checked_before_anything_travels(
             assert clue in fault.sentence
 
 
-def device() -> bytes:
-    info = tarfile.TarInfo("dev/sda")
-    info.type, info.devmajor, info.devminor = tarfile.BLKTYPE, 8, 0
-    return tar_of(info)
-
-
-def hard_link() -> bytes:
-    info = tarfile.TarInfo("opt/x")
-    info.type, info.linkname = tarfile.LNKTYPE, "../../etc/shadow"
-    return tar_of(info)
-
-
-HOSTILE = {
-    "bomb": (tar_of(("zeros", bytes(11 * 1024**2))), "GiB", Verdict.POLICY_VIOLATION),
-    "path escape": (tar_of(("opt/../../etc/x", b"")), "leads out", Verdict.POLICY_VIOLATION),
-    "absolute path": (tar_of(("/etc/x", b"")), "leads out", Verdict.POLICY_VIOLATION),
-    "hard link": (hard_link(), "leads out", Verdict.POLICY_VIOLATION),
-    "device": (device(), "device", Verdict.POLICY_VIOLATION),
-    "no tar": (b"no tar" * 500, "no tar", Verdict.IMAGE_INVALID),
-}
-
-
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_layer_does_not_reach_the_mirror(
     settings: JudgeSettings, registry: RegistryServer, mirrored: AuthorsRepository, name: str
@@ -244,136 +172,3 @@ def test_parts_are_those_that_were_announced(settings: JudgeSettings, mirrored: 
     slot = list(sent.parts)[1]
     del sent.parts[slot]
     assert f"(slot {slot}) was not uploaded" in refused(lambda: upload(settings, sent)).sentence
-
-
-def test_an_image_is_too_large_before_it_travels(settings: JudgeSettings) -> None:
-    part = SentPart(slot="0" * 32, n_bytes=200 * 1024**2, sha256="0" * 64)
-    image = MadeImage([some_tar()])
-    layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,))
-    request = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
-    fault = refused(lambda: mirror_image(Workspace(settings), request, (), nothing, print))  # type: ignore[arg-type]
-    assert fault.verdict is Verdict.POLICY_VIOLATION
-    assert "GiB" in fault.sentence
-
-
-def test_held_layers_need_not_be_sent_and_count_still(settings: JudgeSettings) -> None:
-    base = some_tar()
-    first = upload(settings, send(MadeImage([base])))
-    image = MadeImage([base, some_tar()])
-    sent = send(image, left_out=first.layers)
-    lines: list[str] = []
-    arrived = upload(settings, sent, held=first.layers, say=lines.append)
-    assert (arrived.image_id, arrived.layers) == (image.id, image.diff_ids)
-    assert arrived.size_bytes == sum(map(len, image.tars))
-    assert lines[0] == "Layer 1 of 2 is here already."
-    small = settings.model_copy(update={"max_image_bytes": len(base) + 1})
-    assert refused(lambda: upload(small, sent, held=first.layers)).verdict is Verdict.POLICY_VIOLATION
-
-
-def test_a_layer_counts_as_often_as_it_is_unpacked(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine unpacks it once for each place: a hundred times one gigabyte are a hundred gigabytes."""
-    tar = some_tar()
-    image = MadeImage([tar] * 5)
-    assert upload(settings, send(image)).size_bytes == 5 * len(tar)
-    small = settings.model_copy(update={"max_image_bytes": 5 * len(tar) - 1})
-    assert refused(lambda: upload(small, send(image))).verdict is Verdict.POLICY_VIOLATION
-    held = image.diff_ids[:1]
-    assert refused(lambda: upload(small, send(image, left_out=held), held=held)).verdict is Verdict.POLICY_VIOLATION
-    budget = fetch.ImageBudget
-    monkeypatch.setattr(fetch, "ImageBudget", lambda max_bytes: budget(max_bytes, tar=TarBudget(entries=4)))
-    assert "files" in refused(lambda: upload(settings, send(image))).sentence
-
-
-def test_an_engines_disk_without_room_is_found_before_anything_travels(
-    settings: JudgeSettings, mirrored: AuthorsRepository, tmp_path: Path
-) -> None:
-    free = shutil.disk_usage(tmp_path).free
-    huge = settings.model_copy(update={"max_image_bytes": 1 << 60})
-    part = SentPart(slot="0" * 32, n_bytes=200 * 1024**2, sha256="0" * 64)
-    image = MadeImage([some_tar()])
-    layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,) * (free // part.n_bytes + 20))
-    request = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
-    for limit, fault in ((huge, JudgeFault), (settings, SubmissionFault)):  # what is too large is its author's
-        with pytest.raises(fault):
-            mirror_image(Workspace(limit), request, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
-
-
-def test_of_a_base_image_the_layers_alone_matter(settings: JudgeSettings, registry: RegistryServer) -> None:
-    base = MadeImage([some_tar(), some_tar()], settings={"Labels": {}})
-    reference = AuthorsRepository(registry).push(base)
-    assert "org.lambench.calculator" in refused(lambda: refer(settings, reference)).sentence
-    kept = mirror_layers(Workspace(settings), ReferredImage(reference=reference), lambda line: None)
-    assert kept == base.diff_ids
-    mirror = open_mirror(Workspace(settings))
-    assert all(mirror.layer(diff_id) for diff_id in kept)
-    escape = AuthorsRepository(registry).push(MadeImage([HOSTILE["path escape"][0]], settings={"Labels": {}}))
-    refused(lambda: mirror_layers(Workspace(settings), ReferredImage(reference=escape), lambda line: None))
-
-
-def test_another_authors_layer_is_not_to_be_had_by_its_name(
-    settings: JudgeSettings, registry: RegistryServer, mirrored: AuthorsRepository
-) -> None:
-    """Neither by its diff ID, nor by the digest under which it lies in the mirror."""
-    secret = some_tar("weights.bin")
-    victim = MadeImage([secret])
-    upload(settings, send(victim))
-    thief = MadeImage([secret, some_tar("reader.py")])
-    fault = refused(lambda: upload(settings, send(thief, left_out=victim.diff_ids), held=("sha256:" + "0" * 64,)))
-    assert fault.verdict is Verdict.IMAGE_INVALID
-    assert "none that its author may leave out" in fault.sentence
-
-    # A registry that takes manifests of blobs that it does not have: as if the thief had deleted the blob.
-    mallory = AuthorsRepository(registry, "mallory/model")
-    reference = mallory.push(thief)
-    stolen = sha256(thief.blobs()[0])
-    mallory.request("delete", f"blobs/{stolen}")
-    assert not mallory.has_blob(stolen)
-    assert mirrored.has_blob(stolen)
-    assert "cannot read this image" in refused(lambda: refer(settings, reference)).sentence
-    assert not mirrored.has_blob(thief.id)
-
-
-def test_a_held_layer_that_the_mirror_lost_is_the_judges_fault_until_it_is_sent_again(
-    settings: JudgeSettings, mirrored: AuthorsRepository
-) -> None:
-    base = some_tar()
-    held = upload(settings, send(MadeImage([base]))).layers
-    mirrored.request("delete", f"blobs/{sha256(MadeImage([base]).blobs()[0])}")
-    image = MadeImage([base, some_tar()])
-    with pytest.raises(JudgeFault, match=held[0]) as caught:
-        upload(settings, send(image, left_out=held), held=held)
-    assert caught.value.cause is FaultCause.REGISTRY
-    upload(settings, send(MadeImage([base])), held=held)
-    assert upload(settings, send(image, left_out=held), held=held).image_id == image.id
-    again = open_mirror(Workspace(settings)).layer(held[0])
-    assert again is not None
-    assert again.unpacked_bytes == len(base)
-
-
-def test_without_room_on_the_disk_nothing_travels(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    full = settings.model_copy(update={"min_free_bytes": 1 << 60})
-    with pytest.raises(JudgeFault, match="free at") as caught:
-        mirror_image(Workspace(full), send(MadeImage([some_tar()])).request, (), nothing, print)  # type: ignore[arg-type]
-    assert caught.value.cause is FaultCause.DISK
-    monkeypatch.setenv("TMPDIR", "/nothing/there")
-    with pytest.raises(JudgeFault, match="TMPDIR"):
-        upload(settings, send(MadeImage([some_tar()])))
-
-
-def test_nothing_is_left_of_what_passed_through(
-    settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "spool").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "spool"))
-    seen: list[int] = []
-    written = fetch._written
-
-    def watched(*arguments: object) -> object:
-        seen.append(len(list((tmp_path / "spool").iterdir())))
-        return written(*arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(fetch, "_written", watched)
-    upload(settings, send(MadeImage([some_tar()])))
-    refused(lambda: upload(settings, send(MadeImage([device()]))))
-    assert seen == [0, 0]  # even while it is written it has no name, and dies with its judge
-    assert not list((tmp_path / "spool").iterdir())

@@ -1,0 +1,85 @@
+"""An image that is too large, or for which there is no room, does not travel."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from judge.config import JudgeSettings
+from judge.images import fetch
+from judge.images.fetch import mirror_image
+from judge.workspace import Workspace
+from sandbox.image.tar_entries import TarBudget
+from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
+from submissions.requests import SentLayer, SentPart, UploadedImage
+from tests.judge.images.arrivals import device, nothing, refused, upload
+from tests.world.small_images import AuthorsRepository, MadeImage, send, some_tar
+
+
+def test_an_image_is_too_large_before_it_travels(settings: JudgeSettings) -> None:
+    part = SentPart(slot="0" * 32, n_bytes=200 * 1024**2, sha256="0" * 64)
+    image = MadeImage([some_tar()])
+    layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,))
+    request = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
+    fault = refused(lambda: mirror_image(Workspace(settings), request, (), nothing, print))  # type: ignore[arg-type]
+    assert fault.verdict is Verdict.POLICY_VIOLATION
+    assert "GiB" in fault.sentence
+
+
+def test_a_layer_counts_as_often_as_it_is_unpacked(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine unpacks it once for each place: a hundred times one gigabyte are a hundred gigabytes."""
+    tar = some_tar()
+    image = MadeImage([tar] * 5)
+    assert upload(settings, send(image)).size_bytes == 5 * len(tar)
+    small = settings.model_copy(update={"max_image_bytes": 5 * len(tar) - 1})
+    assert refused(lambda: upload(small, send(image))).verdict is Verdict.POLICY_VIOLATION
+    held = image.diff_ids[:1]
+    assert refused(lambda: upload(small, send(image, left_out=held), held=held)).verdict is Verdict.POLICY_VIOLATION
+    budget = fetch.ImageBudget
+    monkeypatch.setattr(fetch, "ImageBudget", lambda max_bytes: budget(max_bytes, tar=TarBudget(entries=4)))
+    assert "files" in refused(lambda: upload(settings, send(image))).sentence
+
+
+def test_an_engines_disk_without_room_is_found_before_anything_travels(
+    settings: JudgeSettings, mirrored: AuthorsRepository, tmp_path: Path
+) -> None:
+    free = shutil.disk_usage(tmp_path).free
+    huge = settings.model_copy(update={"max_image_bytes": 1 << 60})
+    part = SentPart(slot="0" * 32, n_bytes=200 * 1024**2, sha256="0" * 64)
+    image = MadeImage([some_tar()])
+    layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,) * (free // part.n_bytes + 20))
+    request = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
+    for limit, fault in ((huge, JudgeFault), (settings, SubmissionFault)):  # what is too large is its author's
+        with pytest.raises(fault):
+            mirror_image(Workspace(limit), request, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
+
+
+def test_without_room_on_the_disk_nothing_travels(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = settings.model_copy(update={"min_free_bytes": 1 << 60})
+    with pytest.raises(JudgeFault, match="free at") as caught:
+        mirror_image(Workspace(full), send(MadeImage([some_tar()])).request, (), nothing, print)  # type: ignore[arg-type]
+    assert caught.value.cause is FaultCause.DISK
+    monkeypatch.setenv("TMPDIR", "/nothing/there")
+    with pytest.raises(JudgeFault, match="TMPDIR"):
+        upload(settings, send(MadeImage([some_tar()])))
+
+
+def test_nothing_is_left_of_what_passed_through(
+    settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "spool").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "spool"))
+    seen: list[int] = []
+    written = fetch._written
+
+    def watched(*arguments: object) -> object:
+        seen.append(len(list((tmp_path / "spool").iterdir())))
+        return written(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(fetch, "_written", watched)
+    upload(settings, send(MadeImage([some_tar()])))
+    refused(lambda: upload(settings, send(MadeImage([device()]))))
+    assert seen == [0, 0]  # even while it is written it has no name, and dies with its judge
+    assert not list((tmp_path / "spool").iterdir())

@@ -1,0 +1,28 @@
+"""What `judge site publish` wrote, and why it refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from judge.records.manifest import FOLDER
+from tests.world.world import World
+
+PUBLISH = ("site", "publish")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file in `folder`, by path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def manifests(world: World) -> list[str]:
+    return list(world.store.list(FOLDER))
+
+
+def refused(world: World, *arguments: str, **environment: str) -> list[str]:
+    """The reasons for which nothing was published."""
+    status, out, err = world.run_here(*PUBLISH, *arguments, **environment)
+    assert (status, out, manifests(world), (world.root / "public").exists()) == (1, "", [], False)
+    *lines, last = err.splitlines()
+    assert last == f"Nothing was published. Reasons against it, above: {len(lines)}"
+    return lines
