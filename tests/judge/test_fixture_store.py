@@ -166,7 +166,7 @@ def test_every_number_comes_out_as_it_is_stored(world: World, settings: JudgeSet
     for result, unit, end in units_again(world, settings, ends):
         folder = settings.data / unit.task.dataset
         measured = remeasure(unit, end, world.store, lambda folder=folder: load_dataset(folder))
-        assert compare(result, measured.result).otherwise == "", (result.submission, result.task, result.round)
+        assert compare(result, measured.result).difference == "", (result.submission, result.task, result.round)
 
 
 def test_signatures_and_manifests_hold(world: World) -> None:
