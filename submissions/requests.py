@@ -44,6 +44,7 @@ def _printable(value: str) -> str:
 Digest = Annotated[str, Field(pattern=DIGEST)]
 SlotId = Annotated[str, Field(pattern=SLOT)]
 Printable = Annotated[str, AfterValidator(_printable)]
+Outcome = Literal["submitted", "duplicate", "refused", "delayed"]
 
 
 def log_name(submission: str) -> str:
@@ -187,7 +188,7 @@ class RequestDecision(Record):
 
     slot: SlotId
     received: AwareDatetime
-    outcome: Literal["submitted", "duplicate", "refused", "delayed"] = Field(alias="came")
+    outcome: Outcome = Field(alias="came")
     submission: str = ""
     name: str = ""
     verdict: Verdict | None = None

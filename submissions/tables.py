@@ -1,7 +1,8 @@
-"""Tables as commands show them: plain, one line a row, and not squeezed where nobody's terminal is that narrow."""
+"""Tables and numbers as commands print them: no frames, one line for each row."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Literal
 
@@ -9,14 +10,15 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-WIDTH_OF_A_FILE = 160
+FILE_WIDTH = 160
 
 
 def plain_table(*columns: str, numbers: Collection[str] = (), title: str | None = None, folded: bool = False) -> Table:
-    """An empty table with these columns, without frames; those of `numbers` are set to the right.
+    """An empty table with these columns, without frames.
 
     Args:
-        folded: what does not fit goes on in the next line, in place of being cut.
+        numbers: columns that are aligned to the right.
+        folded: long text continues in the next line; else it is cut.
     """
     table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
@@ -26,6 +28,13 @@ def plain_table(*columns: str, numbers: Collection[str] = (), title: str | None 
 
 
 def table_console(stderr: bool = False) -> Console:
-    """A console as wide as its terminal; wide where it writes to a file or a pipe."""
+    """A console as wide as its terminal, or 160 characters wide if it writes to a file or a pipe."""
     console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH_OF_A_FILE)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=FILE_WIDTH)
+
+
+def number_text(value: float | None, digits: int = 4) -> str:
+    """The number with this many significant digits; a dash for None and NaN."""
+    if value is None or math.isnan(value):
+        return "–"
+    return "∞" if math.isinf(value) else f"{value:.{digits}g}"

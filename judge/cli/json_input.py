@@ -1,4 +1,4 @@
-"""JSON files that people write: read whole, or one line that says what is wrong."""
+"""Reads JSON files that people write. An error is one line that says what is wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def read_json(path: Path) -> object:
     """The content of a JSON file.
 
     Raises:
-        UsageError: it cannot be read, is not JSON, or names something twice.
+        UsageError: it cannot be read, is not JSON, or has a key twice.
     """
     text = read_text(path)
     try:

@@ -1,4 +1,4 @@
-"""Commands that are imported when they are called: a start costs what the one command needs, not what all do."""
+"""Imports a command when it is called, so that each command starts as fast as its own imports allow."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typer.main import get_command, get_group
 
 
 class Lazy(NamedTuple):
-    """Where a command is.
+    """Where a command is defined.
 
     Args:
-        module: that has it.
-        name: in the module, of a function or of a `Typer` with commands of its own.
-        help: a sentence for the latter; a function has its own.
+        module: that defines it.
+        name: of a function, or of a `Typer` with subcommands, in the module.
+        help: of the `Typer`; a function has its own.
     """
 
     module: str
@@ -26,7 +26,7 @@ class Lazy(NamedTuple):
 
 
 class LazyGroup(TyperGroup):
-    """A group that also has the commands of a table."""
+    """A group whose commands are listed in a table."""
 
     lazy: ClassVar[Mapping[str, Lazy]] = {}
 
@@ -37,19 +37,19 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.lazy:
             return super().get_command(ctx, cmd_name)
-        wanted = self.lazy[cmd_name]
-        found = getattr(import_module(wanted.module), wanted.name)
-        if isinstance(found, typer.Typer):
-            command: Any = get_group(found)
-            command.help = wanted.help
+        lazy = self.lazy[cmd_name]
+        target = getattr(import_module(lazy.module), lazy.name)
+        if isinstance(target, typer.Typer):
+            command: Any = get_group(target)
+            command.help = lazy.help
         else:
-            alone = typer.Typer(add_completion=False)
-            alone.command(cmd_name)(found)
-            command = get_command(alone)
+            app = typer.Typer(add_completion=False)
+            app.command(cmd_name)(target)
+            command = get_command(app)
         command.name = cmd_name
         return command
 
 
 def lazy_group(commands: Mapping[str, Lazy]) -> type[LazyGroup]:
-    """The class of a group that has `commands`, for `typer.Typer(cls=…)`."""
+    """The class of a group with these commands, for `typer.Typer(cls=…)`."""
     return type("LazyCommands", (LazyGroup,), {"lazy": commands})

@@ -1,8 +1,8 @@
 """`judge`: the maintainer's command.
 
-Exit statuses: 0 all is done (or another living judge is at it, or the budget is used up); 1 this machine kept something
-from being judged, or a check failed; 2 wrong usage, a broken setting, suite or data set, or a missing one; 3 this
-machine is at fault as a whole; 130 Ctrl-C.
+Exit statuses: 0 everything is done, or another judge works on it, or the budget is used up; 1 this machine prevented
+something from being judged, or a check failed; 2 wrong usage, or a broken or missing setting, suite or data set; 3 this
+machine is at fault; 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -33,14 +33,12 @@ _USAGE_ERRORS = {
 COMMANDS = {
     "data": Lazy("judge.cli.maintainer.data", "app", "Data sets: import, list, verify."),
     "keys": Lazy(
-        "judge.cli.maintainer.keys", "app", "The key that this judge signs with, and those whose signatures count."
+        "judge.cli.maintainer.keys", "app", "The key that this judge signs with, and the keys whose signatures count."
     ),
-    "layers": Lazy(
-        "judge.cli.intake.layers", "app", "The layers of public base images, which no author needs to send."
-    ),
-    "score": Lazy("judge.cli.scores.score", "app", "Scores: of what was judged, of published tables."),
+    "layers": Lazy("judge.cli.intake.layers", "app", "Layers of public base images, which no author needs to send."),
+    "score": Lazy("judge.cli.scores.score", "app", "Scores of judged submissions, and of published tables."),
     "site": Lazy("judge.cli.maintainer.site", "app", "The leaderboard's pages: build, publish, serve."),
-    "store": Lazy("judge.cli.maintainer.store", "app", "The store: its digest."),
+    "store": Lazy("judge.cli.maintainer.store", "app", "The store's digest."),
     "plan": Lazy("judge.cli.maintainer.plan", "plan_command"),
     "explain": Lazy("judge.cli.scores.explain", "explain_command"),
     "verify": Lazy("judge.cli.maintainer.verify", "verify_command"),
@@ -68,13 +66,13 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Judge large atomistic models: run the submissions, measure, and build the leaderboard.",
-    epilog="Exit status: 0 done, or the budget is used up; 1 something was kept from being judged or a check failed; 2 "
-    "wrong usage, a broken setting, suite or data set, or a missing one; 3 this machine is at fault; 130 stopped.",
+    epilog="Exit status: 0 done, or the budget is used up; 1 something could not be judged, or a check failed; 2 wrong "
+    "usage, or a broken or missing setting, suite or data set; 3 this machine is at fault; 130 stopped.",
 )
 
 
 @app.callback()
-def common(debug: Annotated[bool, typer.Option("--debug", help="show where an error comes from")] = False) -> None:
+def common(debug: Annotated[bool, typer.Option("--debug", help="show the traceback of an error")] = False) -> None:
     """Options of all commands."""
 
 
@@ -95,7 +93,7 @@ def _event_log() -> AbstractContextManager[None]:
 
 def main() -> None:
     """Entry point of `judge`: one line for every error, and an exit status that a script can use."""
-    signal.signal(signal.SIGTERM, _interrupt)  # a service manager's stop is as good as Ctrl-C
+    signal.signal(signal.SIGTERM, _interrupt)  # a service manager's stop has the effect of Ctrl-C
     debug = "--debug" in sys.argv
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     try:
@@ -103,23 +101,23 @@ def main() -> None:
             app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except Exception as error:  # the very top: a person reads one line
+    except Exception as error:  # at the very top: a person reads one line
         if debug:
             raise
         line, status = explain(error)
         print(line, file=sys.stderr)
         sys.exit(status)
     finally:
-        gc.freeze()  # else the collector goes through everything once more on the way out, for half a second
+        gc.freeze()  # else the collector takes half a second at the exit
 
 
 def _loaded(names: Mapping[str, str]) -> Iterator[type[Exception]]:
-    """Those of some classes that there can be an instance of: the others' modules were never imported."""
+    """The classes whose modules were imported: of others there can be no instance."""
     return (getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules)
 
 
 def explain(error: Exception) -> tuple[str, int]:
-    """An error in one line, and the exit status."""
+    """One line about an error, and the exit status."""
     match error:
         case _ if isinstance(error, (UsageError, ConfigError, *_loaded(_USAGE_ERRORS))):
             return f"judge: {error}", USAGE

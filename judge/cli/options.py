@@ -15,11 +15,11 @@ SuiteName = Annotated[str | None, typer.Option("--suite", help="name, or path of
 Tasks = Annotated[list[str] | None, typer.Option(help="only this task; may be repeated")]
 Gpus = Annotated[str, typer.Option(help="UUIDs, comma-separated; none means the CPU")]
 Drivers = Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")]
-SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="leave out tasks whose data sets are missing")]
-Json = Annotated[bool, typer.Option("--json", help="say it to a machine, on standard output")]
+SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="skip tasks whose data sets are missing")]
+Json = Annotated[bool, typer.Option("--json", help="print JSON to standard output")]
 
 
-Reason = Annotated[str, typer.Option(help="why, for all to read: it stands on the page")]
+Reason = Annotated[str, typer.Option(help="why; the pages show it")]
 
 
 def asked_gpus(text: str) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def checked_reason(reason: str) -> str:
     """
     words = plain(" ".join(reason.split()), len(reason))
     if not words:
-        raise UsageError("say why, for all to read: --reason TEXT")
+        raise UsageError("give a reason: --reason TEXT")
     if len(words) > MAX_REASON:
         raise UsageError(f"--reason: {len(words)} characters; {MAX_REASON} are allowed")
     return words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from judge.config import JudgeSettings, UsageError
@@ -127,17 +127,22 @@ def choose_tasks(suite: Suite, names: Sequence[str]) -> list[Task]:
 
 def choose_submissions(known: Sequence[Submission], ids: Sequence[str]) -> list[Submission]:
     """The submissions that `ids` name, by ID or by a beginning that only one has; all for none."""
-    chosen = []
-    for wanted in ids:
-        matches = [s for s in known if s.id == wanted] or [s for s in known if s.id.startswith(wanted)]
-        if not matches:
-            raise UsageError(f"there is no submission {wanted!r}: see them with judge list")
-        if len(matches) > 1:
-            raise UsageError(
-                f"{wanted!r} is the beginning of {len(matches)} submissions: {', '.join(s.id for s in matches)}"
-            )
-        chosen += matches
-    return list({s.id: s for s in chosen}.values()) if ids else list(known)
+    by_id = {submission.id: submission for submission in known}
+    return [by_id[id] for id in dict.fromkeys(choose_id(by_id, wanted) for wanted in ids or by_id)]
+
+
+def choose_id(known: Collection[str], wanted: str) -> str:
+    """The ID of the submission with the ID `wanted`, or of the only one whose ID begins so.
+
+    Raises:
+        UsageError: there is none, or there are several.
+    """
+    matches = [wanted] if wanted in known else [id for id in known if id.startswith(wanted)]
+    if not matches:
+        raise UsageError(f"there is no submission {wanted!r}: see them with judge list")
+    if len(matches) > 1:
+        raise UsageError(f"{wanted!r} is the beginning of {len(matches)} submissions: {', '.join(matches)}")
+    return matches[0]
 
 
 def split_by_driver(

@@ -72,10 +72,8 @@ def decide(examiner: Examiner, pending: PendingRequest) -> StoredDecision:
         _require_open(pending.invitation)
         return _examine(examiner, pending, request, details)
     except SubmissionFault as fault:
-        decision = RequestDecision(
-            slot=pending.slot,
-            received=pending.upload.received,
-            outcome="refused",
+        decision = pending.decision(
+            "refused",
             name=details.name,
             verdict=fault.verdict,
             sentence=plain(fault.sentence, MAX_SENTENCE),
@@ -101,12 +99,7 @@ def delayed_decision(pending: PendingRequest, fault: JudgeFault) -> RequestDecis
     The sentence is general: the fault itself names folders, hosts and the judge's accounts.
     """
     reason = _SENTENCES.get(fault.cause, "Something of the judge's own is broken.")
-    return RequestDecision(
-        slot=pending.slot,
-        received=pending.upload.received,
-        outcome="delayed",
-        sentence=f"{reason} {_TRIED_AGAIN}",
-    )
+    return pending.decision("delayed", sentence=f"{reason} {_TRIED_AGAIN}")
 
 
 def _require_open(invitation: InvitationState) -> None:
@@ -210,13 +203,7 @@ def _submitted(
 ) -> StoredDecision:
     # After the submission, before the decision: a listener may kill us here, and the next intake must find both.
     emit(Event.REQUEST_TAKEN, submission=submission.id, key=pending.key)
-    decision = RequestDecision(
-        slot=pending.slot,
-        received=pending.upload.received,
-        outcome="submitted",
-        submission=submission.id,
-        name=request.card.name,
-    )
+    decision = pending.decision("submitted", submission=submission.id, name=request.card.name)
     slots = _slots_of_invitation(named_parts(request), pending)
     return StoredDecision(decision=decision, parts=slots, image_id=submission.image.id, layers=layers)
 
@@ -225,14 +212,7 @@ def _duplicate(pending: PendingRequest, request: SubmissionRequest, earlier: Sub
     sentence = f"This image is submitted already, as {earlier.id}."
     if request.card != earlier.card:
         sentence += " A model card is fixed for an image: yours differs, and was not taken. Build a new image for that."
-    decision = RequestDecision(
-        slot=pending.slot,
-        received=pending.upload.received,
-        outcome="duplicate",
-        submission=earlier.id,
-        name=request.card.name,
-        sentence=sentence,
-    )
+    decision = pending.decision("duplicate", submission=earlier.id, name=request.card.name, sentence=sentence)
     slots = _slots_of_invitation(named_parts(request), pending)
     return StoredDecision(decision=decision, parts=slots, image_id=earlier.image.id)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from judge.config import JudgeSettings
 from judge.intake.invitations import InvitationState
@@ -17,6 +18,7 @@ from sandbox.driver import Driver
 from sandbox.drivers.gpu import Gpu, hold_gpu, list_gpus, require_gpus
 from sandbox.drivers.open_driver import open_driver
 from submissions.progress import Reporter
+from submissions.requests import Outcome, RequestDecision
 from submissions.store.interface import Store
 
 GPU_WAIT_S = 600.0
@@ -42,6 +44,10 @@ class PendingRequest:
     def key(self) -> str:
         """Invitation and slot, as events name it."""
         return f"{self.invitation.name}/{self.slot}"
+
+    def decision(self, outcome: Outcome, **fields: Any) -> RequestDecision:
+        """The decision about this request, with these other fields."""
+        return RequestDecision(slot=self.slot, received=self.upload.received, outcome=outcome, **fields)
 
 
 @dataclass

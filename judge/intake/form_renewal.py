@@ -10,6 +10,7 @@ from judge.intake.invitations import InvitationState, refreshed
 from judge.intake.reusable_layers import PublicLayer, omittable_layers
 from judge.intake.status_bucket import write_forms
 from judge.intake.upload_bucket import UploadBucket
+from judge.intake.upload_forms import make_forms
 from judge.workspace import Workspace
 from submissions.records import utc_now
 from submissions.requests import UploadForms
@@ -21,7 +22,7 @@ def renew_forms(
     """Writes new forms; the invitation as it is now, and these forms. Slots that hold an object are left out.
 
     Raises:
-        StoreError: the store, the upload bucket or the status bucket does not answer.
+        StoreError: the store or a bucket does not answer, or there are no credentials to sign with.
     """
     state = refreshed(workspace.store, state)
     filled: Collection[str] = ()
@@ -31,5 +32,6 @@ def renew_forms(
             state = replace(state, suspended=FLOODED)
         else:
             filled = uploads.keys()
-    layers = omittable_layers(state, public)
-    return state, write_forms(workspace, state, layers, utc_now(), filled=filled)
+    forms = make_forms(workspace, state, omittable_layers(state, public), utc_now(), filled)
+    write_forms(workspace, state, forms)
+    return state, forms

@@ -6,8 +6,7 @@ other file states the secret, and nothing is written there but the files that `s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import TypeVar
 
 from botocore.exceptions import ClientError
@@ -15,7 +14,6 @@ from pydantic import ValidationError
 
 from judge.config import JudgeSettings
 from judge.intake.invitations import Invitation, InvitationState
-from judge.intake.upload_forms import make_forms
 from judge.workspace import Workspace
 from sandbox.events import Event, emit
 from submissions.records import SUBMISSION_ID, Record
@@ -37,27 +35,14 @@ def invite_file(settings: JudgeSettings, invitation: Invitation) -> InviteFile:
     return InviteFile(name=invitation.name, status_url=status_address(settings, invitation))
 
 
-def write_forms(
-    workspace: Workspace,
-    state: InvitationState,
-    layers: Collection[str],
-    now: datetime,
-    *,
-    filled: Collection[str] = (),
-) -> UploadForms:
-    """Writes new upload forms for the author, and returns them. Those of a revoked invitation only say that it is.
-
-    Args:
-        layers: diff IDs of layers that need not be sent.
-        filled: slots that hold an object already, and are left out.
+def write_forms(workspace: Workspace, state: InvitationState, forms: UploadForms) -> None:
+    """Writes upload forms for the author.
 
     Raises:
-        StoreError: the status bucket cannot be written, or there are no credentials to sign with.
+        StoreError: the status bucket cannot be written.
     """
-    forms = make_forms(workspace, state, layers, now, filled)
     _put(workspace, state, FORMS_FILE, forms.model_dump_json().encode(), _JSON)
     emit(Event.STATUS_WRITTEN, key=f"{state.name}/{FORMS_FILE}", count=len(forms.requests) + len(forms.parts))
-    return forms
 
 
 def write_status(

@@ -20,9 +20,9 @@ from submissions.cli.status import list_command, log_command, status_command
 from submissions.cli.submit import submit_command
 from submissions.client.http import WebError
 from submissions.client.status_bucket import InviteError
-from submissions.store.interface import StoreError
 
 REFUSED, USAGE, MACHINE_FAULT = 1, 2, 3
+BUG = "[bold red]A mistake of ours:[/]"
 SUBMIT = "submit"
 
 
@@ -44,43 +44,45 @@ app.command("init")(init_command)
 
 @app.callback()
 def common() -> None:
-    """Keeps `submit` a command of its own."""
+    """Keeps `submit` a subcommand."""
 
 
 def with_command(arguments: list[str]) -> list[str]:
-    """What was asked for, with its command: what begins with no command is about an image to submit."""
+    """The arguments with their command: without one, they are about an image to submit."""
     known = {command.name for command in app.registered_commands} | {"--help"}
     return arguments if not arguments or arguments[0] in known else [SUBMIT, *arguments]
 
 
 def main() -> None:
     """Entry point of `lambench-submit`: one line for every error, and an exit status that a script can use."""
-    console = Console(stderr=True, highlight=False)
     debug = "--debug" in sys.argv
     sys.argv[1:] = with_command([argument for argument in sys.argv[1:] if argument != "--debug"])
     try:
         app()
-    except SubmissionFault as fault:
-        console.print(f"[bold red]✗ {fault.verdict}[/]  {escape(fault.sentence)}")
-        sys.exit(REFUSED)
-    except JudgeFault as fault:
-        console.print(f"[bold red]This machine ({fault.cause}):[/] {escape(fault.remedy)}")
-        sys.exit(MACHINE_FAULT)
-    except ValidationError as error:
-        console.print(f"[bold red]judge.toml or LAMBENCH_…:[/] {escape(first_complaint(error))}")
-        sys.exit(USAGE)
-    except WebError as error:
-        console.print(f"[bold red]{escape(str(error))}[/]")
-        sys.exit(MACHINE_FAULT)
-    except (CardError, InviteError, StoreError) as error:
-        console.print(f"[bold red]{escape(str(error))}[/]")
-        sys.exit(USAGE)
-    except Exception as error:  # the very top: a person reads one line
-        if debug:
+    except Exception as error:  # at the very top: a person reads one line
+        line, status = explain(error)
+        if debug and line.startswith(BUG):
             raise
-        text = " ".join(str(error).split())[:300]
-        console.print(f"[bold red]A mistake of ours:[/] {type(error).__name__}: {escape(text)}; see where with --debug")
-        sys.exit(MACHINE_FAULT)
+        Console(stderr=True, highlight=False).print(line)
+        sys.exit(status)
+
+
+def explain(error: Exception) -> tuple[str, int]:
+    """One line about an error, in markup, and the exit status."""
+    match error:
+        case SubmissionFault():
+            return f"[bold red]✗ {error.verdict}[/]  {escape(error.sentence)}", REFUSED
+        case JudgeFault():
+            return f"[bold red]This machine ({error.cause}):[/] {escape(error.remedy)}", MACHINE_FAULT
+        case ValidationError():
+            return f"[bold red]judge.toml or LAMBENCH_…:[/] {escape(first_complaint(error))}", USAGE
+        case WebError():
+            return f"[bold red]{escape(str(error))}[/]", MACHINE_FAULT
+        case CardError() | InviteError():
+            return f"[bold red]{escape(str(error))}[/]", USAGE
+        case _:
+            text = " ".join(str(error).split())[:300]
+            return f"{BUG} {type(error).__name__}: {escape(text)}; see where with --debug", MACHINE_FAULT
 
 
 if __name__ == "__main__":

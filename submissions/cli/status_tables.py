@@ -14,7 +14,7 @@ from submissions.client.status import PublicSite, TrackedRequest
 from submissions.preflight.log import printable_end
 from submissions.progress import duration
 from submissions.requests import InvitationStatus, SubmissionProgress, TaskState
-from submissions.tables import plain_table
+from submissions.tables import number_text, plain_table
 
 _COLOURS = {
     "refused": "red",
@@ -79,7 +79,7 @@ def site_table(site: PublicSite) -> Table:
     table = plain_table("rank", "submission", *columns, numbers=("rank", *columns), title=title)
     for id, scores in sorted(site.scores.items(), key=lambda entry: (_rank(entry[1]), entry[0])):
         rank = scores.get("rank")
-        table.add_row(f"{rank:.0f}" if rank else "", _plain(id), *(_number(scores.get(name)) for name in names))
+        table.add_row(f"{rank:.0f}" if rank else "", _plain(id), *(number_text(scores.get(name)) for name in names))
     return table
 
 
@@ -132,15 +132,11 @@ def _when(request: TrackedRequest) -> str:
 
 
 def _scores(scores: Mapping[str, float | None]) -> str:
-    return ", ".join(f"{_plain(name)} {_number(value)}" for name, value in scores.items() if name != "rank")
+    return ", ".join(f"{_plain(name)} {number_text(value)}" for name, value in scores.items() if name != "rank")
 
 
 def _rank(scores: Mapping[str, float | None]) -> float:
     return scores.get("rank") or float("inf")
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"
 
 
 def _plain(text: str, length: int = 200) -> str:

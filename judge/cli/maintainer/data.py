@@ -54,7 +54,7 @@ def import_command(
     public_since: opt.PublicSince = "",
     trust_ranges: opt.TrustRanges = False,
 ) -> None:
-    """Makes a data set of PATH, and shows what was found to look over. Nothing is ever overwritten."""
+    """Makes a data set from PATH, and prints a summary to check. Nothing is overwritten."""
     options = opt.Options(
         name=name,
         version=version,
@@ -80,24 +80,28 @@ def import_command(
         also_d3=by_label_set("--also-d3", also_d3),
         also_units=by_label_set("--also-units", also_units),
     )
-    made = import_dataset(format, path, options)
-    _look_over(made, path, trust_ranges)
-    print(f"Written to {save_dataset(made.dataset, load_settings().data)}")
+    imported = import_dataset(format, path, options)
+    _print_summary(imported, path, trust_ranges)
+    print(f"Written to {save_dataset(imported.dataset, load_settings().data)}")
 
 
-def _look_over(made: Made, path: Path, trust_ranges: bool) -> None:
-    """Prints what was found, and refuses what is impossible unless it is trusted."""
-    found = summarise(made.dataset)
-    for line in (*summary_lines(found, made.unused), *cluster_lines(made.dataset)):
+def _print_summary(imported: Made, path: Path, trust_ranges: bool) -> None:
+    """Prints a summary of the data set.
+
+    Raises:
+        DatasetError: a value is impossible, and `trust_ranges` is False.
+    """
+    summary = summarise(imported.dataset)
+    for line in (*summary_lines(summary, imported.unused), *cluster_lines(imported.dataset)):
         print(line)
-    if found.impossible and not trust_ranges:
-        others = f" (and {len(found.impossible) - 1} more, above)" if len(found.impossible) > 1 else ""
-        raise DatasetError(f"{path}: {found.impossible[0]}{others} Correct it, or say --trust-ranges if it is meant")
+    if summary.impossible and not trust_ranges:
+        others = f" (and {len(summary.impossible) - 1} more, above)" if len(summary.impossible) > 1 else ""
+        raise DatasetError(f"{path}: {summary.impossible[0]}{others} Correct it, or say --trust-ranges if it is meant")
 
 
 @app.command("list")
-def list_command(as_json: Annotated[bool, typer.Option("--json", help="say it to a machine")] = False) -> None:
-    """The data sets, by what their cards say."""
+def list_command(as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False) -> None:
+    """Lists the data sets."""
     data = load_settings().data
     cards = [read_card(path.parent) for path in sorted(data.glob("*/card.toml"))]
     if as_json:
@@ -116,32 +120,33 @@ def list_command(as_json: Annotated[bool, typer.Option("--json", help="say it to
 def verify(
     names: Annotated[list[str] | None, typer.Argument(help="name@version; none for all")] = None,
     image: Annotated[
-        str, typer.Option("--with", metavar="IMAGE", help="compare labels with this model: image, or folder (process)")
+        str,
+        typer.Option("--with", metavar="IMAGE", help="compare labels with this model: an image, or a folder (process)"),
     ] = "",
     driver: Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")] = None,
-    frames: Annotated[int, typer.Option(min=1, help="at most so many of each label set, chosen by --seed")] = 100,
-    seed: Annotated[int, typer.Option(help="of the choice")] = 0,
+    frames: Annotated[int, typer.Option(min=1, help="at most this number of each label set, chosen by --seed")] = 100,
+    seed: Annotated[int, typer.Option(help="of the random choice")] = 0,
 ) -> None:
-    """Reads data sets whole: every hash, shape and reference. With a model: units and signs of the labels too.
+    """Checks data sets: every hash, shape and reference. With a model it also checks units and signs of the labels.
 
-    Exit status 1 if a data set is broken, or a unit, a sign or labels that have nothing to do with the model are named.
+    Exit status 1 if a data set is broken, or if a unit, a sign or labels look wrong.
     """
     settings = load_settings()
     chosen = names or [path.parent.name for path in sorted(settings.data.glob("*/card.toml"))]
-    whole = [dataset for name in chosen if (dataset := _read_whole(settings.data / name)) is not None]
-    named = 0
+    intact = [dataset for name in chosen if (dataset := _checked(settings.data / name)) is not None]
+    n_findings = 0
     if image:
         with Reporter(table_console(stderr=True)) as reporter:
-            for line in verify_against(image, driver, settings, whole, frames, seed, reporter):
-                named += line.is_finding
+            for line in verify_against(image, driver, settings, intact, frames, seed, reporter):
+                n_findings += line.is_finding
                 print(line.text)
     if not chosen:
         print(f"There is no data set in {settings.data}.")
-    raise typer.Exit(BROKEN if named or len(whole) < len(chosen) else 0)
+    raise typer.Exit(BROKEN if n_findings or len(intact) < len(chosen) else 0)
 
 
-def _read_whole(folder: Path) -> Dataset | None:
-    """The data set in `folder`; None where it is broken. Says which."""
+def _checked(folder: Path) -> Dataset | None:
+    """The data set in `folder`; None if it is broken. Prints which."""
     try:
         dataset = load_dataset(folder)
     except DatasetError as error:

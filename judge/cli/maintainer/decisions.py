@@ -18,20 +18,20 @@ from submissions.progress import Reporter
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="submission")]
 
-_SAID = {
-    EventKind.WITHDRAWN: "It is not judged any more, and has no rank",
-    EventKind.DISQUALIFIED: "It is not judged any more, and has no rank",
-    EventKind.REINSTATED: "It is in the ranking again; what is missing is judged by judge evaluate",
+_CONSEQUENCES = {
+    EventKind.WITHDRAWN: "It will not be judged, and has no rank",
+    EventKind.DISQUALIFIED: "It will not be judged, and has no rank",
+    EventKind.REINSTATED: "It is in the ranking again; judge evaluate judges what is missing",
 }
 
 
 def withdraw_command(id: Id, reason: Reason = "") -> None:
-    """Takes a submission out of the ranking at its author's wish. What was judged is kept."""
+    """Takes a submission out of the ranking because its author asks for it. Its results are kept."""
     _decide(id, EventKind.WITHDRAWN, reason)
 
 
 def disqualify_command(id: Id, reason: Reason = "") -> None:
-    """Takes a submission out of the ranking against its author's wish. What was judged is kept."""
+    """Takes a submission out of the ranking because it breaks a rule. Its results are kept."""
     _decide(id, EventKind.DISQUALIFIED, reason)
 
 
@@ -49,15 +49,15 @@ def _decide(id: str, kind: EventKind, reason: str) -> None:
     key = workspace.signing_key(Reporter(Console(stderr=True)).say)
     event = record_event(store, key, kind, submission, words, after=decisions.last_time)
     print(f"{submission}: {kind} on {event.time:%Y-%m-%d}: {words}")
-    print(f"{_SAID[kind]}. Next: judge site build")
+    print(f"{_CONSEQUENCES[kind]}. Next: judge site build")
     write_statuses(workspace)
 
 
 def _check_change(submission: str, decisions: Decisions, kind: EventKind) -> None:
-    """Lets `kind` pass, if it changes anything and makes no less of a disqualification.
+    """Returns if the decision changes anything, and does not turn a disqualification into a withdrawal.
 
     Raises:
-        UsageError: else.
+        UsageError: otherwise.
     """
     if kind is EventKind.REINSTATED:
         if decisions.removal is None:

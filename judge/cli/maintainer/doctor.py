@@ -1,4 +1,4 @@
-"""`judge doctor`: whether this machine can judge."""
+"""`judge doctor`: checks whether this machine can judge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAULTS = 1
 
 
 def doctor_command(as_json: Json = False) -> None:
-    """Tries everything that judging needs on this machine, and names what is to be corrected."""
+    """Tries everything that judging needs on this machine, and says what has to be corrected."""
     findings = []
     for finding in examine(open_workspace()):
         findings.append(finding)

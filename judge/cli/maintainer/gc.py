@@ -1,4 +1,4 @@
-"""`judge gc`: lists or removes what nothing refers to any more."""
+"""`judge gc`: lists or removes files and images that nothing refers to any more."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ from submissions.tables import plain_table, table_console
 DAY_S = 86400.0
 IMAGES_HELP = (
     "also images of calculators without a name that no submission of this store refers to; only for hosts with one "
-    "store: those of another store's submissions would go too"
+    "store, since images of another store's submissions would be removed too"
 )
 
 
 def gc_command(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be removed")] = False,
-    days: Annotated[float, typer.Option(help="how old checkpoints and selftest images may get")] = 30.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only print what would be removed")] = False,
+    days: Annotated[float, typer.Option(help="keep checkpoints and selftest images that are younger")] = 30.0,
     images: Annotated[bool, typer.Option("--images", help=IMAGES_HELP)] = False,
     as_json: Json = False,
 ) -> None:
-    """Removes what nothing refers to: observations, items tables, what dead judges left, old images of the selftest."""
+    """Removes what nothing refers to: observations, items tables, files of dead judges, old images of the selftest."""
     if not days >= 0:
         raise UsageError(f"--days must be 0 or more, not {days:g}")
     workspace = open_workspace()
     if images and not any(True for _ in workspace.store.list("submissions/")):
         raise UsageError(
-            f"--images: there are no submissions in {workspace.settings.store}, and so every image would seem to be of "
-            "none: set store to that of this host"
+            f"--images: there are no submissions in {workspace.settings.store}, so that every image would be removed: "
+            "set store to that of this host"
         )
-    found, lines = find_garbage(workspace, time.time() - days * DAY_S, images)
-    kept = [] if dry_run else [each for each in found if not _collect(each)]
-    lines += [f"{each.kind} {each.name} is in use after all: kept" for each in kept]
-    gone = [each for each in found if each not in kept]
+    garbage, lines = find_garbage(workspace, time.time() - days * DAY_S, images)
+    kept = [] if dry_run else [each for each in garbage if not _collect(each)]
+    lines += [f"{each.kind} {each.name} is in use now: kept" for each in kept]
+    gone = [each for each in garbage if each not in kept]
     if as_json:
-        said = [{"kind": each.kind, "name": each.name, "size_bytes": each.size_bytes} for each in gone]
-        print(json.dumps({"dry_run": dry_run, "garbage": said, "notes": lines}))
+        removed = [{"kind": each.kind, "name": each.name, "size_bytes": each.size_bytes} for each in gone]
+        print(json.dumps({"dry_run": dry_run, "garbage": removed, "notes": lines}))
     else:
         _show(gone, lines, dry_run)
 
 
 def find_garbage(workspace: Workspace, oldest: float, images: bool = False) -> tuple[list[Garbage], list[str]]:
-    """All that can be removed, and a line for each place that was not looked at.
+    """All that can be removed, and a line for each place that was not checked.
 
     Args:
         oldest: seconds since the epoch.
-        images: also those of calculators: no other store's submissions are run on this machine's engine.
+        images: also images of calculators. Only if no other store uses this machine's engine.
 
     Raises:
         StoreError: a record cannot be read; one line that names it.
@@ -68,7 +68,7 @@ def find_garbage(workspace: Workspace, oldest: float, images: bool = False) -> t
     store, settings = workspace.store, workspace.settings
     observations, attempts = unreferred_observations(store)
     lines = [
-        f"No observation is removed while {prefix} is claimed on {host}: judge evaluate ends or takes it over"
+        f"No observation is removed while {prefix} is claimed on {host}: judge evaluate ends it or takes it over"
         for prefix, host in attempts.living.items()
     ]
     found = [*observations, *dead_writers_files(store, oldest), *items_without_result(store)]
@@ -86,12 +86,12 @@ def find_garbage(workspace: Workspace, oldest: float, images: bool = False) -> t
 
 
 def _only_here(store: Store) -> list[str]:
-    """IDs of the images of submissions that could not be had again from the judge's registry."""
+    """IDs of the submissions' images that are not in the judge's registry."""
     return [submission.image.id for submission in read_submissions(store) if not submission.image.mirror]
 
 
 def _hardware(settings: JudgeSettings, attempts: StoreAttempts) -> set[str]:
-    """The classes of all machines that any attempt was observed on, and of this one."""
+    """The hardware classes of all machines with an attempt, and of this machine."""
     ends = [attempt.end for history in attempts.histories.values() for attempt in history.attempts if attempt.end]
     return {end.origin.hardware for end in ends} | {hardware_class(settings.limits.cpus, None)}
 

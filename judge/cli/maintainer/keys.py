@@ -1,4 +1,4 @@
-"""`judge keys show|create|trust|list`: which key this judge signs with, and whose signatures count."""
+"""`judge keys show|create|trust|list`: the key that this judge signs with, and the keys whose signatures count."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from judge.records.signing import SigningKey, keys_by_source, safe_key_file, tru
 
 app = typer.Typer(no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="say it to a machine")]
-_SAID = {"own": "this judge's own", "settings": "of judge.toml", "file": "of the file of trusted keys"}
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+_SOURCES = {"own": "this judge's own", "settings": "of judge.toml", "file": "of the file of trusted keys"}
 
 
 @app.command("show")
 def show(as_json: Json = False) -> None:
-    """The public key of this judge, and where the private one lies."""
+    """Prints the public key of this judge, and the path of the private one."""
     path = safe_key_file(load_settings())
     try:
         public = SigningKey.load(path).public
@@ -29,7 +29,7 @@ def show(as_json: Json = False) -> None:
 
 @app.command("create")
 def create() -> None:
-    """Makes this judge's key; the first judge evaluate would do so too. Never overwrites one."""
+    """Makes this judge's key, as the first judge evaluate would do too. Never overwrites one."""
     path = safe_key_file(load_settings())
     public = SigningKey.create(path).public
     print(f"{public}\nThe private key is {path}. Keep a copy where nobody else can read it.")
@@ -37,7 +37,7 @@ def create() -> None:
 
 @app.command("trust")
 def trust_command(key: Annotated[str, typer.Argument(metavar="KEY", help="public key, 64 hexadecimal digits")]) -> None:
-    """Lets the signatures of KEY count from now on."""
+    """Trusts signatures of KEY from now on."""
     settings = load_settings()
     new = trust(settings, key)
     print(f"Trusted from now on, in {trusted_file(settings)}." if new else "It is trusted already.")
@@ -45,13 +45,13 @@ def trust_command(key: Annotated[str, typer.Argument(metavar="KEY", help="public
 
 @app.command("list")
 def list_command(as_json: Json = False) -> None:
-    """The keys whose signatures count, and who says so."""
-    found = keys_by_source(load_settings())
+    """Lists the keys whose signatures count, and where each is stated."""
+    by_source = keys_by_source(load_settings())
     if as_json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(by_source, indent=1))
         return
-    for source, keys in found.items():
+    for source, keys in by_source.items():
         for key in keys:
-            print(f"{key}  {_SAID[source]}")
-    if not any(found.values()):
+            print(f"{key}  {_SOURCES[source]}")
+    if not any(by_source.values()):
         print("No key is trusted yet: judge keys create, or judge keys trust KEY")

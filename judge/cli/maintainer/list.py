@@ -23,7 +23,7 @@ from sandbox.verdict import Verdict
 def list_command(
     as_json: Annotated[bool, typer.Option("--json", help="print the answer as JSON")] = False,
 ) -> None:
-    """The submissions, and how far each is judged."""
+    """Lists the submissions with the number of their results."""
     workspace = open_workspace()
     settings, store = workspace.settings, workspace.store
     decisions_by_id = read_all_decisions(store, submission_ids(store), workspace.trusted)
@@ -55,7 +55,7 @@ def _row(facts: SubmissionFacts, decisions: Decisions) -> dict[str, str | int]:
 
 
 def _lines(rows: Sequence[Mapping[str, str | int]]) -> Iterator[str]:
-    """A table of `rows`, no wider than the terminal. Rich needs milliseconds a row, which thousands of rows feel."""
+    """A table of `rows`, no wider than the terminal. Written by hand, since rich takes milliseconds for each row."""
     shown = [list(rows[0]), *([plain(str(value)) for value in row.values()] for row in rows)]
     widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
     numbers = [isinstance(value, int) for value in rows[0].values()]

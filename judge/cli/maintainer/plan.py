@@ -1,4 +1,4 @@
-"""`judge plan`: what is left to be judged, and how long it will take, before anything is spent."""
+"""`judge plan`: what is left to be judged, and an estimate of the time. Runs nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus
+from judge.cli.maintainer.request_options import make_request
+from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks
 from judge.evaluation.estimate import Cost, speed_of, total_of
 from judge.evaluation.plan import Planned, Step
-from judge.evaluation.request import Request
 from judge.evaluation.work_plan import WorkPlan, plan_work
 from judge.workspace import open_workspace
 from submissions.progress import Reporter, duration
@@ -20,14 +20,19 @@ from submissions.records import Record, Submission
 from submissions.tables import plain_table, table_console
 
 ASSUMPTIONS = (
-    "Estimated from the time of single structures in the preflight, as a + b × atoms a call: a model that takes whole "
-    "batches may need less; one whose cost grows faster than its atoms needs more; relaxations are counted by what is "
-    "usual. On another device than the preflight's the estimate does not hold."
+    "Estimated from the times of single structures in the preflight, as a + b × atoms for each call. A model that "
+    "takes whole batches may need less; a model whose cost grows faster than the number of atoms needs more; "
+    "relaxations are assumed to have a usual number of steps. The estimate holds for the preflight's device only."
 )
 
 
 class UnitHours(Record):
-    """One unit: what is to be done, how much it asks, what it takes [s] (None: not known), and if its limit binds."""
+    """One unit: the step to do, the structures and atoms to ask, and the estimated time.
+
+    Args:
+        seconds: [s]; None if it is not known.
+        limited: whether it will run into the time limit of its task.
+    """
 
     submission: str
     task: str
@@ -39,12 +44,12 @@ class UnitHours(Record):
 
 
 class SubmissionHours(Record):
-    """One submission: what its units take together, and the speed that this is taken from.
+    """One submission: the estimated time of all its units, and the measured speed behind it.
 
     Args:
-        seconds: of the units whose cost is known.
-        unknown: how many are of unknown cost.
-        limited: how many will run into the time limit of their task.
+        seconds: of the units whose time is known.
+        unknown: number of units whose time is not known.
+        limited: number of units that will run into the time limit of their task.
         device: on which the preflight ran.
     """
 
@@ -59,7 +64,7 @@ class SubmissionHours(Record):
 
 
 class Forecast(Record):
-    """What is left to be judged, and how long it will take [s]."""
+    """What is left to be judged, and the estimated time [s]."""
 
     suite: str
     units: tuple[UnitHours, ...]
@@ -79,15 +84,8 @@ def plan_command(
     skip_missing: SkipMissing = False,
     as_json: Json = False,
 ) -> None:
-    """What is left to be judged, and about how many hours it will take. Runs nothing."""
-    request = Request(
-        ids=tuple(ids or ()),
-        suite=suite,
-        tasks=tuple(task or ()),
-        gpus=asked_gpus(gpus),
-        driver=driver,
-        skip_missing=skip_missing,
-    )
+    """Estimates what is left to be judged, and how many hours it will take. Runs nothing."""
+    request = make_request(ids, suite, task, gpus, driver, skip_missing)
     console = table_console(stderr=as_json)
     forecast = forecast_of(plan_work(open_workspace(), request, Reporter(console)))
     if as_json:
@@ -96,29 +94,29 @@ def plan_command(
         _show(console, forecast)
 
 
-def forecast_of(found: WorkPlan) -> Forecast:
-    """How long what is left will take."""
+def forecast_of(work_plan: WorkPlan) -> Forecast:
+    """The estimate for a work_plan."""
     units, submissions = [], []
     by_submission: dict[str, list[Planned]] = {}
-    for planned in found.plan:
+    for planned in work_plan.plan:
         by_submission.setdefault(planned.unit.submission.id, []).append(planned)
-    for of_one in by_submission.values():
-        costs = [found.cost(planned) for planned in of_one]
-        units += [_unit_hours(found, planned, cost) for planned, cost in zip(of_one, costs, strict=True)]
-        submissions.append(_submission_hours(of_one[0].unit.submission, costs))
+    for plan in by_submission.values():
+        costs = [work_plan.cost(planned) for planned in plan]
+        units += [_unit_hours(work_plan, planned, cost) for planned, cost in zip(plan, costs, strict=True)]
+        submissions.append(_submission_hours(plan[0].unit.submission, costs))
     return Forecast(
-        suite=found.suite.name,
+        suite=work_plan.suite.name,
         units=tuple(units),
         submissions=tuple(submissions),
         seconds=sum(submission.seconds for submission in submissions),
         unknown=sum(submission.unknown for submission in submissions),
-        skipped=found.skipped,
-        skipped_tasks=found.skipped_tasks,
+        skipped=work_plan.skipped,
+        skipped_tasks=work_plan.skipped_tasks,
     )
 
 
-def _unit_hours(found: WorkPlan, planned: Planned, cost: Cost) -> UnitHours:
-    work = found.work(planned)
+def _unit_hours(work_plan: WorkPlan, planned: Planned, cost: Cost) -> UnitHours:
+    work = work_plan.work(planned)
     return UnitHours(
         submission=planned.unit.submission.id,
         task=planned.unit.task.name,
@@ -153,12 +151,12 @@ def _show(console: Console, forecast: Forecast) -> None:
     if open_units:
         console.print(_units_table(open_units))
     console.print(_submissions_table(forecast))
-    unknown = f", and {forecast.unknown} units of unknown length" if forecast.unknown else ""
+    unknown = f", and {forecast.unknown} units of unknown time" if forecast.unknown else ""
     console.print(f"In all {duration(forecast.seconds)}{unknown}, one after another.", soft_wrap=True)
     if any(unit.limited for unit in open_units):
-        console.print("(limit): it will not get done in the time limit of its task.", soft_wrap=True)
+        console.print("(limit): it will run into the time limit of its task.", soft_wrap=True)
     if forecast.unknown:
-        console.print("Length unknown: submitted before the preflight kept its timings.", soft_wrap=True)
+        console.print("Unknown: submitted before the preflight stored its timings.", soft_wrap=True)
     console.print(f"[dim]{escape(ASSUMPTIONS)}[/]", soft_wrap=True)
 
 
@@ -173,12 +171,13 @@ def _units_table(units: list[UnitHours]) -> Table:
 
 def _submissions_table(forecast: Forecast) -> Table:
     table = plain_table("submission", "to do", "time", "a call", "an atom", "measured on", numbers=("to do",))
-    for one in forecast.submissions:
-        units = [unit for unit in forecast.units if unit.submission == one.submission]
+    for submission in forecast.submissions:
+        units = [unit for unit in forecast.units if unit.submission == submission.submission]
         to_do = sum(unit.step is not Step.DONE for unit in units)
-        unknown = f" + {one.unknown} unknown" if one.unknown else ""
-        costs = (_scaled(one.per_call_s, 1e3, "ms"), _scaled(one.per_atom_s, 1e6, "µs"))
-        table.add_row(one.submission, f"{to_do}/{len(units)}", _time(one.seconds) + unknown, *costs, one.device or "–")
+        unknown = f" + {submission.unknown} unknown" if submission.unknown else ""
+        costs = (_scaled(submission.per_call_s, 1e3, "ms"), _scaled(submission.per_atom_s, 1e6, "µs"))
+        time = _time(submission.seconds) + unknown
+        table.add_row(submission.submission, f"{to_do}/{len(units)}", time, *costs, submission.device or "–")
     return table
 
 

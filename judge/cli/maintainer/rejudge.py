@@ -1,10 +1,11 @@
-"""`judge rejudge`: judges anew, shows what changed, and makes it count where that is asked for."""
+"""`judge rejudge`: judges again, shows what changed, and with --apply makes the new results count."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -12,13 +13,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, asked_gpus, checked_reason
+from judge.cli.maintainer.request_options import make_request, require_choice
+from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, checked_reason
 from judge.config import UsageError
 from judge.evaluation.rejudge import Change, Rejudged, apply, judged_anew, rejudge
-from judge.evaluation.request import Request
 from judge.workspace import open_workspace
 from submissions.progress import Reporter
-from submissions.tables import plain_table, table_console
+from submissions.tables import number_text, plain_table, table_console
 
 INTERRUPTED = 130
 AGAIN, RETRY_HELD = "--again", "--retry-held"
@@ -31,34 +32,29 @@ def rejudge_command(
     task: Tasks = None,
     gpus: Gpus = "",
     driver: Drivers = None,
-    retry_held: Annotated[bool, typer.Option(RETRY_HELD, help="try once more what is held")] = False,
+    retry_held: Annotated[bool, typer.Option(RETRY_HELD, help="try held units again")] = False,
     skip_missing: SkipMissing = False,
-    again: Annotated[bool, typer.Option(AGAIN, help="begin anew, even if there is one that was not applied")] = False,
-    applied: Annotated[bool, typer.Option("--apply", help="judge nothing; what was judged anew now counts")] = False,
-    reason: Annotated[str, typer.Option(help="why they count, with --apply")] = "",
+    again: Annotated[
+        bool, typer.Option(AGAIN, help="start another round, even if the last one was not applied")
+    ] = False,
+    applied: Annotated[
+        bool, typer.Option("--apply", help="judge nothing: the results of the last round count from now on")
+    ] = False,
+    reason: Annotated[str, typer.Option(help="with --apply: why they count")] = "",
     as_json: Json = False,
 ) -> None:
-    """Judges anew what was judged, beside the old, and shows both. What counts changes only with --apply.
+    """Judges again what was judged, and shows old and new results. The old ones count until a call with --apply.
 
-    That judges nothing: it takes what an earlier call has judged and shown.
+    --apply judges nothing: it makes the results count that an earlier call has judged and shown.
     """
-    if everything == bool(ids):
-        raise UsageError("say which submissions: judge rejudge --all, or judge rejudge ID…")
+    require_choice("rejudge", ids, everything)
     if reason and not applied:
-        raise UsageError("--reason goes with --apply: without it nothing changes that would want one")
+        raise UsageError("--reason goes with --apply: without it nothing changes that needs a reason")
     if applied and (again or retry_held):
         first = AGAIN if again else RETRY_HELD
-        raise UsageError(f"--apply judges nothing: first judge rejudge {first} without it, and look at what changed")
+        raise UsageError(f"--apply judges nothing: first run judge rejudge {first} without it, and check what changed")
     words = checked_reason(reason) if applied else ""
-    request = Request(
-        ids=tuple(ids or ()),
-        suite=suite,
-        tasks=tuple(task or ()),
-        gpus=asked_gpus(gpus),
-        driver=driver,
-        retry_held=retry_held,
-        skip_missing=skip_missing,
-    )
+    request = replace(make_request(ids, suite, task, gpus, driver, skip_missing), retry_held=retry_held)
     workspace, reporter = open_workspace(), Reporter(Console(stderr=as_json), "judging anew")
     try:
         if applied:
@@ -66,7 +62,7 @@ def rejudge_command(
         else:
             done = rejudge(workspace, request, reporter, again)
     except KeyboardInterrupt:
-        print(f"\nStopped. What was finished is kept. To go on: {_command(RETRY_HELD)}", file=sys.stderr)
+        print(f"\nStopped. Finished units are kept. To continue: {_command(RETRY_HELD)}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print(json.dumps({**done.model_dump(mode="json"), "exit_status": done.exit_status}))
@@ -76,9 +72,9 @@ def rejudge_command(
 
 
 def _command(*kept: str) -> str:
-    """The command that was given, without what is for the first call only."""
-    first = {AGAIN, RETRY_HELD} - set(kept)
-    return shlex.join(["judge", *(argument for argument in sys.argv[1:] if argument not in first)])
+    """The command as it was given, without the options for the first call, but for those `kept`."""
+    dropped = {AGAIN, RETRY_HELD} - set(kept)
+    return shlex.join(["judge", *(argument for argument in sys.argv[1:] if argument not in dropped)])
 
 
 def _show(done: Rejudged) -> None:
@@ -90,15 +86,15 @@ def _show(done: Rejudged) -> None:
     if done.applied:
         console.print("The new results count from now on. Next: judge site build")
     elif any(change.after is not None for change in done.changes):
-        line = f"Nothing that counts has changed. To make it count: {_command()} --apply --reason TEXT"
+        line = f"The old results count still. To make the new ones count: {_command()} --apply --reason TEXT"
         console.print(escape(line), soft_wrap=True)
 
 
 def table_of(changes: tuple[Change, ...]) -> Table:
-    """A line for each metric of each task, before and after."""
+    """A row for each metric of each task, before and after."""
     numbers = ("before", "after", "difference")
     table = plain_table("submission", "task", "verdict", "answers", "metric", *numbers, "unit", numbers=numbers)
-    answers = {True: "the same", False: "others", None: "–"}
+    answers = {True: "the same", False: "different", None: "–"}
     for change in changes:
         new = str(change.after) if change.after else "no verdict"
         verdict = new if new == str(change.before) else f"{change.before} → {new}"
@@ -106,11 +102,7 @@ def table_of(changes: tuple[Change, ...]) -> Table:
         if not change.metrics:
             table.add_row(*first, "", "", "", "", "")
         for metric in change.metrics:
-            shown = map(_shown, (metric.before, metric.after, metric.difference))
+            shown = (number_text(value, 5) for value in (metric.before, metric.after, metric.difference))
             table.add_row(*first, metric.name, *shown, metric.unit)
             first = ("", "", "", "")
     return table
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.5g}"

@@ -1,4 +1,4 @@
-"""`judge selftest`: hostile images through the real sandbox, as a gate before anything is published."""
+"""`judge selftest`: runs hostile images in the real sandbox. Results are published only after it has passed."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ NOT_HELD = 1
 
 
 def selftest_command(
-    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="this attack alone; not recorded")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="the attacks, and what each tries")] = False,
+    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="run only this attack; not recorded")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="list the attacks, and what each tries")] = False,
     as_json: Json = False,
-    remove: Annotated[bool, typer.Option("--remove-images", help="remove the hostile images, and do no more")] = False,
-    base: Annotated[str, typer.Option(metavar="IMAGE", help="what they are built on")] = CALCULATOR_IMAGE,
+    remove: Annotated[bool, typer.Option("--remove-images", help="only remove the hostile images")] = False,
+    base: Annotated[str, typer.Option(metavar="IMAGE", help="base of the hostile images")] = CALCULATOR_IMAGE,
 ) -> None:
-    """Attacks this machine's sandbox with hostile images, and records whether it held. Exit status 1: it did not."""
+    """Attacks this machine's sandbox with hostile images, and records whether it held. Exit status 1 if it did not."""
     if remove:
         print(f"Removed {remove_images()} images.")
         return
@@ -43,15 +43,15 @@ def selftest_command(
     results = _run(open_workspace(), attacks if only else None, base, as_json)
     failed = [result.name for result in results if not result.held]
     if as_json:
-        said = {"passed": not failed, "recorded": not only, "seconds": time.monotonic() - begin}
-        print(json.dumps({**said, "results": [result._asdict() for result in results]}, indent=1))
+        summary = {"passed": not failed, "recorded": not only, "seconds": time.monotonic() - begin}
+        print(json.dumps({**summary, "results": [result._asdict() for result in results]}, indent=1))
     else:
         print(_summary(len(results), failed, time.monotonic() - begin))
     raise typer.Exit(NOT_HELD if failed else 0)
 
 
 def choose(names: Sequence[str]) -> tuple[Attack, ...]:
-    """The attacks of these names, all where none is named.
+    """The named attacks; all if none is named.
 
     Raises:
         UsageError: there is no such attack.
@@ -64,9 +64,9 @@ def choose(names: Sequence[str]) -> tuple[Attack, ...]:
 
 
 def _run(workspace: Workspace, attacks: Sequence[Attack] | None, base: str, quiet: bool) -> tuple[AttackResult, ...]:
-    """What came of `attacks`; None: of all of them, which is recorded."""
+    """The results of `attacks`; of all of them if None, which is recorded."""
 
-    def told(result: AttackResult) -> None:
+    def on_result(result: AttackResult) -> None:
         results.append(result)
         if not quiet:
             print(line_of(result), flush=True)
@@ -77,14 +77,14 @@ def _run(workspace: Workspace, attacks: Sequence[Attack] | None, base: str, quie
     driver = open_driver("docker", settings.run_dir, settings.runtime)
     if attacks is None:
         key = workspace.signing_key(lambda line: print(line, file=sys.stderr))
-        run_selftest(workspace.store, driver, key, told, base)
+        run_selftest(workspace.store, driver, key, on_result, base)
     else:
-        selftest(driver, told, attacks, hostile_images(driver, base))
+        selftest(driver, on_result, attacks, hostile_images(driver, base))
     return tuple(results)
 
 
 def line_of(result: AttackResult) -> str:
-    """One attack, for people."""
+    """The result of one attack, in a line."""
     return f"{'held    ' if result.held else 'NOT HELD'}  {result.seconds:5.1f} s  {result.name}: {result.how}"
 
 

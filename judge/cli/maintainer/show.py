@@ -1,4 +1,4 @@
-"""`judge show`: what is stored of one submission, for the maintainer."""
+"""`judge show`: what is stored about one submission, for the maintainer."""
 
 from __future__ import annotations
 
@@ -20,18 +20,16 @@ from judge.records.records import Result
 from judge.records.results import load_held, load_results, read_submissions
 from judge.workspace import open_workspace
 from sandbox.events import plain
-from submissions.tables import plain_table, table_console
+from submissions.tables import number_text, plain_table, table_console
 
 
 def show_command(
     id: Annotated[str, typer.Argument(help="submission")],
-    task: Annotated[
-        str | None, typer.Option(help="this task alone, with what failures cost and errors by part")
-    ] = None,
-    author: Annotated[bool, typer.Option("--author", help="exactly what its author may see")] = False,
+    task: Annotated[str | None, typer.Option(help="only this task, with failure costs and errors by part")] = None,
+    author: Annotated[bool, typer.Option("--author", help="print exactly what its author may see")] = False,
     as_json: Json = False,
 ) -> None:
-    """One submission: what it is, its verdicts, its metrics, and what is held."""
+    """Shows one submission: its image, verdicts, metrics, and held tasks."""
     workspace = open_workspace()
     store = workspace.store
     submission = choose_submissions(read_submissions(store), [id])[0]
@@ -44,15 +42,15 @@ def show_command(
     results = [result for result in counting if task in (None, result.task)]
     held = [unit for unit in load_held(store, [submission.id]) if task in (None, unit.task)]
     if task and not results and not held:
-        raise UsageError(f"{submission.id} has no result at {task!r}: see what it has with judge show {submission.id}")
+        raise UsageError(f"{submission.id} has no result of {task!r}: see its tasks with judge show {submission.id}")
     if as_json:
-        said = {
+        fields = {
             "submission": submission.model_dump(mode="json"),
             "decision": decisions.in_words,
             "results": [result.model_dump(mode="json") for result in results],
             "held": [{"task": unit.task, **unit.end.model_dump(mode="json")} for unit in held],
         }
-        print(json.dumps(said, indent=1))
+        print(json.dumps(fields, indent=1))
         return
     console = table_console()
     card = submission.card
@@ -63,31 +61,27 @@ def show_command(
         console.print(escape(decisions.in_words[:1].upper() + decisions.in_words[1:]), soft_wrap=True)
     console.print(_results_table(results) if results else "Not judged yet: judge evaluate " + submission.id)
     for result in results if task else ():
-        show_closely(result, console)
+        show_details(result, console)
     for unit in held:
         console.print(escape(f"held: {unit.task} ({unit.end.fault}): {unit.end.sentence}"), soft_wrap=True)
 
 
-def show_closely(result: Result, console: Console) -> None:
-    """What a failed item was charged, what failed and why, notes, and the metrics by part."""
-    numbers = ("charged", "a failure costs")
+def show_details(result: Result, console: Console) -> None:
+    """Prints failure costs, what failed and why, notes, and the metrics by part."""
+    numbers = ("with failures", "failure cost")
     costs = plain_table("metric", *numbers, "unit", numbers=numbers)
     for name, metric in result.metrics.items():
         if metric.charged is not None:
-            costs.add_row(name, *map(_shown, (metric.charged, metric.failure_cost)), metric.unit)
+            costs.add_row(name, number_text(metric.charged, 5), number_text(metric.failure_cost, 5), metric.unit)
     console.print(costs)
     for line in (result.sentence, *(f"{name}: {note}" for name, note in result.notes.items())):
         console.print(escape(line), soft_wrap=True)
     if result.parts:
-        parts = plain_table("by", "which", "metric", "value", "unit", "failed", numbers=("value", "failed"))
+        parts = plain_table("by", "part", "metric", "value", "unit", "failed", numbers=("value", "failed"))
         for part in result.parts:
             failed = f"{part.n_failed}/{part.n_items}"
-            parts.add_row(part.by, escape(part.name), part.metric, _shown(part.value), part.unit, failed)
+            parts.add_row(part.by, escape(part.name), part.metric, number_text(part.value, 5), part.unit, failed)
         console.print(parts)
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.5g}"
 
 
 def _results_table(results: list[Result]) -> Table:
@@ -100,7 +94,7 @@ def _results_table(results: list[Result]) -> Table:
         if not result.metrics:
             table.add_row(*first, escape(result.sentence), "", "", "", "")
         for name, metric in result.metrics.items():
-            shown = map(_shown, (metric.value, metric.baseline))
+            shown = (number_text(metric.value, 5), number_text(metric.baseline, 5))
             table.add_row(*first, name, *shown, metric.unit, f"{metric.n_failed}/{metric.n_items}")
             first = ("", "")
     return table

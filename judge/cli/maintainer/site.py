@@ -40,11 +40,11 @@ def build(
     suite: Annotated[str | None, typer.Option(help="name, or path of a TOML file")] = None,
     out: Annotated[Path | None, typer.Option(help="folder to write (default var/site)")] = None,
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="exit status 0 also where a broken record was left out")
+        bool, typer.Option("--keep-going", help="exit status 0 even if a broken record was left out")
     ] = False,
-    anew: Annotated[bool, typer.Option("--anew", help="draw every page, also where nothing changed")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="write every page, even if nothing changed")] = False,
 ) -> None:
-    """Writes the pages from what is in the store. Exit status 1 where a broken record had to be left out."""
+    """Writes the pages from the store. Exit status 1 if a broken record was left out."""
     workspace = open_workspace()
     settings = workspace.settings
     folder = out.absolute() if out else settings.site_dir
@@ -64,7 +64,7 @@ def build(
 
 
 def _build(workspace: Workspace, suite: Suite, folder: Path) -> list[str]:
-    """Draws all pages into `folder`; a line for each record that was left out."""
+    """Writes all pages into `folder`; a line for each record that was left out."""
     settings, store, trusted = workspace.settings, workspace.store, workspace.trusted
     chain = read_chain(store, trusted)
     problems = [str(defect) for defect in chain.defects]
@@ -75,7 +75,7 @@ def _build(workspace: Workspace, suite: Suite, folder: Path) -> list[str]:
 
 
 def _warn_of_references(workspace: Workspace) -> None:
-    """Says which of the settings' references name nobody: a slip of the pen would rank what is there for comparison."""
+    """Warns of references in the settings that name no submission: that submission would be ranked."""
     for name in unknown_references(workspace.store, workspace.settings.references):
         print(f"warning: references: no submission is called {plain(name)!r}: see judge list", file=sys.stderr)
 
@@ -84,14 +84,16 @@ def _warn_of_references(workspace: Workspace) -> None:
 def publish(
     suite: SuiteName = None,
     to: Annotated[str | None, typer.Option(help="folder or s3://BUCKET/PREFIX (default var/public)")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="say what would be published, and write nothing")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="print what would be published, and write nothing")
+    ] = False,
     anew: Annotated[
-        bool, typer.Option("--anew", help="put again whatever was published, also where the bucket seems to have it")
+        bool, typer.Option("--anew", help="upload all published files again, even if the bucket seems to have them")
     ] = False,
 ) -> None:
-    """Publishes the pages with a signed manifest, if every result shown is signed and its sandbox proven.
+    """Publishes the pages with a signed manifest. Every result must be signed, and its sandbox proven by a selftest.
 
-    Exit status 1, and nothing is written, if any is not.
+    Exit status 1, and nothing is written, if one is not.
     """
     settings = published_to(load_settings(), to)
     workspace = Workspace(settings)
@@ -103,23 +105,23 @@ def publish(
     for line in proposal.refusals:
         print(f"NOT  {plain(line, MAX_LINE)}", file=sys.stderr)
     _warn_of_references(workspace)
-    own = proposal.published if anew else frozenset[str]()
+    rewritten = proposal.published if anew else frozenset[str]()
     if dry_run:
-        for line in _proposed(proposal, place, own):
+        for line in _proposed(proposal, place, rewritten):
             print(line)
     if proposal.refusals:
-        print(f"Nothing was published. Reasons against it, above: {len(proposal.refusals)}", file=sys.stderr)
+        print(f"Nothing was published. Number of reasons, above: {len(proposal.refusals)}", file=sys.stderr)
         raise typer.Exit(REFUSED)
     if not dry_run:
         key = workspace.signing_key(print)
-        stored = publish_site(workspace.store, proposal, place, key, now, own)
+        stored = publish_site(workspace.store, proposal, place, key, now, rewritten)
         print(f"Published, manifest {stored.manifest.n}: {place.path(INDEX)}")
         write_statuses(workspace, chosen)
 
 
-def _proposed(proposal: Proposal, place: SitePlace, own: Collection[str]) -> list[str]:
+def _proposed(proposal: Proposal, place: SitePlace, rewritten: Collection[str]) -> list[str]:
     """What would be published, for a person."""
-    files = place.difference(proposal.files, own)
+    files = place.difference(proposal.files, rewritten)
     lines = [f"{word}: {plain(name)}" for word in ("new", "changed", "removed") for name in files.get(word, ())]
     counts = ", ".join(f"{len(names)} {word}" for word, names in files.items())
     rows = f"{len(proposal.board.rows)} submissions with {len(proposal.results)} results"
@@ -127,8 +129,8 @@ def _proposed(proposal: Proposal, place: SitePlace, own: Collection[str]) -> lis
 
 
 @app.command("serve")
-def serve(port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one")] = 8000) -> None:
-    """Shows the pages to browsers of this machine, until Ctrl-C."""
+def serve(port: Annotated[int, typer.Option(min=0, max=65535, help="0 for any free port")] = 8000) -> None:
+    """Serves the pages to browsers on this machine, until Ctrl-C."""
     folder = load_settings().site_dir
     if not (folder / "index.html").exists():
         raise ConfigError(f"there are no pages in {folder}: judge site build")
@@ -136,7 +138,7 @@ def serve(port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a fr
     try:
         server = http.server.ThreadingHTTPServer((LOOPBACK, port), handler)
     except OSError as error:
-        raise ConfigError(f"port {port} cannot be had ({error.strerror}): give another with --port") from None
+        raise ConfigError(f"port {port} cannot be used ({error.strerror}): give another one with --port") from None
     with server:
         print(f"http://{LOOPBACK}:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
         try:

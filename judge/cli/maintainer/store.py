@@ -1,4 +1,4 @@
-"""`judge store digest`: whether two stores have come to the same."""
+"""`judge store digest`: compares stores by one hash."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def common() -> None:
-    """Keeps `digest` a command of its own, though it is the only one."""
+    """Keeps `digest` a subcommand, though it is the only one."""
 
 
 @app.command("digest")
 def digest(
-    lines: Annotated[bool, typer.Option("--lines", help="what it is made of, a line for each result")] = False,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="also print what it is made of, a line for each result")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """One number for all results that count. Stores judged alike have the same, whatever was killed meanwhile."""
-    made_of = digest_lines(open_workspace().store)
+    """Prints one hash of all results that count. It does not depend on what was killed on the way to them."""
+    result_lines = digest_lines(open_workspace().store)
     if as_json:
-        said = {"digest": digest_of(made_of), "results": len(made_of)}
-        print(json.dumps({**said, "lines": made_of} if lines else said, indent=1))
+        summary = {"digest": digest_of(result_lines), "results": len(result_lines)}
+        print(json.dumps({**summary, "lines": result_lines} if lines else summary, indent=1))
         return
-    for line in made_of if lines else ():
+    for line in result_lines if lines else ():
         print(line)
-    print(f"{digest_of(made_of)}  {len(made_of)} results")
+    print(f"{digest_of(result_lines)}  {len(result_lines)} results")

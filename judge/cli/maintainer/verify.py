@@ -1,4 +1,4 @@
-"""`judge verify`: whether what was judged and published still follows from what is stored."""
+"""`judge verify`: checks that results and publications follow from the stored observations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import typer
 
 from judge.audit.verify_published import PublicationCheck, check_published
 from judge.audit.verify_results import SubmissionCheck, VerificationContext, check_submission
+from judge.cli.maintainer.request_options import require_choice
 from judge.cli.options import Json, SkipMissing, SuiteName
-from judge.config import UsageError
 from judge.evaluation.current_results import current_results
+from judge.evaluation.request import choose_id
 from judge.publishing.destination import open_site
 from judge.records.manifest import Defect
 from judge.records.signing import public_key
@@ -31,17 +32,16 @@ def verify_command(
     everything: Annotated[bool, typer.Option("--all", help="all submissions")] = False,
     suite: SuiteName = None,
     trust: Annotated[
-        list[str] | None, typer.Option(metavar="KEY", help="a public key to trust this once; may be repeated")
+        list[str] | None, typer.Option(metavar="KEY", help="also trust this public key; may be repeated")
     ] = None,
     skip_missing: SkipMissing = False,
     as_json: Json = False,
 ) -> None:
     """Measures every result again from its observation; checks hashes, signatures, manifests and published pages.
 
-    Starts no container. Exit status 1 if anything does not hold: the first such row is named last.
+    Starts no container. Exit status 1 if a check fails; the last line names the first failure.
     """
-    if everything == bool(ids):
-        raise UsageError("say which submissions: judge verify --all, or judge verify ID…")
+    require_choice("verify", ids, everything)
     workspace = open_workspace()
     settings, store = workspace.settings, workspace.store
     chosen = load_suite(suite or settings.suite)
@@ -65,7 +65,7 @@ def verify_command(
 
 
 def _current(workspace: Workspace, suite: Suite) -> frozenset[str] | None:
-    """Keys of the results that fit the present; None where something is broken, which its rows will say."""
+    """Keys of the current results; None if a record is broken, which its own row will say."""
     try:
         return current_results(workspace, suite)
     except (DatasetError, StoreError):
@@ -73,36 +73,28 @@ def _current(workspace: Workspace, suite: Suite) -> frozenset[str] | None:
 
 
 def _chosen(store: Store, ids: Sequence[str]) -> list[str]:
-    """The submissions that `ids` name, by ID or by a beginning that only one has; all for none, also those of which
-    there are results alone.
+    """The submissions that `ids` name, by ID or by an unambiguous beginning; all if there are none. A submission counts
+    even if only its results are left.
     """
     known = sorted({key.split("/")[1] for folder in ("submissions/", "results/") for key in store.list(folder)})
-    chosen: dict[str, None] = {}
-    for wanted in ids:
-        found = [id for id in known if id == wanted] or [id for id in known if id.startswith(wanted)]
-        if not found:
-            raise UsageError(f"there is no submission {wanted!r}: see them with judge list")
-        if len(found) > 1:
-            raise UsageError(f"{wanted!r} is the beginning of {len(found)} submissions: {', '.join(found)}")
-        chosen[found[0]] = None
-    return list(chosen) if ids else known
+    return list(dict.fromkeys(choose_id(known, wanted) for wanted in ids)) or known
 
 
 def _line(checked: SubmissionCheck) -> str:
-    """One submission in a line."""
+    """The check of one submission, in a line."""
     rows = {row.what: row for row in checked.defects}
     missing = sum(row.missing for row in rows.values())
     bad = len(rows) - missing
     if bad or not rows:
-        mark, said = ("NOT", f"{bad} of them do not hold") if bad else ("ok ", "hold")
+        mark, state = ("NOT", f"{bad} of them do not hold") if bad else ("ok ", "hold")
     else:
-        mark, said = "–  ", "not all verified"
+        mark, state = "–  ", "not all verified"
     left = f", {missing} not verified: data sets are missing" if missing else ""
-    return f"{mark}  {checked.submission}: {checked.n_results} results: {said}{left}"
+    return f"{mark}  {checked.submission}: {checked.n_results} results: {state}{left}"
 
 
 def _summary(checked: list[SubmissionCheck], published: PublicationCheck, defects: list[Defect]) -> list[str]:
-    """The rest for a person: what was published, the largest difference, and the first row that does not hold."""
+    """The last lines: what was published, the largest difference, and the first failure."""
     mark = "NOT" if published.defects else "ok "
     pages = "no pages here" if published.n_files is None else f"{published.n_files} files of the site"
     lines = [f"{mark}  {published.n_manifests} manifests, {published.n_results} published results, {pages}"]
@@ -120,7 +112,7 @@ def _summary(checked: list[SubmissionCheck], published: PublicationCheck, defect
 def _as_data(
     checked: list[SubmissionCheck], published: PublicationCheck, defects: list[Defect], status: int
 ) -> dict[str, object]:
-    """The same for a machine."""
+    """The same for a program."""
     return {
         "submissions": [
             {"id": each.submission, "n_results": each.n_results, "largest_difference": each.largest} for each in checked

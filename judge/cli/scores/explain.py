@@ -1,9 +1,8 @@
-"""`judge explain`: why a score is what it is, from the number down to raw metrics."""
+"""`judge explain`: shows how a score was computed, down to raw metrics."""
 
 from __future__ import annotations
 
 import json
-import math
 import sys
 from dataclasses import replace
 from typing import Annotated
@@ -22,7 +21,7 @@ from judge.records.results import read_submissions
 from judge.workspace import Workspace, open_workspace
 from scoring import Evidence, Term, as_data
 from scoring.names import SCORES
-from submissions.tables import plain_table, table_console
+from submissions.tables import number_text, plain_table, table_console
 from tasks.suites.suite import load_suite
 
 ALL_LEVELS = 99
@@ -31,14 +30,14 @@ ALL_LEVELS = 99
 def explain_command(
     id: Annotated[str, typer.Argument(help="submission")],
     suite: SuiteName = None,
-    score: Annotated[str | None, typer.Option(help="this one alone: force-field, property, efficiency …")] = None,
-    depth: Annotated[int, typer.Option(min=0, help="levels below the score that are shown")] = ALL_LEVELS,
+    score: Annotated[str | None, typer.Option(help="only this one: force-field, property, efficiency …")] = None,
+    depth: Annotated[int, typer.Option(min=0, help="number of levels shown below the score")] = ALL_LEVELS,
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="as each scheme itself would add it up, in place of corrected")
+        bool, typer.Option("--as-published", help="by the scheme's own rules, instead of the corrected ones")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Why a submission scores what it scores: weights, baselines, failures, formulas and their sources."""
+    """Shows how the scores of a submission were computed: weights, baselines, failures, formulas and their sources."""
     workspace = open_workspace()
     submission = choose_submissions(read_submissions(workspace.store), [id])[0]
     board = board_for_command(workspace, suite)
@@ -58,9 +57,10 @@ def explain_command(
 
 
 def board_for_command(workspace: Workspace, suite: str | None) -> Leaderboard:
-    """The leaderboard of a suite, that of the settings where None, from all that is stored.
+    """The leaderboard of a suite, from the store. What is left out is printed to standard error.
 
-    What is left out of it is said on standard error.
+    Args:
+        suite: name or path; None for that of the settings.
     """
     settings = workspace.settings
     chosen = load_suite(suite or settings.suite)
@@ -73,13 +73,13 @@ def board_for_command(workspace: Workspace, suite: str | None) -> Leaderboard:
 
 
 def scores_of(row: Row, as_published: bool) -> dict[str, Term]:
-    """The scores of a row by the name that --score takes, those that the suite has tasks for."""
+    """The scores of a row, by the name that --score takes; those without a task in the suite are left out."""
     terms = row.as_published if as_published else row.scores
     return {SCORES[key].option if key in SCORES else key: term for key, term in terms.items() if term.total}
 
 
 def cut(term: Term, depth: int) -> Term:
-    """The term with so many levels below it, and no more."""
+    """The term with at most `depth` levels below it."""
     return replace(term, parts=tuple(cut(part, depth - 1) for part in term.parts) if depth else ())
 
 
@@ -106,7 +106,7 @@ def _print_text(board: Leaderboard, row: Row, shown: dict[str, Term], as_publish
 
 
 def print_tree(term: Term, console: Console, depth: int) -> None:
-    """A score and what it is made of, a line a term, each a step further in than what it is a part of."""
+    """Prints a score as a tree: a row for each term, indented below the term that it is part of."""
     table = plain_table("what", "value", "share", "measured", "how", numbers=("value", "share", "measured"))
     table.columns[-1].no_wrap = False  # sentences: they give way, the numbers do not
     table.columns[-1].overflow = "fold"
@@ -138,16 +138,9 @@ def _because(evidence: Evidence) -> str:
 
 
 def value_text(term: Term, digits: int = 4) -> str:
-    """The value, with what it could be if what was left out had come out worst, or what is missing best."""
+    """The value, and in brackets the value if left-out parts were worst, or if missing parts were best."""
     if term.counted is not None:
         return f"counts {number_text(term.counted, digits)}"
     further = term.at_worst if term.at_worst is not None else term.at_best
     up_to = f" (up to {number_text(further, digits)})" if further is not None else ""
     return number_text(term.value, digits) + up_to
-
-
-def number_text(value: float | None, digits: int = 4) -> str:
-    """So many significant digits; a dash for none."""
-    if value is None or math.isnan(value):
-        return "–"
-    return "∞" if math.isinf(value) else f"{value:.{digits}g}"

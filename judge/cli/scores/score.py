@@ -1,4 +1,4 @@
-"""`judge score`: metrics to scores: of what was judged, and of published tables to show beside it."""
+"""`judge score`: computes scores of judged submissions, and of published tables for comparison."""
 
 from __future__ import annotations
 
@@ -31,19 +31,22 @@ app.command("mlipaudit")(mlipaudit_command)
 @app.command("lambench")
 def lambench(
     raw: Annotated[
-        Path, typer.Argument(metavar="RAW.JSON", help="published metrics by model: LAMBench's results.json")
+        Path, typer.Argument(metavar="RAW.JSON", help="LAMBench's results.json: published metrics by model")
     ],
-    config: Annotated[Path | None, typer.Option(metavar="CONFIG.JSON", help="the release's formula")] = None,
-    release: Annotated[str | None, typer.Option(help="one that comes with the judge, in place of --config")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="CONFIG.JSON", help="formula of the release")] = None,
+    release: Annotated[str | None, typer.Option(help="a packaged release, instead of --config")] = None,
     corrected: Annotated[
-        bool, typer.Option("--corrected", help="by this judge's rules: failing never helps; what is missing is worst")
+        bool,
+        typer.Option(
+            "--corrected", help="by this judge's rules: a failure never helps, and what is missing counts as worst"
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """LAMBench's published metrics, added up as their release does it, or corrected."""
+    """Computes scores from LAMBench's published metrics, by the rules of a release, or corrected."""
     if (config is None) == (release is None):
         known = ", ".join(name for name in packaged_releases() if name != "corrected")
-        raise UsageError(f"say one formula: either --config CONFIG.JSON, or --release with one of {known}")
+        raise UsageError(f"give one formula: either --config CONFIG.JSON, or --release with one of {known}")
     read = release_from_config(read_json(config), config.name) if config else Read(load_release(release or ""), ())
     rules = read.release.corrected() if corrected else read.release
     scores = score_published(rules, read_json(raw))
@@ -61,10 +64,10 @@ def lambench(
 
 
 def _as_data(release: Release, scores: PublishedScores) -> dict[str, object]:
-    """One model's scores. What a release prints of full-precision metrics is rounded as it prints it.
+    """One model's scores. Those that follow from full-precision metrics are rounded as the release prints them.
 
-    Force-field errors are not: the metrics they come from are published to 0.1 meV only, so that their last printed
-    digit does not follow from them.
+    Force-field errors are not rounded: their metrics are published to 0.1 meV only, so that the last printed digit does
+    not follow from them.
     """
     found: dict[str, object] = {
         "ff_error": _finite(scores.force_field.value),

@@ -1,4 +1,4 @@
-"""`judge score ml-peg` and `judge score mlipaudit`: tables in files, layout in docs/scoring-files.md."""
+"""`judge score ml-peg` and `judge score mlipaudit`: scores of tables in files (docs/scoring-files.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rich.markup import escape
 
 from judge.cli.json_input import read_text
 from judge.cli.options import Json
-from judge.cli.scores.explain import ALL_LEVELS, number_text, print_tree
+from judge.cli.scores.explain import ALL_LEVELS, print_tree
 from judge.cli.scores.score_files_input import MlipAuditFile, MlipAuditModel, MlPegFile, MlPegModel, read_table
 from judge.config import UsageError
 from scoring import ScoringError, Term, as_data
@@ -26,10 +26,10 @@ from scoring.mlipaudit import Measured as MeasuredItems
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_score, parse_mlipaudit
 from scoring.mlipaudit import Variant as MlipAuditVariant
 from scoring.ranking import ranks
-from submissions.tables import plain_table, table_console
+from submissions.tables import number_text, plain_table, table_console
 
 OVERALL, COMPATIBLE = "overall", "compatible"
-MODELS_A_TABLE = 4  # side by side, so that their names fit
+MODELS_A_TABLE = 4  # side by side: more names would not fit
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class _Row:
     """A model in the table.
 
     Args:
-        scores: by name; the overall one ranks.
+        scores: by name; the overall score decides the rank.
         parts: the categories or benchmarks that are shown.
-        without: by part, what is shown where it has no value.
-        flags: metrics held against another level of theory than the model's; None: not compared.
+        without: by part, the text for a missing value.
+        flags: metrics whose reference has another level of theory than the model; None if that was not compared.
     """
 
     name: str
@@ -62,9 +62,11 @@ class _Board:
     notes: Sequence[str] = ()
 
 
-FactsFile = Annotated[Path | None, typer.Option("--facts", metavar="FILE.TOML", help="in place of the packaged ones")]
-AsPublished = Annotated[bool, typer.Option("--as-published", help="as the scheme itself does, in place of corrected")]
-Explain = Annotated[str | None, typer.Option(metavar="MODEL", help="why this model scores what it scores")]
+FactsFile = Annotated[Path | None, typer.Option("--facts", metavar="FILE.TOML", help="instead of the packaged facts")]
+AsPublished = Annotated[
+    bool, typer.Option("--as-published", help="by the scheme's own rules, instead of the corrected ones")
+]
+Explain = Annotated[str | None, typer.Option(metavar="MODEL", help="show how this model's scores were computed")]
 
 
 def ml_peg_command(
@@ -75,7 +77,7 @@ def ml_peg_command(
     as_json: Json = False,
     explain: Explain = None,
 ) -> None:
-    """Metrics in a file, added up as ML-PEG does: what is missing counts 0, and beside it 1."""
+    """Computes ML-PEG scores of metrics in a file. What is missing counts 0; a second score counts it 1."""
     stated = parse_facts(read_text(facts), facts.name) if facts else load_facts()
     if preset and preset not in stated.presets:
         raise UsageError(f"--preset: {stated.name} has no {preset!r}, but {', '.join(stated.presets) or 'none at all'}")
@@ -103,7 +105,7 @@ def mlipaudit_command(
     as_json: Json = False,
     explain: Explain = None,
 ) -> None:
-    """Results in a file, added up as MLIPAudit does: over all benchmarks, and over compatible ones beside it."""
+    """Computes MLIPAudit scores of results in a file: over all benchmarks, and over the compatible ones."""
     stated = parse_mlipaudit(read_text(facts), facts.name) if facts else load_mlipaudit()
     variant = MlipAuditVariant.AS_PUBLISHED if as_published else MlipAuditVariant.CORRECTED
     rows = []
@@ -140,13 +142,13 @@ def _mlipaudit_row(name: str, model: MlipAuditModel, facts: MlipAuditFacts, vari
 
 
 def _show(board: _Board, path: Path, explain: str | None, as_json: bool) -> None:
-    """The table, or one model's trees, for a person or a machine."""
+    """Prints the table, or one model's trees, as text or JSON."""
     names = sorted(row.name for row in board.rows)
     if explain is not None and explain not in names:
         raise UsageError(f"--explain: {path} has no model {explain!r}, but {', '.join(names)}")
     rank = _ranks(board.rows)
     shown = [row for row in board.rows if explain in (None, row.name)]
-    # What has no rank stands last, and equals by name, so that the order of the file does not matter.
+    # Models without a rank are last, and equal ones sorted by name: the order of the file does not matter.
     shown.sort(key=lambda row: (rank[row.name] or len(names) + 1, row.name))
     if as_json:
         models = {row.name: _as_data(row, rank[row.name], board.part, explain is not None) for row in shown}
@@ -168,7 +170,7 @@ def _show(board: _Board, path: Path, explain: str | None, as_json: bool) -> None
 
 
 def _ranks(rows: Sequence[_Row]) -> dict[str, int | None]:
-    """By model its rank, from 1, equals sharing one; None where it has no score."""
+    """Each model's rank, from 1; equal scores share a rank. None without a score."""
     values = [row.scores[OVERALL].value for row in rows]
     places = ranks(np.array([math.nan if value is None else value for value in values]), lower_is_better=False)
     scored = zip(rows, values, places, strict=True)

@@ -1,4 +1,4 @@
-"""Tables in files that `judge score ml-peg` and `judge score mlipaudit` read: docs/scoring-files.md has the layout."""
+"""Reads the files of `judge score ml-peg` and `judge score mlipaudit`. Their layout is in docs/scoring-files.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _number(given: object) -> float:
 
 
 def _item(given: object) -> float | tuple[float, ...] | None:
-    """A number, None, or the frames of a trajectory, NaN where one has no value."""
+    """A number, None, or the frames of a trajectory with NaN for missing values."""
     if isinstance(given, list):
         return tuple(math.nan if frame is None else _number(frame) for frame in given)
     return None if given is None else _number(given)
@@ -80,7 +80,7 @@ def read_table(kind: type[_File], path: Path) -> _File:
     """The table in a file.
 
     Raises:
-        UsageError: naming file, model, benchmark, metric and field.
+        UsageError: it is wrong; one line that names file, model, benchmark, metric and field.
     """
     try:
         return kind.model_validate(read_json(path))
@@ -94,7 +94,7 @@ def read_table(kind: type[_File], path: Path) -> _File:
 
 
 def _where(loc: tuple[str | int, ...]) -> str:
-    """The field in words, each followed by a colon: model A: benchmark X23: metric MAE: value."""
+    """Where a field is, such as `model A: benchmark X23: metric MAE: value: `."""
     within = len(loc) > 3 and loc[2] in ("metrics", "results")
     kinds = {1: "model "} | ({3: "benchmark ", 4: "metric "} if within else {})
     words = []

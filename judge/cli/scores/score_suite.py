@@ -1,4 +1,4 @@
-"""`judge score suite`: the scores of what was judged, how firm they are, and how each scheme adds them up."""
+"""`judge score suite`: scores of the judged submissions by every scheme, with intervals and ranks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import typer
 from rich.markup import escape
 
 from judge.cli.options import Json, SuiteName
-from judge.cli.scores.explain import board_for_command, number_text, scores_of, value_text
+from judge.cli.scores.explain import board_for_command, scores_of, value_text
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.workspace import open_workspace
 from scoring import Term
 from scoring.intervals import Interval, Uncertainty
 from scoring.names import ERRORS, LAMBENCH, SCORES
-from submissions.tables import plain_table, table_console
+from submissions.tables import number_text, plain_table, table_console
 
 DIGITS = 3
 _SCORES = {score.option: score for score in SCORES.values()}
@@ -25,11 +25,11 @@ _SCORES = {score.option: score for score in SCORES.values()}
 def suite_command(
     suite: SuiteName = None,
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="as each scheme itself adds up, in place of corrected")
+        bool, typer.Option("--as-published", help="by each scheme's own rules, instead of the corrected ones")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """What was judged, by every scheme: scores with 95 % intervals, ranks, and how far ranks would move."""
+    """Prints scores of the judged submissions by every scheme: 95 % intervals, ranks, and how far ranks would move."""
     workspace = open_workspace()
     board = board_for_command(workspace, suite)
     if as_json:
@@ -92,7 +92,7 @@ def _key(name: str) -> str:
 
 
 def _print_scores(board: Leaderboard, as_published: bool) -> None:
-    """A table for each scheme: side by side they would not fit."""
+    """Prints a table for each scheme, since one table would be too wide."""
     found = {row.submission.id: scores_of(row, as_published) for row in board.rows}
     names = list(dict.fromkeys(name for terms in found.values() for name in terms))
     release = board.published if as_published else board.release
@@ -126,12 +126,12 @@ def _cell(term: Term | None, found: Uncertainty | None) -> str:
 
 
 def _print_firmness(board: Leaderboard) -> None:
-    """How ranks move, by the first score that ranks."""
+    """Prints how ranks move, for the first score that has ranks."""
     score = next((key for key in ERRORS if board.firmness.weights.get(key)), None)
     if score is None:
         return
     columns = ("rank", "95 % interval", "tied group", "random weights (5–95 %)", "without one task")
-    title = f"How firm the ranks by {SCORES[score].label.lower()} are"
+    title = f"Stability of the ranks by {SCORES[score].label.lower()}"
     table = plain_table("model", *columns, numbers=columns, folded=True, title=title)
     for row in board.ranked:
         key = row.submission.id

@@ -124,7 +124,7 @@ def test_stopped_it_says_how_to_go_on(world: World, number: signal.Signals) -> N
     process.send_signal(number)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert "To go on: judge evaluate --all --task copper" in err
+    assert "To continue: judge evaluate --all --task copper" in err
     assert "Traceback" not in err
     assert not list((world.root / "run" / "s").iterdir())
     status, _, _ = world.run("evaluate", "--all")

@@ -31,7 +31,7 @@ def app_of(table: dict[str, Lazy]) -> typer.Typer:
 def test_the_commands_of_the_table_are_there_beside_its_own() -> None:
     runner, app = CliRunner(), app_of(TABLE)
     said = runner.invoke(app, ["--help"]).output
-    assert "The submissions, and how far each is judged." in said
+    assert "Lists the submissions with the number of their results." in said
     assert "The keys." in said
     assert "Its own." in said
     assert "said by its own" in runner.invoke(app, ["own"]).output

@@ -178,8 +178,8 @@ def test_a_bad_table_is_one_line(judge: Judge, tmp_path: Path, content: str, wor
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("raw.json",), "say one formula: either --config CONFIG.JSON, or --release with one of lambench-0.3.1"),
-        (("--config", "config.json", "--release", "lambench-0.3.1", "raw.json"), "say one formula"),
+        (("raw.json",), "give one formula: either --config CONFIG.JSON, or --release with one of lambench-0.3.1"),
+        (("--config", "config.json", "--release", "lambench-0.3.1", "raw.json"), "give one formula"),
         (("--config", "nowhere.json", "raw.json"), "nowhere.json: cannot be read (No such file or directory)"),
         (("--config", "config.json", "nowhere.json"), "nowhere.json: cannot be read"),
         (("--config", "raw.json", "raw.json"), "release raw.json: release: Field required"),

@@ -56,7 +56,7 @@ name = "means"
 benchmark = "three"
 metrics = ["z"]
 text = "the mean over the frames"
-mended = "the maximum"
+corrected = "the maximum"
 source = "here"
 as_published = { over_frames = "mean" }
 """

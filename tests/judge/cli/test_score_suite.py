@@ -90,7 +90,7 @@ def test_the_tables_show_scores_ranks_and_how_firm_they_are(judged: World) -> No
     status, out, err = judged.run_here("score", "suite", COLUMNS="250")
     assert (status, err) == (0, "")
     assert all(name in out for name in ("alpha", "beta", "gamma", "force-field", "ml-peg", "LAMBench, corrected"))
-    assert "How firm the ranks by force-field error are" in out
+    assert "Stability of the ranks by force-field error" in out
     status, out, _ = judged.run_here("score", "suite", "--as-published", COLUMNS="250")
     assert status == 0
     assert "LAMBench 0.3.1, as published" in out

@@ -75,7 +75,7 @@ def test_stopped_with_a_container_running(world: World, submission: Submission, 
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "To go on: judge evaluate --all" in err
+    assert "To continue: judge evaluate --all" in err
     assert not containers_of(engine, process.pid)
 
 

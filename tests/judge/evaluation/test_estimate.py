@@ -118,8 +118,8 @@ def test_plan_says_where_the_time_limit_binds_and_what_is_unknown(world: World) 
     assert [slow.id, "copper", "observe", "6", "48", "1", "min", "2", "s", "(limit)"] in lines
     assert [unknown.id, "nickel", "observe", "6", "48", "unknown"] in lines
     assert [slow.id, "2/2", "2", "min", "4", "s", "0", "ms", "1.25e+07", "µs", "cpu"] in lines
-    assert "In all 2 min 4 s, and 2 units of unknown length, one after another." in out
-    assert "will not get done in the time limit" in out
+    assert "In all 2 min 4 s, and 2 units of unknown time, one after another." in out
+    assert "will run into the time limit" in out
 
 
 def test_plan_for_a_machine(world: World) -> None:

@@ -60,7 +60,7 @@ def test_judging_anew_shows_what_changed_and_changes_nothing_that_counts(world: 
     assert len([key for key in after if key.endswith(".json") and key.startswith("results/")]) == 4
     status, out, _ = world.run_here("rejudge", moody.id)
     assert status == 0
-    assert "Nothing that counts has changed" in out
+    assert "The old results count still" in out
     assert snapshot(world) == after  # the second time all was there
 
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_asked_is_one_line(world: World, moody: Submission) -> No
     cases: list[tuple[tuple[str, ...], str]] = [
         (("rejudge",), "say which submissions"),
         (("rejudge", "--all", moody.id), "say which submissions"),
-        (("rejudge", moody.id, "--apply"), "say why"),
+        (("rejudge", moody.id, "--apply"), "give a reason"),
         (("rejudge", moody.id, "--reason", "why"), "--reason goes with --apply"),
         (("rejudge", "nobody"), "there is no submission 'nobody'"),
         (("rejudge", moody.id, "--task", "tin"), "has no task 'tin'"),

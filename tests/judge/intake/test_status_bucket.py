@@ -19,6 +19,7 @@ from judge.intake.status_bucket import (
     write_forms,
     write_status,
 )
+from judge.intake.upload_forms import make_forms
 from submissions.records import utc_now
 from submissions.requests import InvitationStatus, UploadForms, log_name
 from submissions.store.interface import StoreError
@@ -44,7 +45,9 @@ def status_of(invited: InvitationState) -> InvitationStatus:
 
 
 def put_forms(world: IntakeWorld, invited: InvitationState) -> UploadForms:
-    return write_forms(world.workspace, invited, (), utc_now())
+    forms = make_forms(world.workspace, invited, (), utc_now())
+    write_forms(world.workspace, invited, forms)
+    return forms
 
 
 def put_status(world: IntakeWorld, invited: InvitationState, **logs: str) -> None:
@@ -69,7 +72,8 @@ def requests_of(world: IntakeWorld) -> Iterator[list[str]]:
 
 def test_the_author_reads_forms_status_and_logs_at_his_address(world: IntakeWorld) -> None:
     invited = world.invited()
-    written = write_forms(world.workspace, invited, [LAYER], utc_now())
+    written = make_forms(world.workspace, invited, [LAYER], utc_now())
+    write_forms(world.workspace, invited, written)
     put_status(world, invited, **{EMT: "Loaded EMT, for µm and Å.\n"})
     address = status_address(world.settings, invited.invitation)
     answers = {name: fetch(address + name) for name in ("forms.json", "status.json", log_name(EMT))}
