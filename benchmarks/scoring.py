@@ -13,7 +13,7 @@ from scoring.bootstrap import draw_units, pools, resample
 from scoring.clusters import ClusterSums
 from scoring.intervals import Uncertainty, uncertainty
 from scoring.lambench.answers import RelativeError
-from scoring.tree import Evidence, Float, How, Leaf, Node
+from scoring.tree import Float, How, Leaf, Node, RawMetric
 
 N_MODELS, N_DOMAINS, N_TASKS_PER_DOMAIN, N_CLUSTERS, N_RESAMPLES = 50, 5, 8, 1_000, 1_000
 METRICS = {"energy": 1.0, "force": 0.5}
@@ -47,8 +47,8 @@ def tree(stats: list[ClusterSums]) -> Node:
     values = {metric.key: metric.value for metric in stats}
 
     def leaf(task: str, metric: str) -> Node:
-        evidence = Evidence(task, metric, values[task, metric])
-        return Node(task, "error / baseline", unit=task, leaf=Leaf(evidence, RelativeError(1.0, cap=1.0, floor=1e-3)))
+        raw = RawMetric(task, metric, values[task, metric])
+        return Node(task, "error / baseline", unit=task, leaf=Leaf(raw, RelativeError(1.0, cap=1.0, floor=1e-3)))
 
     def label_type(domain: int, metric: str) -> Node:
         tasks = tuple(leaf(f"{domain} {t}", metric) for t in range(N_TASKS_PER_DOMAIN))

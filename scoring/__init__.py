@@ -1,7 +1,7 @@
 """Metrics to scores. Pure functions that import no other room."""
 
 from scoring.errors import ScoringError
-from scoring.lambench.answers import Answers, Asked, Error
+from scoring.lambench.answers import Answers, AskedTask, MeasuredError
 from scoring.lambench.efficiency import efficiency_tree
 from scoring.lambench.force_field import force_field_tree
 from scoring.lambench.instability import Run, RunOutcome, instability_tree
@@ -9,16 +9,16 @@ from scoring.lambench.property_error import dropped_domains, property_tree
 from scoring.lambench.release import Release, load_release, packaged_releases, parse_release
 from scoring.ranking import Entry, Placed, ranking
 from scoring.term import Term, as_data, explain, explain_all
-from scoring.tree import Evidence, Node
+from scoring.tree import Node, RawMetric
 
 __all__ = [
     "Answers",
-    "Asked",
+    "AskedTask",
     "Entry",
-    "Error",
-    "Evidence",
+    "MeasuredError",
     "Node",
     "Placed",
+    "RawMetric",
     "Release",
     "Run",
     "RunOutcome",

@@ -147,7 +147,7 @@ def _leaf_values(nodes: Sequence[Node], metrics: Sequence[Metrics]) -> Float:
     if key in metrics[0]:
         raw = np.array([drawn[key] for drawn in metrics])
     else:
-        stated = [leaf.evidence.value for leaf in leaves]
+        stated = [leaf.raw.value for leaf in leaves]
         raw = np.array([[np.nan if value is None else value] for value in stated], np.float64)
     missing = np.isnan(raw)
     filled = np.where(missing, 1.0, raw)

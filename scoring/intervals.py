@@ -181,7 +181,7 @@ def _known(evaluated: Evaluated, keys: frozenset[Key], draw: Draw) -> dict[Path,
     if first.leaf is not None:
         varies = first.leaf.key in keys
         if not varies:
-            n_held += [node.leaf is not None and node.leaf.evidence.value is not None for node in evaluated.nodes]
+            n_held += [node.leaf is not None and node.leaf.raw.value is not None for node in evaluated.nodes]
     n_held += first.pool and len(first.units) == 1
     known[evaluated.path] = _Known(n_held, varies or sum(unit in draw.units for unit in first.units) > 1)
     return known

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scoring.evaluation import Evaluated, tree_groups
-from scoring.tree import Evidence, Float, Node, with_left_out
+from scoring.tree import Float, Node, RawMetric, with_left_out
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Term:
         return self.node.source
 
     @property
-    def evidence(self) -> Evidence | None:
+    def raw(self) -> RawMetric | None:
         """The raw metric, at a leaf."""
-        return None if self.node.leaf is None else self.node.leaf.evidence
+        return None if self.node.leaf is None else self.node.leaf.raw
 
     @property
     def complete(self) -> bool:
@@ -175,14 +175,14 @@ def as_data(term: Term) -> dict[str, object]:
             data[name] = _finite(value)
     if term.source:
         data["source"] = term.source
-    if term.evidence is not None:
-        evidence = term.evidence._asdict()
-        if not term.evidence.n_items:  # not known
-            del evidence["n_items"], evidence["n_failed"]
-        data["evidence"] = evidence | {
-            "value": _finite(term.evidence.value),
-            "uncharged": _finite(term.evidence.uncharged),
-            "facts": dict(term.evidence.facts),
+    if term.raw is not None:
+        raw = term.raw._asdict()
+        if not term.raw.n_items:  # not known
+            del raw["n_items"], raw["n_failed"]
+        data["evidence"] = raw | {
+            "value": _finite(term.raw.value),
+            "uncharged": _finite(term.raw.uncharged),
+            "facts": dict(term.raw.facts),
         }
     if term.parts:
         data["parts"] = [as_data(part) for part in term.parts]

@@ -35,7 +35,7 @@ class How(StrEnum):
     HARMONIC_MEAN = "harmonic mean"
 
 
-class Evidence(NamedTuple):
+class RawMetric(NamedTuple):
     """The raw metric at a leaf.
 
     Args:
@@ -98,14 +98,14 @@ class Leaf:
             `Term.at_worst`.
     """
 
-    evidence: Evidence
+    raw: RawMetric
     scale: Scale
     left_out: bool = False
 
     @property
     def key(self) -> Key:
         """The task and the metric."""
-        return self.evidence.task, self.evidence.metric
+        return self.raw.task, self.raw.metric
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from judge.disclosure.public_curves import is_hidden
 from judge.disclosure.redaction import cut, public_result, public_submission, rounded, score_digits
 from judge.ranking.leaderboard import Firmness, Leaderboard, Row, TaskLine
-from scoring import Evidence, Node, Term
+from scoring import Node, RawMetric, Term
 from scoring.intervals import Interval, Uncertainty
 from scoring.names import INSTABILITY
 from scoring.robustness import LeftOut
@@ -43,7 +43,7 @@ def hidden_runs(rows: Iterable[Row], hidden: Iterable[Task]) -> dict[str, str]:
     if not prefixes:
         return {}
     terms = (scores[INSTABILITY] for row in rows for scores in (row.scores, row.as_published))
-    names = {leaf.evidence.task for term in terms for leaf in term.node.leaves}
+    names = {leaf.raw.task for term in terms for leaf in term.node.leaves}
     return {name: task for prefix, task in prefixes.items() for name in sorted(names) if name.startswith(prefix)}
 
 
@@ -101,9 +101,9 @@ def _public_term(term: Term, digits: int, runs: Mapping[str, str]) -> Term:
 
 
 def _public_leaf(leaf: Leaf, digits: int) -> Leaf:
-    task, metric, value, unit, facts, n_items, n_failed, uncharged = leaf.evidence
-    evidence = Evidence(task, metric, cut(value, digits), unit, facts, n_items, n_failed, cut(uncharged, digits))
-    return Leaf(evidence, _public_scale(leaf.scale), leaf.left_out)
+    task, metric, value, unit, facts, n_items, n_failed, uncharged = leaf.raw
+    raw = RawMetric(task, metric, cut(value, digits), unit, facts, n_items, n_failed, cut(uncharged, digits))
+    return Leaf(raw, _public_scale(leaf.scale), leaf.left_out)
 
 
 @lru_cache(maxsize=10_000)  # models that are asked the same share nearly all
@@ -134,7 +134,7 @@ def _one_run(task: str, runs: Sequence[Term], absent: float | None) -> Term:
     if any(run.value is not None for run in kept):
         worths = [(run.share, absent if run.value is None else run.value) for run in kept]
         value = sum(share * worth for share, worth in worths if worth is not None) / share
-    leaf = Leaf(Evidence(task, INSTABILITY, value), AsItIs(), left_out=not kept)
+    leaf = Leaf(RawMetric(task, INSTABILITY, value), AsItIs(), left_out=not kept)
     node = Node(task, ALL_RUNS, sum(run.node.weight for run in kept or runs), leaf=leaf, unit=task)
     counted = absent if kept and value is None else None
     return Term(node, value, sum(run.covered for run in runs), sum(run.total for run in runs), share, counted)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from judge.ranking.published_names import check_unit, metric_of
-from judge.ranking.score_inputs import Judged, is_usable
+from judge.ranking.score_inputs import Judged, is_usable, raw_metric
 from judge.records.records import Result
 from scoring import (
     Answers,
-    Asked,
-    Error,
+    AskedTask,
+    MeasuredError,
     Node,
     Release,
     Run,
@@ -147,17 +147,17 @@ class _Published:
     release: Release
     corrected: Release
 
-    def asked_force_field(self, key: str) -> list[Asked]:
+    def asked_force_field(self, key: str) -> list[AskedTask]:
         asked = []
         for task in self.judged.asked_force_field(key, self.corrected):
             own, result = self._tasks[task.name], self.judged.results.get((key, task.name))
             facts = self.release.force_field_tasks.get(own.release_name)
             label_set = self._label_set(result)
             labels = facts and tuple(n for n in self.release.force_field.columns if facts.baseline(n, label_set))
-            asked.append(Asked(task.name, task.domain, labels or task.columns))
+            asked.append(AskedTask(task.name, task.domain, labels or task.columns))
         return asked
 
-    def asked_property(self, key: str) -> list[Asked]:
+    def asked_property(self, key: str) -> list[AskedTask]:
         asked = []
         for task in self.judged.asked_property(key, self.corrected):
             own = self._tasks[task.name]
@@ -165,12 +165,12 @@ class _Published:
                 continue  # no release knows a kind that another package brings
             facts = self.release.property_tasks.get(own.release_name)
             columns = facts and tuple(metric_of(own.kind, column) for column in facts.baselines)
-            asked.append(Asked(task.name, task.domain, columns or task.columns))
+            asked.append(AskedTask(task.name, task.domain, columns or task.columns))
         return asked
 
-    def answers(self, key: str, asked: Sequence[Asked]) -> Answers:
+    def answers(self, key: str, asked: Sequence[AskedTask]) -> Answers:
         """Errors over what succeeded, by task and column."""
-        answers: dict[str, dict[str, Error]] = {}
+        answers: dict[str, dict[str, MeasuredError]] = {}
         for task in asked:
             own, result = self._tasks[task.name], self.judged.ok(key, task.name)
             if result is None:
@@ -182,16 +182,9 @@ class _Published:
                 baseline = self._baseline(own, column, metric, result) if metric else None
                 if metric is None or baseline is None or not is_usable(baseline):
                     continue
-                answers.setdefault(task.name, {})[column] = Error(
-                    metric.value,
-                    baseline,
-                    self._success_rate(own, result),
-                    name,
-                    metric.unit,
-                    metric.n_items,
-                    metric.n_failed,
-                    metric.value,
-                )
+                raw = raw_metric(task.name, name, metric, penalised=False)
+                error = MeasuredError(raw, baseline, self._success_rate(own, result))
+                answers.setdefault(task.name, {})[column] = error
         return answers
 
     def time(self, key: str, task: Task) -> float | None:

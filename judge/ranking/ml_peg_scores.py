@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from judge.ranking.score_inputs import Judged, is_usable, least_asked
+from judge.ranking.score_inputs import Judged, is_usable, least_asked, raw_metric
 from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
-from scoring import Release
-from scoring.ml_peg import Baseline, Facts, Measured, Metrics, Scheme, Variant, facts_from_baselines
+from scoring import RawMetric, Release
+from scoring.ml_peg import Baseline, Facts, Metrics, Scheme, Variant, facts_from_baselines
 from scoring.names import ML_PEG
 from submissions.records import Submission
 from tasks.kind import ScoreFamily
@@ -51,12 +51,14 @@ class MlPeg:
             if (result := self.judged.ok(submission.id, name))
         }
 
-        def measured(*, corrected: bool) -> Metrics:
-            return {name: _measured(*of, corrected=corrected) for name, of in results.items()}
+        def measured(*, penalised: bool) -> Metrics:
+            return {
+                name: _measured(result, metrics, penalised=penalised) for name, (result, metrics) in results.items()
+            }
 
         return ScoreTrees(
-            {ML_PEG: schemes.corrected.tree(measured(corrected=True))},
-            {ML_PEG: schemes.as_published.tree(measured(corrected=False))},
+            {ML_PEG: schemes.corrected.tree(measured(penalised=True))},
+            {ML_PEG: schemes.as_published.tree(measured(penalised=False))},
         )
 
     def _schemes_for(self, submission: Submission) -> _Schemes | None:
@@ -115,10 +117,11 @@ def _is_compared(result: Result, name: str) -> bool:
     return name in result.metrics and is_usable(result.metrics[name].baseline)
 
 
-def _measured(result: Result, names: Mapping[str, object], *, corrected: bool) -> dict[str, Measured]:
-    """Those of the metrics that a result has, with failures charged if `corrected`."""
-    records = {name: result.metrics[name] for name in names if name in result.metrics}
-    return {
-        name: Measured(m.charged if corrected else m.value, m.unit or PURE_NUMBER, m.n_items, m.n_failed, m.value)
-        for name, m in records.items()
+def _measured(result: Result, names: Iterable[str], *, penalised: bool) -> dict[str, RawMetric]:
+    """Those of the metrics that a result has."""
+    raw = {
+        name: raw_metric(result.task, name, result.metrics[name], penalised=penalised)
+        for name in names
+        if name in result.metrics
     }
+    return {name: metric._replace(unit=metric.unit or PURE_NUMBER) for name, metric in raw.items()}

@@ -122,13 +122,13 @@ def _at_baseline(leaf: Leaf) -> Leaf:
 
 def _at(leaf: Leaf, metrics: Mapping[str, Mapping[str, float]]) -> Leaf:
     """The leaf with what is stated of it."""
-    known = None if _baseline(leaf) is None else metrics.get(leaf.evidence.task, {}).get(leaf.evidence.metric)
+    known = None if _baseline(leaf) is None else metrics.get(leaf.raw.task, {}).get(leaf.raw.metric)
     return _valued(leaf, known)
 
 
 def _valued(leaf: Leaf, value: float | None) -> Leaf:
-    evidence = leaf.evidence._replace(value=value, n_items=0, n_failed=0, uncharged=None)
-    return replace(leaf, evidence=evidence, left_out=False)
+    raw = leaf.raw._replace(value=value, n_items=0, n_failed=0, uncharged=None)
+    return replace(leaf, raw=raw, left_out=False)
 
 
 def _with_leaves(node: Node, of: Callable[[Leaf], Leaf]) -> Node:
@@ -140,5 +140,5 @@ def _with_leaves(node: Node, of: Callable[[Leaf], Leaf]) -> Node:
 def _unless_known(node: Node) -> Node:
     """The node with no value where anything below has none."""
     if node.leaf is not None:
-        return node if node.leaf.evidence.value is not None else replace(node, rule=_UNKNOWN)
+        return node if node.leaf.raw.value is not None else replace(node, rule=_UNKNOWN)
     return replace(node, absent=math.nan, parts=tuple(_unless_known(part) for part in node.parts))

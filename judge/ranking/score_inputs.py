@@ -13,7 +13,7 @@ import numpy as np
 
 from judge.records.records import Result
 from sandbox.verdict import Verdict
-from scoring import Answers, Asked, Error, Release, Run, RunOutcome
+from scoring import Answers, AskedTask, MeasuredError, RawMetric, Release, Run, RunOutcome
 from tasks.kind import ScoreFamily
 from tasks.kinds.registry import KINDS
 from tasks.metrics.measurement import Items, Metric
@@ -115,32 +115,32 @@ class Judged:
             self._asked[place] = dict(sorted(found.items()))
         return self._asked[place]
 
-    def asked_force_field(self, key: str, release: Release) -> list[Asked]:
+    def asked_force_field(self, key: str, release: Release) -> list[AskedTask]:
         """The labelled-frames tasks, with the label types that there are labels of."""
         columns = release.force_field.columns
         asked = []
         for task in self.counted_in(ScoreFamily.FORCE_FIELD):
             known = self.metrics(key, task.name)
             present = tuple(label for label, metric in columns.items() if known.get(metric))
-            asked.append(Asked(task.name, task.domain, present or LEAST_LABELLED))
+            asked.append(AskedTask(task.name, task.domain, present or LEAST_LABELLED))
         return asked
 
-    def asked_property(self, key: str, release: Release) -> list[Asked]:
+    def asked_property(self, key: str, release: Release) -> list[AskedTask]:
         """The property tasks, with the metrics that count."""
         asked = []
         for task in self.counted_in(ScoreFamily.PROPERTY):
             known = self.metrics(key, task.name)
             there = task.traits.scored(known)
             present = tuple(metric for metric in there if known[metric])
-            asked.append(Asked(task.name, task.domain, present or there or least_asked(release, task)))
+            asked.append(AskedTask(task.name, task.domain, present or there or least_asked(release, task)))
             if not there and self.ok(key, task.name):
                 said = f"metrics: none is scored: none is called {' or '.join(task.traits.scored_names)}"
                 self.problems.append(f"results/{key}/{task.name}: {said}")
         return asked
 
-    def answers(self, key: str, asked: Sequence[Asked], metric_of: Mapping[str, str]) -> Answers:
+    def answers(self, key: str, asked: Sequence[AskedTask], metric_of: Mapping[str, str]) -> Answers:
         """Errors by task and column, failures charged; only a task that came to OK has any."""
-        answers: dict[str, dict[str, Error]] = {}
+        answers: dict[str, dict[str, MeasuredError]] = {}
         for task in asked:
             result = self.ok(key, task.name)
             metrics = {} if result is None else result.metrics
@@ -152,7 +152,8 @@ class Judged:
                 if metric.baseline is None or not is_usable(metric.baseline):
                     self.problems.append(f"results/{key}/{task.name}: metrics.{name}: no baseline to compare with")
                     continue
-                answers.setdefault(task.name, {})[column] = _error(name, metric, metric.baseline)
+                raw = raw_metric(task.name, name, metric, penalised=True)
+                answers.setdefault(task.name, {})[column] = MeasuredError(raw, metric.baseline)
         return answers
 
     def time(self, key: str, task: Task) -> float | None:
@@ -213,16 +214,10 @@ class Judged:
         return {}
 
 
-def _error(name: str, metric: Metric, baseline: float) -> Error:
-    return Error(
-        metric.charged,
-        baseline,
-        metric=name,
-        unit=metric.unit,
-        n_items=metric.n_items,
-        n_failed=metric.n_failed,
-        uncharged=metric.value,
-    )
+def raw_metric(task: str, name: str, metric: Metric, *, penalised: bool) -> RawMetric:
+    """A stored metric as scores take it: with failures penalised, or over the items that succeeded."""
+    value = metric.charged if penalised else metric.value
+    return RawMetric(task, name, value, metric.unit, (), metric.n_items, metric.n_failed, metric.value)
 
 
 def _runs_of(task: str, items: Items, uncompleted: RunOutcome | None) -> list[Run]:

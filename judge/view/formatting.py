@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from scoring import Evidence
+from scoring import RawMetric
 from scoring.intervals import Interval
 from tasks.kinds.registry import KINDS
 
@@ -102,37 +102,37 @@ def percent(share: float) -> str:
     return f"{number(100 * share, 2)}\u00a0%"
 
 
-def evidence_words(evidence: Evidence, under: str = "", interval: Interval | None = None) -> str:
+def evidence_words(raw: RawMetric, under: str = "", interval: Interval | None = None) -> str:
     """The raw metric in its `shown_unit`, what it is held against, and how many of its items failed.
 
     Args:
         under: the name that it stands under, and need not say again.
         interval: of the metric.
     """
-    said = [_raw(evidence, under, interval)]
-    facts = dict(evidence.facts)
-    for name, fact in evidence.facts:
+    said = [_raw(raw, under, interval)]
+    facts = dict(raw.facts)
+    for name, fact in raw.facts:
         if name.endswith(" unit"):
             continue
-        unit = facts.get(f"{name} unit", evidence.unit if name in _IN_UNIT else "")
+        unit = facts.get(f"{name} unit", raw.unit if name in _IN_UNIT else "")
         said.append(f"{name} {_quantity(fact, str(unit))}")
-    if evidence.n_failed:
-        said.append(f"{evidence.n_failed} of {count(evidence.n_items, 'item')} failed")
-        if evidence.uncharged is not None and evidence.value is not None:
-            said[-1] += f", {_quantity(evidence.uncharged, evidence.unit)} without them"
-    elif evidence.n_items:
-        said.append(f"over {count(evidence.n_items, 'item')}")
+    if raw.n_failed:
+        said.append(f"{raw.n_failed} of {count(raw.n_items, 'item')} failed")
+        if raw.uncharged is not None and raw.value is not None:
+            said[-1] += f", {_quantity(raw.uncharged, raw.unit)} without them"
+    elif raw.n_items:
+        said.append(f"over {count(raw.n_items, 'item')}")
     return "; ".join(text for text in said if text)
 
 
-def _raw(evidence: Evidence, under: str, interval: Interval | None) -> str:
-    if evidence.value is None:
+def _raw(raw: RawMetric, under: str, interval: Interval | None) -> str:
+    if raw.value is None:
         return ""
-    name = "" if evidence.metric == under else f"{metric_label(evidence.metric)} "
-    text = name + ("not finite" if math.isinf(evidence.value) else _quantity(evidence.value, evidence.unit))
+    name = "" if raw.metric == under else f"{metric_label(raw.metric)} "
+    text = name + ("not finite" if math.isinf(raw.value) else _quantity(raw.value, raw.unit))
     if interval is None:
         return text
-    low, high = (number(shown_value(end, evidence.unit)) for end in (interval.low, interval.high))
+    low, high = (number(shown_value(end, raw.unit)) for end in (interval.low, interval.high))
     return f"{text} ({low}\u00a0–\u00a0{high})"
 
 

@@ -40,7 +40,7 @@ def leaf_values(tree: Node) -> LeafValues:
     """What the tree's model has at the leaves, from the first to the last: fields of `ScoreValues`."""
     leaves = tree.leaves
     return {
-        "leaves": tuple(None if leaf.evidence.value is None else _number(leaf.evidence.value) for leaf in leaves),
+        "leaves": tuple(None if leaf.raw.value is None else _number(leaf.raw.value) for leaf in leaves),
         "divisors": {
             index: leaf.scale.divisor
             for index, leaf in enumerate(leaves)
@@ -74,17 +74,15 @@ def _alike(tree: Node) -> Hashable:
 
 
 def _alike_leaf(leaf: Leaf) -> Hashable:
-    evidence, numbers = leaf.evidence, leaf.scale.numbers()
+    raw, numbers = leaf.raw, leaf.scale.numbers()
     numbers.pop(DIVISOR, None)
-    return evidence.task, evidence.metric, evidence.unit, type(leaf.scale), *numbers.values()
+    return raw.task, raw.metric, raw.unit, type(leaf.scale), *numbers.values()
 
 
 def _leaf_data(leaf: Leaf) -> LeafFile:
     numbers = {name: _plain(value) for name, value in leaf.scale.numbers().items() if name != DIVISOR}
-    evidence = leaf.evidence
-    return LeafFile(
-        task=evidence.task, metric=evidence.metric, unit=evidence.unit, scale=leaf.scale.name, numbers=numbers
-    )
+    raw = leaf.raw
+    return LeafFile(task=raw.task, metric=raw.metric, unit=raw.unit, scale=leaf.scale.name, numbers=numbers)
 
 
 def _number(value: float) -> Number:

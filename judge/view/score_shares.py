@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.view.formatting import evidence_words
-from scoring import Evidence, Term
+from scoring import RawMetric, Term
 from scoring.intervals import Interval, Uncertainty
 from scoring.names import LAMBENCH, SCORES, of_scheme
 from scoring.tree import Path
@@ -89,8 +89,8 @@ def scores_by_task(board: Leaderboard, scores: Mapping[str, Term]) -> dict[str, 
     by_task: dict[str, TaskScore] = {}
     for key, tree in scores.items():
         parts: dict[str, list[Counted]] = {}
-        for counted, shares, evidence in _leaves(tree, (), ()):
-            if (task := _task_of(evidence, names)) is None:
+        for counted, shares, raw in _leaves(tree, (), ()):
+            if (task := _task_of(raw, names)) is None:
                 continue
             if SCORES[key].by_label_type:
                 label = counted.path[-2]
@@ -103,30 +103,32 @@ def scores_by_task(board: Leaderboard, scores: Mapping[str, Term]) -> dict[str, 
 
 def other_counts(tree: Term, names: Collection[str]) -> tuple[Counted, ...]:
     """The metrics in a tree of another scheme that are of a task or benchmark of one of these names."""
-    return tuple(counted for counted, _, evidence in _leaves(tree, (), ()) if evidence.task in names)
+    return tuple(counted for counted, _, raw in _leaves(tree, (), ()) if raw.task in names)
 
 
 def held_against(term: Term) -> str:
     """What holds of every model alone of the evidence of a metric, in words: baseline, thresholds, tolerance."""
-    if term.evidence is None:
+    if term.raw is None:
         return ""
-    facts = tuple(fact for fact in term.evidence.facts if fact[0] not in _OF_THE_MODEL)
-    return evidence_words(term.evidence._replace(value=None, uncharged=None, n_items=0, n_failed=0, facts=facts))
+    facts = tuple(fact for fact in term.raw.facts if fact[0] not in _OF_THE_MODEL)
+    return evidence_words(term.raw._replace(value=None, uncharged=None, n_items=0, n_failed=0, facts=facts))
 
 
-def _leaves(term: Term, path: Path, shares: tuple[float, ...]) -> Iterator[tuple[Counted, tuple[float, ...], Evidence]]:
+def _leaves(
+    term: Term, path: Path, shares: tuple[float, ...]
+) -> Iterator[tuple[Counted, tuple[float, ...], RawMetric]]:
     """The leaves, each with the shares on the way to it and its metric."""
     path, shares = (*path, term.name), (*shares, term.share)
-    if term.evidence is not None:
-        counted = Counted(term.evidence.metric, term, term.share, math.prod(shares[1:]), path)
-        yield counted, shares, term.evidence
+    if term.raw is not None:
+        counted = Counted(term.raw.metric, term, term.share, math.prod(shares[1:]), path)
+        yield counted, shares, term.raw
     for part in term.parts:
         yield from _leaves(part, path, shares)
 
 
-def _task_of(evidence: Evidence, names: Collection[str]) -> str | None:
+def _task_of(raw: RawMetric, names: Collection[str]) -> str | None:
     """The task of a leaf. A run has the name `task: run`; hidden runs are one leaf with the name of their task."""
-    task = evidence.task if evidence.task in names else evidence.task.partition(": ")[0]
+    task = raw.task if raw.task in names else raw.task.partition(": ")[0]
     return task if task in names else None
 
 

@@ -1,4 +1,4 @@
-"""What the error scores are given: which metrics a release or suite asks for, and what a model answered."""
+"""The input of the error scores: the metrics that a release or suite asks for, and a model's errors."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from scoring.errors import ScoringError
-from scoring.tree import AsItIs, Evidence, Float, Leaf, Scale
+from scoring.tree import AsItIs, Float, Leaf, RawMetric, Scale
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A task of the suite, whatever any model answers.
+class AskedTask:
+    """A task of the suite, before any model answers.
 
     Args:
-        name: of the task.
-        domain: it belongs to.
-        columns: label types (`energy`, `force`, `virial`) or metric names that the task has references for.
+        columns: label types (`energy`, `force`, `virial`) or names of metrics that the task has references for.
     """
 
     name: str
@@ -28,29 +26,20 @@ class Asked:
     columns: tuple[str, ...]
 
 
-class Error(NamedTuple):
-    """A model's error in one column, and the error of the trivial model, in one unit.
+class MeasuredError(NamedTuple):
+    """A model's error in one column, and the error of the trivial model, in the unit of the raw metric.
 
     Args:
-        charged: with failures charged where the scheme charges them; None where the model has none.
-        divisor: that the normalised error is divided by: a success rate, where a release divides by it.
-        metric: what the column is called in the record it comes from; the column's own name where empty.
-        n_items: over how many items it stands, of which `n_failed` failed.
-        uncharged: over the items that succeeded.
+        divisor: of the normalised error: a success rate, if a release divides by it.
     """
 
-    charged: float | None
+    raw: RawMetric
     baseline: float
     divisor: float = 1.0
-    metric: str = ""
-    unit: str = ""
-    n_items: int = 0
-    n_failed: int = 0
-    uncharged: float | None = None
 
 
-Answers = Mapping[str, Mapping[str, Error]]
-"""By task and column; what a model lacks is absent."""
+Answers = Mapping[str, Mapping[str, MeasuredError]]
+"""By task and column; columns without an error are absent."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +60,13 @@ class RelativeError(Scale):
             return np.clip(values / self.baseline, self.floor, self.cap) / self.divisor
 
 
-def by_domain(asked: Sequence[Asked]) -> dict[str, list[Asked]]:
+def by_domain(asked: Sequence[AskedTask]) -> dict[str, list[AskedTask]]:
     """Tasks by domain, both in alphabetical order.
 
     Raises:
         ScoringError: two tasks of one name, or a task without a column.
     """
-    domains: dict[str, list[Asked]] = {}
+    domains: dict[str, list[AskedTask]] = {}
     seen: set[str] = set()
     for task in sorted(asked, key=lambda t: (t.domain, t.name)):
         if task.name in seen:
@@ -89,46 +78,36 @@ def by_domain(asked: Sequence[Asked]) -> dict[str, list[Asked]]:
     return domains
 
 
-def answer(answers: Answers, task: str, column: str) -> Error | None:
-    """A model's error, None where it has none. NaN counts as none.
+def answer(answers: Answers, task: str, column: str) -> MeasuredError | None:
+    """A model's error, None if it has none. NaN counts as none.
 
     Raises:
         ScoringError: an error below zero, or a baseline that is not a positive number.
     """
     error = answers.get(task, {}).get(column)
-    if error is None or error.charged is None or math.isnan(error.charged):
+    if error is None or error.raw.value is None or math.isnan(error.raw.value):
         return None
-    if error.charged < 0:
-        raise ScoringError(f"task {task}: {column}: an error of {error.charged} is below zero")
+    if error.raw.value < 0:
+        raise ScoringError(f"task {task}: {column}: an error of {error.raw.value} is below zero")
     if not 0 < error.baseline < math.inf:
         raise ScoringError(f"task {task}: {column}: baseline {error.baseline} is not a positive number")
     return error
 
 
 def error_leaf(answers: Answers, task: str, column: str, cap: float | None, floor: float) -> Leaf:
-    """The leaf of one error: charged / baseline, between `floor` and `cap`, over the divisor.
+    """The leaf of one error: error / baseline, between `floor` and `cap`, over the divisor.
 
     Raises:
         ScoringError: see `answer`.
     """
     error = answer(answers, task, column)
     if error is None:
-        return Leaf(Evidence(task, column, None), AsItIs())
-    facts: list[tuple[str, float | str]] = [("baseline", error.baseline)]
+        return Leaf(RawMetric(task, column, None), AsItIs())
+    facts: tuple[tuple[str, float | str], ...] = (("baseline", error.baseline),)
     if error.divisor != 1.0:
-        facts.append(("success rate", error.divisor))
-    evidence = Evidence(
-        task,
-        error.metric or column,
-        error.charged,
-        error.unit,
-        tuple(facts),
-        error.n_items,
-        error.n_failed,
-        error.uncharged,
-    )
+        facts += (("success rate", error.divisor),)
     limit = math.inf if cap is None else cap
-    return Leaf(evidence, RelativeError(error.baseline, limit, floor, error.divisor))
+    return Leaf(error.raw._replace(facts=facts), RelativeError(error.baseline, limit, floor, error.divisor))
 
 
 def is_answered(answers: Answers, task: str, columns: Iterable[str]) -> bool:

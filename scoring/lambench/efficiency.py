@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scoring.errors import ScoringError
 from scoring.lambench.rules import EfficiencyRule
-from scoring.tree import Evidence, Float, How, Leaf, Node, Scale
+from scoring.tree import Float, How, Leaf, Node, RawMetric, Scale
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def _task(name: str, time: float | None, rule: EfficiencyRule, metric: str) -> N
     measured = time is not None and time < math.inf  # NaN loses
     if measured and time is not None and time <= 0:
         raise ScoringError(f"task {name}: a time of {time} µs/atom is not positive")
-    evidence = Evidence(name, metric, time if measured else None, "µs/atom", facts)
-    leaf = Leaf(evidence, Speed(rule.reference_us_per_atom))
+    raw = RawMetric(name, metric, time if measured else None, "µs/atom", facts)
+    leaf = Leaf(raw, Speed(rule.reference_us_per_atom))
     said = f"{rule.reference_us_per_atom:g} µs/atom over the mean time"
     return Node(name, said if measured else f"no time: {rule.missing.in_words}", leaf=leaf, unit=name)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 from scoring.errors import ScoringError
-from scoring.lambench.answers import Answers, Asked, by_domain, error_leaf
+from scoring.lambench.answers import Answers, AskedTask, by_domain, error_leaf
 from scoring.lambench.rules import ForceFieldRule
 from scoring.tree import How, Node
 
 
-def force_field_tree(asked: Sequence[Asked], answers: Answers, rule: ForceFieldRule) -> Node:
+def force_field_tree(asked: Sequence[AskedTask], answers: Answers, rule: ForceFieldRule) -> Node:
     """The force-field error of one model; lower is better.
 
         E = mean over domains d of Σ_type w(d, type) · M(d, type)
@@ -44,7 +44,7 @@ def force_field_tree(asked: Sequence[Asked], answers: Answers, rule: ForceFieldR
     )
 
 
-def type_weights(tasks: Sequence[Asked], rule: ForceFieldRule) -> Mapping[str, float]:
+def type_weights(tasks: Sequence[AskedTask], rule: ForceFieldRule) -> Mapping[str, float]:
     """Weights of the label types in a domain that has these tasks; they sum to 1.
 
     Raises:
@@ -61,7 +61,7 @@ def type_weights(tasks: Sequence[Asked], rule: ForceFieldRule) -> Mapping[str, f
     return {name: weight / total for name, weight in kept.items()}
 
 
-def _domain(name: str, tasks: Sequence[Asked], answers: Answers, rule: ForceFieldRule) -> Node:
+def _domain(name: str, tasks: Sequence[AskedTask], answers: Answers, rule: ForceFieldRule) -> Node:
     """One domain: its label types, weighted."""
     types = tuple(
         _label_type(label, weight, [t for t in tasks if label in t.columns], answers, rule)
@@ -70,7 +70,7 @@ def _domain(name: str, tasks: Sequence[Asked], answers: Answers, rule: ForceFiel
     return Node(name, "weighted mean over label types", parts=types, absent=rule.absent, pool=True)
 
 
-def _label_type(label: str, weight: float, tasks: Sequence[Asked], answers: Answers, rule: ForceFieldRule) -> Node:
+def _label_type(label: str, weight: float, tasks: Sequence[AskedTask], answers: Answers, rule: ForceFieldRule) -> Node:
     """One label type of one domain: the logarithmic mean over the tasks that have such labels."""
     return Node(
         label,
@@ -85,5 +85,5 @@ def _label_type(label: str, weight: float, tasks: Sequence[Asked], answers: Answ
 
 def _task(name: str, label: str, answers: Answers, rule: ForceFieldRule) -> Node:
     leaf = error_leaf(answers, name, label, rule.cap, rule.floor)
-    said = rule.in_words if leaf.evidence.value is not None else f"no answer: {rule.missing.in_words}"
+    said = rule.in_words if leaf.raw.value is not None else f"no answer: {rule.missing.in_words}"
     return Node(name, said, leaf=leaf, unit=name)

@@ -19,7 +19,7 @@ import numpy as np
 
 from scoring.errors import ScoringError
 from scoring.lambench.rules import InstabilityRule
-from scoring.tree import Evidence, Float, Leaf, Node, Scale
+from scoring.tree import Float, Leaf, Node, RawMetric, Scale
 
 LAMBENCH_TIME_UNIT_PS = 10.180505710759414
 """1000 Å·√(u/eV), ASE's unit of time: that LAMBench's slopes are per, where it says per ps."""
@@ -145,6 +145,6 @@ def _run(run: Run, tolerance: float, rule: InstabilityRule) -> Node:
         case RunOutcome.MISSING:
             said, value = "no answer: counted as worst", math.nan
     scored = Decades(tolerance, rule.time_unit_ps, rule.worst_decades, rule.clipped)
-    evidence = Evidence(run.name, "slope", None if math.isnan(value) else value, "eV/atom/ps", facts)
-    leaf = Leaf(evidence, scored, left_out=run.outcome is RunOutcome.UNMEASURED)
+    raw = RawMetric(run.name, "slope", None if math.isnan(value) else value, "eV/atom/ps", facts)
+    leaf = Leaf(raw, scored, left_out=run.outcome is RunOutcome.UNMEASURED)
     return Node(run.name, said, leaf=leaf, unit=run.name)

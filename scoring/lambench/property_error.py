@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from scoring.lambench.answers import Answers, Asked, answer, by_domain, error_leaf, is_answered
+from scoring.lambench.answers import Answers, AskedTask, answer, by_domain, error_leaf, is_answered
 from scoring.lambench.rules import Missing, PropertyRule
 from scoring.tree import Node
 
 
-def property_tree(asked: Sequence[Asked], answers: Answers, rule: PropertyRule, dropped: Collection[str] = ()) -> Node:
+def property_tree(
+    asked: Sequence[AskedTask], answers: Answers, rule: PropertyRule, dropped: Collection[str] = ()
+) -> Node:
     """The property error of one model; lower is better.
 
         E = mean over domains d of mean over metric columns c of the tasks of d of clip(error_c / baseline_c, 0, cap)
@@ -39,7 +41,7 @@ def property_tree(asked: Sequence[Asked], answers: Answers, rule: PropertyRule, 
     )
 
 
-def dropped_domains(asked: Mapping[str, Sequence[Asked]], answers: Mapping[str, Answers]) -> dict[str, str]:
+def dropped_domains(asked: Mapping[str, Sequence[AskedTask]], answers: Mapping[str, Answers]) -> dict[str, str]:
     """The domains in which some model has no number at all, and that model: LAMBench 0.3 drops them for all models.
 
     A model without any number in any domain is no participant, and drops nothing.
@@ -59,7 +61,7 @@ def dropped_domains(asked: Mapping[str, Sequence[Asked]], answers: Mapping[str, 
     return found
 
 
-def _domain(name: str, tasks: Sequence[Asked], answers: Answers, rule: PropertyRule) -> Node:
+def _domain(name: str, tasks: Sequence[AskedTask], answers: Answers, rule: PropertyRule) -> Node:
     """One domain: the mean over all its columns, whatever task they belong to."""
     return Node(
         name,
@@ -70,16 +72,16 @@ def _domain(name: str, tasks: Sequence[Asked], answers: Answers, rule: PropertyR
     )
 
 
-def _task(task: Asked, answers: Answers, rule: PropertyRule) -> Node:
+def _task(task: AskedTask, answers: Answers, rule: PropertyRule) -> Node:
     """One task: the mean over its columns. It weighs as many columns as count in it."""
     leaves = tuple(_column(task, column, answers, rule) for column in sorted(task.columns))
     n_columns = len(leaves)
     if rule.missing is Missing.SKIPPED:
-        n_columns = sum(leaf.leaf is not None and leaf.leaf.evidence.value is not None for leaf in leaves)
+        n_columns = sum(leaf.leaf is not None and leaf.leaf.raw.value is not None for leaf in leaves)
     return Node(task.name, "mean over metric columns", n_columns, leaves, absent=rule.absent, unit=task.name)
 
 
-def _column(task: Asked, column: str, answers: Answers, rule: PropertyRule) -> Node:
+def _column(task: AskedTask, column: str, answers: Answers, rule: PropertyRule) -> Node:
     leaf = error_leaf(answers, task.name, column, rule.cap, 0.0)
     error = answer(answers, task.name, column)
     if error is None:

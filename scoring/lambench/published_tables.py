@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scoring.errors import ScoringError
-from scoring.lambench.answers import Answers, Asked, Error
+from scoring.lambench.answers import Answers, AskedTask, MeasuredError
 from scoring.lambench.release import LABEL_TYPES, Release
 from scoring.lambench.rules import Missing, PropertyRule
+from scoring.tree import RawMetric
 
 FORCE_FIELD = "generalizability_force_field_results"
 PROPERTIES = "generalizability_domain_specific_results"
@@ -37,9 +38,9 @@ class PublishedModel:
 
     name: str
     label_set: str
-    asked_ff: Sequence[Asked]
+    asked_ff: Sequence[AskedTask]
     answers_ff: Answers
-    asked_pc: Sequence[Asked]
+    asked_pc: Sequence[AskedTask]
     answers_pc: Answers
     times: Mapping[str, float | None]
     dynamics: Table
@@ -95,34 +96,34 @@ def read_model(release: Release, name: str, table: Table, systems: Systems) -> P
     )
 
 
-def _force_field(release: Release, section: Table, label_set: str, where: str) -> tuple[list[Asked], Answers]:
+def _force_field(release: Release, section: Table, label_set: str, where: str) -> tuple[list[AskedTask], Answers]:
     """What the release asks of a model of that label set, and its errors in eV."""
-    asked: list[Asked] = []
-    answers: dict[str, dict[str, Error]] = {}
+    asked: list[AskedTask] = []
+    answers: dict[str, dict[str, MeasuredError]] = {}
     unit = release.published.force_field_unit_ev
     for task, facts in release.force_field_tasks.items():
         baselines = {label: facts.baseline(label, label_set) for label in LABEL_TYPES}
         stated = {label: baseline for label, baseline in baselines.items() if baseline is not None}
         if not stated:
             raise ScoringError(f"{where}: task {task}: no baseline for the label set {label_set}")
-        asked.append(Asked(task, facts.domain, tuple(stated)))
+        asked.append(AskedTask(task, facts.domain, tuple(stated)))
         row = _section(section, task, f"{where}: {FORCE_FIELD}")
         for label, baseline in stated.items():
             column = release.force_field.columns[label]
             value = number(row, column, f"{where}: task {task}")
-            charged = None if value is None else value * unit
-            answers.setdefault(task, {})[label] = Error(charged, baseline, metric=column, unit=_UNITS[label])
+            raw = RawMetric(task, column, None if value is None else value * unit, _UNITS[label])
+            answers.setdefault(task, {})[label] = MeasuredError(raw, baseline)
     return asked, answers
 
 
-def _properties(release: Release, section: Table, where: str) -> tuple[list[Asked], Answers, list[str]]:
+def _properties(release: Release, section: Table, where: str) -> tuple[list[AskedTask], Answers, list[str]]:
     """What the release asks, the model's errors in published units, and notes on failures that nothing charges."""
-    asked: list[Asked] = []
-    answers: dict[str, dict[str, Error]] = {}
+    asked: list[AskedTask] = []
+    answers: dict[str, dict[str, MeasuredError]] = {}
     notes: list[str] = []
     rule = release.property_error
     for task, facts in release.property_tasks.items():
-        asked.append(Asked(task, facts.domain, tuple(facts.baselines)))
+        asked.append(AskedTask(task, facts.domain, tuple(facts.baselines)))
         row = _section(section, task, f"{where}: {PROPERTIES}")
         rate = number(row, facts.success_rate, f"{where}: task {task}") if facts.success_rate and row else 1.0
         divisor, said = _divisor(rate, rule)
@@ -131,8 +132,9 @@ def _properties(release: Release, section: Table, where: str) -> tuple[list[Aske
             value = number(row, column, f"{where}: task {task}")
             # 0 / 0 is no value either, as in the published table.
             kept = None if divisor is None or divisor == value == 0 else value
-            taken = 1.0 if baseline is None else baseline
-            answers.setdefault(task, {})[column] = Error(kept, taken, 1.0 if divisor is None else divisor)
+            errors = answers.setdefault(task, {})
+            raw = RawMetric(task, column, kept)
+            errors[column] = MeasuredError(raw, baseline or 1.0, 1.0 if divisor is None else divisor)
     return asked, answers, notes
 
 
@@ -235,15 +237,15 @@ def _label_set_assumed(release: Release, about: Table, label_set: str) -> Iterat
         yield f"model.supports_omol: missing: held against the baselines of {label_set}"
 
 
-def _lacking(section: str, asked: Sequence[Asked], answers: Answers, becomes: Missing) -> Iterator[str]:
+def _lacking(section: str, asked: Sequence[AskedTask], answers: Answers, becomes: Missing) -> Iterator[str]:
     """A note that lists the errors that are missing, and says what becomes of them."""
     missing = []
     for task in asked:
         row = answers.get(task.name, {})
-        columns = [column for column in task.columns if column not in row or row[column].charged is None]
+        columns = [column for column in task.columns if column not in row or row[column].raw.value is None]
         missing += [f"{task.name} ({', '.join(columns)})"] if columns else []
     if missing:
-        nothing = not any(error.charged is not None for row in answers.values() for error in row.values())
+        nothing = not any(error.raw.value is not None for row in answers.values() for error in row.values())
         yield f"{section}: missing, {'so there is no score' if nothing else becomes.in_words}: {'; '.join(missing)}"
 
 

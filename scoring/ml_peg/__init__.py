@@ -4,7 +4,7 @@ from scoring.ml_peg.facts import BenchmarkFacts, Facts, MetricFacts, Preset
 from scoring.ml_peg.levels import Gap, Mismatch, mismatches
 from scoring.ml_peg.normalisers import NORMALISERS, Normaliser
 from scoring.ml_peg.read import Baseline, facts_from_baselines, load_facts, packaged_facts, parse_facts
-from scoring.ml_peg.score import Measured, Metrics, Scheme, Variant, explained_with_best, ml_peg_score, ml_peg_tree
+from scoring.ml_peg.score import Metrics, Scheme, Variant, explained_with_best, ml_peg_score, ml_peg_tree
 
 __all__ = [
     "NORMALISERS",
@@ -12,7 +12,6 @@ __all__ = [
     "BenchmarkFacts",
     "Facts",
     "Gap",
-    "Measured",
     "MetricFacts",
     "Metrics",
     "Mismatch",

@@ -26,14 +26,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
 
 from scoring.errors import ScoringError
 from scoring.ml_peg.facts import Facts, MetricFacts
 from scoring.ml_peg.levels import Mismatch, mismatches
 from scoring.ml_peg.normalisers import NORMALISERS, BetweenThresholds
 from scoring.term import Term, explain, explain_all
-from scoring.tree import Evidence, Key, Leaf, Node
+from scoring.tree import Key, Leaf, Node, RawMetric
 
 OVERALL = "overall"
 N_THRESHOLDS = 2  # facts of a metric that come before what was answered
@@ -48,24 +47,8 @@ class Variant(StrEnum):
     CORRECTED = "corrected"
 
 
-class Measured(NamedTuple):
-    """A metric of one model.
-
-    Args:
-        value: in `unit`, with failures charged; None where there is none, NaN where the model came to none.
-        n_items: over how many items it stands, of which `n_failed` failed.
-        uncharged: over the items that succeeded.
-    """
-
-    value: float | None
-    unit: str
-    n_items: int = 0
-    n_failed: int = 0
-    uncharged: float | None = None
-
-
-Metrics = Mapping[str, Mapping[str, Measured]]
-"""By benchmark and metric; what a model lacks is absent."""
+Metrics = Mapping[str, Mapping[str, RawMetric]]
+"""By benchmark and metric, with failures penalised. A metric that a model does not have is absent; NaN: no result."""
 
 
 def ml_peg_score(
@@ -185,8 +168,8 @@ def _empty_tree(facts: Facts, preset: str, flags: Mapping[Key, Mismatch], *, cor
         scale = BetweenThresholds(own.normaliser, own.good, own.bad, finite_only=corrected)
         words = NORMALISERS[own.normaliser].words
         rule = f"{words} from 0 at {own.bad:g} to {f'1 at {own.good:g} {unit}'.strip()}, capped"
-        evidence = Evidence(*key, None, unit, _held_against(own, flags.get(key)))
-        return Node(key[1], rule, weights.metrics[key], leaf=Leaf(evidence, scale), source=source)
+        raw = RawMetric(*key, None, unit, _held_against(own, flags.get(key)))
+        return Node(key[1], rule, weights.metrics[key], leaf=Leaf(raw, scale), source=source)
 
     def benchmark(name: str) -> Node:
         own = facts.benchmarks[name]
@@ -204,20 +187,18 @@ def _empty_tree(facts: Facts, preset: str, flags: Mapping[Key, Mismatch], *, cor
     return Node(OVERALL, words, parts=tuple(map(category, facts.categories)), source=facts.source)
 
 
-def _measured(node: Node, leaf: Leaf, one: Measured) -> Node:
-    """The metric of a model in place of that of none."""
-    evidence = leaf.evidence
-    nan = _is_nan(one)
-    held_against = evidence.facts
-    if nan:
-        held_against = (*held_against[:N_THRESHOLDS], ("answered", "NaN"), *held_against[N_THRESHOLDS:])
-    value = None if nan else one.value
-    own = Evidence(*leaf.key, value, evidence.unit, held_against, one.n_items, one.n_failed, one.uncharged)
-    return Node(node.name, node.rule, node.weight, leaf=Leaf(own, leaf.scale), source=node.source)
+def _measured(node: Node, leaf: Leaf, measured: RawMetric) -> Node:
+    """The node of a metric with the value of a model."""
+    facts = leaf.raw.facts
+    if _is_nan(measured):
+        measured = measured._replace(value=None)
+        facts = (*facts[:N_THRESHOLDS], ("answered", "NaN"), *facts[N_THRESHOLDS:])
+    raw = measured._replace(task=leaf.raw.task, metric=leaf.raw.metric, unit=leaf.raw.unit, facts=facts)
+    return Node(node.name, node.rule, node.weight, leaf=Leaf(raw, leaf.scale), source=node.source)
 
 
-def _is_nan(one: Measured) -> bool:
-    return one.value is not None and math.isnan(one.value)
+def _is_nan(measured: RawMetric) -> bool:
+    return measured.value is not None and math.isnan(measured.value)
 
 
 def _held_against(facts: MetricFacts, flag: Mismatch | None) -> tuple[tuple[str, float | str], ...]:
@@ -243,7 +224,7 @@ def _check(measured: Metrics, facts: Facts) -> None:
             _check_one(f"{where}: metric {metric}", one, known[metric])
 
 
-def _check_one(where: str, measured: Measured, facts: MetricFacts) -> None:
+def _check_one(where: str, measured: RawMetric, facts: MetricFacts) -> None:
     if measured.unit != facts.unit:
         raise ScoringError(f"{where}: unit: {measured.unit!r}, not {facts.unit!r}: convert the value")
     if measured.value is not None and measured.value < 0 and not facts.may_be_negative:
@@ -259,7 +240,7 @@ def explained_with_best(trees: Mapping[str, Node]) -> dict[str, Term]:
     of any weight is missing. Both stand at every level, 0 and 1 if a model has nothing at all.
     """
     terms = explain_all(trees)
-    lacking = {model: tree for model, tree in trees.items() if any(leaf.evidence.value is None for leaf in tree.leaves)}
+    lacking = {model: tree for model, tree in trees.items() if any(leaf.raw.value is None for leaf in tree.leaves)}
     best = explain_all({model: _with_missing_as_good(tree) for model, tree in lacking.items()})
     return terms | {model: _with_best(terms[model], term) for model, term in best.items()}
 
@@ -270,7 +251,7 @@ def _with_missing_as_good(node: Node) -> Node:
 
 def _with_best(term: Term, best: Term) -> Term:
     parts = tuple(map(_with_best, term.parts, best.parts))
-    lacks = term.evidence is not None and term.evidence.value is None
+    lacks = term.raw is not None and term.raw.value is None
     lacks = lacks or any(part.at_best is not None and part.share > 0 for part in parts)
     at_best = 1.0 if best.value is None else best.value
     return replace(term, value=term.value or 0.0, at_best=at_best if lacks else None, parts=parts)

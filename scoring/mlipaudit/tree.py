@@ -13,7 +13,7 @@ from scoring.mlipaudit.facts import Benchmark, ByGroup, Metric, MlipAuditFacts, 
 from scoring.mlipaudit.measured import Measured, Scored, scored
 from scoring.mlipaudit.soft_threshold import Direction, Float, Rule
 from scoring.term import Term, explain
-from scoring.tree import Evidence, Leaf, Node, Scale
+from scoring.tree import Leaf, Node, RawMetric, Scale
 
 Table = Mapping[str, Mapping[str, Measured]]
 """What a model has to show, by benchmark and metric; a benchmark that was not run is absent."""
@@ -194,14 +194,14 @@ class _Scheme(NamedTuple):
         return Node(
             name,
             "; ".join([_in_words(metric, self.facts.alpha), *(f"as published: {slip.text}" for slip in slips)]),
-            leaf=Leaf(self.evidence(benchmark, name, metric), Share()),
+            leaf=Leaf(self.raw(benchmark, name, metric), Share()),
             source="; ".join([metric.source, *(slip.source for slip in slips)]),
         )
 
-    def evidence(self, benchmark: str, name: str, metric: Metric) -> Evidence:
+    def raw(self, benchmark: str, name: str, metric: Metric) -> RawMetric:
         found = self.measured.get(benchmark, {}).get(name)
         if found is None:
-            return Evidence(benchmark, name, None, "score", _facts(metric, self.facts.alpha))
+            return RawMetric(benchmark, name, None, "score", _facts(metric, self.facts.alpha))
         where = f"{self.facts.name}: {benchmark}: {name}"
         if found.n_unsupported and not self.facts.benchmarks[benchmark].elements_per_item:
             raise ScoringError(f"{where}: n_unsupported: the benchmark is incompatible as a whole; name it as such")
@@ -210,7 +210,7 @@ class _Scheme(NamedTuple):
         if place not in self.known:
             self.known[place] = scored(found, metric, self.facts.alpha, where, count_unsupported=counted > 0)
         result = self.known[place]
-        return Evidence(
+        return RawMetric(
             benchmark,
             name,
             result.value,

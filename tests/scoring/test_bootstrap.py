@@ -12,7 +12,7 @@ from scoring.bootstrap import Pools, draw_units, pools, resample
 from scoring.clusters import ClusterSums, cluster_sums
 from scoring.errors import ScoringError
 from scoring.intervals import middle
-from scoring.tree import AsItIs, Evidence, Float, Leaf, Node
+from scoring.tree import AsItIs, Float, Leaf, Node, RawMetric
 
 N_RESAMPLES = 400
 KEY = ("water", "energy")
@@ -216,7 +216,7 @@ def test_a_name_or_a_metric_given_twice_is_refused() -> None:
 
 
 def unit(name: str, *metrics: str) -> Node:
-    parts = tuple(Node(m, "", leaf=Leaf(Evidence(name, m, 1.0), AsItIs())) for m in metrics)
+    parts = tuple(Node(m, "", leaf=Leaf(RawMetric(name, m, 1.0), AsItIs())) for m in metrics)
     return Node(name, "", unit=name, parts=parts)
 
 

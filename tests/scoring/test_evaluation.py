@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scoring import explain, explain_all
 from scoring.evaluation import Draw, Evaluated, Metrics, scores, tree_groups
 from scoring.ranking import ranks
-from scoring.tree import AsItIs, Evidence, How, Leaf, Node
+from scoring.tree import AsItIs, How, Leaf, Node, RawMetric
 from tests.world.one_tree import score
 
 N_DRAWN = 7
@@ -24,9 +24,9 @@ def tree(rng: np.random.Generator, shape: np.random.Generator) -> Node:
 
     def leaf(task: str, i: int) -> Node:
         value = VALUES[rng.integers(len(VALUES))]
-        evidence = Evidence(task, f"m{i}", value)
+        raw = RawMetric(task, f"m{i}", value)
         left_out = bool(shape.uniform() < 0.1)
-        return Node(f"m{i}", "", float(shape.integers(0, 4)), leaf=Leaf(evidence, AsItIs(), left_out))
+        return Node(f"m{i}", "", float(shape.integers(0, 4)), leaf=Leaf(raw, AsItIs(), left_out))
 
     def branch(name: str, depth: int) -> Node:
         how = list(How)[shape.integers(3)]
@@ -75,7 +75,7 @@ class Number:
             self.value = self._mean(node)
             self.weight *= any(part.weight > 0 for part in self.parts)
             return
-        raw = metrics[node.leaf.key][b] if node.leaf.key in metrics else node.leaf.evidence.value
+        raw = metrics[node.leaf.key][b] if node.leaf.key in metrics else node.leaf.raw.value
         self.value = math.nan if raw is None or math.isnan(raw) else float(node.leaf.scale(np.array(raw)))
         self.weight *= not node.leaf.left_out
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 import pytest
 
 from scoring import (
-    Asked,
+    AskedTask,
     Entry,
-    Error,
     Placed,
     Run,
     RunOutcome,
@@ -25,6 +24,7 @@ from scoring import (
     ranking,
 )
 from scoring.lambench.rules import ForceFieldRule
+from tests.world.made_answers import answers_of
 
 RULES = load_release("corrected")
 FF = RULES.force_field
@@ -32,11 +32,13 @@ FF = RULES.force_field
 
 def _ff(tasks: dict[str, tuple[str, dict[str, float | None]]], labels: Mapping[str, tuple[str, ...]]) -> float | None:
     """The force-field error of normalised errors (all baselines are 2)."""
-    asked = [Asked(name, domain, labels[name]) for name, (domain, _) in tasks.items()]
-    answers = {
-        name: {label: Error(None if e is None else 2 * e, 2.0) for label, e in row.items()}
-        for name, (_, row) in tasks.items()
-    }
+    asked = [AskedTask(name, domain, labels[name]) for name, (domain, _) in tasks.items()]
+    answers = answers_of(
+        {
+            name: {label: (None if e is None else 2 * e, 2.0) for label, e in row.items()}
+            for name, (_, row) in tasks.items()
+        }
+    )
     return explain(force_field_tree(asked, answers, FF)).value
 
 
@@ -79,8 +81,8 @@ def test_weights_are_shared_among_the_labels_that_the_domain_has() -> None:
 
 
 def test_a_missing_task_counts_as_worst_and_is_not_covered() -> None:
-    asked = [Asked("a", "Molecules", EF), Asked("b", "Molecules", EF), Asked("c", "Catalysis", EF)]
-    score = explain(force_field_tree(asked, {"a": {"energy": Error(0.25, 1.0), "force": Error(0.25, 1.0)}}, FF))
+    asked = [AskedTask("a", "Molecules", EF), AskedTask("b", "Molecules", EF), AskedTask("c", "Catalysis", EF)]
+    score = explain(force_field_tree(asked, answers_of({"a": {"energy": (0.25, 1.0), "force": (0.25, 1.0)}}), FF))
     assert score.value == pytest.approx((math.sqrt(0.25) + 1.0) / 2, rel=1e-12)
     assert (score.covered, score.total, score.complete) == (1, 3, False)
     nothing = explain(force_field_tree(asked, {}, FF))
@@ -89,20 +91,21 @@ def test_a_missing_task_counts_as_worst_and_is_not_covered() -> None:
 
 def test_uncapped_release_keeps_errors_above_one() -> None:
     rule = ForceFieldRule.model_validate({**FF.model_dump(), "cap": None, "missing": "unscored"})
-    score = explain(force_field_tree([Asked("a", "X", ("energy",))], {"a": {"energy": Error(3.0, 1.5)}}, rule))
+    score = explain(
+        force_field_tree([AskedTask("a", "X", ("energy",))], answers_of({"a": {"energy": (3.0, 1.5)}}), rule)
+    )
     assert score.value == pytest.approx(2.0)
 
 
 def test_property_error_by_hand() -> None:
     asked = [
-        Asked("curves", "Inorganic Materials", ("v0", "b0", "b0_prime")),
-        Asked("vacancies", "Inorganic Materials", ("mae",)),
-        Asked("barriers", "Molecules", ("mae",)),
+        AskedTask("curves", "Inorganic Materials", ("v0", "b0", "b0_prime")),
+        AskedTask("vacancies", "Inorganic Materials", ("mae",)),
+        AskedTask("barriers", "Molecules", ("mae",)),
     ]
-    answers = {
-        "curves": {"v0": Error(1.0, 10.0), "b0": Error(5.0, 10.0), "b0_prime": Error(99.0, 1.0)},
-        "barriers": {"mae": Error(0.3, 1.0)},
-    }
+    answers = answers_of(
+        {"curves": {"v0": (1.0, 10.0), "b0": (5.0, 10.0), "b0_prime": (99.0, 1.0)}, "barriers": {"mae": (0.3, 1.0)}}
+    )
     score = explain(property_tree(asked, answers, RULES.property_error))
     assert score.value == pytest.approx(((0.1 + 0.5 + 1.0 + 1.0) / 4 + 0.3) / 2, rel=1e-12)
     assert (score.covered, score.total) == (2, 3)
@@ -161,22 +164,22 @@ def test_ranking_shares_ranks_and_leaves_incomplete_entries_out() -> None:
 @pytest.mark.parametrize(
     ("asked", "error", "words"),
     [
-        (Asked("a", "X", ("magmom",)), Error(1.0, 1.0), "task a: columns: no label type ['magmom']"),
-        (Asked("a", "X", ("energy",)), Error(-1.0, 1.0), "task a: energy: an error of -1.0 is below zero"),
-        (Asked("a", "X", ("energy",)), Error(1.0, 0.0), "task a: energy: baseline 0.0 is not a positive number"),
-        (Asked("a", "X", ("energy",)), Error(1.0, math.nan), "task a: energy: baseline nan"),
-        (Asked("a", "X", ()), Error(1.0, 1.0), "task a: columns is empty"),
+        (AskedTask("a", "X", ("magmom",)), (1.0, 1.0), "task a: columns: no label type ['magmom']"),
+        (AskedTask("a", "X", ("energy",)), (-1.0, 1.0), "task a: energy: an error of -1.0 is below zero"),
+        (AskedTask("a", "X", ("energy",)), (1.0, 0.0), "task a: energy: baseline 0.0 is not a positive number"),
+        (AskedTask("a", "X", ("energy",)), (1.0, math.nan), "task a: energy: baseline nan"),
+        (AskedTask("a", "X", ()), (1.0, 1.0), "task a: columns is empty"),
     ],
 )
-def test_bad_numbers_name_task_and_field(asked: Asked, error: Error, words: str) -> None:
+def test_bad_numbers_name_task_and_field(asked: AskedTask, error: tuple[float, float], words: str) -> None:
     with pytest.raises(ScoringError) as caught:
-        explain(force_field_tree([asked], {"a": {"energy": error}}, FF))
+        explain(force_field_tree([asked], answers_of({"a": {"energy": error}}), FF))
     assert str(caught.value).startswith(words)
 
 
 def test_a_task_named_twice_is_refused() -> None:
     with pytest.raises(ScoringError, match="task a: named twice"):
-        explain(property_tree([Asked("a", "X", ("mae",)), Asked("a", "Y", ("mae",))], {}, RULES.property_error))
+        explain(property_tree([AskedTask("a", "X", ("mae",)), AskedTask("a", "Y", ("mae",))], {}, RULES.property_error))
 
 
 @pytest.mark.parametrize(

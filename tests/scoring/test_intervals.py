@@ -17,7 +17,7 @@ from scoring.errors import ScoringError
 from scoring.evaluation import Metrics
 from scoring.intervals import Interval, Uncertainty, middle, tie_groups, uncertainty
 from scoring.ranking import ranks
-from scoring.tree import AsItIs, Evidence, Float, How, Key, Leaf, Node
+from scoring.tree import AsItIs, Float, How, Key, Leaf, Node, RawMetric
 
 B = 1000
 NAMES = tuple("abcdefghij")
@@ -35,7 +35,7 @@ def stats(errors: Float) -> list[ClusterSums]:
 
 
 def leaf(task: str, value: float | None, unit: str = "eV") -> Node:
-    return Node(task, "", unit=task, leaf=Leaf(Evidence(task, "mae", value, unit), AsItIs()))
+    return Node(task, "", unit=task, leaf=Leaf(RawMetric(task, "mae", value, unit), AsItIs()))
 
 
 def tree(found: list[ClusterSums], *, pool: bool = True) -> Node:

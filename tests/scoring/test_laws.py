@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from scoring import (
-    Asked,
+    AskedTask,
     Entry,
-    Error,
+    MeasuredError,
     Run,
     RunOutcome,
     Term,
@@ -23,6 +23,7 @@ from scoring import (
     property_tree,
     ranking,
 )
+from tests.world.made_answers import answers_of
 
 RULES = load_release("corrected")
 DOMAINS = ("Catalysis", "Inorganic Materials", "Molecules")
@@ -31,25 +32,25 @@ ROUNDING = 1e-12
 
 few = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-Table = dict[str, dict[str, Error]]
+Table = dict[str, dict[str, MeasuredError]]
 errors = st.one_of(st.none(), st.floats(0, 1e6), st.sampled_from([0.0, math.inf, math.nan]))
 baselines = st.floats(1e-3, 1e3)
 
 
 @st.composite
-def boards(draw: st.DrawFn, columns: tuple[str, ...] = LABELS) -> tuple[list[Asked], Table]:
+def boards(draw: st.DrawFn, columns: tuple[str, ...] = LABELS) -> tuple[list[AskedTask], Table]:
     """Tasks, and one model's answers to some of their columns."""
     asked, answers = [], {}
     for index in range(draw(st.integers(1, 6))):
         present = draw(st.lists(st.sampled_from(columns), min_size=1, unique=True))
         name = f"task {index}"
-        asked.append(Asked(name, draw(st.sampled_from(DOMAINS)), tuple(present)))
+        asked.append(AskedTask(name, draw(st.sampled_from(DOMAINS)), tuple(present)))
         answered = draw(st.lists(st.sampled_from(present), unique=True))
-        answers[name] = {column: Error(draw(errors), draw(baselines)) for column in answered}
-    return asked, answers
+        answers[name] = {column: (draw(errors), draw(baselines)) for column in answered}
+    return asked, answers_of(answers)
 
 
-def _both(asked: list[Asked], answers: Table) -> list[Term]:
+def _both(asked: list[AskedTask], answers: Table) -> list[Term]:
     return [
         explain(force_field_tree(asked, answers, RULES.force_field)),
         explain(property_tree(asked, answers, RULES.property_error)),
@@ -62,7 +63,7 @@ def _cost(value: float | None) -> float:
 
 @few
 @given(boards())
-def test_errors_stay_in_their_range(board: tuple[list[Asked], Table]) -> None:
+def test_errors_stay_in_their_range(board: tuple[list[AskedTask], Table]) -> None:
     for score in _both(*board):
         for _, term in score.walk():
             assert term.value is None or 0.0 <= term.value <= 1.0
@@ -72,14 +73,14 @@ def test_errors_stay_in_their_range(board: tuple[list[Asked], Table]) -> None:
 
 @few
 @given(boards(), st.data())
-def test_improving_a_metric_never_worsens(board: tuple[list[Asked], Table], data: st.DataObject) -> None:
+def test_improving_a_metric_never_worsens(board: tuple[list[AskedTask], Table], data: st.DataObject) -> None:
     asked, answers = board
     cells = [(task, column) for task, row in answers.items() for column in row]
     assume(cells)  # few boards have none
     task, column = data.draw(st.sampled_from(cells))
     old = answers[task][column]
-    worse = math.inf if old.charged is None or math.isnan(old.charged) else old.charged
-    better = old._replace(charged=data.draw(st.floats(0, min(worse, 1e9))))
+    worse = math.inf if old.raw.value is None or math.isnan(old.raw.value) else old.raw.value
+    better = old._replace(raw=old.raw._replace(value=data.draw(st.floats(0, min(worse, 1e9)))))
     improved = {**answers, task: {**answers[task], column: better}}
     for before, after in zip(_both(asked, answers), _both(asked, improved), strict=True):
         assert _cost(after.value) <= _cost(before.value) + ROUNDING
@@ -87,13 +88,15 @@ def test_improving_a_metric_never_worsens(board: tuple[list[Asked], Table], data
 
 @few
 @given(boards(), st.data())
-def test_failing_more_never_improves(board: tuple[list[Asked], Table], data: st.DataObject) -> None:
+def test_failing_more_never_improves(board: tuple[list[AskedTask], Table], data: st.DataObject) -> None:
     asked, answers = board
     cells = [(task, column) for task, row in answers.items() for column in row]
     assume(cells)
     task, column = data.draw(st.sampled_from(cells))
     skipped = {**answers, task: {c: e for c, e in answers[task].items() if c != column}}
-    with_nan = {**answers, task: {**answers[task], column: answers[task][column]._replace(charged=math.nan)}}
+    old = answers[task][column]
+    nan = old._replace(raw=old.raw._replace(value=math.nan))
+    with_nan = {**answers, task: {**answers[task], column: nan}}
     gone = {name: row for name, row in answers.items() if name != task}
     for failing in (skipped, with_nan, gone):
         for before, after in zip(_both(asked, answers), _both(asked, failing), strict=True):
@@ -102,7 +105,7 @@ def test_failing_more_never_improves(board: tuple[list[Asked], Table], data: st.
 
 @few
 @given(boards(), st.randoms(use_true_random=False))
-def test_order_of_tasks_does_not_matter(board: tuple[list[Asked], Table], random: object) -> None:
+def test_order_of_tasks_does_not_matter(board: tuple[list[AskedTask], Table], random: object) -> None:
     asked, answers = board
     shuffled = list(asked)
     random.shuffle(shuffled)  # type: ignore[attr-defined]

@@ -8,8 +8,9 @@ import tomllib
 import numpy as np
 import pytest
 
+from scoring import RawMetric
 from scoring.evaluation import Draw
-from scoring.ml_peg import Facts, Gap, Measured, Variant, mismatches, ml_peg_score, ml_peg_tree, parse_facts
+from scoring.ml_peg import Facts, Gap, Variant, mismatches, ml_peg_score, ml_peg_tree, parse_facts
 from scoring.term import Term
 from tests.world.one_tree import score
 
@@ -65,10 +66,12 @@ def small() -> Facts:
     return parse_facts(SMALL, "small")
 
 
-def measured(values: dict[tuple[str, str], float | None]) -> dict[str, dict[str, Measured]]:
-    by_benchmark: dict[str, dict[str, Measured]] = {}
+def measured(values: dict[tuple[str, str], float | None]) -> dict[str, dict[str, RawMetric]]:
+    by_benchmark: dict[str, dict[str, RawMetric]] = {}
     for (benchmark, metric), value in values.items():
-        by_benchmark.setdefault(benchmark, {})[metric] = Measured(value, UNITS[benchmark, metric], n_items=10)
+        by_benchmark.setdefault(benchmark, {})[metric] = RawMetric(
+            benchmark, metric, value, UNITS[benchmark, metric], n_items=10
+        )
     return by_benchmark
 
 
@@ -92,7 +95,7 @@ def at(term: Term, *path: str) -> Term:
 @pytest.mark.parametrize("variant", Variant)
 def test_five_levels(variant: Variant) -> None:
     term = scored({}, variant)
-    assert at(term, "A", "a1", "e").evidence.value == 3.0  # type: ignore[union-attr]
+    assert at(term, "A", "a1", "e").raw.value == 3.0  # type: ignore[union-attr]
     assert at(term, "A", "a1", "e").value == 0.5
     assert at(term, "A", "a1", "r").value == 0.75
     assert at(term, "B", "b1", "m").value == pytest.approx(0.5)
@@ -142,8 +145,8 @@ def test_infinite_beyond_good_is_perfect_as_published_and_worthless_corrected() 
 def test_a_missing_metric_counts_0_and_at_best_1() -> None:
     for term in (without(("a1", "r")), scored({("a1", "r"): None}), scored({("a1", "r"): math.nan})):
         leaf, a1, a = at(term, "A", "a1", "r"), at(term, "A", "a1"), at(term, "A")
-        assert leaf.evidence is not None
-        assert leaf.evidence.value is None
+        assert leaf.raw is not None
+        assert leaf.raw.value is None
         assert (leaf.value, leaf.at_best) == (0.0, 1.0)
         assert (a1.value, a1.at_best) == (pytest.approx(0.125), pytest.approx(0.875))
         assert (a.value, a.at_best) == (pytest.approx(0.28125), pytest.approx(0.84375))
@@ -248,9 +251,9 @@ def test_order_of_facts_and_metrics_does_not_matter() -> None:
 def test_every_number_says_why() -> None:
     term = scored({})
     leaf = at(term, "A", "a1", "e")
-    assert leaf.evidence is not None
-    assert leaf.evidence.facts == (("good", 1.0), ("bad", 5.0), ("level of theory", "CCSD(T)/CBS"))
-    assert (leaf.evidence.unit, leaf.evidence.n_items) == ("kcal/mol", 10)
+    assert leaf.raw is not None
+    assert leaf.raw.facts == (("good", 1.0), ("bad", 5.0), ("level of theory", "CCSD(T)/CBS"))
+    assert (leaf.raw.unit, leaf.raw.n_items) == ("kcal/mol", 10)
     assert leaf.rule == "linear from 0 at 5 to 1 at 1 kcal/mol, capped"
     assert at(term, "B", "b1", "m").rule == "linear in the logarithm from 0 at 1 to 1 at 0.01 eV, capped"
     assert (leaf.source, at(term, "A", "a1").source, term.source) == ("a1.yml", "a1.yml", "worked by hand")
@@ -261,8 +264,8 @@ def test_every_number_says_why() -> None:
 
 def test_nan_is_named_in_the_evidence() -> None:
     leaf = at(scored({("a1", "r"): math.nan}), "A", "a1", "r")
-    assert leaf.evidence is not None
-    assert ("answered", "NaN") in leaf.evidence.facts
+    assert leaf.raw is not None
+    assert ("answered", "NaN") in leaf.raw.facts
 
 
 def test_levels_of_theory_are_compared_and_flagged() -> None:
@@ -283,9 +286,9 @@ def test_levels_of_theory_are_compared_and_flagged() -> None:
 
 def test_a_mismatch_stands_beside_the_metric_and_changes_no_score() -> None:
     term = ml_peg_score(measured(VALUES), small(), levels={"A": "PBE"})
-    facts = at(term, "A", "a1", "e").evidence.facts  # type: ignore[union-attr]
+    facts = at(term, "A", "a1", "e").raw.facts  # type: ignore[union-attr]
     assert facts[-2:] == (("level of theory of the model", "PBE"), ("held against", "a higher level of theory"))
-    assert len(at(term, "A", "a2", "f").evidence.facts) == 3  # type: ignore[union-attr]
+    assert len(at(term, "A", "a2", "f").raw.facts) == 3  # type: ignore[union-attr]
     assert term.value == scored({}).value
 
 

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
+from scoring import RawMetric
 from scoring.errors import ScoringError
 from scoring.ml_peg import (
     Baseline,
-    Measured,
     facts_from_baselines,
     load_facts,
     ml_peg_score,
@@ -119,8 +119,8 @@ def test_what_is_not_toml_gets_one_line() -> None:
     assert line_of("name = ").startswith("release r: not TOML: ")
 
 
-def of_x(value: float | None, unit: str = "eV", n_items: int = 0, n_failed: int = 0) -> dict[str, dict[str, Measured]]:
-    return {"X": {"MAE": Measured(value, unit, n_items, n_failed)}}
+def of_x(value: float | None, unit: str = "eV", n_items: int = 0, n_failed: int = 0) -> dict[str, dict[str, RawMetric]]:
+    return {"X": {"MAE": RawMetric("X", "MAE", value, unit, (), n_items, n_failed)}}
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,14 @@ def of_x(value: float | None, unit: str = "eV", n_items: int = 0, n_failed: int 
         (of_x(-0.5), X + "value: an error of -0.5 is below zero: give its magnitude"),
         (of_x(-math.inf), X + "value: an error of -inf is below zero: give its magnitude"),
         (of_x(0.5, "eV", 3, 4), X + "n_failed: 4 of 3 items: count them again"),
-        ({"X": {"RMSE": Measured(0.5, "eV")}}, "release r: benchmark X: metric RMSE: unknown: the facts know MAE"),
-        ({"Y": {"MAE": Measured(0.5, "eV")}}, "release r: benchmark Y: unknown: the facts know X"),
+        (
+            {"X": {"RMSE": RawMetric("X", "RMSE", 0.5, "eV")}},
+            "release r: benchmark X: metric RMSE: unknown: the facts know MAE",
+        ),
+        ({"Y": {"MAE": RawMetric("Y", "MAE", 0.5, "eV")}}, "release r: benchmark Y: unknown: the facts know X"),
     ],
 )
-def test_bad_metrics_get_one_line(measured: dict[str, dict[str, Measured]], line: str) -> None:
+def test_bad_metrics_get_one_line(measured: dict[str, dict[str, RawMetric]], line: str) -> None:
     with pytest.raises(ScoringError) as caught:
         ml_peg_score(measured, parse_facts(GOOD, "r"))
     assert str(caught.value) == line
@@ -158,8 +161,11 @@ def test_facts_from_baselines() -> None:
     ]
     facts = facts_from_baselines(rows, "ours")
     measured = {
-        "water": {"energy_mae": Measured(0.05, "eV/atom"), "force_mae": Measured(3.0, "eV/Å")},
-        "slabs": {"energy_mae": Measured(0.5, "eV/atom")},
+        "water": {
+            "energy_mae": RawMetric("water", "energy_mae", 0.05, "eV/atom"),
+            "force_mae": RawMetric("water", "force_mae", 3.0, "eV/Å"),
+        },
+        "slabs": {"energy_mae": RawMetric("slabs", "energy_mae", 0.5, "eV/atom")},
     }
     term = ml_peg_score(measured, facts)
     # water: (0.75 + 0) / 2; the trivial model and all below it have nothing.
@@ -204,7 +210,9 @@ def test_published_thresholds_are_the_ends_of_the_scale(preset: str) -> None:
     facts = load_facts()
     for end, expected in (("good", 1.0), ("bad", 0.0)):
         measured = {
-            name: {metric: Measured(getattr(of, end), of.unit) for metric, of in benchmark.metrics.items()}
+            name: {
+                metric: RawMetric(name, metric, getattr(of, end), of.unit) for metric, of in benchmark.metrics.items()
+            }
             for name, benchmark in facts.benchmarks.items()
         }
         term = ml_peg_score(measured, facts, preset=preset)
@@ -214,7 +222,12 @@ def test_published_thresholds_are_the_ends_of_the_scale(preset: str) -> None:
 
 def test_published_elasticity_by_hand() -> None:
     # Half and a quarter of the way from 30 to 2 GPa; one of four benchmarks in its category, one of four categories.
-    measured = {"elasticity": {"Bulk modulus MAE": Measured(16.0, "GPa"), "Shear modulus MAE": Measured(23.0, "GPa")}}
+    measured = {
+        "elasticity": {
+            "Bulk modulus MAE": RawMetric("elasticity", "Bulk modulus MAE", 16.0, "GPa"),
+            "Shear modulus MAE": RawMetric("elasticity", "Shear modulus MAE", 23.0, "GPa"),
+        }
+    }
     term = ml_peg_score(measured, load_facts(), preset="Materials")
     assert term.value == pytest.approx((0.5 + 0.25) / 2 / 4 / 4)
     assert term.at_best == pytest.approx(1 - (1 - 0.375) / 4 / 4)

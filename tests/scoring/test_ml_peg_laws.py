@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from scoring.ml_peg import Facts, Measured, Variant, ml_peg_score
+from scoring import RawMetric
+from scoring.ml_peg import Facts, Variant, ml_peg_score
 from scoring.ml_peg.normalisers import NORMALISERS, BetweenThresholds
 from scoring.tree import Key
 
@@ -49,18 +50,18 @@ def facts(draw: st.DrawFn) -> Facts:
 
 
 def overall(of: Mapping[Key, float | None], under: Facts, variant: str = "corrected") -> float | None:
-    measured: dict[str, dict[str, Measured]] = {}
+    measured: dict[str, dict[str, RawMetric]] = {}
     for (benchmark, metric), value in of.items():
-        measured.setdefault(benchmark, {})[metric] = Measured(value, "eV")
+        measured.setdefault(benchmark, {})[metric] = RawMetric(benchmark, metric, value, "eV")
     return ml_peg_score(measured, under, variant).value
 
 
 @given(values, facts(), st.sampled_from(Variant))
 @settings(max_examples=15, deadline=None)
 def test_scores_stay_between_0_and_1_and_below_their_best(of: Values, under: Facts, variant: Variant) -> None:
-    measured: dict[str, dict[str, Measured]] = {}
+    measured: dict[str, dict[str, RawMetric]] = {}
     for (benchmark, metric), value in of.items():
-        measured.setdefault(benchmark, {})[metric] = Measured(value, "eV")
+        measured.setdefault(benchmark, {})[metric] = RawMetric(benchmark, metric, value, "eV")
     for _, term in ml_peg_score(measured, under, variant).walk():
         assert term.value is None or 0.0 <= term.value <= 1.0
         assert term.value is not None or variant is Variant.AS_PUBLISHED

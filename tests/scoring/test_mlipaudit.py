@@ -20,7 +20,7 @@ from scoring.mlipaudit import (
     mlipaudit_trees,
 )
 from scoring.term import Term
-from scoring.tree import Evidence
+from scoring.tree import RawMetric
 from tests.world.one_tree import score
 
 FACTS = load_mlipaudit()
@@ -48,8 +48,8 @@ def value(table: Table, variant: Variant, *names: str) -> float:
     return found
 
 
-def evidence(table: Table, variant: Variant, *names: str) -> Evidence:
-    found = term(table, variant, *names).evidence
+def raw(table: Table, variant: Variant, *names: str) -> RawMetric:
+    found = term(table, variant, *names).raw
     assert found is not None
     return found
 
@@ -93,12 +93,12 @@ def test_items_are_scored_and_then_averaged(variant: Variant) -> None:
     table = rmsds(0.0, 0.15)
     assert value(table, variant, "reference_geometry_stability") == pytest.approx((1 + exp(-3)) / 2)
     # The mean error is at the threshold: its score would be 1.
-    assert dict(evidence(table, variant, "reference_geometry_stability", "rmsd").facts)["mean"] == 0.075
+    assert dict(raw(table, variant, "reference_geometry_stability", "rmsd").facts)["mean"] == 0.075
 
 
 @pytest.mark.parametrize("variant", Variant)
 def test_failed_items_count_nothing_and_are_shown(variant: Variant) -> None:
-    found = evidence(rmsds(0.0, None, nan, inf, n_failed=1), variant, "reference_geometry_stability", "rmsd")
+    found = raw(rmsds(0.0, None, nan, inf, n_failed=1), variant, "reference_geometry_stability", "rmsd")
     assert found.value == pytest.approx(1 / 5)
     assert (found.n_items, found.n_failed, found.uncharged) == (5, 4, 1.0)
 
@@ -144,7 +144,7 @@ def test_noncovalent_interactions_are_left_out_one_by_one(variant: Variant) -> N
     found = mlipaudit_score(table, FACTS, variant, away)
     assert found.overall.value == pytest.approx((1 + exp(-3)) / 4 / N)
     assert found.compatible.value == pytest.approx((1 + exp(-3)) / 2)
-    seen = evidence(table, variant, "noncovalent_interactions", "interaction_energy_abs_error")
+    seen = raw(table, variant, "noncovalent_interactions", "interaction_energy_abs_error")
     assert dict(seen.facts)["unsupported items"] == 2
     assert (seen.n_items, seen.n_failed) == (4, 2)
 
@@ -166,8 +166,8 @@ def test_slip_tautomers_in_kcal_per_mol() -> None:
     table = {"tautomers": {"abs_deviation": Measured([0.1 * KCAL_PER_EV], "kcal/mol")}}
     assert value(table, PUBLISHED, "tautomers") < 1e-50
     assert value(table, CORRECTED, "tautomers") == pytest.approx(exp(-3), rel=1e-6)
-    assert dict(evidence(table, PUBLISHED, "tautomers", "abs_deviation").facts)["threshold unit"] == "kcal/mol"
-    assert dict(evidence(table, CORRECTED, "tautomers", "abs_deviation").facts)["threshold unit"] == "eV"
+    assert dict(raw(table, PUBLISHED, "tautomers", "abs_deviation").facts)["threshold unit"] == "kcal/mol"
+    assert dict(raw(table, CORRECTED, "tautomers", "abs_deviation").facts)["threshold unit"] == "eV"
 
 
 def test_slip_tm_score_as_an_error() -> None:
@@ -191,7 +191,7 @@ def test_slip_means_for_minimum_and_maximum() -> None:
 
 @pytest.mark.parametrize("frames", [[], [1.0, nan], [inf], None])
 def test_a_broken_trajectory_counts_0(frames: list[float] | None) -> None:
-    found = evidence(proteins([[1.0], frames], [[0.9], frames]), CORRECTED, "folding_stability", "rmsd")
+    found = raw(proteins([[1.0], frames], [[0.9], frames]), CORRECTED, "folding_stability", "rmsd")
     assert (found.value, found.n_failed) == (0.5, 1)
 
 
@@ -267,7 +267,7 @@ def test_thresholds_are_those_of_the_published_table() -> None:
 
 
 def test_evidence_tells_what_was_held_against_what() -> None:
-    found = evidence(rmsds(0.15, 0.0, None), CORRECTED, "reference_geometry_stability", "rmsd")
+    found = raw(rmsds(0.15, 0.0, None), CORRECTED, "reference_geometry_stability", "rmsd")
     assert found.facts == (
         ("threshold", 0.075),
         ("threshold unit", "Å"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from scoring import (
-    Asked,
-    Error,
+    Answers,
+    AskedTask,
     Node,
     Run,
     RunOutcome,
@@ -25,28 +25,26 @@ from scoring.bootstrap import draw_units, pools
 from scoring.evaluation import Draw
 from scoring.intervals import uncertainty
 from scoring.tree import Float, Key, with_left_out
+from tests.world.made_answers import answers_of
 from tests.world.one_tree import score
 
 RULES = load_release()
 LABELS = ("energy", "force")
 
 
-def _error(value: float) -> dict[str, Error]:
-    return {label: Error(value, 1.0) for label in LABELS}
+def _answers(**errors: float) -> Answers:
+    """By task, the same error of each label type."""
+    return answers_of({task: dict.fromkeys(LABELS, (value, 1.0)) for task, value in errors.items()})
 
 
 def force_field() -> Node:
-    asked = [Asked(name, domain, LABELS) for name, domain in (("a", "X"), ("b", "X"), ("c", "Y"))]
-    return force_field_tree(asked, {"a": _error(0.1), "b": _error(0.4), "c": _error(0.2)}, RULES.force_field)
+    asked = [AskedTask(name, domain, LABELS) for name, domain in (("a", "X"), ("b", "X"), ("c", "Y"))]
+    return force_field_tree(asked, _answers(a=0.1, b=0.4, c=0.2), RULES.force_field)
 
 
 def properties() -> Node:
-    asked = [Asked("p", "X", ("m", "n")), Asked("q", "X", ("m",)), Asked("r", "Y", ("m",))]
-    answers = {
-        "p": {"m": Error(0.1, 1.0), "n": Error(0.3, 1.0)},
-        "q": {"m": Error(0.8, 1.0)},
-        "r": {"m": Error(0.5, 1)},
-    }
+    asked = [AskedTask("p", "X", ("m", "n")), AskedTask("q", "X", ("m",)), AskedTask("r", "Y", ("m",))]
+    answers = answers_of({"p": {"m": (0.1, 1.0), "n": (0.3, 1.0)}, "q": {"m": (0.8, 1.0)}, "r": {"m": (0.5, 1.0)}})
     return property_tree(asked, answers, RULES.property_error)
 
 
@@ -111,8 +109,8 @@ def test_all_left_out_has_no_score_and_no_rank() -> None:
 
 def test_a_number_that_is_missing_says_what_it_counts() -> None:
     """From what counts, and the shares, the number above follows."""
-    asked = [Asked("a", "X", LABELS), Asked("b", "Y", LABELS)]
-    whole = explain(force_field_tree(asked, {"a": _error(0.2)}, RULES.force_field))
+    asked = [AskedTask("a", "X", LABELS), AskedTask("b", "Y", LABELS)]
+    whole = explain(force_field_tree(asked, _answers(a=0.2), RULES.force_field))
     there, missing = whole.parts
     assert (there.counted, missing.counted) == (None, 1.0)
     assert [leaf.counted for label in missing.parts for leaf in label.parts] == [1.0, 1.0]
@@ -125,9 +123,9 @@ def test_a_number_that_is_missing_says_what_it_counts() -> None:
 def test_as_published_states_the_time_that_slopes_are_per() -> None:
     rule = load_release("lambench-0.3.1").instability
     term = explain(instability_tree([Run("one", RunOutcome.COMPLETED, 1e-3)], rule))
-    evidence = term.parts[0].evidence
-    assert evidence is not None
-    facts = dict(evidence.facts)
+    raw = term.parts[0].raw
+    assert raw is not None
+    facts = dict(raw.facts)
     assert isinstance(facts["time unit [ps]"], float)
     assert isinstance(facts["tolerance"], float)
     assert term.value == pytest.approx(math.log10(1e-3 * facts["time unit [ps]"] / facts["tolerance"]))
@@ -135,8 +133,8 @@ def test_as_published_states_the_time_that_slopes_are_per() -> None:
 
 def test_test_sets_that_a_model_skipped_count_as_worst_when_they_are_drawn() -> None:
     """Of two sets it has one: drawn twice the other, it has nothing, and that is 1, not a draw to be passed over."""
-    asked = [Asked("a", "X", LABELS), Asked("b", "X", LABELS)]
-    tree = force_field_tree(asked, {"a": _error(0.25)}, RULES.force_field)
+    asked = [AskedTask("a", "X", LABELS), AskedTask("b", "X", LABELS)]
+    tree = force_field_tree(asked, _answers(a=0.25), RULES.force_field)
     units = {"a": np.array([2.0, 1.0, 0.0]), "b": np.array([0.0, 1.0, 2.0])}
     found = uncertainty({"one": tree}, {"one": {}}, units, lower_is_better=True)["one"]
     assert found.value == pytest.approx(0.5)

@@ -126,8 +126,8 @@ def test_every_score_says_why(model: str, scores: dict[str, PublishedScores]) ->
     assert len(leaves) == 12 + 12 + 4  # energies, forces, virials
     raw, tasks = _read("raw.json")[model], _read("config.json")["ff"]["tasks"]
     for leaf in leaves:
-        assert leaf.evidence is not None
-        task, metric = leaf.evidence.task, leaf.evidence.metric
-        assert leaf.evidence.value == raw["generalizability_force_field_results"][task][metric] * 1e-3
-        assert leaf.evidence.facts == (("baseline", tasks[task][metric.partition("_")[0]]["std_eV"]),)
-        assert leaf.evidence.unit in ("eV/atom", "eV/Å")
+        assert leaf.raw is not None
+        task, metric = leaf.raw.task, leaf.raw.metric
+        assert leaf.raw.value == raw["generalizability_force_field_results"][task][metric] * 1e-3
+        assert leaf.raw.facts == (("baseline", tasks[task][metric.partition("_")[0]]["std_eV"]),)
+        assert leaf.raw.unit in ("eV/atom", "eV/Å")

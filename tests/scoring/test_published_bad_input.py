@@ -81,9 +81,7 @@ def test_nan_is_missing_and_never_an_answer(value: float | None) -> None:
         assert scored(FIVE, raw)["general"].notes == (note,)
         corrected = scored(FIVE, raw, corrected=True)["general"]
         lost = [term for s in (corrected.force_field, corrected.property_error) for _, term in s.walk()]
-        assert [term.rule for term in lost if term.evidence and term.evidence.value is None] == [
-            "no answer: counted as worst"
-        ]
+        assert [term.rule for term in lost if term.raw and term.raw.value is None] == ["no answer: counted as worst"]
 
 
 def test_a_model_with_no_results_has_no_scores_and_says_so() -> None:

@@ -10,7 +10,7 @@ import pytest
 from scoring.errors import ScoringError
 from scoring.evaluation import Draw
 from scoring.robustness import RankRange, leave_one_out, random_weights, rank_ranges
-from scoring.tree import AsItIs, Evidence, Leaf, Node
+from scoring.tree import AsItIs, Leaf, Node, RawMetric
 from tests.world.one_tree import score
 
 
@@ -19,7 +19,7 @@ def rng() -> np.random.Generator:
 
 
 def leaf(name: str, value: float | None, weight: float = 1.0) -> Node:
-    return Node(name, "", weight, unit=name, leaf=Leaf(Evidence(name, "mae", value), AsItIs()))
+    return Node(name, "", weight, unit=name, leaf=Leaf(RawMetric(name, "mae", value), AsItIs()))
 
 
 def tree(*values: float | None, weights: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Node:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judge.view.leaderboard_schema import LeafFile, NodeFile, Number, ScoreFile, ScoreValues
-from scoring import Evidence, Node
+from scoring import Node, RawMetric
 from scoring.lambench.answers import RelativeError
 from scoring.lambench.efficiency import Speed
 from scoring.lambench.instability import Decades
@@ -48,8 +48,8 @@ def _leaf(data: LeafFile, values: ScoreValues, index: int) -> Leaf:
     numbers: dict[str, Any] = {name: math.inf if n == "Infinity" else n for name, n in data.numbers.items()}
     if index in values.divisors:
         numbers["divisor"] = values.divisors[index]
-    evidence = Evidence(data.task, data.metric, None if value is None else _float(value), data.unit)
-    return Leaf(evidence, SCALES[data.scale](**numbers), left_out=index in values.left_out)
+    raw = RawMetric(data.task, data.metric, None if value is None else _float(value), data.unit)
+    return Leaf(raw, SCALES[data.scale](**numbers), left_out=index in values.left_out)
 
 
 def _float(value: Number | str) -> float:

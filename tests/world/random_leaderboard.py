@@ -20,9 +20,10 @@ from judge.view.leaderboard_schema import (
 from judge.view.score_export import SharedTrees, leaf_values
 from scoring import (
     Answers,
-    Asked,
-    Error,
+    AskedTask,
+    MeasuredError,
     Node,
+    RawMetric,
     Release,
     Run,
     RunOutcome,
@@ -33,7 +34,7 @@ from scoring import (
     load_release,
     property_tree,
 )
-from scoring.ml_peg import Facts, Measured, Variant, ml_peg_tree
+from scoring.ml_peg import Facts, Variant, ml_peg_tree
 from scoring.mlipaudit import Measured as Items
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_tree
 from scoring.mlipaudit import Variant as AuditVariant
@@ -46,11 +47,11 @@ BENCHMARKS = ("dihedral_scan", "noncovalent_interactions", "reactivity", "tautom
 LOWER = ("force_field", "property_error", "instability")
 
 FRAMES = tuple(
-    Asked(f"frames-{i}", DOMAINS[i % 3], ("energy", "force", "virial") if i in (0, 1, 4) else ("energy", "force"))
+    AskedTask(f"frames-{i}", DOMAINS[i % 3], ("energy", "force", "virial") if i in (0, 1, 4) else ("energy", "force"))
     for i in range(10)
 )
 METRICS = ("mae", "off_percent", "rmse")
-PROPERTIES = tuple(Asked(f"property-{i}", DOMAINS[i % 3], METRICS[: 1 + (i + i // 3) % 3]) for i in range(5))
+PROPERTIES = tuple(AskedTask(f"property-{i}", DOMAINS[i % 3], METRICS[: 1 + (i + i // 3) % 3]) for i in range(5))
 SPEEDS = ("speed-a", "speed-b", "speed-c")
 
 
@@ -86,19 +87,19 @@ def _model(name: str, n_tasks: int, rng: np.random.Generator) -> ModelFile:
     )
 
 
-def _answers(asked: Sequence[Asked], columns: Mapping[str, str], divided: bool, rng: np.random.Generator) -> Answers:
+def _answers(
+    asked: Sequence[AskedTask], columns: Mapping[str, str], divided: bool, rng: np.random.Generator
+) -> Answers:
     """A model's errors: half of them with gaps or without whole domains, some infinite; two sets of baselines."""
     gap = 0.1 if rng.uniform() < 0.5 else 0.0
     lacks = [domain for domain in DOMAINS if rng.uniform() < gap]
     labels = rng.choice([1.0, 1.3])
     return {
         task.name: {
-            column: Error(
-                math.inf if rng.uniform() < 0.04 else float(rng.lognormal(-1.5, 2.0)),
+            column: MeasuredError(
+                RawMetric(task.name, columns.get(column, column), _error(rng), "eV"),
                 labels * (1.0 + 0.1 * len(task.name)),
                 float(rng.uniform(0.3, 1.0)) if divided and rng.uniform() < 0.5 else 1.0,
-                columns.get(column, ""),
-                "eV",
             )
             for column in task.columns
             if rng.uniform() >= gap
@@ -106,6 +107,10 @@ def _answers(asked: Sequence[Asked], columns: Mapping[str, str], divided: bool, 
         for task in asked
         if task.domain not in lacks
     }
+
+
+def _error(rng: np.random.Generator) -> float:
+    return math.inf if rng.uniform() < 0.04 else float(rng.lognormal(-1.5, 2.0))
 
 
 def _run(name: str, rng: np.random.Generator) -> Run:
@@ -164,7 +169,7 @@ def _ml_peg(variant: str, names: Sequence[str], rng: np.random.Generator) -> Sch
 
     def tree() -> Node:
         measured = {
-            name: {metric: Measured(value(), own.unit) for metric, own in of.metrics.items()}
+            name: {metric: RawMetric(name, metric, value(), own.unit) for metric, own in of.metrics.items()}
             for name, of in facts.benchmarks.items()
         }
         return ml_peg_tree(measured, facts, Variant(variant))

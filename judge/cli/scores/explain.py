@@ -19,7 +19,7 @@ from judge.ranking.leaderboard import Leaderboard, Row
 from judge.ranking.load import read_board
 from judge.records.results import read_submissions
 from judge.workspace import Workspace, open_workspace
-from scoring import Evidence, Term, as_data
+from scoring import RawMetric, Term, as_data
 from scoring.names import SCORES
 from submissions.tables import number_text, plain_table, table_console
 from tasks.suites.suite import load_suite
@@ -111,29 +111,27 @@ def print_tree(term: Term, console: Console, depth: int) -> None:
     table.columns[-1].no_wrap = False  # sentences: they give way, the numbers do not
     table.columns[-1].overflow = "fold"
     for level, below in cut(term, depth).walk():
-        measured = "" if below.evidence else f"{below.covered}/{below.total}"
+        measured = "" if below.raw else f"{below.covered}/{below.total}"
         share = f"{below.share:.3g}" if level else ""
-        how = below.rule if below.evidence is None else f"{below.rule}{_because(below.evidence)}"
+        how = below.rule if below.raw is None else f"{below.rule}{_because(below.raw)}"
         table.add_row("  " * level + escape(below.name), value_text(below), share, measured, escape(how))
     console.print(table)
     if term.source:
         console.print(escape(f"source: {term.source}"), soft_wrap=True)
 
 
-def _because(evidence: Evidence) -> str:
-    if evidence.value is None:
+def _because(raw: RawMetric) -> str:
+    if raw.value is None:
         return ""
-    shown = [f"{number_text(evidence.value)} {evidence.unit}".strip()]
-    shown += [
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in evidence.facts
-    ]
-    if evidence.n_failed:
-        without = f", {number_text(evidence.uncharged)} without them" if evidence.uncharged is not None else ""
-        shown.append(f"{evidence.n_failed} of {evidence.n_items} failed{without}")
-    elif evidence.n_items:
-        shown.append(f"over {evidence.n_items}")
-        if evidence.uncharged is not None and evidence.uncharged != evidence.value:
-            shown.append(f"{number_text(evidence.uncharged)} before large errors were clipped")
+    shown = [f"{number_text(raw.value)} {raw.unit}".strip()]
+    shown += [f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in raw.facts]
+    if raw.n_failed:
+        without = f", {number_text(raw.uncharged)} without them" if raw.uncharged is not None else ""
+        shown.append(f"{raw.n_failed} of {raw.n_items} failed{without}")
+    elif raw.n_items:
+        shown.append(f"over {raw.n_items}")
+        if raw.uncharged is not None and raw.uncharged != raw.value:
+            shown.append(f"{number_text(raw.uncharged)} before large errors were clipped")
     return ": " + "; ".join(shown)
 
 

@@ -19,8 +19,8 @@ from judge.cli.options import Json
 from judge.cli.scores.explain import ALL_LEVELS, print_tree
 from judge.cli.scores.score_files_input import MlipAuditFile, MlipAuditModel, MlPegFile, MlPegModel, read_table
 from judge.config import UsageError
-from scoring import ScoringError, Term, as_data
-from scoring.ml_peg import Facts, Measured, Mismatch, load_facts, mismatches, ml_peg_score, parse_facts
+from scoring import RawMetric, ScoringError, Term, as_data
+from scoring.ml_peg import Facts, Mismatch, load_facts, mismatches, ml_peg_score, parse_facts
 from scoring.ml_peg import Variant as MlPegVariant
 from scoring.mlipaudit import Measured as MeasuredItems
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_score, parse_mlipaudit
@@ -119,7 +119,7 @@ def mlipaudit_command(
 
 def _ml_peg_row(name: str, model: MlPegModel, facts: Facts, variant: MlPegVariant, preset: str) -> _Row:
     measured = {
-        benchmark: {metric: Measured(**dict(read)) for metric, read in metrics.items()}
+        benchmark: {metric: RawMetric(benchmark, metric, **dict(read)) for metric, read in metrics.items()}
         for benchmark, metrics in model.metrics.items()
     }
     overall = ml_peg_score(measured, facts, variant, preset, model.levels)

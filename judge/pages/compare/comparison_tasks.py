@@ -81,7 +81,7 @@ def _numbers(scores: Mapping[str, Term], tasks: Sequence[str]) -> dict[str, dict
     runs: dict[str, list[float]] = {}
     for key in of_scheme(LAMBENCH):
         for path, term in _leaves(explain(scores[key].node), ()) if key in scores else ():
-            task, metric, raw, unit, *_ = term.node.leaf.evidence if term.node.leaf else ("", "", None, "")
+            task, metric, raw, unit, *_ = term.node.leaf.raw if term.node.leaf else ("", "", None, "")
             if key == INSTABILITY:
                 task = task if task in tasks else task.partition(": ")[0]
                 runs.setdefault(task, []).extend([] if term.value is None else [term.value])

@@ -51,7 +51,7 @@ class Branch(NamedTuple):
     interval: Interval | None
     share: float | None
     rule: str
-    evidence: str
+    raw: str
     source: str
     published: Published | None
     parts: tuple[Branch, ...]
@@ -98,9 +98,9 @@ class _Reading(NamedTuple):
         """
         own, source = (*path, term.name), term.source or above
         there = {part.name: part for part in published.parts} if published is not None else {}
-        evidence = term.evidence
+        raw = term.raw
         return Branch(
-            formatting.metric_label(term.name) if evidence and evidence.metric == term.name else term.name,
+            formatting.metric_label(term.name) if raw and raw.metric == term.name else term.name,
             _worth(term),
             term.counted is not None,
             term.at_worst if term.at_worst is not None else term.at_best,
@@ -128,7 +128,7 @@ class _Reading(NamedTuple):
         if isinstance(leaf.scale, AsItIs):  # the number itself
             return ""
         interval = known(self.firm.metrics.get(leaf.key)) if self.firm else None
-        return formatting.evidence_words(leaf.evidence, under, interval)
+        return formatting.evidence_words(leaf.raw, under, interval)
 
 
 def _only_published(term: Term) -> Branch:

@@ -74,7 +74,7 @@ def _published(of: Published) -> str:
 
 def _rule(of: Branch, own_rule: bool, each: str) -> str:
     """How the number comes about, and, at once, how its parts do where most do alike."""
-    said = [sentence(of.rule) if own_rule else "", sentence(of.evidence)]
+    said = [sentence(of.rule) if own_rule else "", sentence(of.raw)]
     if of.published is not None and of.published.rule:
         said.append(sentence(f"as published: {of.published.rule}"))
     if of.source:

@@ -109,9 +109,9 @@ def test_every_leaf_says_what_it_is_held_against(judged: World) -> None:
     said = explain(judged, A.id, "--score", "force-field")
     (tree,) = said["scores"].values()
     for leaf in leaves(tree):
-        evidence = leaf["evidence"]
-        assert leaf["value"] == pytest.approx(evidence["value"] / evidence["facts"]["baseline"])
-        assert (evidence["n_items"], evidence["n_failed"]) == (10, 0)
+        raw = leaf["evidence"]
+        assert leaf["value"] == pytest.approx(raw["value"] / raw["facts"]["baseline"])
+        assert (raw["n_items"], raw["n_failed"]) == (10, 0)
     units = {leaf["evidence"]["metric"]: leaf["evidence"]["unit"] for leaf in leaves(tree)}
     assert units == {"energy_rmse_per_atom": "eV/atom", "force_rmse": "eV/Å", "virial_rmse_per_atom": "eV/atom"}
 

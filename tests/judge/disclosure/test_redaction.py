@@ -293,7 +293,7 @@ def test_runs_of_hidden_sets_are_not_shown_one_by_one(board: Leaderboard) -> Non
         for key in (key for key in row.scores if key.startswith("instability")):
             whole, (task,) = row.scores[key], cut.scores[key].parts
             assert task.value == pytest.approx(whole.value, rel=1e-5)  # of all runs together: the score itself
-            assert (task.share, task.evidence.value, task.total) == (pytest.approx(1.0), task.value, 2)
+            assert (task.share, task.raw.value, task.total) == (pytest.approx(1.0), task.value, 2)
     intervals = shown.firmness.intervals["instability"].values()
     assert {path for of in intervals for path in of.nodes} == {("Instability",)}
     assert not any(of.metrics for of in intervals)
@@ -320,8 +320,8 @@ def test_the_efficiency_and_its_times_have_two_digits(board: Leaderboard) -> Non
     for row, cut in zip(board.rows, public_board(board, ()).rows, strict=True):
         for whole, term in zip(row.scores["efficiency"].walk(), cut.scores["efficiency"].walk(), strict=True):
             assert term[1].value == rounded(whole[1].value or 0.0)
-            raw = whole[1].evidence
-            assert raw is None or term[1].evidence.value == rounded(raw.value)
+            raw = whole[1].raw
+            assert raw is None or term[1].raw.value == rounded(raw.value)
     for of in public_board(board, ()).firmness.intervals["efficiency"].values():
         for interval in (of.score, *of.nodes.values(), *of.metrics.values()):
             assert (interval.low, interval.high) == pytest.approx(

@@ -169,8 +169,8 @@ class Given:
         for path, node in tree.walk():
             if (factor := self.factors.get((key, *path[1:]))) is not None:
                 weights[path] = node.weight * factor
-            if node.leaf is not None and node.leaf.evidence.value is not None:
-                metrics[node.leaf.key] = self._scaled(node.leaf, node.leaf.evidence.value)
+            if node.leaf is not None and node.leaf.raw.value is not None:
+                metrics[node.leaf.key] = self._scaled(node.leaf, node.leaf.raw.value)
         return np.broadcast_to(score(_unscaled(tree), Draw(weights=weights), metrics), self.n)
 
     def _scaled(self, leaf: Leaf, value: float) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from judge.records.items_file import items_path, pack_items, result_path
 from judge.view.formatting import evidence_words, is_web_address, number, percent, plain, rank_span, signed
 from judge.view.score_display import published_words
 from sandbox.verdict import Verdict
-from scoring import Evidence, load_release
+from scoring import RawMetric, load_release
 from scoring.intervals import Interval
 from submissions.records import LabelSet, TrainingSet
 from submissions.store.local import LocalStore
@@ -438,18 +438,18 @@ def test_why_a_score_is_what_it_is(store: LocalStore, tmp_path: Path) -> None:
 
 
 def test_evidence_in_words() -> None:
-    raw = Evidence("crystals", "energy_rmse_per_atom", 0.0407, "eV/atom", (("baseline", 0.01),), 55, 11, 0.0263)
+    raw = RawMetric("crystals", "energy_rmse_per_atom", 0.0407, "eV/atom", (("baseline", 0.01),), 55, 11, 0.0263)
     assert evidence_words(raw) == (
         "Energy RMSE 40.7 meV/atom; baseline 10.0 meV/atom; 11 of 55 items failed, 26.3 meV/atom without them"
     )
     between = Interval(0.0351, 0.0482)
     assert evidence_words(raw, "energy_rmse_per_atom", between).startswith("40.7 meV/atom (35.1\u00a0–\u00a048.2); ")
     item = (("threshold", 1.0), ("threshold unit", "kcal/mol"), ("direction", "smaller is better"))
-    assert evidence_words(Evidence("s22", "mae", 0.35, "score", item, 3), "mae") == (
+    assert evidence_words(RawMetric("s22", "mae", 0.35, "score", item, 3), "mae") == (
         "0.350; threshold 1.00 kcal/mol; direction smaller is better; over 3 items"
     )
-    assert evidence_words(Evidence("run", "slope", math.inf, "eV/atom/ps"), "slope") == "not finite"
-    assert evidence_words(Evidence("run", "slope", None, "eV/atom/ps")) == ""
+    assert evidence_words(RawMetric("run", "slope", math.inf, "eV/atom/ps"), "slope") == "not finite"
+    assert evidence_words(RawMetric("run", "slope", None, "eV/atom/ps")) == ""
 
 
 @pytest.mark.parametrize(

@@ -116,8 +116,8 @@ def test_what_a_model_failed_counts_0_and_beside_it_1(verdict: Verdict | None) -
         assert overall.at_best == pytest.approx((0.6 + (0.6 + 1.0) / 2) / 2)
         assert found[A.id].as_published[ML_PEG].value == pytest.approx(0.6)
         missing = below(overall, "Molecules", "barriers", "mae")
-        assert missing.evidence is not None
-        assert missing.evidence.unit == ("eV" if others else TRIVIAL_ERROR)
+        assert missing.raw is not None
+        assert missing.raw.unit == ("eV" if others else TRIVIAL_ERROR)
 
 
 def test_nobody_judged_has_no_score() -> None:
@@ -144,8 +144,8 @@ def test_another_level_of_theory_than_the_label_sets_is_flagged(declared: str, s
     given = [result(model, TASKS["barriers"], {"mae": error(0.3, "eV")}, label_set="PBE")]
     found, _ = scored(replace(SUITE, tasks=(TASKS["barriers"],)), [model], given)
     leaf = below(found[model.id].corrected[ML_PEG], "Molecules", "barriers", "mae")
-    assert leaf.evidence is not None
-    facts = dict(leaf.evidence.facts)
+    assert leaf.raw is not None
+    facts = dict(leaf.raw.facts)
     assert facts["level of theory"] == "PBE"
     assert facts.get("level of theory of the model") == stated
 
@@ -212,10 +212,10 @@ def test_mlipaudit_by_hand_per_item() -> None:
         assert scores[COMPATIBLE].value == pytest.approx(overall.value)
         leaf = below(overall, "Small molecules", "noncovalent_interactions", "interaction_energy_abs_error")
         assert leaf.value == pytest.approx(S22_SCORE)
-        assert leaf.evidence is not None
-        assert (leaf.evidence.n_items, leaf.evidence.n_failed) == (4, 1)
+        assert leaf.raw is not None
+        assert (leaf.raw.n_items, leaf.raw.n_failed) == (4, 1)
         # In kcal/mol, though the task's items are in eV.
-        assert dict(leaf.evidence.facts)["mean"] == pytest.approx((1 + 2 + 0.5) / 3)
+        assert dict(leaf.raw.facts)["mean"] == pytest.approx((1 + 2 + 0.5) / 3)
     assert problems == []
 
 
@@ -362,7 +362,7 @@ def test_statistics_by_cluster_give_the_mlipaudit_metrics(cause: Cause) -> None:
     values = {of.key: of.value for of in found[A.id].stats}
     leaves = found[A.id].corrected[MLIPAUDIT].node.leaves
     assert len(leaves) == 3
-    assert values == {leaf.key: pytest.approx(leaf.evidence.value, rel=1e-12) for leaf in leaves}
+    assert values == {leaf.key: pytest.approx(leaf.raw.value, rel=1e-12) for leaf in leaves}
 
 
 def test_a_benchmark_without_items_has_no_statistics() -> None:
