@@ -86,7 +86,7 @@ class Unit:
         """Key of the result that follows from `end`."""
         if end.observation is None:
             return verdict_key(observation_key=self.observation_key, verdict=end.verdict or Verdict.OK)
-        return self.result_keys.of(end.observation)
+        return self.result_keys.hash_for(end.observation)
 
 
 class Step(StrEnum):
@@ -142,7 +142,7 @@ class UnitsOf:
             label_set=alike.label_set,
             declared=alike.declared,
             limits=self._limits,
-            observation_key=alike.observation_keys.of(submission.image.id),
+            observation_key=alike.observation_keys.hash_for(submission.image.id),
             result_keys=alike.result_keys,
             correction=alike.correction,
             round=round,

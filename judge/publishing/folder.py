@@ -195,7 +195,7 @@ class FolderSite:
     def misserved(self, names: Iterable[str]) -> tuple[str, ...]:
         return ()  # a folder has no headers
 
-    def difference(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    def difference(self, files: Mapping[str, bytes], reclaimed: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
         names: dict[str, list[str]] = {"new": [], "changed": [], "same": []}
         for name, present in self.read(sorted(files)):
             names["new" if present is None else "same" if present == files[name] else "changed"].append(name)
@@ -205,5 +205,7 @@ class FolderSite:
             "removed": removed
         }
 
-    def staged(self, files: Mapping[str, bytes], own: Collection[str] = ()) -> AbstractContextManager[StagedFolder]:
+    def staged(
+        self, files: Mapping[str, bytes], reclaimed: Collection[str] = ()
+    ) -> AbstractContextManager[StagedFolder]:
         return staged(files, self._folder)  # any file under the site's names belongs to the site

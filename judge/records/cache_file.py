@@ -1,4 +1,4 @@
-"""A cache of bytes by key and stamp, in an SQLite file. Whatever is wrong with the file, it is made anew."""
+"""A cache of bytes by key and stamp, in an SQLite file. A file that is damaged or of other contents is replaced."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TABLE = "CREATE TABLE cached (key TEXT PRIMARY KEY, stamp TEXT, data BLOB, sum 
 
 
 class Cached(NamedTuple):
-    """What is kept of the object that had this stamp."""
+    """The cached bytes of an object, and its stamp at that time."""
 
     stamp: str
     data: bytes
@@ -23,24 +23,24 @@ class Cached(NamedTuple):
 
 @dataclass(frozen=True)
 class CacheFile:
-    """What is cached in the file at `path`.
+    """The cache in the file at `path`.
 
     Args:
-        contents: says of which store and of which version of the code that is; a file of others holds nothing.
+        contents: names the store and the version of the code. A file with other contents counts as empty.
     """
 
     path: Path
     contents: str
 
     def read(self, prefixes: Collection[str]) -> dict[str, Cached]:
-        """What is cached under `prefixes`, which end with a slash, by key; nothing if there is no such file."""
+        """The cached objects under `prefixes`, which end with a slash, by key; empty if there is no such file."""
         cached: dict[str, Cached] = {}
         try:
             if self.path.exists():
                 with self._open() as file:
                     for prefix in prefixes if _mark_in(file) == self._mark else ():
                         cached |= _cached(file, prefix)
-        except OSError:  # another user's
+        except OSError:  # another user's file
             return {}
         except (sqlite3.DatabaseError, TypeError, ValueError, OverflowError) as error:
             if not _is_busy(error):
@@ -49,7 +49,7 @@ class CacheFile:
         return cached
 
     def write(self, added: Mapping[str, Cached], gone: Collection[str]) -> None:
-        """Adds `added` by key, and removes the keys in `gone`; a file that cannot be written stays as it is."""
+        """Adds `added` by key, and removes the keys in `gone`. A file that cannot be written stays unchanged."""
         with suppress(OSError, sqlite3.DatabaseError):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
@@ -78,7 +78,7 @@ class CacheFile:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(self.path, timeout=BUSY_S)) as file, file:
-            file.execute("PRAGMA synchronous = OFF")  # after a crash of the machine it may be made anew
+            file.execute("PRAGMA synchronous = OFF")  # after a crash of the machine the file may be lost
             yield file
 
     def _remove(self) -> None:
@@ -92,7 +92,7 @@ def _mark_in(file: sqlite3.Connection) -> int:
 
 
 def _cached(file: sqlite3.Connection, prefix: str) -> Iterator[tuple[str, Cached]]:
-    """What is cached under `prefix` by key, but for what was damaged."""
+    """The cached objects under `prefix` by key, without damaged ones."""
     end = f"{prefix[:-1]}0"  # the character after the slash
     for key, stamp, data, sum in file.execute("SELECT * FROM cached WHERE key >= ? AND key < ?", (prefix, end)):
         cached = Cached(stamp, data)
@@ -105,6 +105,6 @@ def _sum(key: str, cached: Cached) -> int:
 
 
 def _is_busy(error: Exception) -> bool:
-    """Whether another process holds the file: nothing is wrong with it."""
+    """Whether another process has locked the file: then it is not damaged."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

@@ -36,8 +36,8 @@ class OpenHash:
         head, _, tail = _canonical({**fields, unknown: mark}).partition(f'"{mark}"')
         self._begun, self._tail = hashlib.sha256(head.encode()), tail
 
-    def of(self, value: str) -> str:
-        """The hash where the field is `value`."""
+    def hash_for(self, value: str) -> str:
+        """The hash if the unknown field has `value`."""
         hash = self._begun.copy()
         hash.update(f"{json.dumps(value, ensure_ascii=True)}{self._tail}".encode())
         return hash.hexdigest()[:32]
@@ -94,7 +94,7 @@ def observation_keys(
 
 def observation_key(*, image_id: str, **fields: Any) -> str:
     """The one of `observation_keys` for an image."""
-    return observation_keys(**fields).of(image_id)
+    return observation_keys(**fields).hash_for(image_id)
 
 
 def result_keys(
@@ -131,7 +131,7 @@ def result_keys(
 
 def result_key(*, observation: str, **fields: Any) -> str:
     """The one of `result_keys` for an observation."""
-    return result_keys(**fields).of(observation)
+    return result_keys(**fields).hash_for(observation)
 
 
 def _round(number: int) -> dict[str, int]:

@@ -1,11 +1,10 @@
-"""What listing and planning need of each submission's records, read through a cache beside the log.
+"""Reads the facts of submissions that listing and planning need, through a cache beside the log.
 
-The cache is never trusted over the store: the store is listed, and what is cached of an object counts only while the
-object bears the same stamp (`Store.stamped`). So whatever is changed, added or removed, by whatever hand, is seen. What
-is published or verified is read from the objects themselves, without the cache.
+The store is listed each time, and a cached object is used only if its stamp is unchanged (`Store.stamped`). So every
+object that anybody changed, added or removed is seen. Publishing and verification read the objects without the cache.
 
-The file may be deleted at any time. One that is broken, of another version of this judge or of another store is made
-anew; of two processes that write at once both are right.
+The file may be deleted at any time. A file that is damaged, of another version of the judge or of another store is
+replaced. Several processes may write it at once.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ from submissions.records import Submission
 from submissions.store.interface import Stamped, Store
 
 ROOMS = ("submissions", "attempts", "results")
-FEW = 20  # submissions, whose objects are listed one by one
-# What is kept of a result follows from these files: no judge believes what another version kept.
+FEW = 20  # up to so many submissions, their objects are listed one by one
+# These files decide what is cached of a result: another version of them does not use the cache.
 _CODE = ("record_cache.py", "result_selection.py", "records.py")
 
 
 @dataclass(frozen=True)
 class SubmissionFacts:
-    """What the records of one submission say.
+    """The facts in the records of one submission.
 
     Args:
         histories: the attempts, by the prefix of their unit.
-        results: all of them, whether they count or not.
+        results: all results, whether they count or not.
     """
 
     submission: Submission
@@ -50,13 +49,13 @@ class SubmissionFacts:
 
 @dataclass(frozen=True)
 class RecordCache:
-    """The records of one store."""
+    """The records of one store, read through a cache."""
 
     store: Store
     file: CacheFile
 
     def facts(self, submissions: Collection[str]) -> dict[str, SubmissionFacts]:
-        """What the records of `submissions` say, by submission.
+        """The facts of `submissions`, by submission.
 
         Raises:
             StoreError: a record cannot be read; one line that names it.
@@ -74,7 +73,7 @@ class RecordCache:
             keys[key.split("/", 2)[1]].append(key)
         try:
             return {id: _facts_of(objects, id, keys[id]) for id in submissions}
-        finally:  # what was read before a record that cannot be read need not be read again
+        finally:  # also if a record cannot be read: the others are cached
             gone = objects.cached.keys() - listed.keys()
             if objects.added or gone:
                 self.file.write(objects.added, gone)
@@ -91,10 +90,10 @@ def open_cache(settings: JudgeSettings, store: Store) -> RecordCache:
 
 @dataclass(frozen=True)
 class _Objects:
-    """The objects of a store as they were listed, read through what is cached of them.
+    """The objects of a store as listed, read through the cache.
 
     Args:
-        added: what was read, and is to be cached.
+        added: objects that were read, to be cached.
     """
 
     store: Store
@@ -103,14 +102,14 @@ class _Objects:
     added: dict[str, Cached] = field(default_factory=dict)
 
     def get(self, key: str) -> bytes:
-        """The bytes under `key`, as `Store.get`."""
+        """The bytes under `key`; raises as `Store.get`."""
         return self._through_cache(key, lambda: self.store.get(key))
 
     def result_facts(self, key: str) -> ResultFacts:
-        """The facts of the result under `key`; they alone are cached of it."""
+        """The facts of the result under `key`. Only these are cached."""
 
         def read() -> bytes:
-            return json.dumps(ResultFacts.of(key, read_record(self.store, key, Result))).encode()
+            return json.dumps(ResultFacts.from_result(key, read_record(self.store, key, Result))).encode()
 
         facts = ResultFacts(*json.loads(self._through_cache(key, read)))
         return facts._replace(verdict=Verdict(facts.verdict))

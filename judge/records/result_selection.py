@@ -32,7 +32,7 @@ class ResultFacts(NamedTuple):
     observation: str | None
 
     @classmethod
-    def of(cls, key: str, result: Result) -> ResultFacts:
+    def from_result(cls, key: str, result: Result) -> ResultFacts:
         """The facts of `result`, which is stored under `key`."""
         return cls(
             key=key,

@@ -80,7 +80,7 @@ def load_results(
         rounds = rounds_that_count(read_all_decisions(store, submissions, trusted))
     keys = (key for submission in submissions for key in store.list(f"results/{submission}/") if key.endswith(".json"))
     results = {key: read_record(store, key, Result) for key in keys}
-    facts = (ResultFacts.of(key, result) for key, result in results.items())
+    facts = (ResultFacts.from_result(key, result) for key, result in results.items())
     counting = select_counting(facts, histories, rounds, current, of_all_suites=of_all_suites)
     return [results[each.key] for each in counting]
 

@@ -144,8 +144,8 @@ def _site(workspace: Workspace) -> tuple[bool, str]:
     place = open_site(workspace.settings)
     place.difference({})  # reads and lists; the probe writes
     published = dict(place.read([FILE]))[FILE]
-    found = check_site(workspace, FILE, published)
-    return True, f"{place.path()}: {found}{'' if published else '; nothing is published there yet'}"
+    sentence = check_site(workspace, FILE, published)
+    return True, f"{place.path()}: {sentence}{'' if published else '; nothing is published there yet'}"
 
 
 def _data(settings: JudgeSettings) -> tuple[bool | None, str]:

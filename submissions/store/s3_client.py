@@ -140,11 +140,9 @@ def s3_errors(what: str) -> Iterator[None]:
         remedy = "check endpoint_url; AWS_CA_BUNDLE names the certificates that are trusted"
         raise StoreError(f"{what}: no trusted connection: {_one_line(error)}: {remedy}") from error
     except exceptions.EndpointConnectionError as error:
-        asked = urlsplit(str(error.kwargs.get("endpoint_url", "")))
+        url = urlsplit(str(error.kwargs.get("endpoint_url", "")))
         remedy = "check endpoint_url, and whether the service runs"
-        raise StoreError(
-            f"{what}: nobody answers at {plain(asked.scheme)}://{plain(asked.netloc)}: {remedy}"
-        ) from error
+        raise StoreError(f"{what}: nobody answers at {plain(url.scheme)}://{plain(url.netloc)}: {remedy}") from error
     except _UNREACHED as error:
         raise StoreError(f"{what}: {_one_line(error)}: check endpoint_url and the network, and run it again") from error
     except exceptions.BotoCoreError as error:

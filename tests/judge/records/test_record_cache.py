@@ -68,7 +68,9 @@ def check(store: Store, cache: RecordCache) -> None:
     }
     counting = select_counting(results, histories, {}, of_all_suites=True)
     loaded = load_results(store, ids, of_all_suites=True)
-    assert counting == [ResultFacts.of(each.key, result) for each, result in zip(counting, loaded, strict=True)]
+    assert counting == [
+        ResultFacts.from_result(each.key, result) for each, result in zip(counting, loaded, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("kind", STORES)
