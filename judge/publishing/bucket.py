@@ -40,13 +40,13 @@ class BucketContents:
     Args:
         etags: by path; not all of these objects belong to the site.
         version: ETag of `site.json`; empty if there is none.
-        reclaimed: names of objects that belong to the site although they are not listed; they are put again.
+        rewritten: names of objects that belong to the site although they are not listed; they are put again.
     """
 
     etags: Mapping[str, str]
     listed: SiteList
     version: str
-    reclaimed: frozenset[str]
+    rewritten: frozenset[str]
 
 
 class BucketSite:
@@ -80,13 +80,13 @@ class BucketSite:
     def misserved(self, names: Iterable[str]) -> tuple[str, ...]:
         return self._objects.misserved(names)
 
-    def difference(self, files: Mapping[str, bytes], reclaimed: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    def difference(self, files: Mapping[str, bytes], rewritten: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
         names, now = [*files, FILE], self._now()
-        contents = read_contents(self._objects, names, reclaimed)
+        contents = read_contents(self._objects, names, rewritten)
         wanted = {name: site_object(name, content) for name, content in files.items()}
         differing = set(differing_names(self._objects, contents, wanted))
         new = {name for name in differing if name not in contents.etags}
-        claimed = with_claimed(contents.listed, [*names, *contents.reclaimed], now)
+        claimed = with_claimed(contents.listed, [*names, *contents.rewritten], now)
         shown = with_shown(claimed, dict.fromkeys(names, ListedObject()), contents.etags, now, self._grace)
         return {
             "new": tuple(sorted(new)),
@@ -96,9 +96,9 @@ class BucketSite:
         }
 
     @contextmanager
-    def staged(self, files: Mapping[str, bytes], reclaimed: Collection[str] = ()) -> Iterator[StagedObjects]:
+    def staged(self, files: Mapping[str, bytes], rewritten: Collection[str] = ()) -> Iterator[StagedObjects]:
         site = StagedObjects(
-            self._objects, read_contents(self._objects, [*files, FILE], reclaimed), self._grace, self._now
+            self._objects, read_contents(self._objects, [*files, FILE], rewritten), self._grace, self._now
         )
         for name, content in files.items():
             site.add(name, content)
@@ -130,7 +130,7 @@ class StagedObjects:
             StoreError: another judge has begun to publish, or an object is in the way that is not the site's own.
         """
         self._settle()
-        names = [*self._wanted, FILE, *self._contents.reclaimed]
+        names = [*self._wanted, FILE, *self._contents.rewritten]
         self._claimed = with_claimed(self._contents.listed, names, self._now(), self._token)
         self._version = self._put_list(self._claimed)
         self._put([name for name in self._to_put if order(name)[0] == 0])
@@ -191,19 +191,19 @@ class StagedObjects:
         return self._objects.put(MANIFEST, site_object(MANIFEST, data), self._version)
 
 
-def read_contents(objects: BucketObjects, names: Collection[str], reclaimed: Collection[str] = ()) -> BucketContents:
+def read_contents(objects: BucketObjects, names: Collection[str], rewritten: Collection[str] = ()) -> BucketContents:
     """The objects in the folders of `names`, and in those where the site was before. Other folders are not read.
 
     Args:
-        reclaimed: names that belong to the site even if its list does not contain them.
+        rewritten: names that belong to the site even if its list does not contain them.
 
     Raises:
         StoreError: the bucket does not answer, or holds a `site.json` that cannot be read.
     """
     got = objects.get(MANIFEST)
     listed = read_list((got[0] or b"") if got else None, objects.path(MANIFEST))
-    etags = list_objects(objects, (*names, *listed.objects, *reclaimed))
-    return BucketContents(etags, listed, got[1] if got else "", frozenset(reclaimed) & etags.keys())
+    etags = list_objects(objects, (*names, *listed.objects, *rewritten))
+    return BucketContents(etags, listed, got[1] if got else "", frozenset(rewritten) & etags.keys())
 
 
 def list_objects(objects: BucketObjects, names: Collection[str]) -> dict[str, str]:
@@ -220,14 +220,14 @@ def differing_names(objects: BucketObjects, contents: BucketContents, wanted: Ma
     Raises:
         StoreError: an object under one of these names is not the site's own.
     """
-    etags, listed, reclaimed = contents.etags, contents.listed.objects, contents.reclaimed
+    etags, listed, rewritten = contents.etags, contents.listed.objects, contents.rewritten
     by_list = {
-        name: is_same(listed.get(name), etags[name], new) if name in etags and name not in reclaimed else False
+        name: is_same(listed.get(name), etags[name], new) if name in etags and name not in rewritten else False
         for name, new in wanted.items()
     }
     by_object = objects.holds({name: wanted[name] for name, same in by_list.items() if same is None})
     differing = [name for name, same in by_list.items() if not by_object.get(name, same)]
-    foreign = [name for name in differing if name in etags and name not in listed and name not in reclaimed]
+    foreign = [name for name in differing if name in etags and name not in listed and name not in rewritten]
     if foreign:
         if dict(objects.list(MANIFEST)).get(MANIFEST, "") != contents.version:  # the objects may be listed by now
             raise StoreError(f"{objects.path()}: another is publishing there: see who, then publish again")

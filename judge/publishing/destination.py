@@ -50,19 +50,19 @@ class SitePlace(Protocol):
         """The files that are served with a wrong content type, encoding or cache time."""
         ...
 
-    def difference(self, files: Mapping[str, bytes], reclaimed: Collection[str] = ()) -> Mapping[str, tuple[str, ...]]:
+    def difference(self, files: Mapping[str, bytes], rewritten: Collection[str] = ()) -> Mapping[str, tuple[str, ...]]:
         """The paths of `files` that are `new`, `changed` or the `same`, and of the files that would be `removed`.
 
         Args:
-            reclaimed: names that belong to the site, and are put again whatever is there.
+            rewritten: names that belong to the site, and are put again whatever is there.
         """
         ...
 
-    def staged(self, files: Mapping[str, bytes], reclaimed: Collection[str] = ()) -> AbstractContextManager[StagedSite]:
+    def staged(self, files: Mapping[str, bytes], rewritten: Collection[str] = ()) -> AbstractContextManager[StagedSite]:
         """`files`, prepared but not visible. If `show` is not called in the context, they never become visible.
 
         Args:
-            reclaimed: as in `difference`.
+            rewritten: as in `difference`.
         """
         ...
 

@@ -195,7 +195,7 @@ class FolderSite:
     def misserved(self, names: Iterable[str]) -> tuple[str, ...]:
         return ()  # a folder has no headers
 
-    def difference(self, files: Mapping[str, bytes], reclaimed: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    def difference(self, files: Mapping[str, bytes], rewritten: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
         names: dict[str, list[str]] = {"new": [], "changed": [], "same": []}
         for name, present in self.read(sorted(files)):
             names["new" if present is None else "same" if present == files[name] else "changed"].append(name)
@@ -206,6 +206,6 @@ class FolderSite:
         }
 
     def staged(
-        self, files: Mapping[str, bytes], reclaimed: Collection[str] = ()
+        self, files: Mapping[str, bytes], rewritten: Collection[str] = ()
     ) -> AbstractContextManager[StagedFolder]:
         return staged(files, self._folder)  # any file under the site's names belongs to the site

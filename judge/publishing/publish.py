@@ -124,12 +124,12 @@ def _published(chain: ManifestChain, suite: Suite) -> frozenset[str]:
 
 
 def publish_site(
-    store: Store, proposal: Proposal, place: SitePlace, key: SigningKey, now: datetime, reclaimed: Collection[str] = ()
+    store: Store, proposal: Proposal, place: SitePlace, key: SigningKey, now: datetime, rewritten: Collection[str] = ()
 ) -> StoredManifest:
     """The manifest of the files that are in `place` now.
 
     Args:
-        reclaimed: names that are put again, whatever is there.
+        rewritten: names that are put again, whatever is there.
 
     Raises:
         JudgeFault: DISK, the pages cannot be written; STORE.
@@ -139,7 +139,7 @@ def publish_site(
         return manifest_of(proposal, n, previous, now)
 
     try:
-        with place.staged(proposal.files, reclaimed) as site:
+        with place.staged(proposal.files, rewritten) as site:
             stored = append(store, key, make)
             site.add(FILE, stored.data)
             site.show()
