@@ -95,3 +95,11 @@ class ServerProcess:
         """Ends it at once: what it holds is thrown away."""
         self._process.kill()
         self._process.wait()
+
+
+def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 300) -> None:
+    """Returns once `holds`."""
+    until = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < until, f"waited {timeout_s:g} s: {what}"
+        time.sleep(0.02)

@@ -14,9 +14,7 @@ from tests.world.board_records import SUITE, good_metrics, result, submission
 from tests.world.judged import all_held
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
-
 ENGINE = "Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2)"
-
 MAX_AGE_DAYS = 30.0
 
 

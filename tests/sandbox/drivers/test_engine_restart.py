@@ -18,7 +18,7 @@ from sandbox.verdict import FaultCause, JudgeFault
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import run_session
 from tasks.structures.frames import Frames
-from tests.judge.evaluation.own_engine import OwnEngine, own_engine
+from tests.servers.own_engine import OwnEngine, own_engine
 
 pytestmark = [pytest.mark.docker, pytest.mark.soak]
 

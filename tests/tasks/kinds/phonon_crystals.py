@@ -22,21 +22,13 @@ from tasks.simulation.relaxation import Relaxation
 from tasks.structures.frames import Frames
 
 KIND = Phonons()
-
 TIGHT = Relaxation(optimizer="BFGS", fmax=1e-5)
-
 SETTINGS = PhononsParameters(relaxation=TIGHT, mesh=40.0)
-
 QUICK = PhononsParameters(relaxation=Relaxation(optimizer="BFGS"), mesh=(6, 6, 6))
-
 WATCH = Watch(time.monotonic)
-
 FACE_CENTRED = np.array([[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
-
 IDENTITY = np.eye(3)
-
 DOUBLED = 2 * np.eye(3, dtype=np.int64)
-
 NAMES = [p.name for p in PROPERTIES]
 
 

@@ -58,7 +58,6 @@ NEB = (
 
 # Barriers 1.02, 0.89, 0.75, 0.20 (off by 0.02, 0.09, 0.15, 0.15); reaction energies 0.40, −0.20, −0.50, 0.00.
 NEB_ENERGIES = np.array([10, 11.02, 10.40, -5, -4.11, -5.20, 0, 0.75, -0.50, 2, 2.20, 2.00])
-
 NEB_PARAMETERS = EnergyDifferencesParameters(tolerance=0.1, tolerance_quantity="barrier")
 
 

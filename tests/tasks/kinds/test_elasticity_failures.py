@@ -20,11 +20,8 @@ from tasks.structures.predictions import Cause
 from tests.tasks.made_up_crystals import Argon, Counting, StresslessArgon, make_crystals, silicon
 
 KIND = Elasticity()
-
 TIGHT = Relaxation(optimizer="BFGS", fmax=1e-5, max_steps=200)
-
 SMALL = (-0.001, 0.001)
-
 COPPER, ARGON, SILICON = bulk("Cu", a=3.6), bulk("Ar", a=5.25), bulk("Si", a=5.43)
 
 

@@ -24,9 +24,7 @@ from tasks.structures.predictions import Cause
 from tests.tasks.made_up import Tabulated, observed, structure_key
 
 KIND, NOTHING = EnergyDifferences(), EnergyDifferencesParameters()
-
 KCAL = units.kcal / units.mol
-
 CC = {"CCSD(T)/CBS": LabelSet(theory="CCSD(T) at the complete basis set limit", dispersion=True)}
 
 

@@ -22,15 +22,10 @@ from tasks.structures.predictions import Labels, Predictions, Properties
 from tests.tasks.made_up import make_dataset
 
 WATCH = Watch(clock=lambda: 0.0)
-
 FRAMES = KINDS["labelled_frames"]
-
 ENERGIES = [f"probe_{probe}_max" for probe in Probe]
-
 INVARIANT = ENERGIES[:3]
-
 FORCES = [name.replace("_max", "_force_max") for name in INVARIANT]
-
 EXACT = 1e-9  # eV/atom and eV/Å: rounding
 
 

@@ -21,8 +21,6 @@ from tasks.structures.predictions import Cause
 from tests.tasks.made_up import make_dataset
 
 PARAMETERS = PhysicalityParameters(n_variants=1, n_directions=1, diatomics=("H", "C", "Ar"), n_distances=30)
-
-
 WATER = make_dataset(Frames.from_atoms([molecule("H2O")]), None)
 
 

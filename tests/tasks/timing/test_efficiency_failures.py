@@ -18,8 +18,6 @@ from tests.tasks.made_up import make_dataset
 from tests.tasks.timing.timed_models import KIND, Records, measure, observe, rechecked, small, value
 
 pytestmark = pytest.mark.usefixtures("short_looks")
-
-
 TIMES = ("time_mean", "time_median", "time_p95", "time_cold", "batched_time")
 OUT_OF_MEMORY = FrameError(Cause.OUT_OF_MEMORY, "Costly", "no more")
 ERROR = FrameError(Cause.ERROR, "Costly", "on purpose")

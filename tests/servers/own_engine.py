@@ -22,7 +22,7 @@ import docker.errors
 import pytest
 import requests
 
-from tests.judge.evaluation.kills import wait_until
+from tests.servers.server_process import wait_until
 
 START_S = 60
 STOP_S = 30

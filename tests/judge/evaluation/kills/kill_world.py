@@ -12,9 +12,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from sandbox.drivers.docker_driver import RUN_DIR_LABEL, DockerDriver
 from sandbox.events import Event
 from sandbox.rundir import RunDir
 from tasks.datasets.dataset import save_dataset
+from tests.servers.server_process import wait_until
 from tests.tasks import kind_examples
 from tests.world.commands import ROOT
 from tests.world.small_data import save_frames
@@ -39,7 +39,6 @@ EXAMPLES = ROOT / "submissions" / "examples"
 NAMES = ("emt", "lennard_jones")
 KILL, STOP = "KILL", "STOP"
 MOST_RUNS = 4
-
 _TASKS = {"copper": "labelled_frames", "differences": "energy_differences", "curves": "equation_of_state"}
 SUITE = 'name = "small"\nversion = "1"\ntitle = "Judged among kills"\n' + "".join(
     f'[[tasks]]\nname = "{name}"\nkind = "{kind}"\ndataset = "{name}@1"\n'
@@ -240,14 +239,6 @@ def finish(judge: subprocess.Popen[str], timeout_s: float = 600) -> Ended:
         raise
     assert "Traceback" not in err, err
     return Ended(judge.returncode, out, err)
-
-
-def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 300) -> None:
-    """Returns once `holds`."""
-    until = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < until, f"waited {timeout_s:g} s: {what}"
-        time.sleep(0.02)
 
 
 def _state(pid: int) -> str:
