@@ -14,9 +14,8 @@ import docker
 import pytest
 
 from sandbox.drivers.docker_driver import RUN_DIR_LABEL
-from tests.judge.evaluation.kills import wait_until
 from tests.servers.rgw import PROGRAMS
-from tests.servers.server_process import skip_unless_here
+from tests.servers.server_process import skip_unless_here, wait_until
 from tests.session_guard import SESSION, processes_of
 
 ROOT = Path(__file__).parents[2]
