@@ -13,7 +13,7 @@ from judge.ranking.load import load_items
 from judge.records.manifest import (
     FILE,
     Defect,
-    PublishedScores,
+    ManifestScores,
     StoredManifest,
     lost_results,
     manifest_path,
@@ -94,9 +94,9 @@ def check_scores(store: Store, suite: Suite, stored: StoredManifest) -> list[Def
     ]
 
 
-def _unequal(stated: PublishedScores, recomputed: PublishedScores) -> list[tuple[str, float | None, float | None]]:
+def _unequal(stated: ManifestScores, recomputed: ManifestScores) -> list[tuple[str, float | None, float | None]]:
     """The fields that differ, with both values."""
-    pairs = [(field, getattr(stated, field), getattr(recomputed, field)) for field in PublishedScores.model_fields]
+    pairs = [(field, getattr(stated, field), getattr(recomputed, field)) for field in ManifestScores.model_fields]
     return [(field, first, second) for field, first, second in pairs if not is_same(first, second)]
 
 

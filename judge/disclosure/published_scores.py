@@ -6,15 +6,15 @@ import math
 
 from judge.disclosure.redaction import public_score
 from judge.ranking.leaderboard import Leaderboard
-from judge.records.manifest import PublishedScores
+from judge.records.manifest import ManifestScores
 from judge.records.records import Result
 from scoring.names import LAMBENCH, of_scheme
 
 
-def published_scores(board: Leaderboard) -> dict[str, PublishedScores]:
+def published_scores(board: Leaderboard) -> dict[str, ManifestScores]:
     """The scores of every submission on the board, cut as on the pages: in more digits answers could be hidden."""
     return {
-        row.submission.id: PublishedScores(
+        row.submission.id: ManifestScores(
             **{key: _score(key, row.scores[key].value) for key in of_scheme(LAMBENCH)}, rank=row.rank
         )
         for row in sorted(board.rows, key=lambda row: row.submission.id)

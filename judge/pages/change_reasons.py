@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from judge.records.manifest import PublishedScores
+from judge.records.manifest import ManifestScores
 from judge.view import formatting
 
 _NAMED = 3  # models that are named in a sentence
@@ -43,7 +43,7 @@ class Publication:
     when: datetime | None
     release: str
     judge: str
-    scores: Mapping[str, PublishedScores]
+    scores: Mapping[str, ManifestScores]
     results: Mapping[str, str]
 
     @cached_property
@@ -91,7 +91,7 @@ def reasons(id: str, before: Publication, after: Publication, name_of: Callable[
     return tuple(found or [_of_scoring(id, before, after)])
 
 
-def _ranking(scores: PublishedScores) -> tuple[float | None, float | None]:
+def _ranking(scores: ManifestScores) -> tuple[float | None, float | None]:
     """The scores that models are ranked by."""
     return scores.force_field, scores.property_error
 

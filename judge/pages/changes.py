@@ -14,7 +14,7 @@ from judge.disclosure.published_scores import published_scores, shown_results
 from judge.pages.change_reasons import Publication, Reason, reasons
 from judge.ranking.leaderboard import Leaderboard
 from judge.records.items_file import result_path
-from judge.records.manifest import Manifest, PublishedScores
+from judge.records.manifest import Manifest, ManifestScores
 
 _NAMESPACE = uuid.UUID("6f1d4a0e-4f0b-5d4e-9d5c-3c1f5d2f7a10")  # of the identifiers of publications
 
@@ -42,8 +42,8 @@ class Move(NamedTuple):
     id: str
     name: str
     kind: Kind
-    before: PublishedScores | None
-    after: PublishedScores | None
+    before: ManifestScores | None
+    after: ManifestScores | None
     why: tuple[Reason, ...]
 
 
@@ -169,7 +169,7 @@ def _between(
     return Changes(urn(suite, after.when), after.when, first, general, tuple(sorted(moves, key=_order)), n_ranked)
 
 
-def _kind(before: PublishedScores | None, after: PublishedScores | None) -> Kind | None:
+def _kind(before: ManifestScores | None, after: ManifestScores | None) -> Kind | None:
     """What became of a model; None where nothing of it moved."""
     if before is None:
         return Kind.NEW

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from judge.pages.changes import Changes, Kind, Move, changes, urn
-from judge.records.manifest import PublishedScores
+from judge.records.manifest import ManifestScores
 from judge.version import judge_version
 from judge.view.columns import Column
 from judge.view.page_context import Frame
@@ -67,7 +67,7 @@ def score_moves(move: Move, columns: Sequence[Column]) -> list[tuple[Column, flo
     return found
 
 
-def _score(side: PublishedScores | None, key: str) -> float | None:
+def _score(side: ManifestScores | None, key: str) -> float | None:
     value: float | None = getattr(side, key) if side is not None else None
     return value
 

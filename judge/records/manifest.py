@@ -27,7 +27,7 @@ MAX_TRIES = 100
 _NAME = re.compile(r"manifests/([0-9]{6})\.json")
 
 
-class PublishedScores(Record):
+class ManifestScores(Record):
     """The published scores of one submission, to six digits; None for a score that it does not have."""
 
     force_field: float | None
@@ -71,7 +71,7 @@ class Manifest(Record):
     results: dict[str, str]
     submissions: dict[str, str]
     events: dict[str, str]
-    scores: dict[str, PublishedScores]
+    scores: dict[str, ManifestScores]
     references: tuple[str, ...] = ()
     selftests: tuple[str, ...]
     previous: str

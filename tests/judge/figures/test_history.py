@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from judge.figures.history import history_figure
-from judge.records.manifest import Manifest, PublishedScores
+from judge.records.manifest import Manifest, ManifestScores
 from judge.view.page_context import frame
 from judge.view.sources import Sources
 from sandbox.verdict import Verdict
@@ -28,7 +28,7 @@ def test_the_best_until_then_is_a_staircase() -> None:
 
 def manifest(n: int, scores: dict[str, float | None]) -> Manifest:
     none = {"property_error": None, "efficiency": None, "instability": None, "rank": None}
-    published = {name: PublishedScores(force_field=score, **none) for name, score in scores.items()}
+    published = {name: ManifestScores(force_field=score, **none) for name, score in scores.items()}
     stated = {"suite": "small", "release": "1", "judge_version": "1", "judge_commit": "", "previous": ""}
     lists = {"files": {}, "results": {}, "submissions": {}, "events": {}, "selftests": ()}
     return Manifest.model_validate(

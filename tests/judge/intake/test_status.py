@@ -16,7 +16,7 @@ from judge.intake.status_bucket import read_status
 from judge.records.attempts import MAX_TRIES, unit_prefix
 from judge.records.decisions import EventKind, record_event
 from judge.records.items_file import result_path
-from judge.records.manifest import Manifest, PublishedScores, append
+from judge.records.manifest import Manifest, ManifestScores, append
 from judge.records.records import End
 from judge.records.results import read_submissions
 from judge.records.signing import SigningKey, own_key
@@ -57,7 +57,7 @@ def told(world: World, *ids: str, site_url: str = "") -> dict[str, SubmissionPro
 
 def publish(world: World, key: SigningKey, rank: int | None = 1, with_results: bool = True) -> None:
     shown = [result_path(r.submission, r.task, r.result_key) for r in world.results()] if with_results else []
-    scores = PublishedScores(force_field=0.25, property_error=None, efficiency=0.5, instability=None, rank=rank)
+    scores = ManifestScores(force_field=0.25, property_error=None, efficiency=0.5, instability=None, rank=rank)
 
     def make(n: int, previous: str) -> Manifest:
         return Manifest(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.config import ConfigError
-from judge.records.manifest import Manifest, PublishedScores
+from judge.records.manifest import Manifest, ManifestScores
 from judge.records.signing import (
     BadSignature,
     SigningKey,
@@ -35,7 +35,7 @@ scores = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 
 
 def manifest(score: float | None = 0.1, suite: str = "small") -> Manifest:
-    one = PublishedScores(force_field=score, property_error=None, efficiency=1e300, instability=-0.0, rank=1)
+    one = ManifestScores(force_field=score, property_error=None, efficiency=1e300, instability=-0.0, rank=1)
     return Manifest(
         n=1,
         suite=suite,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from judge.records.manifest import Manifest, PublishedScores
+from judge.records.manifest import Manifest, ManifestScores
 from submissions.client.status import site_address
 from tests.submissions.client.odd_server import OddServer, odd_server, say
 from tests.world.author_machine import NOW, run_here
@@ -20,7 +20,7 @@ TRICK = "a\x1b[2Jb\u202ec[red]d[/red]"
 SHOWN = "a\\x1b[2Jb\\u202ec[red]d[/red]"
 
 
-def manifest_of(scores: dict[str, PublishedScores]) -> bytes:
+def manifest_of(scores: dict[str, ManifestScores]) -> bytes:
     """What a judge publishes."""
     return (
         Manifest(
@@ -45,10 +45,8 @@ def manifest_of(scores: dict[str, PublishedScores]) -> bytes:
 
 @pytest.fixture
 def site() -> Iterator[OddServer]:
-    def scores(force_field: float, rank: int | None) -> PublishedScores:
-        return PublishedScores(
-            force_field=force_field, property_error=None, efficiency=1.5, instability=0.25, rank=rank
-        )
+    def scores(force_field: float, rank: int | None) -> ManifestScores:
+        return ManifestScores(force_field=force_field, property_error=None, efficiency=1.5, instability=0.25, rank=rank)
 
     published = {"lj-111111111111": scores(0.9, 2), ID: scores(0.5, 1), f"out-{'2' * 12}": scores(0.1, None)}
     answers: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {
@@ -84,7 +82,7 @@ def test_what_is_not_published_is_one_line(site: OddServer, tmp_path: Path) -> N
 
 def test_a_site_that_names_odd_submissions_is_not_asked_for_other_files(tmp_path: Path) -> None:
     trick = "../../secret"
-    scores = PublishedScores(force_field=1, property_error=None, efficiency=None, instability=None, rank=1)
+    scores = ManifestScores(force_field=1, property_error=None, efficiency=None, instability=None, rank=1)
     answers = {"/manifest.json": say(200, manifest_of({trick: scores}))}
     with odd_server(lambda request: answers.get(request.path, say(200, b"other"))(request)) as server:
         status, out, err = run_here(tmp_path, {}, "log", "..", "--site", server.url)
