@@ -21,7 +21,7 @@ from tests.servers.rgw import Buckets, RgwServer
 from tests.world.events import dying_at
 from tests.world.intake import CARD, IntakeWorld
 
-LETTER = SubmissionRequest(
+REQUEST = SubmissionRequest(
     card=CARD, image=UploadedImage(reference="sum:1", config=CONFIG, layers=(SentLayer(diff_id=LAYER),))
 )
 
@@ -36,11 +36,11 @@ def world(short_path: Path, aws_environment: RgwServer, buckets: Buckets) -> Int
 def test_of_a_slot_used_twice_the_oldest_stands(world: IntakeWorld) -> None:
     invited = world.invited()
     slot = world.send(invited, b"not a letter")
-    world.send(invited, LETTER)
+    world.send(invited, REQUEST)
     world.client.delete_object(Bucket=world.uploads, Key=f"{world.prefix}/curie/{slot}")
     world.intake()
     assert world.decisions(invited)[slot].verdict is Verdict.PROTOCOL_ERROR
-    world.send(invited, LETTER)  # the form lives on: it changes nothing
+    world.send(invited, REQUEST)  # the form lives on: it changes nothing
     summary, _ = world.intake()
     assert summary.decisions == ()
     assert world.left(invited) == set()
@@ -54,7 +54,7 @@ def test_the_quota_counts_what_was_taken(world: IntakeWorld) -> None:
     )
     key = decision_key(invited.invitation, used.slot)
     assert world.store.put_if_absent(key, StoredDecision(decision=used).model_dump_json().encode())
-    slot = world.send(invited, LETTER, 1)
+    slot = world.send(invited, REQUEST, 1)
     world.intake()
     decision = world.decisions(invited)[slot]
     assert (decision.outcome, decision.verdict) == ("refused", Verdict.POLICY_VIOLATION)
@@ -77,7 +77,7 @@ def test_refused_requests_have_a_bound_of_their_own(world: IntakeWorld) -> None:
 
 def test_a_revoked_invitation_is_refused(world: IntakeWorld) -> None:
     invited = world.invited()
-    slot = world.send(invited, LETTER)
+    slot = world.send(invited, REQUEST)
     revoke_invitation(world.store, "curie", "it was passed on")
     world.intake()
     decision = world.decisions(invited)[slot]
@@ -144,7 +144,7 @@ def test_the_command_says_what_came(world: IntakeWorld) -> None:
     world.record("Earlier", Image("earlier:1", IMAGE_ID, "docker"), CARD)
     invited = world.invited()
     world.send(invited, b'{"\\u001b[2J": 1}')
-    world.send(invited, LETTER, 1)
+    world.send(invited, REQUEST, 1)
     world.write_settings()
     status, out, _ = world.run_here("intake")
     assert status == 0
@@ -172,7 +172,7 @@ def test_evaluate_all_begins_with_the_requests(world: IntakeWorld) -> None:
 def test_who_dies_before_a_submitted_request_is_gone_removes_its_parts_the_next_time(world: IntakeWorld) -> None:
     """As a death after the fate leaves it: the letter and its parts lie there, though they are decided."""
     invited = world.invited()
-    slot = world.send(invited, LETTER)
+    slot = world.send(invited, REQUEST)
     parts = tuple(part_slot(invited.invitation, n) for n in range(2))
     for part in parts:
         world.put(invited, part, b"x")

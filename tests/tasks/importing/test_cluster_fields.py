@@ -88,7 +88,7 @@ def test_what_is_no_word_or_number_names_no_cluster(value: str, tmp_path: Path) 
         read_structures(path, cluster_field="run")
 
 
-def test_a_truth_value_keeps_its_letter(tmp_path: Path) -> None:
+def test_a_truth_value_stays_a_word(tmp_path: Path) -> None:
     path = tmp_path / "letters.extxyz"
     path.write_text("".join(xyz(info=f"energy=1.0 run={run}") for run in ("F", "T", "U")))
     assert read_structures(path, cluster_field="run").cluster == ("F", "T", "U")

@@ -197,7 +197,7 @@ def test_fields_that_were_read_are_not_told(tmp_path: Path) -> None:
         ("db", "write multiplicity= as a key-value pair of its row, or give --multiplicity 1"),
     ],
 )
-def test_the_mend_of_a_missing_multiplicity_is_one_of_the_format(format: str, remedy: str, tmp_path: Path) -> None:
+def test_the_remedy_of_a_missing_multiplicity_is_one_of_the_format(format: str, remedy: str, tmp_path: Path) -> None:
     path, atoms = tmp_path / f"mine.{format}", molecule("CO")
     atoms.calc = EMT()
     atoms.get_forces()
