@@ -14,9 +14,9 @@ from submissions.records import (
     Check,
     Domain,
     ImageRecord,
-    LabelSet,
     ModelCard,
     PreflightReport,
+    StatedLabelSet,
     Submission,
     Timing,
     TrainingSet,
@@ -133,7 +133,7 @@ def _card(name: str, version: int, team: int, outcome: ModelOutcome, rng: np.ran
             for i in sorted(rng.choice(8, int(rng.integers(0, 5)), replace=False).tolist())
         ),
         hardware="a GPU with 16 GiB of memory" if rng.uniform() < 0.5 else "",
-        label_sets={d: LabelSet(name=s, dispersion=s == "wB97M-V" or None) for d, s in chosen.items()},
+        label_sets={d: StatedLabelSet(name=s, dispersion=s == "wB97M-V" or None) for d, s in chosen.items()},
     )
 
 

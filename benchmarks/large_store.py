@@ -34,16 +34,15 @@ from sandbox.verdict import Verdict
 from submissions.records import (
     Check,
     ImageRecord,
-    LabelSet,
     ModelCard,
     PreflightReport,
+    StatedLabelSet,
     Submission,
     Timing,
     submission_id,
 )
 from submissions.store.local import LocalStore
-from tasks.datasets.card import Card, Table
-from tasks.datasets.card import LabelSet as Theory
+from tasks.datasets.card import Card, LabelSet, Table
 from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
 from tasks.kind import Watch
 from tasks.model.calculator import InProcessCalculator
@@ -162,7 +161,7 @@ def _submission(number: int) -> Submission:
         authors=("A. Author", "B. Author"),
         license="MIT",
         n_parameters=number,
-        label_sets={"Inorganic Materials": LabelSet(name="EMT", dispersion=False)},
+        label_sets={"Inorganic Materials": StatedLabelSet(name="EMT", dispersion=False)},
     )
     return Submission(
         id=submission_id(name, image),
@@ -195,7 +194,7 @@ def _save_dataset(data: Path, name: str, seed: int) -> None:
         periodic=True,
         public_since="2026",
         default_label_set="EMT",
-        label_sets={"EMT": Theory(theory="ASE's EMT", dispersion=False)},
+        label_sets={"EMT": LabelSet(theory="ASE's EMT", dispersion=False)},
     )
     table = Table(id=ids, group=(name,) * len(ids), cluster=ids)
     save_dataset(Dataset(card, Frames.from_atoms(structures), table, {"EMT": labels}), data)

@@ -74,7 +74,7 @@ def _web_address(value: str) -> str:
     return value
 
 
-class LabelSet(Record):
+class StatedLabelSet(Record):
     """The level of theory that a model's energies belong to, in one domain.
 
     Args:
@@ -129,7 +129,7 @@ class ModelCard(Record):
     elements: tuple[str, ...] = Field((), max_length=120)
     training: tuple[TrainingSet, ...] = Field((), max_length=100)
     hardware: str = Field("", max_length=2000)
-    label_sets: dict[Domain, LabelSet] = Field(default_factory=dict)
+    label_sets: dict[Domain, StatedLabelSet] = Field(default_factory=dict)
 
     @field_validator("paper", "code")
     @classmethod

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from submissions.records import LabelSet as Declared
-from tasks.datasets.card import D3
-from tasks.datasets.card import LabelSet as Theory
+from submissions.records import StatedLabelSet
+from tasks.datasets.card import D3, LabelSet
 
 
 class Correction(NamedTuple):
@@ -24,7 +23,7 @@ class Correction(NamedTuple):
 NOTHING_ADDED = Correction()
 
 
-def correction_of(theory: Theory | None, declared: Declared | None) -> Correction:
+def correction_of(theory: LabelSet | None, declared: StatedLabelSet | None) -> Correction:
     """What is added to the answers of a model.
 
     Args:

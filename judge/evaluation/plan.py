@@ -16,8 +16,7 @@ from judge.records.items_file import result_path
 from judge.records.records import End
 from sandbox.limits import Limits
 from sandbox.verdict import Verdict
-from submissions.records import LabelSet as Declared
-from submissions.records import Submission
+from submissions.records import StatedLabelSet, Submission
 from tasks.kind import Kind, Parameters, ScoreFamily
 from tasks.suites.suite import Task
 
@@ -148,7 +147,7 @@ class UnitsOf:
             round=round,
         )
 
-    def _alike(self, stated: Declared | None, contract: int, round: int) -> _Alike:
+    def _alike(self, stated: StatedLabelSet | None, contract: int, round: int) -> _Alike:
         task, kind, testset = self._task, self._kind, self._testset
         # A data set without labels (dynamics, timings) fits whatever was declared: that chooses the model's head.
         declared = stated is not None and (not testset.label_sets or stated.name in testset.label_sets)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from sandbox.events import plain
 from submissions.card.rules import first_breach
-from submissions.records import Domain, LabelSet, ModelCard, TrainingSet
+from submissions.records import Domain, ModelCard, StatedLabelSet, TrainingSet
 
 WIDTH = 100
 MAX_NAME = 200
@@ -43,7 +43,7 @@ ABOUT_LABEL_SETS = """\
 For each domain, the level of theory that the energies belong to, and whether dispersion is in them. The judge holds
 the model against labels of that level; of a domain that is missing here, against those that it has."""
 TRAINING = TrainingSet(name="MPtrj", level_of_theory="PBE+U", url="https://…")
-LABELS = LabelSet(name="PBE", dispersion=False)
+LABELS = StatedLabelSet(name="PBE", dispersion=False)
 
 
 class CardError(ValueError):
@@ -158,7 +158,7 @@ def _training(one: TrainingSet) -> str:
     return "\n".join(["[[training]]", *(f"{key} = {_value(value)}" for key, value in fields.items() if value)])
 
 
-def _label_set(domain: str, labels: LabelSet) -> str:
+def _label_set(domain: str, labels: StatedLabelSet) -> str:
     lines = [f"[label_sets.{_value(domain)}]", f"name = {_value(labels.name)}"]
     if labels.dispersion is not None:
         lines.append(f"dispersion = {_value(labels.dispersion)}")

@@ -14,9 +14,9 @@ from rich.markup import escape
 
 from submissions.card.file import CardError, card_from_reference, card_text, first_complaint, read_card, write_card
 from submissions.card.rules import SYMBOLS, first_breach
-from submissions.records import Domain, LabelSet, ModelCard, Record, TrainingSet
+from submissions.records import Domain, ModelCard, Record, StatedLabelSet, TrainingSet
 
-Stated = str | bool | int | tuple[str, ...] | tuple[TrainingSet, ...] | dict[Domain, LabelSet]
+Stated = str | bool | int | tuple[str, ...] | tuple[TrainingSet, ...] | dict[Domain, StatedLabelSet]
 CARD_FILE = Path("lambench.toml")
 DRAFT = Path("lambench.toml.draft")
 YES, NO = frozenset({"y", "yes", "true"}), frozenset({"n", "no", "false"})
@@ -186,12 +186,12 @@ class CardForm:
 
     def _ask_label_sets(self) -> None:
         self._console.print("For each domain: which level of theory do the energies belong to? Such as PBE, ωB97M-V.")
-        declared: dict[Domain, LabelSet] = {}
+        declared: dict[Domain, StatedLabelSet] = {}
         for domain in get_args(Domain):
             question = f"{domain}: level of theory, or Enter to declare none"
             while (name := self._ask(question, _is_label_set)) is not None:
                 within = self._ask("  is dispersion in these energies? \\[y/n]", _yes_or_no)
-                labels = LabelSet(name=str(name), dispersion=within if isinstance(within, bool) else None)
+                labels = StatedLabelSet(name=str(name), dispersion=within if isinstance(within, bool) else None)
                 if self._keep("label_sets", {**declared, domain: labels}):
                     declared[domain] = labels
                     break
@@ -259,4 +259,4 @@ def _field_of(record: type[Record], field: str, **others: str) -> Callable[[str]
 _is_training_set = _field_of(TrainingSet, "name")
 _is_level = _field_of(TrainingSet, "level_of_theory", name="one")
 _is_address = _field_of(TrainingSet, "url", name="one")
-_is_label_set = _field_of(LabelSet, "name")
+_is_label_set = _field_of(StatedLabelSet, "name")

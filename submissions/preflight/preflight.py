@@ -121,7 +121,7 @@ def _start_check(hello: Hello) -> Check:
     return Check(name="starts", passed=True, value=f"{hello.calculator}, {batching}, on {hello.device}", gating=True)
 
 
-class Measured(NamedTuple):
+class PreflightMeasurements(NamedTuple):
     """What was found on a model that has started; `elements` of the public structures."""
 
     checks: tuple[Check, ...]
@@ -129,7 +129,7 @@ class Measured(NamedTuple):
     elements: Elements
 
 
-def measure_model(model: BatchCalculator, report: Report = _silent) -> Measured:
+def measure_model(model: BatchCalculator, report: Report = _silent) -> PreflightMeasurements:
     """All checks on a model that has started, and how long it takes for a structure.
 
     Raises:
@@ -171,7 +171,7 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Measured:
     speeds = ", ".join(f"{seconds[name] / len(able[name]) * 1e6:,.0f} µs/atom on {name}" for name in chosen)
     checks.append(Check(name="speed", passed=None, value=speeds))
     failed = [structures[name] for name in names if name not in able]
-    return Measured(tuple(checks), tuple(timings), elements_of(able.values(), failed))
+    return PreflightMeasurements(tuple(checks), tuple(timings), elements_of(able.values(), failed))
 
 
 def time_larger(model: BatchCalculator, atoms: Atoms, seconds: float) -> list[Timing]:

@@ -31,7 +31,7 @@ from judge.workspace import Workspace
 from submissions.client.image_archive import read_layout, save_image
 from submissions.client.image_export import layer_parts
 from submissions.progress import Reporter
-from submissions.records import LabelSet, ModelCard, Submission, utc_now
+from submissions.records import ModelCard, StatedLabelSet, Submission, utc_now
 from submissions.requests import (
     InvitationStatus,
     ReferredImage,
@@ -48,7 +48,7 @@ from submissions.store.s3_client import S3Client
 from tests.servers.rgw import Buckets, RgwServer
 from tests.world.world import World
 
-CARD = ModelCard(name="Sum", label_sets={"Molecules": LabelSet(name="PBE")})
+CARD = ModelCard(name="Sum", label_sets={"Molecules": StatedLabelSet(name="PBE")})
 
 
 class Pushed(NamedTuple):

@@ -35,7 +35,15 @@ from sandbox.guest_archive import guest_version
 from sandbox.limits import Limits
 from sandbox.rundir import RunDir
 from submissions.progress import Reporter
-from submissions.records import ImageRecord, LabelSet, ModelCard, PreflightReport, Submission, submission_id, utc_now
+from submissions.records import (
+    ImageRecord,
+    ModelCard,
+    PreflightReport,
+    StatedLabelSet,
+    Submission,
+    submission_id,
+    utc_now,
+)
 from submissions.store.local import LocalStore
 from tasks.kind import Kind, Parameters
 from tasks.suites.suite import Task, load_suite
@@ -125,7 +133,7 @@ class World:
 
     def record(self, name: str, image: Image, card: ModelCard | None = None) -> Submission:
         """A submission of `image`, recorded without a preflight."""
-        card = card or ModelCard(name=name, label_sets={"Inorganic Materials": LabelSet(name="EMT")})
+        card = card or ModelCard(name=name, label_sets={"Inorganic Materials": StatedLabelSet(name="EMT")})
         submission = Submission(
             id=submission_id(name, image.id),
             created=utc_now(),

@@ -14,7 +14,7 @@ from submissions.preflight.measured_properties import (
     measured_elements,
     parameters_differ,
 )
-from submissions.records import LabelSet, ModelCard, PreflightReport
+from submissions.records import ModelCard, PreflightReport, StatedLabelSet
 
 NOT_STATED, NOT_MEASURED = "not stated", "not measured"
 _FORCES = {True: "the gradient of the energy", False: "predicted directly", None: NOT_STATED}
@@ -90,7 +90,7 @@ def _awareness(name: str, check: str, report: PreflightReport) -> CardLine:
     return CardLine(name, NOT_STATED, next((c.value for c in report.checks if c.name == check), NOT_MEASURED))
 
 
-def _labels(stated: LabelSet | None) -> str:
+def _labels(stated: StatedLabelSet | None) -> str:
     return NOT_STATED if stated is None else f"{stated.name}{_WITH[stated.dispersion]}"
 
 

@@ -17,7 +17,7 @@ from judge.records.attempts import claim
 from sandbox.drivers.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
-from submissions.records import LabelSet as Declared
+from submissions.records import StatedLabelSet
 from tasks.datasets.card import D3, Card, LabelSet, Table
 from tasks.datasets.dataset import Dataset, save_dataset
 from tasks.kinds.registry import KINDS
@@ -63,7 +63,7 @@ def test_d3_is_added_to_what_a_container_answers(world: World, d3: D3 | None, ag
     theory = save_dispersed(world.root / "data", d3)
     submission = world.submit("emt")
     plain = world.unit(submission, KINDS["labelled_frames"])
-    correction = correction_of(theory, Declared(name="EMT", dispersion=False))
+    correction = correction_of(theory, StatedLabelSet(name="EMT", dispersion=False))
     assert world.run_unit(replace(plain, correction=correction)).verdict is Verdict.OK
     result = only_result(world)
     value = result.metrics["force_rmse"].value
@@ -77,7 +77,7 @@ def test_d3_is_added_to_what_a_container_answers(world: World, d3: D3 | None, ag
 def test_an_impossible_d3_is_told_before_anything_is_started(world: World) -> None:
     submission = submitted(world, "pass")
     theory = LabelSet(theory="no such", dispersion=True, d3=D3(functional="no-such"))
-    correction = correction_of(theory, Declared(name="EMT", dispersion=False))
+    correction = correction_of(theory, StatedLabelSet(name="EMT", dispersion=False))
     unit = replace(world.unit(submission, Energies()), correction=correction)
     driver = ProcessDriver(RunDir(world.settings.run_dir))
     target = ExecutionTarget(driver, driver.resolve(submission.image.reference), "this machine", None)

@@ -13,9 +13,8 @@ from judge.records.items_file import result_path
 from judge.records.records import Claim, End
 from sandbox.limits import Limits
 from sandbox.verdict import FaultCause, Verdict
-from submissions.records import ImageRecord, LabelSet, ModelCard, PreflightReport, Submission, utc_now
-from tasks.datasets.card import D3
-from tasks.datasets.card import LabelSet as Theory
+from submissions.records import ImageRecord, ModelCard, PreflightReport, StatedLabelSet, Submission, utc_now
+from tasks.datasets.card import D3, LabelSet
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import Task
 
@@ -31,7 +30,7 @@ def a_unit(
     **testset: Any,
 ) -> Unit:
     """A unit of a submission that declares `declared` for molecules, at a data set with these `label_sets`."""
-    labels = {"Molecules": LabelSet(name=declared, dispersion=dispersion)} if declared else {}
+    labels = {"Molecules": StatedLabelSet(name=declared, dispersion=dispersion)} if declared else {}
     submission = Submission(
         id="m-0123456789ab",
         created=utc_now(),
@@ -159,9 +158,9 @@ def test_dynamics_know_their_runs_before_there_is_an_observation() -> None:
 
 
 D3_OF_PBE = D3(functional="pbe")
-DISPERSED = Theory(theory="PBE with D3", dispersion=True, d3=D3_OF_PBE)
-DISPERSED_SOMEHOW = Theory(theory="PBE with something", dispersion=True)
-BARE = Theory(theory="PBE", dispersion=False)
+DISPERSED = LabelSet(theory="PBE with D3", dispersion=True, d3=D3_OF_PBE)
+DISPERSED_SOMEHOW = LabelSet(theory="PBE with something", dispersion=True)
+BARE = LabelSet(theory="PBE", dispersion=False)
 
 
 @pytest.mark.parametrize("kind", ["labelled_frames", "energy_differences"])
@@ -183,7 +182,7 @@ BARE = Theory(theory="PBE", dispersion=False)
     ],
 )
 def test_dispersion_is_added_in_one_case_only(
-    kind: str, theory: Theory | None, dispersion: bool | None, added: D3 | None, said: str
+    kind: str, theory: LabelSet | None, dispersion: bool | None, added: D3 | None, said: str
 ) -> None:
     """Labels: with D3 stated, with dispersion of another sort, without. Model: without, with, silent."""
     unit = a_unit(
@@ -221,6 +220,6 @@ def test_what_the_labels_say_of_dispersion_changes_the_key_only_where_it_is_adde
     assert a_unit("PBE", dispersion=True, theories={"PBE": DISPERSED}).prefix == plain
     of_another = a_unit("r2SCAN", theories={"PBE": DISPERSED, "r2SCAN": BARE})
     assert of_another.correction.d3 is None
-    zero = Theory(theory="PBE with D3", dispersion=True, d3=D3(functional="pbe", damping="zero"))
+    zero = LabelSet(theory="PBE with D3", dispersion=True, d3=D3(functional="pbe", damping="zero"))
     assert a_unit("PBE", theories={"PBE": zero}).prefix not in (plain, added)
     assert a_unit("HF", theories={"PBE": DISPERSED}).correction.d3 == D3_OF_PBE  # held against the default labels

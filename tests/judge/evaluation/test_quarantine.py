@@ -27,9 +27,8 @@ from sandbox.drivers.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.progress import Reporter
-from submissions.records import LabelSet, ModelCard, Submission
-from tasks.datasets.card import D3, Card, Table
-from tasks.datasets.card import LabelSet as Theory
+from submissions.records import ModelCard, StatedLabelSet, Submission
+from tasks.datasets.card import D3, Card, LabelSet, Table
 from tasks.datasets.dataset import Dataset, save_dataset
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
@@ -43,7 +42,7 @@ def spoil_copper(data: Path) -> None:
     atoms = bulk("Cu", cubic=True)
     atoms.numbers[0] = 110
     frames = Frames.from_atoms([atoms, atoms])
-    theory = Theory(theory="PBE with D3", dispersion=True, d3=D3(functional="pbe"))
+    theory = LabelSet(theory="PBE with D3", dispersion=True, d3=D3(functional="pbe"))
     card = Card(
         name="copper",
         version="1",
@@ -63,7 +62,7 @@ def spoil_copper(data: Path) -> None:
 def without_dispersion(world: World, name: str) -> Submission:
     """A submission of EMT whose card says that its energies lack dispersion."""
     made = world.submit(name)
-    card = ModelCard(name=name, label_sets={"Inorganic Materials": LabelSet(name="EMT", dispersion=False)})
+    card = ModelCard(name=name, label_sets={"Inorganic Materials": StatedLabelSet(name="EMT", dispersion=False)})
     stated = made.model_copy(update={"card": card})
     world.store.put(f"submissions/{made.id}/submission.json", stated.model_dump_json().encode())
     return stated

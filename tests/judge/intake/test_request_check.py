@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from judge.intake.request_check import check_parts, named_parts, read_request
 from sandbox.verdict import SubmissionFault, Verdict
-from submissions.records import LabelSet, ModelCard
+from submissions.records import ModelCard, StatedLabelSet
 from submissions.requests import ReferredImage, SentPart, SubmissionRequest
 
 REFERRED = ReferredImage(reference="127.0.0.1:5000/m@sha256:" + "0" * 64)
-CARD = ModelCard(name="model", elements=("H", "O"), label_sets={"Molecules": LabelSet(name="PBE")})
+CARD = ModelCard(name="model", elements=("H", "O"), label_sets={"Molecules": StatedLabelSet(name="PBE")})
 GOOD: dict[str, Any] = SubmissionRequest(author="A", card=CARD, image=REFERRED).model_dump(mode="json")
 SLOTS = tuple(f"{n:032x}" for n in range(3))
 SHA = "0" * 64

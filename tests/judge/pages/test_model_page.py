@@ -24,7 +24,7 @@ from judge.view.formatting import plain
 from judge.view.page_context import frame
 from judge.view.sources import Sources
 from sandbox.verdict import Verdict
-from submissions.records import Arrival, Check, LabelSet, Submission, TrainingSet
+from submissions.records import Arrival, Check, StatedLabelSet, Submission, TrainingSet
 from submissions.store.local import LocalStore
 from tasks.metrics.measurement import Metric, MetricPart
 from tasks.suites.suite import Suite
@@ -181,7 +181,7 @@ def hostile(name: str) -> Submission:
         hardware=name,
         precision="float32",
         training=(TrainingSet(name=name, level_of_theory=name),),
-        label_sets={"Molecules": LabelSet(name=name[:64])},
+        label_sets={"Molecules": StatedLabelSet(name=name[:64])},
     )
     return changed(of, author=name, preflight=of.preflight.model_copy(update={"checks": (said,)}))
 
@@ -207,7 +207,7 @@ def test_what_a_card_lacks_is_said(tmp_path: Path) -> None:
 
 
 def test_what_is_known_of_charge_labels_and_hardware(tmp_path: Path) -> None:
-    of = submission("alpha", precision="float32", dispersion=True, label_sets={"Molecules": LabelSet(name="PBE")})
+    of = submission("alpha", precision="float32", dispersion=True, label_sets={"Molecules": StatedLabelSet(name="PBE")})
     seen = (
         Check(name="charge awareness", passed=None, value="ignores charge"),
         Check(name="spin awareness", passed=None, value="a stated multiplicity is an error"),

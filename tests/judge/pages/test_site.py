@@ -20,7 +20,7 @@ from judge.view.score_display import published_words
 from sandbox.verdict import Verdict
 from scoring import RawMetric, load_release
 from scoring.intervals import Interval
-from submissions.records import LabelSet, TrainingSet
+from submissions.records import StatedLabelSet, TrainingSet
 from submissions.store.local import LocalStore
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
@@ -116,7 +116,7 @@ def fill(store: LocalStore, *names: str) -> None:
             hardware=name,
             elements=(name, "Cu"),
             training=(TrainingSet(name=name, level_of_theory=name, url=f"https://{name}"),),
-            label_sets={"Molecules": LabelSet(name=name[:64])},
+            label_sets={"Molecules": StatedLabelSet(name=name[:64])},
         )
         save(store, [of], good_results(of, index / (len(names) + 1)))
 
@@ -149,7 +149,10 @@ STATED = {
     "elements": ("H", "Si", "U"),
     "training": (TrainingSet(name="MPtrj", level_of_theory="PBE+U", url="https://example.org/mptrj"),),
     "hardware": "One GPU with 80 GB",
-    "label_sets": {"Molecules": LabelSet(name="PBE", dispersion=False), "Catalysis": LabelSet(name="RPBE")},
+    "label_sets": {
+        "Molecules": StatedLabelSet(name="PBE", dispersion=False),
+        "Catalysis": StatedLabelSet(name="RPBE"),
+    },
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 from judge.publishing.site_files import build_site
 from judge.records.records import Result
 from judge.view import formatting
-from submissions.records import Check, LabelSet, Submission
+from submissions.records import Check, StatedLabelSet, Submission
 from submissions.store.local import LocalStore
 from tests.servers.site_server import served
 from tests.world.board_records import SUITE, good_results, save, submission
@@ -28,7 +28,7 @@ CARDS: dict[str, dict[str, Any]] = {
         "open_weights": True,
         "n_parameters": 1_000_000,
         "elements": ("H", "O", "Si"),
-        "label_sets": {"Molecules": LabelSet(name="PBE")},
+        "label_sets": {"Molecules": StatedLabelSet(name="PBE")},
         "version": "1.2",
     },
     LONG: {
@@ -37,7 +37,7 @@ CARDS: dict[str, dict[str, Any]] = {
         "elements": ("H", "C", "O"),
         "affiliation": "\u202eA team",
     },
-    "gamma": {"open_weights": True, "label_sets": {"Molecules": LabelSet(name="r2SCAN")}},
+    "gamma": {"open_weights": True, "label_sets": {"Molecules": StatedLabelSet(name="r2SCAN")}},
     "delta": {"elements": ("Si", "Cu")},
 }
 RELATIVE = {"alpha": 0.1, LONG: 0.3, "gamma": 0.2, "delta": 0.01}

@@ -20,7 +20,7 @@ from sandbox.verdict import Verdict
 from scoring import ScoringError, Term, load_release
 from scoring.clusters import ClusterSums
 from scoring.names import COMPATIBLE, ML_PEG, MLIPAUDIT
-from submissions.records import LabelSet, Submission
+from submissions.records import StatedLabelSet, Submission
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite
@@ -139,7 +139,7 @@ def test_a_pure_number_has_a_unit_too() -> None:
     [("PBE", None), ("wB97M-V", "wB97M-V"), ("", "not stated")],
 )
 def test_another_level_of_theory_than_the_label_sets_is_flagged(declared: str, stated: str | None) -> None:
-    sets = {"Molecules": LabelSet(name=declared)} if declared else {}
+    sets = {"Molecules": StatedLabelSet(name=declared)} if declared else {}
     model = submission("gamma", label_sets=sets)
     given = [result(model, TASKS["barriers"], {"mae": error(0.3, "eV")}, label_set="PBE")]
     found, _ = scored(replace(SUITE, tasks=(TASKS["barriers"],)), [model], given)

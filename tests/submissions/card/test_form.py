@@ -23,7 +23,7 @@ from rich.console import Console
 
 from submissions.card.file import CardError, card_text, read_card
 from submissions.card.form import CARD_FILE, DRAFT, QUESTIONS, CardForm
-from submissions.records import Domain, LabelSet, ModelCard, TrainingSet
+from submissions.records import Domain, ModelCard, StatedLabelSet, TrainingSet
 
 ROOT = Path(__file__).parents[3]
 DEADLINE_S = 60.0
@@ -56,7 +56,7 @@ CARDS = st.builds(
     ).map(tuple),
     hardware=texts(40),
     label_sets=st.dictionaries(
-        st.sampled_from(get_args(Domain)), st.builds(LabelSet, name=texts(40, 1), dispersion=FLAGS)
+        st.sampled_from(get_args(Domain)), st.builds(StatedLabelSet, name=texts(40, 1), dispersion=FLAGS)
     ),
 )
 
@@ -194,7 +194,7 @@ def test_a_terminal_is_asked_each_field_is_checked_at_once_and_the_card_is_writt
         precision="float64",
         elements=("Cu", "Pt"),
         training=(TrainingSet(name="none that is public"),),
-        label_sets={"Inorganic Materials": LabelSet(name="EMT", dispersion=False)},
+        label_sets={"Inorganic Materials": StatedLabelSet(name="EMT", dispersion=False)},
     )
 
 
@@ -258,7 +258,7 @@ def test_who_breaks_off_finds_the_answers_in_a_draft(form: FormInput, n: int, in
 
 def test_the_end_of_the_input_at_the_offer_is_a_no_and_the_card_is_whole(form: FormInput) -> None:
     card = form.fill(*ANSWERS)
-    assert card.label_sets["Inorganic Materials"] == LabelSet(name="PBE", dispersion=False)
+    assert card.label_sets["Inorganic Materials"] == StatedLabelSet(name="PBE", dispersion=False)
     assert list(Path().iterdir()) == []
     with pytest.raises(CardError, match="draft"):
         form.fill(*ANSWERS, interrupts=True)
@@ -279,4 +279,4 @@ def test_what_no_card_may_say_is_asked_again(form: FormInput) -> None:
     )  # a tab in a name; energies without dispersion, and a label set with it
     assert card.name == "Mine"
     assert card.dispersion is False
-    assert card.label_sets == {"Molecules": LabelSet(name="PBE0", dispersion=False)}
+    assert card.label_sets == {"Molecules": StatedLabelSet(name="PBE0", dispersion=False)}
