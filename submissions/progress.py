@@ -1,4 +1,4 @@
-"""How far it is: bars with rate and time left on a terminal, a plain line now and then anywhere else."""
+"""Reports progress: bars with rate and remaining time on a terminal, else a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def pace(done: int, total: int, unit: str, elapsed: float) -> str:
+def rate_text(done: int, total: int, unit: str, elapsed: float) -> str:
     """`120/400 frames, 37.2/s, 8 s left`."""
     if total <= 0:
         return "starting …"
@@ -39,19 +39,19 @@ def pace(done: int, total: int, unit: str, elapsed: float) -> str:
     return f"{text}, {speed}, {duration((total - done) / rate)} left"
 
 
-class _Pace(ProgressColumn):
-    """Count, rate and time left of a bar."""
+class _RateColumn(ProgressColumn):
+    """Count, rate and remaining time of a bar."""
 
     def render(self, task: Task) -> Text:
         unit = str(task.fields.get("unit", ""))
-        return Text(pace(int(task.completed), int(task.total or 0), unit, task.elapsed or 0.0), style="dim")
+        return Text(rate_text(int(task.completed), int(task.total or 0), unit, task.elapsed or 0.0), style="dim")
 
 
 class Reporter:
-    """Where a command says what it is doing. On a terminal two bars: all units, and the one at hand.
+    """Reports what a command is doing. On a terminal it shows two bars: one for all units, one for the present unit.
 
     Args:
-        console: of standard output, or of standard error where standard output belongs to a machine.
+        console: of standard output, or of standard error if standard output is JSON.
     """
 
     def __init__(self, console: Console, title: str = "") -> None:
@@ -61,7 +61,13 @@ class Reporter:
         self._total = 0
         self._bars: Progress | None = None
         if console.is_terminal:
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), _Pace())
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TimeElapsedColumn(),
+                _RateColumn(),
+            )
             self._bars = Progress(*columns, console=console, transient=True)
         self._all = self._bars.add_task(title, total=None, unit="", visible=False) if self._bars else None
 
@@ -77,18 +83,18 @@ class Reporter:
             self._bars.stop()
 
     def expect(self, total: int) -> None:
-        """How many units there will be."""
+        """Sets the number of units."""
         self._total = total
         if self._bars and self._all is not None:
             self._bars.update(self._all, total=total, unit="units", visible=total > 1)
 
     def say(self, text: str) -> None:
-        """A line for a person; `text` is plain, no markup."""
+        """Prints a line for a person; `text` has no markup."""
         self.console.print(escape(text), highlight=False, soft_wrap=True)
 
     @contextmanager
     def unit(self, name: str) -> Iterator[Report]:
-        """One unit at work; called with (done, total, unit) from inside."""
+        """A function to report the progress of one unit: it is called with (done, total, unit)."""
         self._count += 1
         try:
             if self._bars:
@@ -113,14 +119,14 @@ class Reporter:
             bars.remove_task(bar)
 
     def _plain(self, name: str) -> Report:
-        begin = last = time.monotonic()
-        place = f"[{self._count}/{self._total}] " if self._total else ""
+        start = last = time.monotonic()
+        position = f"[{self._count}/{self._total}] " if self._total else ""
 
         def report(done: int, total: int, unit: str) -> None:
             nonlocal last
             now = time.monotonic()
             if now - last >= PLAIN_EVERY_S:
                 last = now
-                self.say(f"  {place}{name}: {pace(done, total, unit, now - begin)}")
+                self.say(f"  {position}{name}: {rate_text(done, total, unit, now - start)}")
 
         return report

@@ -1,4 +1,4 @@
-"""What a submission says of itself, as stored: `submissions/<id>/submission.json`."""
+"""The stored record of a submission, `submissions/<id>/submission.json`, and the base class of all stored records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Domain = Literal["Inorganic Materials", "Molecules", "Catalysis"]
 
 
 def utc_now() -> datetime:
-    """The present, in UTC."""
+    """The present time, in UTC."""
     return datetime.now(UTC)
 
 
@@ -25,10 +25,10 @@ Fields = dict[str, Any]
 
 
 class Record(BaseModel):
-    """A stored record: frozen, and nothing unknown in it.
+    """A stored record. It is immutable, and has no unknown fields.
 
-    What was stored is never written again. A record whose fields change gets the next `schema_version`, and `upgrades`
-    the pure function that makes the fields of the version after it from those of an older one.
+    A stored record is never rewritten. If the fields of a record change, it gets the next `schema_version`, and
+    `upgrades` gets a pure function from the fields of the old version to those of the next.
     """
 
     # A field may have an `alias`: its name in the files, where that is older than its name here.
@@ -37,29 +37,29 @@ class Record(BaseModel):
 
     @classmethod
     def read(cls, data: bytes) -> Self:
-        """The record that `data` holds, whichever version of it was stored.
+        """The record in `data`, of any version.
 
         Raises:
-            pydantic.ValidationError: these are other bytes, or a version that this judge does not know.
+            pydantic.ValidationError: it is no such record, or of an unknown version.
         """
         if not cls.upgrades:
             return cls.model_validate_json(data)
-        with suppress(ValidationError):  # of the present version nearly all are, and those need no second parsing
+        with suppress(ValidationError):  # nearly all have the present version, which needs one parsing
             record = cls.model_validate_json(data)
             if "schema_version" in record.model_fields_set:
                 return record
         try:
             fields = json.loads(data)
         except (ValueError, RecursionError):
-            return cls.model_validate_json(data)  # which says what is wrong with it
+            return cls.model_validate_json(data)  # raises the error that says what is wrong
         while isinstance(fields, dict) and (upgrade := cls._upgrade_of(fields)):
             try:
                 fields = upgrade(fields)
             except (KeyError, TypeError, AttributeError):
-                break  # not what a record of that version looks like: validation names the field
+                break  # no record of that version: validation names the field
         try:
             return cls.model_validate_json(json.dumps(fields))
-        except RecursionError:  # nested deeper than the writer goes, though the reader did
+        except RecursionError:  # nested deeper than json.dumps allows
             return cls.model_validate_json(data)
 
     @classmethod
@@ -75,10 +75,10 @@ def _web_address(value: str) -> str:
 
 
 class StatedLabelSet(Record):
-    """The level of theory that a model's energies belong to, in one domain.
+    """The level of theory of a model's energies in one domain.
 
     Args:
-        dispersion: whether they contain it; None: not said, and then none is ever added.
+        dispersion: whether the energies contain it; None if not stated: then none is added.
     """
 
     name: str = Field(min_length=1, max_length=64)
@@ -86,10 +86,10 @@ class StatedLabelSet(Record):
 
 
 class TrainingSet(Record):
-    """Data that a model was trained on.
+    """A data set that a model was trained on.
 
     Args:
-        level_of_theory: of its labels, such as `PBE+U`; empty: not said.
+        level_of_theory: of its labels, such as `PBE+U`; empty if not stated.
     """
 
     name: str = Field(min_length=1, max_length=200)
@@ -103,14 +103,14 @@ class TrainingSet(Record):
 
 
 class ModelCard(Record):
-    """What the author states of the model: `lambench.toml`. Fixed for an image.
+    """What the author states about the model, in `lambench.toml`. It is fixed for an image.
 
     Args:
-        license: its name, or its address.
-        open_weights: whether anybody may have them.
-        dispersion: whether the energies contain it at all; `label_sets` says it for each domain.
-        precision: in which the model computes.
-        hardware: what it was made for and needs, in words.
+        license: of the weights: a name, or an address.
+        open_weights: whether anybody may have the weights.
+        dispersion: whether the energies contain it at all; `label_sets` states it for each domain.
+        precision: of the computation.
+        hardware: that the model was made for and needs, in words.
     """
 
     name: str = Field(min_length=1, max_length=200)
@@ -138,11 +138,11 @@ class ModelCard(Record):
 
 
 class ImageRecord(Record):
-    """The image as it will be run: by `id`, whatever the tag points to later.
+    """The image as it will be run: by `id`, even if the tag moves.
 
     Args:
-        reference: as its author called it.
-        mirror: `name@sha256:…` in the judge's own registry, from which it can be had again; empty where none was asked.
+        reference: the author's name for it.
+        mirror: `name@sha256:…` in the judge's own registry, from which it can be pulled; empty for local images.
     """
 
     reference: str
@@ -155,7 +155,7 @@ class ImageRecord(Record):
 
 
 class Check(Record):
-    """One line of the preflight table. Only `gating` checks can refuse a submission."""
+    """One row of the preflight table. Only `gating` checks can refuse a submission."""
 
     name: str
     passed: bool | None
@@ -164,21 +164,21 @@ class Check(Record):
 
 
 class Timing(Record):
-    """How long one structure took: energy, forces and stress, in a message of its own."""
+    """Time of energy, forces and stress of one structure, asked alone [s]."""
 
     n_atoms: int
     seconds: float
 
 
 class PreflightReport(Record):
-    """What was measured on public structures before the submission was taken.
+    """What the preflight measured on public structures, before the submission was taken.
 
     Args:
-        timings: of the public structures, and of a larger cell made of one of them; what hours are estimated from.
-        startup_s: from the start of the container to the loaded model.
-        n_parameters: that the guest counted; None: none were found, or nobody looked.
-        answered_elements: of the public structures that got an answer; None: that was not recorded.
-        unanswered_elements: of the others, as far as no answered structure has them.
+        timings: of the public structures and of larger cells; `judge plan` estimates from them.
+        startup_s: from the start of the container to the loaded model [s].
+        n_parameters: counted by the guest; None if it found none, or did not count.
+        answered_elements: of the public structures that got an answer; None if that was not recorded.
+        unanswered_elements: the other elements of the public structures.
     """
 
     checks: tuple[Check, ...]
@@ -195,12 +195,12 @@ class PreflightReport(Record):
 
 
 class Arrival(Record):
-    """How a submission came.
+    """How a submission arrived.
 
     Args:
-        by: `here` on the judge's own machine; else with an invitation, its image by `reference` or by `upload`.
+        by: `here` on the judge's own machine; with an invitation, its image by `reference` or by `upload`.
         invitation: its name.
-        slot: of the letter.
+        slot: of the submission request.
     """
 
     by: Literal["here", "reference", "upload"] = "here"
@@ -209,7 +209,7 @@ class Arrival(Record):
 
 
 def _submission_2(fields: Fields) -> Fields:
-    """Version 2: how it came, and more that a card can say; all of it has a default."""
+    """Version 2 adds the arrival and fields of the card, which have defaults."""
     return {**fields, "schema_version": 2}
 
 
@@ -236,6 +236,6 @@ class Submission(Record):
 
 
 def submission_id(name: str, image_id: str) -> str:
-    """The id of a submission: the model's name made plain, and the first twelve digits of the image ID."""
+    """The ID of a submission: the model's name in plain letters, and the first twelve digits of the image ID."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:50].strip("-") or "model"
     return f"{slug}-{image_id.rpartition(':')[2][:12]}"

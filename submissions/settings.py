@@ -1,4 +1,4 @@
-"""Settings that author and maintainer share: `judge.toml` here, overridden by `LAMBENCH_…` variables."""
+"""The settings that author and maintainer share: `judge.toml` in the working directory, or `LAMBENCH_…` variables."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SETTINGS_FILE = Path("judge.toml")
 
 
 class Settings(BaseSettings):
-    """Where records go, how submissions are run, what they may use. What else the file holds is the maintainer's.
+    """Where records are stored, how submissions are run, and their limits. Other settings in the file are ignored here.
 
     Args:
         store: a folder, or `s3://BUCKET/PREFIX`.
-        endpoint_url: of the S3 service, where it is not that of the AWS chain; credentials come from that chain alone.
+        endpoint_url: of the S3 service; empty for that of the AWS chain. Credentials come from that chain alone.
     """
 
     model_config = SettingsConfigDict(
@@ -46,5 +46,5 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What is given in code, then the environment, then the file."""
+        """Values given in code first, then those of the environment, then those of the file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)

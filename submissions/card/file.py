@@ -1,4 +1,4 @@
-"""`lambench.toml`: the model card as its author writes it."""
+"""`lambench.toml`: reads and writes the model card."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ WIDTH = 100
 MAX_NAME = 200
 MAX_COMPLAINT = 500
 
-# What each field may look like, and a word about it; the tables come last, as TOML wants it.
+# By field an example, and a comment. Tables are last, as TOML requires.
 ABOUT = {
-    "name": ('"My model"', "as the leaderboard calls it"),
+    "name": ('"My model"', "as the leaderboard shows it"),
     "version": ('"1.0"', ""),
     "description": ('"A sentence about it"', ""),
     "authors": ('["First Author", "Second Author"]', ""),
@@ -34,32 +34,32 @@ ABOUT = {
     "n_parameters": ("1000000", ""),
     "conservative": ("true", "whether forces are the gradient of the energy; the preflight measures it too"),
     "dispersion": ("false", "whether energies contain it at all; the label sets below say it for each domain"),
-    "precision": ('"float32"', "in which it computes: float32, float64 or mixed"),
-    "elements": ('["H", "C", "N", "O"]', "that it knows"),
-    "hardware": ('"One GPU with 16 GB"', "what it was made for and needs"),
+    "precision": ('"float32"', "of the computation: float32, float64 or mixed"),
+    "elements": ('["H", "C", "N", "O"]', "that the model knows"),
+    "hardware": ('"One GPU with 16 GB"', "that the model was made for and needs"),
 }
-ABOUT_TRAINING = "A table for each data set that it was trained on."
+ABOUT_TRAINING = "A table for each data set that the model was trained on."
 ABOUT_LABEL_SETS = """\
-For each domain, the level of theory that the energies belong to, and whether dispersion is in them. The judge holds
-the model against labels of that level; of a domain that is missing here, against those that it has."""
+For each domain, the level of theory of the model's energies, and whether they contain dispersion. The judge compares
+the model with labels of that level; for a domain that is not listed here, with the labels that it has."""
 TRAINING = TrainingSet(name="MPtrj", level_of_theory="PBE+U", url="https://…")
 LABELS = StatedLabelSet(name="PBE", dispersion=False)
 
 
 class CardError(ValueError):
-    """A model card that cannot be used; the message names file and field."""
+    """The model card cannot be used; the message names file and field."""
 
 
 def read_card(path: Path) -> ModelCard:
     """The card in `path`.
 
     Raises:
-        CardError: no such file, or it holds no card: see `parse_card`.
+        CardError: there is no such file, or it is no card: see `parse_card`.
     """
     try:
         return parse_card(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError:
-        raise CardError(f"{path}: there is no such file; give your model card with --card") from None
+        raise CardError(f"{path}: there is no such file: give your model card with --card") from None
     except OSError as error:
         raise CardError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
@@ -67,18 +67,18 @@ def read_card(path: Path) -> ModelCard:
 
 
 def parse_card(text: str, source: str, name: str = "") -> ModelCard:
-    """The card that `text` is.
+    """The card in `text`.
 
     Args:
-        source: of the text, for complaints.
-        name: of the model, in place of the one that is stated.
+        source: of the text, for error messages.
+        name: of the model, instead of the one in the text.
 
     Raises:
-        CardError: no TOML, a field that is missing, unknown or of the wrong type, or what no card may say.
+        CardError: the text is no TOML, or a field is missing, unknown, of the wrong type, or not allowed.
     """
     try:
         stated = tomllib.loads(text)
-    except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
+    except ValueError as error:  # a number with thousands of digits raises no TOMLDecodeError
         raise CardError(f"{source}: cannot be read as TOML ({plain(str(error), MAX_COMPLAINT)})") from error
     except RecursionError:
         raise CardError(f"{source}: cannot be read as TOML (it is nested too deep)") from None
@@ -96,24 +96,24 @@ def _permitted(card: ModelCard, source: str) -> ModelCard:
 
 
 def first_complaint(error: ValidationError) -> str:
-    """The first thing that is wrong, as `field: reason`, in one line of printable text."""
+    """The first error, as `field: reason`, in one line of printable text."""
     first = error.errors(include_url=False)[0]
     field = ".".join(map(str, first["loc"])) or "content"
     return plain(f"{field}: {first['msg']}", MAX_COMPLAINT)
 
 
 def card_from_reference(reference: str) -> ModelCard:
-    """A card that states a name only: the image's or folder's.
+    """A card with only a name, that of the image or folder.
 
     Raises:
-        CardError: a model cannot be called so.
+        CardError: the name is not allowed.
     """
     name = reference.partition("?")[0].rstrip("/").rpartition("/")[2].partition("@")[0].partition(":")[0]
     return _permitted(ModelCard(name=name[:MAX_NAME] or "model"), plain(reference))
 
 
 def write_card(card: ModelCard, path: Path) -> None:
-    """Writes the card to `path`, whole or not at all.
+    """Writes the card to `path`, completely or not at all.
 
     Raises:
         CardError: it cannot be written.
@@ -129,7 +129,7 @@ def write_card(card: ModelCard, path: Path) -> None:
 
 
 def card_text(card: ModelCard) -> str:
-    """The card as TOML, from which `read_card` makes the same: what is not stated is there as a comment."""
+    """The card as TOML, which `read_card` reads as the same card. Fields that are not stated are comments."""
     fields = "\n".join(_field(card, name) for name in ABOUT)
     training = "\n\n".join(map(_training, card.training)) or _comment(_training(TRAINING))
     domains = [domain for domain in get_args(Domain) if domain in card.label_sets]
@@ -143,7 +143,7 @@ def card_text(card: ModelCard) -> str:
 
 
 def _field(card: ModelCard, name: str) -> str:
-    """The line of a field, and a word about it; a comment as a whole where it has its default."""
+    """The line of a field with its comment; the whole line is a comment if the field is not stated."""
     value = getattr(card, name)
     example, about = ABOUT[name]
     unstated = value is None or value in ("", ())
@@ -153,8 +153,8 @@ def _field(card: ModelCard, name: str) -> str:
     return f"# {about}\n{line}" if "\n" in line else f"{line}  # {about}"
 
 
-def _training(one: TrainingSet) -> str:
-    fields = {"name": one.name, "level_of_theory": one.level_of_theory, "url": one.url}
+def _training(training: TrainingSet) -> str:
+    fields = {"name": training.name, "level_of_theory": training.level_of_theory, "url": training.url}
     return "\n".join(["[[training]]", *(f"{key} = {_value(value)}" for key, value in fields.items() if value)])
 
 
@@ -171,13 +171,13 @@ def _value(value: str | bool | int | tuple[str, ...]) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        # JSON escapes what TOML does, in the same way, but for DEL, which TOML wants escaped too.
+        # JSON escapes the same characters as TOML, except DEL.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return _array(map(_value, value))
 
 
 def _array(items: Iterable[str]) -> str:
-    """In one line if it fits, else in as few as hold it."""
+    """In one line if it fits, else in as few lines as possible."""
     lines = [""]
     for item in items:
         if lines[-1] and len(lines[-1]) + len(item) > WIDTH:

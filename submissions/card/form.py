@@ -1,4 +1,4 @@
-"""The model card asked for field by field, at a terminal: each may be skipped, and each is checked at once."""
+"""Asks for the model card in a terminal, field by field. Each can be left out, and each answer is checked at once."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from submissions.card.file import CardError, card_from_reference, card_text, fir
 from submissions.card.rules import SYMBOLS, first_breach
 from submissions.records import Domain, ModelCard, Record, StatedLabelSet, TrainingSet
 
-Stated = str | bool | int | tuple[str, ...] | tuple[TrainingSet, ...] | dict[Domain, StatedLabelSet]
+CardValue = str | bool | int | tuple[str, ...] | tuple[TrainingSet, ...] | dict[Domain, StatedLabelSet]
 CARD_FILE = Path("lambench.toml")
 DRAFT = Path("lambench.toml.draft")
 YES, NO = frozenset({"y", "yes", "true"}), frozenset({"n", "no", "false"})
 
 
 def card_of(console: Console, given: Path | None, reference: str, ask: bool = True) -> ModelCard:
-    """The card in `given`, else ./lambench.toml, else what is answered at a terminal, else a name alone.
+    """The card in `given`, or in ./lambench.toml, or from answers in a terminal, or one with only a name.
 
     Args:
-        reference: of the image, which the model is called by where nothing else is said.
-        ask: whether somebody may be asked, if there is a terminal.
+        reference: of the image, which gives the model's name if nothing else does.
+        ask: whether to ask, if there is a terminal.
 
     Raises:
-        CardError: the card cannot be used, or the questions were broken off.
+        CardError: the card cannot be used, or the questions were interrupted.
     """
     if given is not None or CARD_FILE.exists():
         return read_card(given or CARD_FILE)
@@ -40,21 +40,29 @@ def card_of(console: Console, given: Path | None, reference: str, ask: bool = Tr
         card = form.fill(named.name)
         form.offer(card, CARD_FILE)
         return card
-    console.print(f"No model card: ./{CARD_FILE} is not here, and none was given with --card. A card is fixed once")
-    console.print(f"submitted; without one the model is called {escape(named.name)!r}, and states no level of theory.")
+    console.print(
+        f"No model card: there is no ./{CARD_FILE}, and none was given with --card. A card is fixed once it is"
+    )
+    console.print(
+        f"submitted. Without one the model's name is {escape(named.name)!r}, and it states no level of theory."
+    )
     return named
 
 
-class Unfit(ValueError):
-    """An answer that the field cannot take; the message says what it can."""
+class AnswerError(ValueError):
+    """The field cannot have this answer; the message says what it can have."""
 
 
-class Asked(NamedTuple):
-    """A field, the question for it, and how its answer is read."""
+class CardQuestion(NamedTuple):
+    """A question for a field of the card.
+
+    Args:
+        read: makes the field's value from the answer.
+    """
 
     field: str
-    question: str
-    read: Callable[[str], Stated]
+    text: str
+    read: Callable[[str], CardValue]
 
 
 def _text(answer: str) -> str:
@@ -68,46 +76,44 @@ def _list(answer: str) -> tuple[str, ...]:
 def _yes_or_no(answer: str) -> bool:
     if answer.lower() in YES | NO:
         return answer.lower() in YES
-    raise Unfit("answer y or n, or nothing to leave it open")
+    raise AnswerError("answer y or n, or press Enter to leave it out")
 
 
 def _count(answer: str) -> int:
     plain = re.sub(r"[ _,']", "", answer)
     if not re.fullmatch(r"[0-9]{1,15}", plain):
-        raise Unfit("give a whole number, such as 4690000")
+        raise AnswerError("give a whole number, such as 4690000")
     return int(plain)
 
 
 def _elements(answer: str) -> tuple[str, ...]:
-    found = [part for part in re.split(r"[\s,;]+", answer) if part]
-    if unknown := [part for part in found if part not in SYMBOLS]:
-        raise Unfit(f"{unknown[0]!r} is no chemical symbol: give such as H C N O")
-    return tuple(dict.fromkeys(found))
+    symbols = [part for part in re.split(r"[\s,;]+", answer) if part]
+    if unknown := [symbol for symbol in symbols if symbol not in SYMBOLS]:
+        raise AnswerError(f"{unknown[0]!r} is no chemical symbol: give such as H C N O")
+    return tuple(dict.fromkeys(symbols))
 
 
 QUESTIONS = (
-    Asked("name", "Name of the model", _text),
-    Asked("version", "Version", _text),
-    Asked("description", "A sentence about it", _text),
-    Asked("authors", "Authors, with commas between them", _list),
-    Asked("affiliation", "Affiliation", _text),
-    Asked("paper", "Web address of the paper", _text),
-    Asked("code", "Web address of the code", _text),
-    Asked("license", "Licence of the weights, a name or an address", _text),
-    Asked("open_weights", "May anybody have the weights? \\[y/n]", _yes_or_no),
-    Asked("n_parameters", "Number of parameters", _count),
-    Asked("elements", "Elements that it knows, such as H C N O", _elements),
-    Asked("conservative", "Are forces the gradient of the energy? \\[y/n]", _yes_or_no),
-    Asked("dispersion", "Do energies contain dispersion at all? \\[y/n]", _yes_or_no),
-    Asked("precision", "Precision: float32, float64 or mixed", _text),
-    Asked("hardware", "What hardware it was made for and needs", _text),
+    CardQuestion("name", "Name of the model", _text),
+    CardQuestion("version", "Version", _text),
+    CardQuestion("description", "A sentence about it", _text),
+    CardQuestion("authors", "Authors, with commas between them", _list),
+    CardQuestion("affiliation", "Affiliation", _text),
+    CardQuestion("paper", "Web address of the paper", _text),
+    CardQuestion("code", "Web address of the code", _text),
+    CardQuestion("license", "Licence of the weights, a name or an address", _text),
+    CardQuestion("open_weights", "May anybody have the weights? \\[y/n]", _yes_or_no),
+    CardQuestion("n_parameters", "Number of parameters", _count),
+    CardQuestion("elements", "Elements that the model knows, such as H C N O", _elements),
+    CardQuestion("conservative", "Are forces the gradient of the energy? \\[y/n]", _yes_or_no),
+    CardQuestion("dispersion", "Do energies contain dispersion at all? \\[y/n]", _yes_or_no),
+    CardQuestion("precision", "Precision: float32, float64 or mixed", _text),
+    CardQuestion("hardware", "Hardware that the model was made for and needs", _text),
 )
 
 
 class CardForm:
-    """Asks for a model card at a terminal.
-
-    Whoever breaks it off finds what was answered in ./lambench.toml.draft.
+    """Asks for a model card in a terminal. If it is interrupted, the answers are in ./lambench.toml.draft.
 
     Args:
         console: where the questions appear.
@@ -115,62 +121,64 @@ class CardForm:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._stated: dict[str, Stated] = {}
+        self._stated: dict[str, CardValue] = {}
 
     def fill(self, name: str) -> ModelCard:
-        """The card as it was answered.
+        """The card made from the answers.
 
         Args:
-            name: of the model, where none is given.
+            name: of the model, if no other is given.
 
         Raises:
-            CardError: it was broken off.
+            CardError: the questions were interrupted.
         """
         try:
             return self._fill(name)
         except (EOFError, KeyboardInterrupt):
-            raise self._broken_off(name) from None
+            raise self._interrupted(name) from None
 
     def _fill(self, name: str) -> ModelCard:
-        self._console.print("A card says what the model is, and is fixed once submitted. Enter leaves a field open.")
+        self._console.print(
+            "A card says what the model is, and is fixed once it is submitted. Press Enter to leave a field out."
+        )
         self._stated = {"name": name}
-        for asked in QUESTIONS:
-            default = f" \\[{escape(name)}]" if asked.field == "name" else ""
-            answer = self._field(asked, default)
+        for question in QUESTIONS:
+            default = f" \\[{escape(name)}]" if question.field == "name" else ""
+            answer = self._field(question, default)
             if answer is not None:
-                self._stated[asked.field] = answer
+                self._stated[question.field] = answer
         self._ask_training()
         self._ask_label_sets()
         return ModelCard.model_validate(self._stated)
 
     def offer(self, card: ModelCard, path: Path) -> None:
-        """Shows the card as it would be written, and writes it to `path` if that is wanted.
+        """Shows the card, and writes it to `path` if the author wants that.
 
         Raises:
-            CardError: it cannot be written, or was broken off.
+            CardError: it cannot be written, or the question was interrupted.
         """
         self._console.print(f"\n{card_text(card)}", markup=False, soft_wrap=True)
         try:
             wanted = self._ask(f"Write this to {escape(str(path))}? \\[Y/n]", _yes_or_no)
-        except EOFError:  # nothing more will be said; the card itself is whole
+        except EOFError:  # no answer will come; the card itself is complete
             self._console.print()
             return
         except KeyboardInterrupt:
-            raise self._broken_off(card.name) from None
+            raise self._interrupted(card.name) from None
         if wanted is not False:
             write_card(card, path)
-            self._console.print(f"Written to {escape(str(path))}: edit it there, and it is read the next time.")
+            self._console.print(f"Written to {escape(str(path))}: edit it there; it is read the next time.")
 
-    def _field(self, asked: Asked, default: str) -> Stated | None:
-        def read(answer: str) -> Stated:
-            value = asked.read(answer)
-            self._require_fit(asked.field, value)
+    def _field(self, question: CardQuestion, default: str) -> CardValue | None:
+        def read(answer: str) -> CardValue:
+            value = question.read(answer)
+            self._require_allowed(question.field, value)
             return value
 
-        return self._ask(asked.question + default, read)
+        return self._ask(question.text + default, read)
 
     def _ask_training(self) -> None:
-        """Asks for the data sets that it was trained on, until one is left open."""
+        """Asks for the training sets, until no name is given."""
         sets: tuple[TrainingSet, ...] = ()
         while len(sets) < 100:
             n = len(sets) + 1
@@ -185,7 +193,7 @@ class CardForm:
                 sets = more
 
     def _ask_label_sets(self) -> None:
-        self._console.print("For each domain: which level of theory do the energies belong to? Such as PBE, ωB97M-V.")
+        self._console.print("For each domain: at which level of theory are the energies? Such as PBE, ωB97M-V.")
         declared: dict[Domain, StatedLabelSet] = {}
         for domain in get_args(Domain):
             question = f"{domain}: level of theory, or Enter to declare none"
@@ -196,61 +204,61 @@ class CardForm:
                     declared[domain] = labels
                     break
 
-    def _keep(self, field: str, value: Stated) -> bool:
-        """Whether the card can say so: then it does."""
+    def _keep(self, field: str, value: CardValue) -> bool:
+        """True if the card may have this value; then it is set."""
         try:
-            self._require_fit(field, value)
-        except Unfit as unfit:
-            self._complain(str(unfit))
+            self._require_allowed(field, value)
+        except AnswerError as error:
+            self._complain(str(error))
             return False
         self._stated[field] = value
         return True
 
-    def _require_fit(self, field: str, value: Stated) -> None:
-        """Returns where a card that says what was answered so far can say this too.
+    def _require_allowed(self, field: str, value: CardValue) -> None:
+        """Returns if the card with all answers so far may have this value too.
 
         Raises:
-            Unfit: it cannot.
+            AnswerError: it may not.
         """
         try:
             card = ModelCard.model_validate({**self._stated, field: value})
         except ValidationError as error:
-            raise Unfit(first_complaint(error)) from error
+            raise AnswerError(first_complaint(error)) from error
         if breach := first_breach(card):
-            raise Unfit(breach)
+            raise AnswerError(breach)
 
-    def _broken_off(self, name: str) -> CardError:
-        """Why there is no card, once what was answered is kept."""
+    def _interrupted(self, name: str) -> CardError:
+        """Stores the answers so far; the error that says where they are."""
         self._console.print()
         unfinished = "the card was not finished"
         if self._stated in ({}, {"name": name}):
             return CardError(f"{unfinished}: write ./{CARD_FILE}, or give one with --card")
         write_card(ModelCard.model_validate(self._stated), DRAFT)
-        return CardError(f"{unfinished}: what was answered is in ./{DRAFT}; go on there, and call it {CARD_FILE}")
+        return CardError(f"{unfinished}: your answers are in ./{DRAFT}; complete it, and rename it to {CARD_FILE}")
 
-    def _ask(self, question: str, read: Callable[[str], Stated]) -> Stated | None:
-        """What was answered, asked again until it fits; None for nothing."""
+    def _ask(self, question: str, read: Callable[[str], CardValue]) -> CardValue | None:
+        """The answer; the question is repeated until the answer is allowed. None for no answer."""
         while True:
             answer = self._console.input(f"[bold]{question}[/]: ").strip()
             if not answer:
                 return None
             try:
                 return read(answer)
-            except Unfit as unfit:
-                self._complain(str(unfit))
+            except AnswerError as error:
+                self._complain(str(error))
 
     def _complain(self, text: str) -> None:
         self._console.print(f"  [yellow]![/] {escape(text)}")
 
 
 def _field_of(record: type[Record], field: str, **others: str) -> Callable[[str], str]:
-    """Reads an answer as a text field of `record`."""
+    """A function that reads an answer as a text field of `record`."""
 
     def read(answer: str) -> str:
         try:
             record.model_validate({**others, field: answer})
         except ValidationError as error:
-            raise Unfit(first_complaint(error)) from error
+            raise AnswerError(first_complaint(error)) from error
         return answer
 
     return read

@@ -1,4 +1,4 @@
-"""What a model card may say beyond the form of its fields: the same for its author's file, the form, and a letter."""
+"""The rules that a model card must obey: in the author's file, in the terminal, and in a submission request."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ SYMBOLS = frozenset(chemical_symbols[1:])
 
 
 def first_breach(card: ModelCard) -> str:
-    """The first thing in `card` that no card may say, as `field: reason`; empty where there is none."""
+    """The first breach of a rule, as `field: reason`; empty if there is none."""
     return next(_breaches(card), "")
 
 
 def _breaches(card: ModelCard) -> Iterator[str]:
     for field, text in _texts(card):
-        # What turns a line around or moves a cursor is no part of a name, and would be seen on the pages.
+        # Control characters and changes of text direction would be shown on the pages.
         if not text.isprintable():
-            yield f"{field}: has characters that cannot be shown"
+            yield f"{field}: has characters that cannot be printed"
     if not card.name.strip():
         yield "name: must not be blank"
     for n, author in enumerate(card.authors):
@@ -34,7 +34,7 @@ def _breaches(card: ModelCard) -> Iterator[str]:
 
 
 def _texts(card: ModelCard) -> Iterator[tuple[str, str]]:
-    """Everything that is shown as it was written, by field; of what may have several lines, all in one."""
+    """All text that is shown as it was written, by field; text of several lines without its line breaks."""
     for field in ("name", "version", "affiliation", "license", "paper", "code"):
         yield field, getattr(card, field)
     for field in ("description", "hardware"):

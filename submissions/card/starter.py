@@ -1,4 +1,4 @@
-"""Starters: a folder with everything that a submission needs, for a calculator that many know."""
+"""Starters: the files of a new submission, for well-known calculators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEIGHTS = "weights"
 
 
 class StarterName(StrEnum):
-    """What a starter is for."""
+    """The calculator that a starter is for."""
 
     ASE = "ase"
     MACE = "mace"
@@ -30,11 +30,11 @@ class StarterName(StrEnum):
 
 @dataclass(frozen=True)
 class Starter:
-    """What a new submission's folder is made of.
+    """The files of a new submission's folder.
 
     Args:
         files: content by path.
-        weights: names of the files with weights, which its author puts into `weights/`.
+        weights: names of the files with weights, which the author puts into `weights/`.
     """
 
     files: dict[str, str]
@@ -58,28 +58,28 @@ _FURTHER_STEPS = {StarterName.TBLITE: _LIBGOMP}
 
 
 def starter(name: StarterName, model: str) -> Starter:
-    """The starter of that name, its model card made out to `model`.
+    """The starter of that name, with a model card for `model`.
 
     Raises:
-        CardError: a model cannot be called so.
+        CardError: the model's name is not allowed.
     """
     common = resources.files("submissions") / FOLDER
-    own = common / name.value
+    folder = common / name.value
     weights = _WEIGHTS.get(name, ())
     dockerfile = Template(_text(common / "Dockerfile")).substitute(
         further_steps=_FURTHER_STEPS.get(name, ""),
         copy_weights=f"COPY {WEIGHTS}/ {WEIGHTS}/\n" if weights else "",
     )
-    card = parse_card(_text(own / "lambench.toml"), f"{name}: lambench.toml", name=model)
+    card = parse_card(_text(folder / "lambench.toml"), f"{name}: lambench.toml", name=model)
     files = {
         "lambench.toml": card_text(card),
-        "calculator.py": _text(own / "calculator.py"),
-        "requirements.txt": _text(own / "requirements.txt"),
+        "calculator.py": _text(folder / "calculator.py"),
+        "requirements.txt": _text(folder / "requirements.txt"),
         "Dockerfile": dockerfile,
         ".dockerignore": _text(common / "dockerignore"),
     }
     if weights:
-        files[f"{WEIGHTS}/.gitkeep"] = ""  # or the folder would be missing from a clone, and the build would fail
+        files[f"{WEIGHTS}/.gitkeep"] = ""  # keeps the folder in a git clone: without it the build would fail
     return Starter(files, weights)
 
 

@@ -1,4 +1,4 @@
-"""`lambench-submit init`: a new submission's folder, ready to be built."""
+"""`lambench-submit init`: writes a new submission's folder, ready to be built."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from submissions.tables import table_console
 
 
 def init_command(
-    folder: Annotated[Path, typer.Argument(help="where to; made where it is not there")] = Path("."),
-    for_: Annotated[StarterName, typer.Option("--for", help="what the model is run by")] = StarterName.ASE,
+    folder: Annotated[Path, typer.Argument(help="folder, made if it does not exist")] = Path("."),
+    for_: Annotated[StarterName, typer.Option("--for", help="calculator")] = StarterName.ASE,
     name: Annotated[str, typer.Option(help="of the model (default: the folder's)")] = "",
-    force: Annotated[bool, typer.Option("--force", help="also write over files that are there")] = False,
+    force: Annotated[bool, typer.Option("--force", help="overwrite existing files")] = False,
 ) -> None:
     """Writes what a submission needs: lambench.toml, Dockerfile, calculator.py, requirements.txt."""
     model = name or folder.resolve().name or "model"
@@ -35,14 +35,14 @@ def init_command(
 
 
 def write_starter(made: Starter, folder: Path, force: bool) -> None:
-    """Puts every file into `folder`, or none.
+    """Writes all files into `folder`, or none.
 
     Raises:
-        CardError: there are such files already, or the folder cannot be written.
+        CardError: some of the files exist, or the folder cannot be written.
     """
-    there = [path for path in made.files if os.path.lexists(folder / path)]  # a link that leads nowhere is there too
-    if there and not force:
-        raise _taken(folder / there[0])
+    existing = [path for path in made.files if os.path.lexists(folder / path)]  # dangling links too
+    if existing and not force:
+        raise _exists(folder / existing[0])
     try:
         for path in made.files:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -51,48 +51,48 @@ def write_starter(made: Starter, folder: Path, force: bool) -> None:
         else:
             _create(made, folder)
     except OSError as error:
-        raise CardError(f"{folder}: cannot be written ({error.strerror}); give another folder") from error
+        raise CardError(f"{folder}: cannot be written ({error.strerror}): give another folder") from error
 
 
 def _create(made: Starter, folder: Path) -> None:
-    put: list[Path] = []
+    created: list[Path] = []
     try:
         for path, content in made.files.items():
             with (folder / path).open("x", encoding="utf-8") as file:
-                put.append(folder / path)
+                created.append(folder / path)
                 file.write(content)
     except OSError as error:
-        for written in put:
+        for written in created:
             written.unlink()
-        if isinstance(error, FileExistsError):  # since we looked
-            raise _taken(Path(error.filename)) from None
+        if isinstance(error, FileExistsError):  # created since the check
+            raise _exists(Path(error.filename)) from None
         raise
 
 
 def _replace(made: Starter, folder: Path) -> None:
-    beside: dict[Path, Path] = {}
+    temporaries: dict[Path, Path] = {}
     try:
         for whole, content in ((folder / path, content) for path, content in made.files.items()):
             if whole.is_dir() and not whole.is_symlink():
                 raise CardError(f"{whole} is a folder: move it away, or give another one to init")
-            beside[whole] = whole.with_name(f".{whole.name}.{os.getpid()}")
-            beside[whole].write_text(content, encoding="utf-8")
-        for whole, temporary in beside.items():
-            os.replace(temporary, whole)  # a link itself, not what it leads to
+            temporaries[whole] = whole.with_name(f".{whole.name}.{os.getpid()}")
+            temporaries[whole].write_text(content, encoding="utf-8")
+        for whole, temporary in temporaries.items():
+            os.replace(temporary, whole)  # replaces a link, not its target
     finally:
-        for temporary in beside.values():
+        for temporary in temporaries.values():
             temporary.unlink(missing_ok=True)
 
 
-def _taken(path: Path) -> CardError:
-    return CardError(f"{path} is there already: give another folder, or --force to write over it")
+def _exists(path: Path) -> CardError:
+    return CardError(f"{path} exists already: give another folder, or --force to overwrite it")
 
 
 def _steps(made: Starter, folder: Path, model: str) -> list[str]:
     image = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")[:60] or "model"
     here = str(folder)
-    steps = [f"Put your weights there: {escape(str(folder / WEIGHTS / file))}" for file in made.weights]
-    steps.append("Look through lambench.toml and calculator.py.")
+    steps = [f"Put your weights into {escape(str(folder / WEIGHTS / file))}" for file in made.weights]
+    steps.append("Edit lambench.toml and calculator.py.")
     enter = "" if here == "." else f"cd {shlex.quote(here)} && "
     return [
         *steps,

@@ -1,4 +1,4 @@
-"""Taking a submission, whichever way its image came: what its model is asked, its record, and an earlier one of it."""
+"""Makes, stores and finds the records of submissions, in whichever way their images came."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from submissions.store.interface import Store
 
 
 def questions(card: ModelCard, gpu: str | None) -> list[Question]:
-    """What the preflight asks: one question for each domain that `card` declares, or one of no domain.
+    """The preflight's questions: one for each domain that `card` declares, or one without a domain.
 
     Args:
         gpu: UUID of the GPU to run on; None for the CPU.
@@ -37,7 +37,7 @@ def make_submission(
     """The record of `image`, which passed the preflight.
 
     Args:
-        arrival: how it came; None: here, on the judge's own machine.
+        arrival: how it came; None if on the judge's own machine.
         mirror: `name@sha256:…` in the judge's own registry; empty for none.
     """
     return Submission(
@@ -60,32 +60,32 @@ def make_submission(
 
 
 def submission_path(submission: str) -> str:
-    """Where the record of a submission lies."""
+    """The key of a submission's record in the store."""
     return f"submissions/{submission}/submission.json"
 
 
-def store_submission(store: Store, submission: Submission, said: str) -> bool:
-    """Whether `submission` is now in the store; False where another one of that id is.
+def store_submission(store: Store, submission: Submission, log: str) -> bool:
+    """Stores a submission with its log. False if there is another one with that ID.
 
     Args:
-        said: by its container in the preflight.
+        log: what the container printed in the preflight.
 
     Raises:
         StoreError: it cannot be written.
     """
-    store_log(store, submission.id, said)  # first: a submission that is there is whole
+    store_log(store, submission.id, log)  # first, so that every stored submission is complete
     return store.put_if_absent(submission_path(submission.id), submission.model_dump_json(indent=1).encode())
 
 
 def earlier_submission(store: Store, image_id: str) -> Submission | None:
-    """The submission of the image with that ID, if there is one.
+    """The submission of the image with that ID; None if there is none.
 
     Raises:
         StoreError: the store does not answer.
     """
-    twelve = submission_id("any", image_id).rpartition("-")[2]
+    digits = submission_id("any", image_id).rpartition("-")[2]
     for key in store.list("submissions/"):
-        if key.endswith("/submission.json") and key.split("/")[1].endswith(twelve):
+        if key.endswith("/submission.json") and key.split("/")[1].endswith(digits):
             earlier = Submission.read(store.get(key))
             if earlier.image.id == image_id:
                 return earlier
@@ -93,10 +93,10 @@ def earlier_submission(store: Store, image_id: str) -> Submission | None:
 
 
 def arrived_submission(store: Store, name: str, arrival: Arrival) -> Submission | None:
-    """The submission of a model called `name` that arrived in that very way, if there is one.
+    """The submission of a model `name` with that arrival; None if there is none.
 
     Args:
-        arrival: by an invitation and a slot, which is filled once.
+        arrival: with an invitation and a slot, which is filled once.
 
     Raises:
         StoreError: the store does not answer.
@@ -104,7 +104,7 @@ def arrived_submission(store: Store, name: str, arrival: Arrival) -> Submission 
     slug = submission_id(name, "sha256:" + "0" * 64).rpartition("-")[0]
     for key in store.list(f"submissions/{slug}-"):
         if key.endswith("/submission.json") and key.split("/")[1].rpartition("-")[0] == slug:
-            found = Submission.read(store.get(key))
-            if found.arrival == arrival:
-                return found
+            submission = Submission.read(store.get(key))
+            if submission.arrival == arrival:
+                return submission
     return None

@@ -1,7 +1,7 @@
-"""`submissions/<id>/preflight.log`: what a container said in the preflight. No other log of it is ever kept.
+"""`submissions/<id>/preflight.log`: what a container printed in the preflight. No other log of it is stored.
 
-It may be shown, since the container had seen public structures alone. It is a stranger's text all the same: what would
-move a terminal's cursor, or turn a line around, is escaped.
+It may be shown, since the container saw public structures only. It is a stranger's text: control characters and changes
+of text direction are escaped.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ MAX_BYTES = 64 * 1024
 
 
 def printable_end(text: str, max_bytes: int = MAX_BYTES) -> str:
-    """The end of `text`, every character escaped that does not print; in whole lines, if it has any.
+    """The last lines of `text`, with unprintable characters escaped.
 
     Args:
-        max_bytes: of what is returned, in UTF-8.
+        max_bytes: of the result, in UTF-8.
     """
     lines: list[str] = []
     room = max_bytes
@@ -23,25 +23,25 @@ def printable_end(text: str, max_bytes: int = MAX_BYTES) -> str:
         shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line.rstrip("\r"))
         room -= len(shown.encode()) + 1
         if room < 0:
-            if not lines:  # one endless line
+            if not lines:  # a single line that is too long
                 lines.append(shown.encode()[1 - max_bytes :].decode("utf-8", "ignore"))
             break
         lines.append(shown)
     return "\n".join(reversed(lines))
 
 
-def store_log(store: Store, submission: str, said: str) -> None:
-    """Keeps the end of what a container said, if it said anything.
+def store_log(store: Store, submission: str, log: str) -> None:
+    """Stores the end of a log, unless it is empty.
 
     Raises:
         StoreError: it cannot be written.
     """
-    if text := printable_end(said):
+    if text := printable_end(log):
         store.put_if_absent(log_path(submission), text.encode())
 
 
 def read_log(store: Store, submission: str) -> str:
-    """What the container of a submission said; empty where it said nothing, or nothing is kept of it.
+    """What the container of a submission printed; empty if nothing was stored.
 
     Raises:
         StoreError: the store does not answer.
@@ -53,5 +53,5 @@ def read_log(store: Store, submission: str) -> str:
 
 
 def log_path(submission: str) -> str:
-    """Where the log of a submission lies."""
+    """The key of a submission's log in the store."""
     return f"submissions/{submission}/preflight.log"

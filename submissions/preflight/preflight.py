@@ -1,7 +1,7 @@
-"""The preflight: same sandbox, same limits, public structures. A minute tells whether an image will be judged.
+"""The preflight: a minute in the judge's sandbox, with its limits, on public structures.
 
-Only start, protocol, shapes, finiteness and limits can refuse. Physics is measured and reported: models whose forces
-are no gradient are legitimate.
+An image is refused only for its start, protocol, shapes, non-finite values and limits. Physics is measured and
+reported: a model whose forces are not the gradient of its energy is allowed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sandbox.limits import Limits
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import Hello, RemoteCalculator
 from sandbox.wire.session import SessionOutcome, run_session
-from submissions.preflight.measured_properties import Elements, elements_of
+from submissions.preflight.measured_properties import ElementCoverage, elements_of
 from submissions.preflight.probes import (
     batch_difference,
-    calls_of_physics,
     charge_and_spin,
     dominant_cause,
     force_consistency,
     invariances,
+    n_physics_calls,
     public_structures,
     seconds_per_call,
 )
@@ -35,12 +35,12 @@ from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause
 
 MAX_PREFLIGHT_S = 600.0
-N_STEPS = 10  # one for each structure, two of physics, two at the end
-LARGER_S = 5.0  # that one call on a larger cell may be expected to take
-PHYSICS_S = 15.0  # for each structure that is examined: the whole takes about a minute
+N_STEPS = 10  # one for each structure, two for physics, two at the end
+LARGER_S = 5.0  # longest expected time of a call on a larger cell
+PHYSICS_S = 15.0  # for each examined structure: the whole takes about a minute
 
 _REFUSALS = {
-    Cause.NON_FINITE: (Verdict.NON_FINITE, "Every public structure got NaN or infinity as its answer."),
+    Cause.NON_FINITE: (Verdict.NON_FINITE, "The answer for every public structure was NaN or infinity."),
     Cause.WRONG_SHAPE: (
         Verdict.WRONG_SHAPE,
         "Forces must have shape (n_atoms, 3), and stress (6,) or (3, 3); every answer had another shape.",
@@ -48,11 +48,11 @@ _REFUSALS = {
     Cause.OUT_OF_MEMORY: (Verdict.GPU_MEMORY_LIMIT, "The model ran out of memory on structures of sixteen atoms."),
     Cause.UNSUPPORTED: (
         Verdict.UNSUPPORTED,
-        "The calculator knows none of Cu, Si, NaCl, H2O, ethanol and Pt: there is nothing that could be judged.",
+        "The calculator supports none of Cu, Si, NaCl, H2O, ethanol and Pt: nothing can be judged.",
     ),
     Cause.ERROR: (
         Verdict.TOO_MANY_FAILURES,
-        "The calculator raised an error on every public structure: see its words below, and try it on water.",
+        "The calculator raised an error on every public structure: see its message below, and try it on water.",
     ),
 }
 
@@ -61,7 +61,7 @@ Report = Callable[[int, int, str], None]
 
 
 def _silent(done: int, total: int, unit: str) -> None:
-    """Tells nobody how far the preflight is."""
+    """Does not report the progress."""
 
 
 def run_preflight(
@@ -70,9 +70,9 @@ def run_preflight(
     """Runs `image` on public structures in the sandbox. The outcome has a value if its verdict is OK.
 
     Args:
-        questions: one for each domain that the model is declared for: it is measured in the first, and must start in
-            each of the others.
-        report: called with (done, total, unit) as the preflight goes on.
+        questions: one for each domain that the card declares: the model is measured in the first, and must start in the
+            others.
+        report: called with (done, total, unit) after each step.
 
     Raises:
         JudgeFault: the judge's machine failed.
@@ -122,15 +122,15 @@ def _start_check(hello: Hello) -> Check:
 
 
 class PreflightMeasurements(NamedTuple):
-    """What was found on a model that has started; `elements` of the public structures."""
+    """The measurement of a model that has started, on the public structures."""
 
     checks: tuple[Check, ...]
     timings: tuple[Timing, ...]
-    elements: Elements
+    elements: ElementCoverage
 
 
 def measure_model(model: BatchCalculator, report: Report = _silent) -> PreflightMeasurements:
-    """All checks on a model that has started, and how long it takes for a structure.
+    """All checks of a model that has started, and its times for single structures.
 
     Raises:
         SubmissionFault: no public structure got a finite answer of the right shape.
@@ -142,45 +142,48 @@ def measure_model(model: BatchCalculator, report: Report = _silent) -> Preflight
         verdict, sentence = _REFUSALS[dominant_cause(answer)]
         errors = "; ".join(sorted({f"{e.kind}: {e.text}" for e in answer.errors.values()}))
         raise SubmissionFault(verdict, sentence, private=errors)
-    able = {name: structures[name] for name, ok in zip(names, answer.ok, strict=True) if ok}
-    unable = [
+    answered_structures = {name: structures[name] for name, ok in zip(names, answer.ok, strict=True) if ok}
+    failures = [
         f"{name} ({Cause(int(code)).word})" for name, code in zip(names, answer.failure, strict=True) if code != 0
     ]
     answered = Check(
         name="answers",
         passed=True,
-        value=f"{len(able)} of {len(names)} structures" + (f"; not {', '.join(unable)}" if unable else ""),
+        value=f"{len(answered_structures)} of {len(names)} structures"
+        + (f"; not {', '.join(failures)}" if failures else ""),
         gating=True,
     )
     checks = [answered, Check(name="offers", passed=None, value=", ".join(model.properties))]
     seconds = {}
-    for done, (name, atoms) in enumerate(able.items()):
+    for done, (name, atoms) in enumerate(answered_structures.items()):
         report(done, N_STEPS, "steps")
         seconds[name] = seconds_per_call(model, atoms)
-    timings = [Timing(n_atoms=len(able[name]), seconds=taken) for name, taken in seconds.items()]
-    chosen = _fastest_of_each_sort(seconds)
-    timings += time_larger(model, able[chosen[0]], seconds[chosen[0]])
+    timings = [Timing(n_atoms=len(answered_structures[name]), seconds=taken) for name, taken in seconds.items()]
+    chosen = _structures_for_physics(seconds)
+    timings += time_larger(model, answered_structures[chosen[0]], seconds[chosen[0]])
     for done, name in enumerate(chosen):
         report(N_STEPS - 4 + done, N_STEPS, "steps")
-        checks += _physics(model, name, able[name], seconds[name])
+        checks += _physics(model, name, answered_structures[name], seconds[name])
     report(N_STEPS - 2, N_STEPS, "steps")
-    together = batch_difference(model, [able[name] for name in chosen])
+    together = batch_difference(model, [answered_structures[name] for name in chosen])
     checks.append(Check(name="batch against single", passed=together < 1e-4, value=f"ΔE {together:.1e} eV/atom"))
-    seen = charge_and_spin(model)
-    checks += [Check(name=f"{what} awareness", passed=None, value=words) for what, words in seen.items()]
-    speeds = ", ".join(f"{seconds[name] / len(able[name]) * 1e6:,.0f} µs/atom on {name}" for name in chosen)
+    awareness = charge_and_spin(model)
+    checks += [Check(name=f"{what} awareness", passed=None, value=words) for what, words in awareness.items()]
+    speeds = ", ".join(
+        f"{seconds[name] / len(answered_structures[name]) * 1e6:,.0f} µs/atom on {name}" for name in chosen
+    )
     checks.append(Check(name="speed", passed=None, value=speeds))
-    failed = [structures[name] for name in names if name not in able]
-    return PreflightMeasurements(tuple(checks), tuple(timings), elements_of(able.values(), failed))
+    failed = [structures[name] for name in names if name not in answered_structures]
+    return PreflightMeasurements(tuple(checks), tuple(timings), elements_of(answered_structures.values(), failed))
 
 
 def time_larger(model: BatchCalculator, atoms: Atoms, seconds: float) -> list[Timing]:
-    """Times of cells of 8 and of 27 times `atoms`, from which the cost of an atom can be told from that of a call.
+    """Times of supercells of 8 and 27 times `atoms`. They separate the cost per atom from the cost per call.
 
-    Fewer where there is no cell, the model cannot do them, or one would take long if time went as the square of size.
+    Fewer if there is no cell, if the model fails, or if the time would be long with a quadratic cost.
 
     Args:
-        seconds: that `atoms` itself takes.
+        seconds: time of `atoms` itself.
     """
     timings = [Timing(n_atoms=len(atoms), seconds=seconds)]
     for times in (2, 3) if atoms.pbc.all() else ():
@@ -194,16 +197,16 @@ def time_larger(model: BatchCalculator, atoms: Atoms, seconds: float) -> list[Ti
     return timings[1:]
 
 
-def _fastest_of_each_sort(seconds: dict[str, float]) -> list[str]:
-    """The fastest crystal, and the largest molecule."""
+def _structures_for_physics(seconds: dict[str, float]) -> list[str]:
+    """The fastest crystal and the largest molecule; else the first structure."""
     crystals = sorted((name for name in seconds if "crystal" in name or "salt" in name), key=lambda n: seconds[n])
     molecules = [name for name in ("ethanol", "water") if name in seconds]
     return (crystals[:1] + molecules[:1]) or list(seconds)[:1]
 
 
 def _physics(model: BatchCalculator, name: str, atoms: Atoms, seconds: float) -> list[Check]:
-    """What is measured on one structure; along fewer directions where a call is slow."""
-    directions = max((n for n in (1, 2, 4) if calls_of_physics(n) * seconds < PHYSICS_S), default=0)
+    """The physics checks on one structure, along fewer directions if a call is slow."""
+    directions = max((n for n in (1, 2, 4) if n_physics_calls(n) * seconds < PHYSICS_S), default=0)
     if not directions:
         return [Check(name=name, passed=None, value=f"not examined: one call takes {seconds:.1f} s")]
     consistency = force_consistency(model, atoms, directions)

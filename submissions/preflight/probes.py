@@ -1,4 +1,4 @@
-"""Public structures for the preflight, and what is measured on them. Physics is measured and never refuses anybody."""
+"""The preflight's public structures, and the physics that is measured on them. Physics never refuses an image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEED = 20_251
 
 
 def public_structures(seed: int = SEED) -> dict[str, Atoms]:
-    """Small rattled structures of every sort that a suite may hold; a model need not know all of them."""
+    """Small rattled structures, by name, of every kind in a suite. A model need not support all of them."""
     rng = np.random.default_rng(seed)
     structures = {
         "copper crystal": bulk("Cu", cubic=True),
@@ -37,11 +37,11 @@ def public_structures(seed: int = SEED) -> dict[str, Atoms]:
 
 @dataclass(frozen=True)
 class ForceConsistency:
-    """How far forces are from −∇E along random directions.
+    """The differences between forces and −∇E along random directions.
 
     Args:
         errors: (steps,) largest |(E(x + hd) − E(x − hd)) / 2h + F·d| [eV/Å] for each step h of `STEPS_ANGSTROM`.
-        noise: (steps,) what the measured float noise of the energy does to each of them [eV/Å].
+        noise: (steps,) the share of each error that the measured noise of the energy explains [eV/Å].
         scale: root mean square of F·d [eV/Å].
     """
 
@@ -51,7 +51,7 @@ class ForceConsistency:
 
     @property
     def conservative(self) -> bool:
-        """Whether some step agrees within five times its noise, or to a part in a thousand of the forces."""
+        """True if some step agrees within five times its noise, or to a part in a thousand of the forces."""
         return any(
             error <= max(5.0 * noise, 1e-3 * self.scale) for error, noise in zip(self.errors, self.noise, strict=True)
         )
@@ -66,7 +66,7 @@ N_TINY = 5
 
 
 def force_consistency(model: BatchCalculator, atoms: Atoms, n_directions: int) -> ForceConsistency:
-    """Forces of `atoms` against central differences of the energy, in one batch a direction."""
+    """Compares forces of `atoms` with central differences of the energy, in one batch for each direction."""
     rng = np.random.default_rng(SEED)
     frames = Frames.from_atoms([atoms])
     centre = model.compute(frames, ("energy", "forces"))
@@ -75,7 +75,7 @@ def force_consistency(model: BatchCalculator, atoms: Atoms, n_directions: int) -
     errors = np.zeros((n_directions, len(STEPS_ANGSTROM)))
     slopes = np.zeros(n_directions)
     noise = 0.0
-    tiny = np.linspace(-1e-6, 1e-6, N_TINY)  # too close for physics: what the energy does here is rounding
+    tiny = np.linspace(-1e-6, 1e-6, N_TINY)  # so close that changes of the energy are rounding errors
     steps = np.array([s * h for h in STEPS_ANGSTROM for s in (1.0, -1.0)])
     for k in range(n_directions):
         direction = rng.normal(size=atoms.positions.shape)
@@ -106,7 +106,7 @@ def _energies_along(model: BatchCalculator, atoms: Atoms, direction: Float, step
 
 @dataclass(frozen=True)
 class Invariance:
-    """Largest change of energy per atom [eV/atom] and of a force component [eV/Å] under what must not change them."""
+    """Largest change of energy per atom [eV/atom] and of a force component [eV/Å] under a symmetry operation."""
 
     energy: float
     forces: float
@@ -116,7 +116,7 @@ class Invariance:
 
 
 def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, Invariance]:
-    """What a rotation, a translation, a permutation, and asking again do to the answer."""
+    """The changes of the answer under a rotation, a translation, a permutation, and a repeated question, by name."""
     rng = np.random.default_rng(SEED)
     rotation = Rotation.random(rng=rng).as_matrix()
     rotated = atoms.copy()
@@ -133,8 +133,8 @@ def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, Invariance]:
     names = ("rotation", "translation", "permutation", "asked again")
     return {
         name: Invariance(
-            energy=_loud(abs(answers[i].energy[0] - answers[0].energy[0]) / len(atoms)),
-            forces=_loud(np.abs(back[i] - back[0]).max()),
+            energy=_nan_as_inf(abs(answers[i].energy[0] - answers[0].energy[0]) / len(atoms)),
+            forces=_nan_as_inf(np.abs(back[i] - back[0]).max()),
         )
         for i, name in enumerate(names, start=1)
     }
@@ -144,28 +144,28 @@ def _forces(answer: Predictions, n_atoms: int) -> Float:
     return answer.forces if answer.forces is not None else np.full((n_atoms, 3), np.nan)
 
 
-def _loud(value: float) -> float:
-    """A NaN is the largest difference there is, never the smallest."""
+def _nan_as_inf(value: float) -> float:
+    """The value; infinity for NaN, which must never count as a small difference."""
     return np.inf if np.isnan(value) else float(value)
 
 
-def calls_of_physics(n_directions: int) -> int:
-    """How many structures `force_consistency` and `invariances` ask about."""
+def n_physics_calls(n_directions: int) -> int:
+    """The number of structures that `force_consistency` and `invariances` ask."""
     return 1 + n_directions * (2 * len(STEPS_ANGSTROM) + N_TINY) + 5
 
 
 def batch_difference(model: BatchCalculator, structures: Sequence[Atoms]) -> float:
-    """Largest change of energy per atom [eV/atom] between all `structures` in one message and each in its own."""
+    """Largest difference of energy per atom [eV/atom] between all `structures` in one batch and each alone."""
     frames = Frames.from_atoms(list(structures))
     together = model.compute(frames, ("energy", "forces")).energy
     alone = np.array(
         [model.compute(frames.between(i, i + 1), ("energy", "forces")).energy[0] for i in range(len(frames))]
     )
-    return _loud(float(np.max(np.abs(together - alone) / frames.n_atoms)))
+    return _nan_as_inf(float(np.max(np.abs(together - alone) / frames.n_atoms)))
 
 
 def charge_and_spin(model: BatchCalculator) -> dict[str, str]:
-    """Whether the answer for one geometry changes with its charge and with its multiplicity."""
+    """For charge and spin a sentence that says whether the energy of a fixed geometry depends on them."""
     oxygen = molecule("O2")
     states = {"neutral triplet": (0, 3), "neutral singlet": (0, 1), "cation doublet": (1, 2), "anion doublet": (-1, 2)}
     asked = []
@@ -191,9 +191,9 @@ def _aware(differences: Float, what: str) -> str:
 
 
 def seconds_per_call(model: BatchCalculator, atoms: Atoms, repeats: int = 3) -> float:
-    """Time of energy, forces and stress for one frame, rattled anew, after one that is not timed [s].
+    """Time of energy, forces and stress of one rattled frame [s], after a first call that is not timed.
 
-    Median of `repeats` calls; of one call where a call takes longer than a second.
+    The median of `repeats` calls, or the time of one call if it takes longer than a second.
     """
     rng = np.random.default_rng(SEED)
     times: list[float] = []

@@ -1,4 +1,4 @@
-"""The receipt of a check at an author's own desk."""
+"""The receipt of a check on the author's own machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from sandbox.guest_archive import guest_version
 from sandbox.wire.session import SessionOutcome
 from submissions.card.file import CardError
-from submissions.preflight.subject import Subject
+from submissions.preflight.subject import CheckSubject
 from submissions.records import PreflightReport, Submission, utc_now
 from submissions.requests import Receipt
 
@@ -16,8 +16,8 @@ RECEIPT_FILE = Path("lambench-receipt.json")
 PACKAGE = "lambench-judge"
 
 
-def make_receipt(subject: Subject, outcome: SessionOutcome[PreflightReport]) -> Receipt:
-    """What was checked, by what, and what came of it."""
+def make_receipt(subject: CheckSubject, outcome: SessionOutcome[PreflightReport]) -> Receipt:
+    """The receipt: what was checked, with which versions, and the verdict."""
     return Receipt(
         subject=subject.text,
         digest=subject.digest,
@@ -25,7 +25,7 @@ def make_receipt(subject: Subject, outcome: SessionOutcome[PreflightReport]) -> 
         verdict=outcome.verdict,
         versions={
             **(outcome.hello.versions if outcome.hello else {}),
-            PACKAGE: _own_version(),
+            PACKAGE: _package_version(),
             "guest": guest_version(),
             "contract": str(Submission.model_fields["contract"].default),
             "sandbox": subject.driver.engine or "none",
@@ -34,7 +34,7 @@ def make_receipt(subject: Subject, outcome: SessionOutcome[PreflightReport]) -> 
 
 
 def write_receipt(receipt: Receipt, path: Path) -> None:
-    """Writes the receipt to `path`, over an earlier one.
+    """Writes the receipt to `path`, and replaces an earlier one.
 
     Raises:
         CardError: it cannot be written.
@@ -45,7 +45,7 @@ def write_receipt(receipt: Receipt, path: Path) -> None:
         raise CardError(f"{path}: cannot be written ({error.strerror}); name another file with --receipt") from error
 
 
-def _own_version() -> str:
+def _package_version() -> str:
     try:
         return metadata.version(PACKAGE)
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What an author wants checked: an image, or the factory of a module, as the guest would import it."""
+"""What `lambench-submit check` checks: an image, or a module's factory as the guest would import it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from submissions.settings import Settings
 
 MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 FIND_S = 60.0
-# Packages are imported on the way to what is inside them, and may print: what follows the last NUL is the answer.
+# The parent packages are imported, and may print: the answer follows the last NUL.
 _FIND = """
 import importlib.util, sys
 try:
@@ -31,43 +31,43 @@ sys.stdout.write("\\0" + (spec.origin or "" if spec else ""))
 """
 
 
-class Subject(NamedTuple):
-    """What is checked, and by which driver.
+class CheckSubject(NamedTuple):
+    """What is checked, and the driver that runs it.
 
     Args:
         digest: the image ID, or the sha256 of the factory's module.
-        understood: what it was taken for, in words.
+        description: what it is, in words.
     """
 
     text: str
     driver: Driver
     image: Image
     digest: str
-    understood: str
+    description: str
 
     @property
     def is_module(self) -> bool:
         return self.driver.name == "process"
 
 
-def understand(
+def resolve_subject(
     text: str, settings: Settings, folder: Path, python: str = "", as_image: bool = False, as_module: bool = False
-) -> Subject:
-    """What `text` names: a module's factory where there is such a module, else an image.
+) -> CheckSubject:
+    """The factory of a module if there is such a module, else an image.
 
     Args:
-        folder: the working directory, in which modules are looked for first.
-        python: that runs a module; empty: this one.
+        folder: the working directory, which is searched first for modules.
+        python: the Python that runs a module; empty for this one.
 
     Raises:
-        CardError: it could be either, and neither `as_image` nor `as_module` says which.
-        SubmissionFault: it is neither, or the image may not be judged.
+        CardError: there is both, and neither `as_image` nor `as_module` is set.
+        SubmissionFault: there is neither, or the image may not be judged.
         JudgeFault: the engine does not answer.
     """
     if as_image and as_module:
         raise CardError("--image and --module exclude each other: give one of them")
     if as_module and not MODULE.fullmatch(text):
-        raise CardError(f"{text}: a module is named as module:factory")
+        raise CardError(f"{text}: name a module as module:factory")
     if as_image or not MODULE.fullmatch(text):
         return _image(text, settings)
     interpreter = _interpreter(python)
@@ -76,11 +76,11 @@ def understand(
     if source is None:
         words = f"There is no module {module!r} in this folder, nor in {interpreter}."
         if as_module:
-            raise invalid(f"{words} Go to its folder, or name the Python that has it with --python.")
+            raise invalid(f"{words} Change to its folder, or name the Python that has it with --python.")
         try:
             return _image(text, settings)
         except (SubmissionFault, JudgeFault) as fault:
-            why = fault.sentence if isinstance(fault, SubmissionFault) else f"Nor can images be seen: {fault.remedy}."
+            why = fault.sentence if isinstance(fault, SubmissionFault) else f"Nor can images be listed: {fault.remedy}."
             raise invalid(f"{words} {why}") from fault
     if not as_module and _is_image(text, settings):
         raise CardError(f"{text} is a module here and an image too: say --module or --image")
@@ -88,10 +88,10 @@ def understand(
 
 
 def find_module(module: str, python: str, folder: Path) -> Path | None:
-    """The file that `python` would import as `module` in `folder`; None where there is none.
+    """The file that `python` would import as `module` in `folder`; None if there is none.
 
     Raises:
-        SubmissionFault: a package on the way to it fails, or takes longer than a minute to be imported.
+        SubmissionFault: the import of a parent package fails, or takes longer than a minute.
     """
     try:
         done = subprocess.run(
@@ -108,22 +108,22 @@ def find_module(module: str, python: str, folder: Path) -> Path | None:
         raise invalid(f"{python} cannot be run ({error.strerror}): name another with --python.") from error
     if done.returncode:
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise invalid(f"The module {module!r} cannot be looked for: {last[:300]}")
+        raise invalid(f"The module {module!r} cannot be found: {last[:300]}")
     origin = done.stdout.decode("utf-8", "replace").rpartition("\0")[2]
     return Path(folder, origin) if origin else None
 
 
 def _interpreter(python: str) -> str:
-    found = shutil.which(python or sys.executable)
-    if found is None:
+    path = shutil.which(python or sys.executable)
+    if path is None:
         raise invalid(f"There is no Python {python!r}: name another with --python.")
-    return found
+    return path
 
 
-def _image(text: str, settings: Settings) -> Subject:
+def _image(text: str, settings: Settings) -> CheckSubject:
     driver = open_driver("docker", settings.run_dir, settings.runtime)
     image = driver.resolve(text)
-    return Subject(text, driver, image, image.id, "an image, in the judge's own sandbox")
+    return CheckSubject(text, driver, image, image.id, "an image, in the judge's own sandbox")
 
 
 def _is_image(text: str, settings: Settings) -> bool:
@@ -134,12 +134,12 @@ def _is_image(text: str, settings: Settings) -> bool:
     return True
 
 
-def _module(text: str, source: Path, python: str, settings: Settings, folder: Path) -> Subject:
+def _module(text: str, source: Path, python: str, settings: Settings, folder: Path) -> CheckSubject:
     try:
         digest = f"sha256:{hashlib.sha256(source.read_bytes()).hexdigest()}"
     except OSError as error:
         raise invalid(f"The module of {text} is at {str(source)!r}, which is no file: name another.") from error
-    # Not the driver's own `resolve`: it reads the whole folder, and an author's may hold data sets.
+    # Not with the driver's `resolve`, which reads the whole folder: an author's may hold data sets.
     image = Image(
         reference=f"{folder}?{urlencode({'python': python, 'calculator': text})}",
         id=f"process:{digest.partition(':')[2]}",
@@ -149,4 +149,4 @@ def _module(text: str, source: Path, python: str, settings: Settings, folder: Pa
         architecture=MACHINE,
     )
     driver = open_driver("process", settings.run_dir, settings.runtime)
-    return Subject(text, driver, image, digest, f"a module ({source}), without Docker")
+    return CheckSubject(text, driver, image, digest, f"a module ({source}), without Docker")

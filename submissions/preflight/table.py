@@ -1,4 +1,4 @@
-"""What a preflight measured, as a table for a terminal."""
+"""The preflight report as a table for a terminal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MAX_SHOWN = 1000
 
 
 def preflight_table(name: str, report: PreflightReport) -> Table:
-    """A line for each check: what it is called, whether it passed, what was found.
+    """A row for each check: its name, whether it passed, and what was found.
 
     Args:
         name: of the model, for the title.
     """
-    caption = "* required; the others are reported, and refuse nobody."
+    caption = "* required; the others are reported, and refuse no image."
     table = plain_table("check", "", title=f"Preflight of [bold]{escape(plain(name, MAX_SHOWN))}[/]")
     table.add_column("found")
     table.caption, table.caption_justify = caption, "left"

@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from submissions.progress import Reporter, duration, pace
+from submissions.progress import Reporter, duration, rate_text
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (61, "1 min 1 s"), (7260, "2 h 1 min"), (-1, "0 s")])
@@ -17,9 +17,9 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_pace() -> None:
-    assert pace(0, 10, "frames", 3.0) == "0/10 frames"
-    assert pace(120, 400, "frames", 4.0) == "120/400 frames, 30/s, 9 s left"
-    assert pace(1, 3, "steps", 10.0) == "1/3 steps, 10 s each, 20 s left"
+    assert rate_text(0, 10, "frames", 3.0) == "0/10 frames"
+    assert rate_text(120, 400, "frames", 4.0) == "120/400 frames, 30/s, 9 s left"
+    assert rate_text(1, 3, "steps", 10.0) == "1/3 steps, 10 s each, 20 s left"
 
 
 def test_a_pipe_gets_plain_lines() -> None:

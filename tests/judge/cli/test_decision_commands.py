@@ -58,8 +58,8 @@ def test_what_cannot_be_decided_is_one_line(world: World) -> None:
     why = ("--reason", "why")
     cases: list[tuple[tuple[str, ...], str]] = [
         (("withdraw", "nobody", *why), "there is no submission 'nobody'"),
-        (("withdraw", model), "say why"),
-        (("withdraw", model, "--reason", " \n "), "say why"),
+        (("withdraw", model), "give a reason"),
+        (("withdraw", model, "--reason", " \n "), "give a reason"),
         (("disqualify", model, "--reason", "w" * 501), "501 characters; 500 are allowed"),
         (("reinstate", model, *why), "nothing to reinstate"),
     ]

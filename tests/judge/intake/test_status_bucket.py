@@ -143,7 +143,7 @@ def test_an_invitation_file_is_an_address_and_no_more(world: IntakeWorld) -> Non
     assert stated == {"schema_version": 1, "name": "curie", "mail": mail}
 
 
-def test_what_is_there_already_is_listed_once_for_all(world: IntakeWorld) -> None:
+def test_what_exists_already_is_listed_once_for_all(world: IntakeWorld) -> None:
     one, other = world.invited("one"), world.invited("other")
     put_status(world, one, emt_0123456789ab="said")
     put_forms(world, other)

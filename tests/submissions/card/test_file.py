@@ -35,7 +35,7 @@ def test_broken_cards_are_refused_with_file_and_field(tmp_path: Path, content: s
 BREACHES = [
     ('elements = ["Xx"]', "elements: 'Xx' is no chemical symbol"),
     ('elements = ["H", "H"]', "elements: an element is named twice"),
-    ('authors = ["A\\tB"]', "authors.0: has characters that cannot be shown"),
+    ('authors = ["A\\tB"]', "authors.0: has characters that cannot be printed"),
     ('authors = [" "]', "authors.0: must be a name"),
     ('version = "\\u001b[2J"', "version: has characters"),
     ('description = "a\\rb"', "description: has characters"),
@@ -73,6 +73,6 @@ def test_a_hostile_card_is_one_printable_line(text: str, words: str) -> None:
 def test_a_name_from_a_folder_that_no_model_may_have_is_refused_and_a_long_one_cut() -> None:
     assert card_from_reference("127.0.0.1:5000/group/emt:1").name == "emt"
     assert card_from_reference("x" * 250).name == "x" * 200
-    with pytest.raises(CardError, match="name: has characters that cannot be shown") as raised:
+    with pytest.raises(CardError, match="name: has characters that cannot be printed") as raised:
         card_from_reference("folder/a\tb")
     assert str(raised.value).isprintable()

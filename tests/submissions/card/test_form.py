@@ -168,7 +168,7 @@ def test_a_terminal_is_asked_each_field_is_checked_at_once_and_the_card_is_writt
     terminal.answer("dispersion at all", "n")
     terminal.answer("Precision", "float16")
     terminal.answer("precision:", "float64")
-    terminal.answer("hardware", "")
+    terminal.answer("Hardware", "")
     terminal.answer("Training set 1", "none that is public")
     terminal.answer("its level of theory", "")
     terminal.answer("its web address", "")
@@ -246,7 +246,7 @@ def test_who_breaks_off_before_the_first_answer_leaves_nothing(form: FormInput, 
 @pytest.mark.parametrize("interrupts", [False, True])
 @pytest.mark.parametrize("n", [1, 5, N_FIELDS + 2, N_FIELDS + 6])
 def test_who_breaks_off_finds_the_answers_in_a_draft(form: FormInput, n: int, interrupts: bool) -> None:
-    with pytest.raises(CardError, match=r"what was answered is in \./lambench\.toml\.draft"):
+    with pytest.raises(CardError, match=r"your answers are in \./lambench\.toml\.draft"):
         form.fill(*ANSWERS[:n], interrupts=interrupts)
     assert list(Path().iterdir()) == [DRAFT]
     card = read_card(DRAFT)

@@ -106,7 +106,7 @@ def test_a_module_passes_without_docker_and_what_that_cannot_show_is_said(author
     assert said.status == 0, said
     assert "as a module (" in said.out
     assert "models/mine.py), without Docker" in said.words
-    assert "Without Docker nobody sees whether it needs a network" in said.words
+    assert "Without Docker it is not checked whether it needs a network" in said.words
     assert "│ hello [bold]\\x1b[31m" in said.out
     assert "\x1b" not in said.out
     assert "The card states that forces are not the gradient of the energy; measured, they agree with it." in said.words
@@ -175,10 +175,10 @@ def test_another_python_sees_other_modules(author: AuthorFolder) -> None:
     ("arguments", "status", "words"),
     [
         (("nowhere:make", "--module"), 1, "There is no module 'nowhere' in this folder"),
-        (("loud.inner:make", "--module"), 1, "cannot be looked for: ValueError: on the way"),
+        (("loud.inner:make", "--module"), 1, "cannot be found: ValueError: on the way"),
         (("quiet.inner:make", "--module"), 1, "There is no module 'quiet.inner'"),
         (("ase:make", "--module", "--python", "no-such-python"), 1, "There is no Python 'no-such-python'"),
-        (("image:tag-1", "--module"), 2, "image:tag-1: a module is named as module:factory"),
+        (("image:tag-1", "--module"), 2, "image:tag-1: name a module as module:factory"),
         (("a:b", "--module", "--image"), 2, "--image and --module exclude each other"),
         (("calculator:make_calculator", "--receipt", "no/such/folder.json"), 2, "cannot be written"),
         (("calculator:make_calculator", "--card", "none.toml"), 2, "there is no such file"),

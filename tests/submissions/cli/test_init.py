@@ -82,7 +82,7 @@ def test_init_writes_a_folder_and_never_over_another(
     monkeypatch.chdir(tmp_path)
     assert run(monkeypatch, "init", "my model", "--for", "mace") == 0
     said = capsys.readouterr().out
-    assert "Put your weights there: my model/weights/mace.model" in said
+    assert "Put your weights into my model/weights/mace.model" in said
     assert "cd 'my model' && docker build -t my-model ." in said
     assert "lambench-submit my-model --invite FILE --upload" in said
     assert "*.invite.json" in (tmp_path / "my model" / ".dockerignore").read_text().splitlines()
@@ -90,7 +90,7 @@ def test_init_writes_a_folder_and_never_over_another(
     (tmp_path / "my model" / "lambench.toml").unlink()
     (tmp_path / "my model" / "calculator.py").write_text("mine")
     assert run(monkeypatch, "init", "my model", "--for", "orb", "--name", "Other") == 2
-    assert "my model/calculator.py is there already" in " ".join(capsys.readouterr().err.split())
+    assert "my model/calculator.py exists already" in " ".join(capsys.readouterr().err.split())
     assert (tmp_path / "my model" / "calculator.py").read_text() == "mine"
     assert not (tmp_path / "my model" / "lambench.toml").exists()
     assert run(monkeypatch, "init", "my model", "--for", "orb", "--name", "Other", "--force") == 0
@@ -115,14 +115,14 @@ def test_force_writes_over_files_and_replaces_links_themselves(
     assert sorted(path.name for path in folder.iterdir()) == sorted(starter(StarterName.ASE, "mine").files)
 
 
-def test_a_link_that_leads_nowhere_is_there_already(
+def test_a_link_that_leads_nowhere_exists_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "Dockerfile").symlink_to(tmp_path / "elsewhere")
     assert run(monkeypatch, "init", "mine") == 2
-    assert "mine/Dockerfile is there already" in " ".join(capsys.readouterr().err.split())
+    assert "mine/Dockerfile exists already" in " ".join(capsys.readouterr().err.split())
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "Dockerfile"]
 
 
@@ -140,7 +140,7 @@ def test_every_file_is_written_or_none(force: bool, tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("force", [False, True])
 def test_a_folder_in_the_place_of_a_file_is_one_line(force: bool, tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").mkdir()
-    with pytest.raises(CardError, match=r"Dockerfile is (there already|a folder)"):
+    with pytest.raises(CardError, match=r"Dockerfile (exists already|is a folder)"):
         write_starter(starter(StarterName.ASE, "mine"), tmp_path, force)
     assert [path.name for path in tmp_path.iterdir()] == ["Dockerfile"]
 
