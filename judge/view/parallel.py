@@ -1,59 +1,49 @@
-"""Work that comes to many files, divided over the processors: in one process a site of many models takes twice as long.
-
-A forked child has all that its parent knows, and gives its files back through a pipe as bytes alone. It says nothing
-else: what it could not do, for whatever reason, the parent does itself, where an error shows as it would have anyway.
-"""
+"""Files drawn by several processes: on two processors the pages of many models take half the time."""
 
 from __future__ import annotations
 
 import os
-import signal
-import struct
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import BinaryIO, NamedTuple, TypeVar
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
+from typing import TypeVar
 
 LEAST = 16
-"""So many items are worth a second process."""
+"""Fewer items are drawn in one process."""
 
 Files = dict[str, bytes]
 Item = TypeVar("Item")
 
-_LENGTHS = struct.Struct(">II")
-_END = _LENGTHS.pack(0, 0)
 
+def drawn_in_parallel(draw: Callable[[Sequence[Item]], Files], items: Sequence[Item]) -> Files:
+    """The files of `draw(items)`, in the same order.
 
-class _Child(NamedTuple):
-    """A process, and where its files come from."""
-
-    pid: int
-    pipe: BinaryIO
-
-
-def by_halves(draw: Callable[[Sequence[Item]], Files], items: Sequence[Item]) -> Files:
-    """What `draw` makes of all items, in their order: the same as `draw(items)` in one process.
+    The parent draws the share of a child that fails, so that an error shows as in one process.
 
     Args:
-        draw: files by path, never without one; of some of the items the same as of all.
+        draw: files by path; the file of an item does not depend on the other items.
     """
-    shares = _shares(items, _processors())
-    children: list[_Child] = []
+    first, *others = _shares(items, _processors())
+    children = [_child(draw, share) for share in others]
     try:
-        children += [_forked(draw, share, children) for share in shares[1:]]
-        files = draw(shares[0])
-        for child, share in zip(children, shares[1:], strict=True):
-            files |= _received(child.pipe) or draw(share)
+        files = draw(first)
+        for (_, receiver), share in zip(children, others, strict=True):
+            files |= _received(receiver) or draw(share)
     finally:
-        for child in children:
-            _ended(child)
+        for process, receiver in children:
+            receiver.close()
+            process.kill()
+            process.join()
     return files
 
 
 def _processors() -> int:
-    """Those that this process may run on; one where it cannot fork, or has threads, of which a child has none."""
-    if not hasattr(os, "fork") or not hasattr(os, "sched_getaffinity") or threading.active_count() > 1:
+    """How many processors this process may use; 1 if that is not known, or if it has threads, which no child has."""
+    if not hasattr(os, "sched_getaffinity") or threading.active_count() > 1:
         return 1
     return len(os.sched_getaffinity(0))
 
@@ -65,49 +55,24 @@ def _shares(items: Sequence[Item], n: int) -> list[Sequence[Item]]:
     return [items[first:last] for first, last in pairwise(ends)]
 
 
-def _forked(draw: Callable[[Sequence[Item]], Files], share: Sequence[Item], before: Sequence[_Child]) -> _Child:
-    receiving, sending = os.pipe()
-    pid = os.fork()
-    if pid:
-        os.close(sending)
-        return _Child(pid, os.fdopen(receiving, "rb"))
-    status = 1
-    try:  # never out of here: what follows is the parent's
-        os.close(receiving)
-        for child in before:
-            os.close(child.pipe.fileno())
-        with os.fdopen(sending, "wb") as pipe:
-            _send(draw(share), pipe)
-        status = 0
-    finally:
-        os._exit(status)
+def _child(draw: Callable[[Sequence[Item]], Files], share: Sequence[Item]) -> tuple[ForkProcess, Connection]:
+    """A process that draws the share, and the end of the pipe that receives its files."""
+    fork = get_context("fork")  # a forked child has all that its parent has read
+    receiver, sender = fork.Pipe(duplex=False)
+
+    def send() -> None:
+        with suppress(BaseException):
+            sender.send(draw(share))
+
+    process = fork.Process(target=send)
+    process.start()
+    sender.close()
+    return process, receiver
 
 
-def _send(files: Files, pipe: BinaryIO) -> None:
-    for path, content in files.items():
-        name = path.encode()
-        pipe.write(_LENGTHS.pack(len(name), len(content)) + name)
-        pipe.write(content)
-    pipe.write(_END)
-
-
-def _received(pipe: BinaryIO) -> Files | None:
-    """All files of a child; None where they break off."""
-    files: Files = {}
-    while len(head := pipe.read(_LENGTHS.size)) == _LENGTHS.size:
-        if head == _END:
-            return files
-        n_name, n_content = _LENGTHS.unpack(head)
-        name, content = pipe.read(n_name), pipe.read(n_content)
-        if len(name) < n_name or len(content) < n_content:
-            return None
-        files[name.decode()] = content
+def _received(receiver: Connection) -> Files | None:
+    """The files of a child; None if it failed."""
+    with suppress(EOFError, OSError):
+        files: Files = receiver.recv()
+        return files
     return None
-
-
-def _ended(child: _Child) -> None:
-    """Sees to it that nothing of a child is left; one whose files are read has ended, or is about to."""
-    child.pipe.close()
-    with suppress(ProcessLookupError):
-        os.kill(child.pid, signal.SIGKILL)
-    os.waitpid(child.pid, 0)

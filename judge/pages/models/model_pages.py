@@ -14,7 +14,7 @@ from judge.pages.models.tree_markup import tree_markup
 from judge.ranking.leaderboard import Row
 from judge.view import score_display
 from judge.view.page_context import Frame
-from judge.view.parallel import by_halves
+from judge.view.parallel import drawn_in_parallel
 from judge.view.related_submissions import Related, Submissions, team_of
 
 
@@ -25,7 +25,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
     def draw(rows: Sequence[Row]) -> dict[str, bytes]:
         return {row.page: _page(frame, row, known.related(row.submission)) for row in rows}
 
-    return by_halves(draw, frame.board.rows)
+    return drawn_in_parallel(draw, frame.board.rows)
 
 
 def _page(frame: Frame, row: Row, related: Related) -> bytes:

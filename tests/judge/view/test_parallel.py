@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from judge.view import parallel as module
-from judge.view.parallel import LEAST, by_halves
+from judge.view.parallel import LEAST, drawn_in_parallel
 
 ITEMS = range(3 * LEAST)
 PARENT = os.getpid()
@@ -31,28 +31,28 @@ def children_left() -> bool:
 
 
 def test_the_same_files_in_the_same_order() -> None:
-    found = by_halves(draw, ITEMS)
-    assert found == draw(ITEMS)
-    assert list(found) == list(draw(ITEMS))
+    files = drawn_in_parallel(draw, ITEMS)
+    assert files == draw(ITEMS)
+    assert list(files) == list(draw(ITEMS))
     assert not children_left()
 
 
-def test_what_a_child_cannot_do_the_parent_does() -> None:
-    def only_here(items: Sequence[int]) -> dict[str, bytes]:
+def test_the_parent_draws_the_share_of_a_child_that_fails() -> None:
+    def only_in_the_parent(items: Sequence[int]) -> dict[str, bytes]:
         if os.getpid() != PARENT:
             raise MemoryError
         return draw(items)
 
-    assert by_halves(only_here, ITEMS) == draw(ITEMS)
+    assert drawn_in_parallel(only_in_the_parent, ITEMS) == draw(ITEMS)
     assert not children_left()
 
 
 def test_an_error_shows_as_in_one_process() -> None:
-    def stumbles(items: Sequence[int]) -> dict[str, bytes]:
+    def fails_on_the_last(items: Sequence[int]) -> dict[str, bytes]:
         if ITEMS[-1] in items:
             raise ValueError("the last one")
         return draw(items)
 
     with pytest.raises(ValueError, match="the last one"):
-        by_halves(stumbles, ITEMS)
+        drawn_in_parallel(fails_on_the_last, ITEMS)
     assert not children_left()
