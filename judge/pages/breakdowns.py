@@ -1,4 +1,4 @@
-"""Metrics of single elements and groups as tables: a line a part, a column a metric."""
+"""Metrics by element, group or quantity as tables: a row for each part, a column for each metric."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PartColumn(NamedTuple):
 
 
 class Breakdown(NamedTuple):
-    """All metrics by one thing, such as `element`; the body is the rows as HTML, drawn here: a page has hundreds."""
+    """All metrics by one criterion, such as `element`; `body` has the rows as HTML, since a page has hundreds."""
 
     by: str
     columns: tuple[PartColumn, ...]
@@ -30,33 +30,33 @@ class Breakdown(NamedTuple):
 
 
 def breakdowns_of(result: Result | None) -> tuple[Breakdown, ...]:
-    """A table for each thing that the metrics of a result are told apart by."""
+    """A table for each criterion by which a result has metrics."""
     parts = sorted(result.parts if result is not None else (), key=lambda part: part.by)
-    return tuple(_breakdown(by, tuple(own)) for by, own in groupby(parts, key=lambda part: part.by))
+    return tuple(_breakdown(by, tuple(group)) for by, group in groupby(parts, key=lambda part: part.by))
 
 
 def _breakdown(by: str, parts: Sequence[MetricPart]) -> Breakdown:
     units = {part.metric: part.unit for part in parts}
-    named: dict[str, dict[str, MetricPart]] = {}
+    by_name: dict[str, dict[str, MetricPart]] = {}
     for part in parts:
-        named.setdefault(part.name, {})[part.metric] = part
+        by_name.setdefault(part.name, {})[part.metric] = part
     columns = tuple(
         PartColumn(formatting.metric_label(name), formatting.shown_unit(unit)) for name, unit in units.items()
     )
-    rows = "".join(_row(name, tuple(own.get(metric) for metric in units)) for name, own in named.items())
+    rows = "".join(_row(name, tuple(metrics.get(metric) for metric in units)) for name, metrics in by_name.items())
     return Breakdown(by, columns, Markup(rows))
 
 
 def _row(name: str, parts: Sequence[MetricPart | None]) -> str:
-    there = [part for part in parts if part is not None]
+    known = [part for part in parts if part is not None]
     texts = (
         *(shown(None if part is None else formatting.shown_value(part.value, part.unit)) for part in parts),
-        _counts({part.n_items for part in there}),
-        _counts({part.n_failed for part in there}),
+        _counts({part.n_items for part in known}),
+        _counts({part.n_failed for part in known}),
     )
     return lean_row(isolated(name or "none"), number_cells(texts))
 
 
 def _counts(numbers: Collection[int]) -> str:
-    """One number, or the least and the most where metrics are over different items: 3–10."""
+    """One number, or the smallest and the largest if the metrics are over different items: 3–10."""
     return "–".join(formatting.thousands(n) for n in dict.fromkeys((min(numbers), max(numbers))))

@@ -1,4 +1,4 @@
-"""Why a model moved: its own results, the scoring, or who is above it."""
+"""Why the rank or the scores of a model changed: its own results, the scoring, or the models above it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _NAMED = 3  # models that are named in a sentence
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 ByTask = Mapping[str, tuple[str, str]]
-"""Key and sha256 of a model's result by task; the sha256 is empty where it is not known."""
+"""Key and sha256 of a model's result by task; the sha256 is empty if it is not known."""
 
 
 class Reason(NamedTuple):
-    """A clause, and the names that it ends with: of models or tasks, which is text of others.
+    """A clause that ends with names of models or tasks, which are text of others.
 
     Args:
-        more: how many are not named.
+        more: how many further names there are.
     """
 
     words: str
@@ -32,12 +32,12 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True)
 class Publication:
-    """What one publication says of its models; rows that are there for comparison are not among them.
+    """The scores and results of one publication, without the models that are there for comparison.
 
     Args:
-        when: None while it is not published.
-        judge: version.
-        results: sha256 by key in the store, empty where it is not known.
+        when: the time of publication; None if it is not published yet.
+        judge: the version of the judge.
+        results: sha256 by key in the store; empty if it is not known.
     """
 
     when: datetime | None
@@ -48,60 +48,58 @@ class Publication:
 
     @cached_property
     def by_task(self) -> Mapping[str, ByTask]:
-        """By submission, what is shown of it."""
-        found: dict[str, dict[str, tuple[str, str]]] = {}
+        """The results that are shown of each submission."""
+        by_submission: dict[str, dict[str, tuple[str, str]]] = {}
         for key, digest in self.results.items():
             _, submission, task, _ = key.split("/", 3)
-            found.setdefault(submission, {})[task] = key, digest
-        return found
+            by_submission.setdefault(submission, {})[task] = key, digest
+        return by_submission
 
     @cached_property
     def tasks(self) -> frozenset[str]:
-        """The tasks that anybody has a result of."""
-        return frozenset(task for of in self.by_task.values() for task in of)
+        """The tasks with a result of any model."""
+        return frozenset(task for results in self.by_task.values() for task in results)
 
     def above(self, id: str) -> frozenset[str]:
-        """The models that have a better rank than that one."""
+        """The models with a better rank than this model."""
         rank = self.scores[id].rank
         return frozenset() if rank is None else self._before[rank]
 
     @cached_property
     def _before(self) -> Mapping[int, frozenset[str]]:
-        """By rank, the models with a better one."""
-        placed = sorted((of.rank, id) for id, of in self.scores.items() if of.rank is not None)
+        """For each rank, the models with a better one."""
+        ranked = sorted((scores.rank, id) for id, scores in self.scores.items() if scores.rank is not None)
         better: dict[int, frozenset[str]] = {}
-        for place, (rank, _) in enumerate(placed):
+        for position, (rank, _) in enumerate(ranked):
             if rank not in better:
-                better[rank] = frozenset(id for _, id in placed[:place])
+                better[rank] = frozenset(id for _, id in ranked[:position])
         return better
 
 
 def reasons(id: str, before: Publication, after: Publication, name_of: Callable[[str], str]) -> tuple[Reason, ...]:
-    """Why a model that is in both publications moved.
+    """Why the rank or the scores of a model changed between two publications.
 
     Args:
         name_of: the name of a model by its id.
     """
-    found = list(_of_results(before.by_task.get(id, {}), after.by_task.get(id, {})))
+    changed = _changed_results(before.by_task.get(id, {}), after.by_task.get(id, {}))
     then, now = before.scores[id], after.scores[id]
-    if _ranking(then) != _ranking(now):
-        return tuple(found or [_of_scoring(id, before, after)])
-    if then.rank != now.rank and None not in (then.rank, now.rank):
-        found += _of_competitors(id, before, after, name_of)
-    return tuple(found or [_of_scoring(id, before, after)])
+    if _ranking(then) == _ranking(now) and then.rank != now.rank and None not in (then.rank, now.rank):
+        changed += _changed_competitors(id, before, after, name_of)
+    return tuple(changed or [_changed_scoring(id, before, after)])
 
 
 def _ranking(scores: ManifestScores) -> tuple[float | None, float | None]:
-    """The scores that models are ranked by."""
+    """The scores that determine the rank."""
     return scores.force_field, scores.property_error
 
 
-def _of_results(before: ByTask, after: ByTask) -> list[Reason]:
-    """What became of the results of a model."""
+def _changed_results(before: ByTask, after: ByTask) -> list[Reason]:
+    """How the results of a model changed."""
     again = [task for task in before.keys() & after.keys() if _differ(before[task], after[task])]
     first, gone = after.keys() - before.keys(), before.keys() - after.keys()
-    said = (("measured anew:", again), ("judged for the first time:", first), ("without a result now:", gone))
-    return [Reason(words, tuple(sorted(tasks))) for words, tasks in said if tasks]
+    clauses = (("measured again:", again), ("judged for the first time:", first), ("result removed:", gone))
+    return [Reason(words, tuple(sorted(tasks))) for words, tasks in clauses if tasks]
 
 
 def _differ(one: tuple[str, str], other: tuple[str, str]) -> bool:
@@ -110,45 +108,47 @@ def _differ(one: tuple[str, str], other: tuple[str, str]) -> bool:
     return bool(one[1]) and bool(other[1]) and one[1] != other[1]
 
 
-def _of_scoring(id: str, before: Publication, after: Publication) -> Reason:
-    """Why the scores of a model moved though no result of it did, as far as the manifests tell."""
+def _changed_scoring(id: str, before: Publication, after: Publication) -> Reason:
+    """Why the scores of a model changed though its results did not, as far as the manifests show."""
     if before.release != after.release:
-        return Reason("another release of the scoring")
+        return Reason("new release of the scoring")
     if before.tasks != after.tasks:
         return Reason("the suite has other tasks")
     if before.judge != after.judge:
-        return Reason(f"another version of the judge: {after.judge}, before {before.judge}")
-    if _others_differ(id, before, after):
-        return Reason("what its tasks ask for was read off other models’ results, too, and these changed")
-    return Reason("for a reason that the manifests do not tell")
+        return Reason(f"new version of the judge: {after.judge}, before {before.judge}")
+    if _other_results_changed(id, before, after):
+        return Reason("its tasks are also scored from the results of other models, which changed")
+    return Reason("the manifests do not show the reason")
 
 
-def _others_differ(id: str, before: Publication, after: Publication) -> bool:
-    """Whether the results of any other model do, of those that are there for comparison too."""
+def _other_results_changed(id: str, before: Publication, after: Publication) -> bool:
+    """Whether a result of any other model changed, models for comparison included."""
     others = (before.by_task.keys() | after.by_task.keys()) - {id}
-    return any(_of_results(before.by_task.get(other, {}), after.by_task.get(other, {})) for other in others)
+    return any(_changed_results(before.by_task.get(other, {}), after.by_task.get(other, {})) for other in others)
 
 
-def _of_competitors(id: str, before: Publication, after: Publication, name_of: Callable[[str], str]) -> list[Reason]:
-    """Who came above the model, and who is there no more, though nothing of its own moved."""
+def _changed_competitors(
+    id: str, before: Publication, after: Publication, name_of: Callable[[str], str]
+) -> list[Reason]:
+    """The models that came above this model, and those that are no longer above it."""
     above_before, above_after = before.above(id), after.above(id)
     came, went = above_after - above_before, above_before - above_after
     new, overtook = came - before.scores.keys(), came & before.scores.keys()
     gone, fell = went - after.scores.keys(), went & after.scores.keys()
-    found = []
+    changes = []
     if new:
-        found.append(Reason(f"{_number(len(new))} new {'model' if len(new) == 1 else 'models'} above"))
+        changes.append(Reason(f"{_number(len(new))} new {'model' if len(new) == 1 else 'models'} above"))
     if overtook:
-        found.append(_named("overtaken by", overtook, after, name_of))
+        changes.append(_named("overtaken by", overtook, after, name_of))
     if gone:
-        found.append(Reason(f"{_number(len(gone))} {'model' if len(gone) == 1 else 'models'} above gone"))
+        changes.append(Reason(f"{_number(len(gone))} {'model' if len(gone) == 1 else 'models'} above removed"))
     if fell:
-        found.append(_named("no longer behind", fell, after, name_of))
-    return found
+        changes.append(_named("no longer behind", fell, after, name_of))
+    return changes
 
 
 def _named(words: str, ids: Collection[str], now: Publication, name_of: Callable[[str], str]) -> Reason:
-    """The best of these models by name."""
+    """A reason with the names of the best of these models."""
     ordered = sorted(ids, key=lambda id: (now.scores[id].rank is None, now.scores[id].rank or 0, id))
     return Reason(words, tuple(map(name_of, ordered[:_NAMED])), max(0, len(ordered) - _NAMED))
 

@@ -1,4 +1,4 @@
-"""What moved in the ranking from one publication to the next, and why: from the manifests, and the board of now."""
+"""How the ranking changed from one publication to the next, and why: from the manifests and the current board."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from judge.ranking.leaderboard import Leaderboard
 from judge.records.items_file import result_path
 from judge.records.manifest import Manifest, ManifestScores
 
-_NAMESPACE = uuid.UUID("6f1d4a0e-4f0b-5d4e-9d5c-3c1f5d2f7a10")  # of the identifiers of publications
+_NAMESPACE = uuid.UUID("6f1d4a0e-4f0b-5d4e-9d5c-3c1f5d2f7a10")  # of publications
 
 
-class Kind(StrEnum):
-    """What became of a model."""
+class MoveKind(StrEnum):
+    """How a model changed."""
 
     NEW = "new"
     UP = "up"
     DOWN = "down"
     RANKED = "now ranked"
     UNRANKED = "no longer ranked"
-    RESCORED = "other scores, same rank"
-    GONE = "gone"
+    RESCORED = "with other scores"
+    REMOVED = "removed"
 
 
 class Move(NamedTuple):
-    """What became of one model between two publications.
+    """The change of one model between two publications.
 
     Args:
-        before: None where it was not there.
-        after: None where it is there no more.
+        before: None if the earlier publication does not have the model.
+        after: None if the later publication does not have the model.
     """
 
     id: str
     name: str
-    kind: Kind
+    kind: MoveKind
     before: ManifestScores | None
     after: ManifestScores | None
     why: tuple[Reason, ...]
@@ -49,15 +49,15 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """A publication in which something moved.
+    """A publication in which a rank or a score changed.
 
     Args:
-        urn: the same in every later build, and for no other publication.
-        when: None while it is not published.
-        first: there was none before it.
-        why: what holds for all models.
-        moves: by rank, those without one after, those that are gone last.
-        n_ranked: of the models then.
+        urn: an identifier that is the same in every later build.
+        when: the time of publication; None if it is not published yet.
+        first: whether it is the first publication.
+        why: reasons that hold for all models.
+        moves: ranked models by rank, then models without a rank, then removed models.
+        n_ranked: how many models have a rank.
     """
 
     urn: str
@@ -67,87 +67,87 @@ class Changes:
     moves: tuple[Move, ...]
     n_ranked: int
 
-    def of(self, *kinds: Kind) -> tuple[Move, ...]:
-        """The moves of these kinds."""
-        return tuple(move for move in self.moves if move.kind in kinds)
+    def count(self, kind: MoveKind) -> int:
+        """How many moves are of this kind."""
+        return sum(move.kind is kind for move in self.moves)
 
 
 def changes(board: Leaderboard, manifests: Sequence[Manifest], now: datetime | None, judge: str) -> list[Changes]:
-    """What moved in each publication, the newest first; those in which nothing did are left out.
+    """The changes of each publication, the newest first. A publication without changes is left out.
 
     Args:
         manifests: of the suite, the oldest first.
-        now: when the board is published; None where it is not: what moved since the last publication is not dated then.
-        judge: its version now.
+        now: when the board is published; None if it is not: changes since the last publication then have no date.
+        judge: the current version of the judge.
     """
-    apart = {row.submission.id for row in board.references}
-    made = [_published(manifest, apart) for manifest in manifests] + [_pending(board, now, judge)]
+    references = {row.submission.id for row in board.references}
+    publications = [_published(manifest, references) for manifest in manifests] + [_pending(board, now, judge)]
     if now is None and not manifests:
-        return []  # there is nothing that the board could differ from
-    nothing = Publication(None, made[0].release, made[0].judge, {}, {})
-    known = _Known.of(board, apart)
+        return []  # there is no publication to compare with
+    nothing = Publication(None, publications[0].release, publications[0].judge, {}, {})
+    models = BoardModels.of(board, references)
     seen: set[str] = set()
-    found = []
-    for before, after in pairwise([nothing, *made]):
-        one = _between(board.suite.name, before, after, known, seen, first=before is nothing)
-        if one.moves:
-            found.append(one)
+    by_publication = []
+    for before, after in pairwise([nothing, *publications]):
+        changed = _between(board.suite.name, before, after, models, seen, first=before is nothing)
+        if changed.moves:
+            by_publication.append(changed)
         seen |= after.scores.keys()
-    return found[::-1]
+    return by_publication[::-1]
 
 
 def urn(suite: str, when: datetime | None) -> str:
-    """The identifier of what was published at a moment: it hangs on nothing that a later build could have otherwise."""
+    """The identifier of a publication. It depends on nothing that a later build can change."""
     moment = "pending" if when is None else when.astimezone(UTC).isoformat()
     return uuid.uuid5(_NAMESPACE, f"{suite} {moment}").urn
 
 
-def _published(manifest: Manifest, apart: Collection[str]) -> Publication:
+def _published(manifest: Manifest, references: Collection[str]) -> Publication:
     return Publication(
         manifest.published,
         manifest.release,
         manifest.judge_version,
-        {id: of for id, of in manifest.scores.items() if of.rank is not None or id not in apart},
+        {id: scores for id, scores in manifest.scores.items() if scores.rank is not None or id not in references},
         manifest.results,
     )
 
 
 def _pending(board: Leaderboard, now: datetime | None, judge: str) -> Publication:
-    apart = {row.submission.id for row in board.references}
-    scores = {id: of for id, of in published_scores(board).items() if id not in apart}
+    references = {row.submission.id for row in board.references}
+    scores = {id: of_model for id, of_model in published_scores(board).items() if id not in references}
     keys = [result_path(result.submission, result.task, result.result_key) for result in shown_results(board)]
     return Publication(now, board.release.name, judge, scores, dict.fromkeys(keys, ""))
 
 
-class _Known(NamedTuple):
-    """What the board of now tells of models.
+class BoardModels(NamedTuple):
+    """The models of the current board.
 
     Args:
-        names: of all that it knows.
-        out: why those are no longer there that were taken out, or are there for comparison.
+        names: of all models, those included that were taken out.
+        removed: why a model is no longer ranked: it was taken out, or it is there for comparison.
     """
 
     names: Mapping[str, str]
-    out: Mapping[str, Reason]
+    removed: Mapping[str, Reason]
 
     @classmethod
-    def of(cls, board: Leaderboard, apart: Collection[str]) -> _Known:
-        submissions = [row.submission for row in board.rows] + [one.submission for one in board.taken_out]
+    def of(cls, board: Leaderboard, references: Collection[str]) -> BoardModels:
+        submissions = [row.submission for row in board.rows] + [model.submission for model in board.taken_out]
         names = {each.id: f"{each.card.name} {each.card.version}".strip() for each in submissions}
-        out = {one.submission.id: Reason(f"{one.word}: {one.reason}") for one in board.taken_out}
-        return cls(names, out | {id: Reason("it is there for comparison now, and takes no part") for id in apart})
+        removed = {model.submission.id: Reason(f"{model.word}: {model.reason}") for model in board.taken_out}
+        return cls(names, removed | {id: Reason("now only for comparison, without a rank") for id in references})
 
     def name(self, id: str) -> str:
         return self.names.get(id, id)
 
 
 def _between(
-    suite: str, before: Publication, after: Publication, known: _Known, seen: Collection[str], *, first: bool
+    suite: str, before: Publication, after: Publication, models: BoardModels, seen: Collection[str], *, first: bool
 ) -> Changes:
-    """What moved between two publications.
+    """The changes between two publications.
 
     Args:
-        seen: models that were in any publication before.
+        seen: the models of all earlier publications.
     """
     kinds = {
         id: kind
@@ -156,34 +156,33 @@ def _between(
     }
     moves = []
     for id, kind in kinds.items():
-        own_before, own_after = before.scores.get(id), after.scores.get(id)
-        if kind is Kind.GONE:
-            why: tuple[Reason, ...] = (known.out.get(id, Reason("its records are no longer shown")),)
-        elif kind is Kind.NEW:
-            why = (Reason("it is back"),) if id in seen else ()
+        if kind is MoveKind.REMOVED:
+            why: tuple[Reason, ...] = (models.removed.get(id, Reason("its records are no longer shown")),)
+        elif kind is MoveKind.NEW:
+            why = (Reason("the model is back"),) if id in seen else ()
         else:
-            why = reasons(id, before, after, known.name)
-        moves.append(Move(id, known.name(id), kind, own_before, own_after, why))
-    n_ranked = sum(of.rank is not None for of in after.scores.values())
+            why = reasons(id, before, after, models.name)
+        moves.append(Move(id, models.name(id), kind, before.scores.get(id), after.scores.get(id), why))
+    n_ranked = sum(scores.rank is not None for scores in after.scores.values())
     general = () if first or not kinds else _general(before, after)
     return Changes(urn(suite, after.when), after.when, first, general, tuple(sorted(moves, key=_order)), n_ranked)
 
 
-def _kind(before: ManifestScores | None, after: ManifestScores | None) -> Kind | None:
-    """What became of a model; None where nothing of it moved."""
+def _kind(before: ManifestScores | None, after: ManifestScores | None) -> MoveKind | None:
+    """How a model changed; None if it did not."""
     if before is None:
-        return Kind.NEW
+        return MoveKind.NEW
     if after is None:
-        return Kind.GONE
+        return MoveKind.REMOVED
     if before == after:
         return None
     if before.rank == after.rank:
-        return Kind.RESCORED
+        return MoveKind.RESCORED
     if before.rank is None:
-        return Kind.RANKED
+        return MoveKind.RANKED
     if after.rank is None:
-        return Kind.UNRANKED
-    return Kind.UP if after.rank < before.rank else Kind.DOWN
+        return MoveKind.UNRANKED
+    return MoveKind.UP if after.rank < before.rank else MoveKind.DOWN
 
 
 def _order(move: Move) -> tuple[bool, float, float, str]:
@@ -193,12 +192,12 @@ def _order(move: Move) -> tuple[bool, float, float, str]:
 
 
 def _general(before: Publication, after: Publication) -> tuple[Reason, ...]:
-    """What holds for all models."""
-    found = []
+    """Reasons that hold for all models."""
+    general = []
     if before.release != after.release:
-        found.append(Reason(f"The release of the scoring is {after.release}, before it was {before.release}"))
+        general.append(Reason(f"The scoring release changed from {before.release} to {after.release}"))
     if added := sorted(after.tasks - before.tasks):
-        found.append(Reason("Judged for the first time:", tuple(added)))
+        general.append(Reason("Judged for the first time:", tuple(added)))
     if gone := sorted(before.tasks - after.tasks):
-        found.append(Reason("No longer in the suite, or without any result:", tuple(gone)))
-    return tuple(found)
+        general.append(Reason("No longer in the suite, or without a result:", tuple(gone)))
+    return tuple(general)

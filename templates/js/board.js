@@ -1,4 +1,4 @@
-// The ranking, once a script is there: it follows the view (view.js), whatever changes it.
+// The ranking follows the view (view.js).
 
 import { update } from "./board_numbers.js";
 import { filterRows, putInOrder } from "./board_order.js";
@@ -8,34 +8,31 @@ import { allColumns, groupsOf, scoreColumns } from "./columns.js";
 import { offerPicks } from "./compare_picks.js";
 import { setText } from "./element.js";
 import { matching } from "./filters.js";
-import { reckon } from "./reckoning.js";
+import { computeScores } from "./computed_scores.js";
 import { leaderboardOfView } from "./sound_view.js";
 import { change, onChange, view } from "./view.js";
 
-const RECKONED = ["scheme", "variant", "weights", "thresholds"];
+const SCORE_SETTINGS = ["scheme", "variant", "weights", "thresholds"];
 const ranking = document.getElementById("ranking");
 
-/**
- * What is shown now: the numbers; columns by key, those of scores, and all that there could be (many, and seldom asked
- * for, so made when they are); and the keys of those that are shown.
- */
-let now = { reckoning: null, scores: new Map(), all: null, keys: [] };
+/** The state of the ranking: computed scores, score columns by key, all columns (made when needed), and the shown keys. */
+let now = { computed: null, scores: new Map(), all: null, keys: [] };
 
 function take(board, file, names) {
-  const reckoning = now.reckoning && !names.some((name) => RECKONED.includes(name)) ? now.reckoning : reckon(file, view);
-  const { scheme } = reckoning;
-  if (now.reckoning?.scheme !== scheme || names.includes("values")) {
+  const computed = now.computed && !names.some((name) => SCORE_SETTINGS.includes(name)) ? now.computed : computeScores(file, view);
+  const { scheme } = computed;
+  if (now.computed?.scheme !== scheme || names.includes("values")) {
     const scores = scoreColumns(scheme, board.full);
     let made = null;
     now = { scores, all: () => (made ??= allColumns(file, scheme, scores, view.values)) };
   }
-  now.reckoning = reckoning;
+  now.computed = computed;
   now.keys = view.columns ? [...now.all().keys()].filter((key) => view.columns.includes(key)) : [...now.scores.keys()];
 }
 
 const columnOf = (key) => now.scores.get(key) ?? now.all().get(key);
 
-/** Those that are shown, one group after another where they are grouped. */
+/** The shown columns; if they are grouped, one group after another. */
 function shownColumns(file) {
   const shown = now.keys.map(columnOf);
   if (!view.group) return shown;
@@ -44,19 +41,19 @@ function shownColumns(file) {
 }
 
 function show(board, file) {
-  const { reckoning } = now;
+  const { computed } = now;
   const shown = shownColumns(file);
-  layOut(board, shown, view.group, `${reckoning.scheme.key} ${view.values}`, (th) => makeSortable(board, th));
+  layOut(board, shown, view.group, `${computed.scheme.key} ${view.values}`, (th) => makeSortable(board, th));
   board.table.classList.toggle("many", shown.length > 5);
-  update(board, shown, reckoning);
-  putInOrder(board, columnOf, view.sort, reckoning);
+  update(board, shown, computed);
+  putInOrder(board, columnOf, view.sort, computed);
   showSort(board);
   count(file, filterRows(board, matching(view)));
   showTools(file, now, setColumn);
-  showOwn(reckoning);
+  showOwn(computed);
 }
 
-// Words for what is shown.
+// Texts about the ranking.
 
 function count(file, n) {
   const all = file.models.filter((model) => !model.reference).length;
@@ -69,8 +66,7 @@ function showOwn({ scheme, own, asMade }) {
   const line = ranking.querySelector("[data-own]");
   line.hidden = asMade;
   if (asMade) return;
-  const [name, what] = [line.querySelector("strong"), own ? "Your weights" : scheme.title];
-  setText(name, what);
+  setText(line.querySelector("strong"), own ? "Your weights" : scheme.title);
 }
 
 function showSort(board) {
@@ -84,12 +80,12 @@ function showSort(board) {
 function announceSort(board) {
   const th = board.headRow.querySelector("[aria-sort]");
   const withinClass = "classes" in board.table.dataset && th && columnOf(th.dataset.key)?.withinClass;
-  const where = withinClass ? ", within each class of hardware" : "";
+  const where = withinClass ? ", within each hardware class" : "";
   const words = th ? `Sorted by ${th.textContent.trim()}, ${th.getAttribute("aria-sort")}${where}.` : "";
   setText(ranking.querySelector("[data-said]"), words);
 }
 
-// What a reader does.
+// Actions of a reader.
 
 function startsDescending(key) {
   if (key === "ok" || key === "submitted") return true;
@@ -103,7 +99,7 @@ function sortBy(board, key) {
   announceSort(board);
 }
 
-/** Turns the words of a heading into a button. */
+/** Turns the text of a heading into a button. */
 function makeSortable(board, th) {
   const label = th.querySelector(".head");
   const button = document.createElement("button");
@@ -120,7 +116,7 @@ function setColumn(key, wanted) {
   change({ columns: asUsual ? null : [...now.all().keys()].filter((other) => keys.includes(other)) });
 }
 
-/** Follows the view; what sliders change many times a frame is shown at once, and then once in it. */
+/** Follows the view. Several changes by a slider within one frame are shown at once and at the end of the frame. */
 function follow(board, file) {
   let [waiting, inFrame] = [[], false];
   const catchUp = () => {

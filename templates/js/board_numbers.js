@@ -1,20 +1,20 @@
-// Numbers and ranks in the cells of the ranking. Nothing is written that is there already: a weight is edited in steps,
-// and the browser lays out again only what changed.
+// Numbers and ranks in the cells of the ranking. Only text that changed is written: a slider changes a weight in many
+// steps, and the browser lays out again what was written.
 
 import { compare } from "./board_order.js";
 import { element, setText } from "./element.js";
 import { NONE } from "./numbers.js";
 
-const SMALL = ["upTo", "covered"]; // what a column may say in small beside a number
+const SMALL = ["upTo", "covered"]; // small words beside a number
 
-/** What stands in a cell, and how long its bar is; nothing is written that is there already. */
+/** Sets the text of a cell, the length of its bar, and whether it is the best. */
 function setCell(cell, text, width, best) {
   setText(cell.text, text);
   if (cell.bar && cell.width !== width) cell.bar.setAttribute("width", (cell.width = width));
   if (cell.best !== best) cell.td.classList.toggle("best", (cell.best = best));
 }
 
-/** Writes small words into a cell; their place is made where there first are some. */
+/** Writes small words into a cell, and makes their element when they are first needed. */
 function setWords(cell, name, text) {
   if (!text && !cell.small[name]) return;
   cell.small[name] ??= newWords(cell, name);
@@ -30,43 +30,43 @@ function newWords(cell, name) {
 
 const classOf = (column, model) => (column.withinClass ? (model.hardware ?? "") : "");
 
-/** The best value of those that are ranked, by class of hardware where that matters. */
-function bestOf(board, column, values, reckoning) {
+/** The best value of the ranked models, by hardware class if values compare only within one. */
+function bestOf(board, column, values, computed) {
   const best = new Map();
   for (const [i, { model, reference }] of board.rows.entries()) {
-    if (values[i] === null || reference || reckoning.ranks.get(model.id) === null) continue;
-    const of = classOf(column, model);
-    if (!best.has(of) || compare(values[i], best.get(of), !column.lower) < 0) best.set(of, values[i]);
+    if (values[i] === null || reference || computed.ranks.get(model.id) === null) continue;
+    const name = classOf(column, model);
+    if (!best.has(name) || compare(values[i], best.get(name), !column.lower) < 0) best.set(name, values[i]);
   }
   return best;
 }
 
-function updateColumn(board, column, reckoning) {
-  const orders = board.rows.map(({ model }) => (column.order ?? column.value)(model, reckoning));
-  const best = column.bar ? bestOf(board, column, orders, reckoning) : new Map();
+function updateColumn(board, column, computed) {
+  const orders = board.rows.map(({ model }) => (column.order ?? column.value)(model, computed));
+  const best = column.bar ? bestOf(board, column, orders, computed) : new Map();
   for (const [i, { model, cells, reference }] of board.rows.entries()) {
     const cell = cells.get(column.key);
-    if (cell.made && reckoning.asMade) {
+    if (cell.made && computed.asMade) {
       setCell(cell, cell.made.text, cell.made.width, cell.made.best);
       for (const name of SMALL) setWords(cell, name, cell.made[name]);
       continue;
     }
-    const value = column.value(model, reckoning);
-    const takesPart = !reference && reckoning.ranks.get(model.id) !== null;
-    const isBest = takesPart && orders[i] !== null && orders[i] === best.get(classOf(column, model));
+    const value = column.value(model, computed);
+    const isRanked = !reference && computed.ranks.get(model.id) !== null;
+    const isBest = isRanked && orders[i] !== null && orders[i] === best.get(classOf(column, model));
     const share = cell.bar ? Math.min(Math.max((value ?? 0) / column.bar, 0), 1) : 0;
     setCell(cell, column.text(value), (100 * share).toFixed(2), isBest);
-    for (const name of SMALL) if (column[name]) setWords(cell, name, column[name](model, reckoning));
+    for (const name of SMALL) if (column[name]) setWords(cell, name, column[name](model, computed));
   }
 }
 
 /** Writes the numbers of these columns, and the ranks. */
-export function update(board, columns, reckoning) {
-  for (const column of columns) updateColumn(board, column, reckoning);
+export function update(board, columns, computed) {
+  for (const column of columns) updateColumn(board, column, computed);
   for (const { model, tr, rank, reference } of board.rows) {
-    const own = reference ? null : reckoning.ranks.get(model.id);
-    setText(rank, own === null ? NONE : String(own));
-    if (tr.classList.contains("unranked") !== (own === null)) tr.classList.toggle("unranked", own === null);
+    const value = reference ? null : computed.ranks.get(model.id);
+    setText(rank, value === null ? NONE : String(value));
+    if (tr.classList.contains("unranked") !== (value === null)) tr.classList.toggle("unranked", value === null);
   }
-  board.table.classList.toggle("reckoned", !reckoning.asMade);
+  board.table.classList.toggle("recomputed", !computed.asMade);
 }

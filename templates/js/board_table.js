@@ -1,13 +1,13 @@
-// The rows of the ranking and their cells: those that the page came with, and columns that come and go in them.
+// The rows and cells of the ranking: published columns, and columns that a reader adds.
 
 import { CARD } from "./columns.js";
 import { element } from "./element.js";
 
-/** The parts of a cell that change. `made` is what it says as the page was made; `small` are words beside the number. */
+/** The parts of a cell that change. `made` has the published content; `small` has the words beside the number. */
 function readCell(td) {
   const text = td.querySelector(".number").firstChild;
   const bar = td.querySelector(".bar rect");
-  const [upTo, covered] = [".up-to", ".coverage:not(.up-to)"].map((of) => td.querySelector(of)?.firstChild);
+  const [upTo, covered] = [".up-to", ".coverage:not(.up-to)"].map((selector) => td.querySelector(selector)?.firstChild);
   const words = { upTo: upTo?.data ?? "", covered: covered?.data ?? "" };
   const made = { text: text.data, width: bar?.getAttribute("width"), best: td.classList.contains("best"), ...words };
   return { td, text, bar, made, width: made.width, best: made.best, small: { upTo, covered } };
@@ -35,7 +35,7 @@ function readRows(table, models) {
   return rows;
 }
 
-/** The table with the columns that it came with. `file` is leaderboard.json. */
+/** The table with its published columns. `file` is leaderboard.json. */
 export function boardTable(table, file) {
   const rows = readRows(table, new Map(file.models.map((model) => [model.id, model])));
   const headRow = table.tHead.rows[0];
@@ -61,7 +61,7 @@ function newHead(column) {
   return th;
 }
 
-/** A row above the headings with the group of each column; `lead` and `trail` are columns that belong to none. */
+/** A row above the headings with the group of each column. */
 function groupHeads(columns) {
   const runs = [];
   for (const { group } of columns) {
@@ -82,7 +82,7 @@ const shownAs = (keys, grouped) => JSON.stringify([keys, grouped]);
 /**
  * Shows these columns, in this order, between model and verdicts.
  *
- * version: tells columns of one key apart. enhance: what is done to a new heading.
+ * version: of a column with this key. enhance: a function that is called with each new heading.
  */
 export function layOut(board, columns, grouped, version, enhance) {
   const fresh = columns.map((column) => useColumn(board, column, version, enhance)).some(Boolean);
@@ -107,7 +107,7 @@ export function layOut(board, columns, grouped, version, enhance) {
   if (board.groupRow) headRow.before(board.groupRow);
 }
 
-/** Makes heading and cells of a column where there are none, or where they were of another unit; says whether. */
+/** Makes heading and cells of a column if there are none of this version; returns whether it made them. */
 function useColumn(board, column, version, enhance) {
   const head = board.heads.get(column.key);
   if (head?.dataset.full !== undefined || (head && head.dataset.version === version)) return false;

@@ -1,4 +1,4 @@
-// The controls above the ranking: each writes what it says into the view, and shows what is there.
+// The controls above the ranking: each changes the view, and shows its value in the view.
 
 import { groupsOf } from "./columns.js";
 import { plain } from "./plain.js";
@@ -11,7 +11,7 @@ function addOptions(select, pairs) {
   for (const [value, label] of pairs) select.add(new Option(label, value));
 }
 
-// Panels: one is open at a time, and Escape closes it. On a wide screen the button that holds the others is not there.
+// Panels: one is open at a time, and Escape closes it. A narrow screen has one button for all panels.
 
 function togglePanel(button, open) {
   button.setAttribute("aria-expanded", String(open));
@@ -28,14 +28,14 @@ function startPanels() {
   for (const button of buttons) {
     button.addEventListener("click", () => {
       const open = !isOpen(button);
-      // Another panel gives way; and with the button that holds the others go their panels.
+      // Another panel is closed; the button for all panels closes all.
       if (open === panels.includes(button)) for (const other of panels) if (other !== button) togglePanel(other, false);
       togglePanel(button, open);
     });
   }
   document.querySelector(".tools").addEventListener("keydown", ({ key, target }) => {
-    const open = [...panels, ...buttons].find(isOpen); // the one that holds the others last
-    if (key !== "Escape" || !open || (target.type === "search" && target.value)) return; // that clears the search
+    const open = [...panels, ...buttons].find(isOpen); // the button for all panels last
+    if (key !== "Escape" || !open || (target.type === "search" && target.value)) return; // Escape clears the search
     open.click();
     open.focus();
   });
@@ -51,7 +51,7 @@ function readFilter(input) {
 
 function showFilter(input, value) {
   if (input.type === "checkbox") input.checked = value === true;
-  else if (input === document.activeElement) return; // what is being written stays as it is
+  else if (input === document.activeElement) return; // the reader is typing
   else if (input.type === "number") input.value = value === undefined ? "" : String(value / MILLION);
   else input.value = value ?? "";
 }
@@ -76,14 +76,14 @@ function startFilters(file) {
   }
 }
 
-// Scheme, variant, what tasks show, search, grouping.
+// Scheme, variant, values of tasks, search, grouping.
 
 function startChoices(file) {
   const labels = new Map(file.schemes.map((scheme) => [scheme.key, scheme.label]));
   addOptions(document.querySelector("[data-view=scheme]"), labels);
   for (const input of all("[data-view]")) {
     const name = input.dataset.view;
-    // Columns belong to a scheme: another one begins with its own.
+    // Columns belong to a scheme: another scheme begins with its own columns.
     const more = name === "scheme" ? { columns: null, sort: null } : {};
     input.addEventListener("input", () => {
       change({ ...more, [name]: input.type === "checkbox" ? input.checked : input.value });
@@ -119,7 +119,7 @@ function columnTick(column, keys, setColumn) {
   return label;
 }
 
-/** The ticks of all columns, by group; made again where there are others. */
+/** The check boxes of all columns, by group; made again if the columns change. */
 function showColumnSets(file, columns, keys, setColumn) {
   const holder = document.querySelector("[data-column-sets]");
   const known = JSON.stringify([...columns.values()].map((column) => [column.key, column.aside]));
@@ -140,18 +140,18 @@ function showColumnSets(file, columns, keys, setColumn) {
   for (const box of holder.querySelectorAll("input")) box.checked = keys.includes(box.value);
 }
 
-const NO_TASK = "Scores are what they are: raw values are those of single tasks. Tick some below.";
+const NO_TASK = "Only tasks have raw values. Select tasks below.";
 
-/** Where raw values are chosen and no column could have any, a sentence that says so. */
+/** A sentence if raw values are selected and no column has any. */
 function showHint(keys) {
   const hint = document.querySelector("[data-values-hint]");
   const words = view.values === "raw" && !keys.some((key) => key.startsWith("task:")) ? NO_TASK : "";
   if (hint.textContent !== words) hint.textContent = words;
 }
 
-/** Shows what is chosen; `now` is what board.js shows. */
+/** Shows the view in the controls; `now` is the state of board.js. */
 export function showTools(file, now, setColumn) {
-  showChoices(now.reckoning.scheme);
+  showChoices(now.computed.scheme);
   for (const input of all("[data-filter]")) showFilter(input, view.filters[input.dataset.filter]);
   const n = Object.keys(view.filters).length;
   document.querySelector("[data-tally=filters]").textContent = n ? ` (${n})` : "";
@@ -161,7 +161,7 @@ export function showTools(file, now, setColumn) {
   showHint(now.keys);
 }
 
-/** Makes the controls work; `opened` is called when the panel of columns is. */
+/** Makes the controls work; `opened` is called when the panel of columns opens. */
 export function startTools(file, opened) {
   startPanels();
   startFilters(file);

@@ -1,4 +1,4 @@
-// What is known of a model: what was counted or measured before what its card states; null where neither is there.
+// Facts of a model: measured values are preferred to stated ones; null if there is neither.
 
 export const parametersOf = (model) => model.parameters_counted ?? model.parameters ?? null;
 

@@ -1,5 +1,5 @@
-// What can be a column of the ranking: the scores of a scheme, what they are made of by domain and by task, and facts
-// of the card. `value(model, reckoning)` is what a column is sorted by; null where there is none.
+// The columns that the ranking can have: scores of a scheme, their parts by domain and by task, and fields of the card.
+// `value(model, computed)` is the value that a column is sorted by, or null.
 
 import { conservativeOf, parametersOf } from "./card.js";
 import { coverageText } from "./coverage.js";
@@ -24,18 +24,18 @@ function scoreColumn(score, full) {
     lower: score.lower_is_better,
     withinClass: SCORES[score.key].from_times,
     bar: full,
-    value: (model, reckoning) => reckoning.score(model.id, score.key),
-    order: (model, reckoning) => reckoning.worst(model.id, score.key) ?? reckoning.score(model.id, score.key),
+    value: (model, computed) => computed.score(model.id, score.key),
+    order: (model, computed) => computed.worst(model.id, score.key) ?? computed.score(model.id, score.key),
     text,
-    upTo: (model, reckoning) => upTo(reckoning.worst(model.id, score.key), text),
+    upTo: (model, computed) => upTo(computed.worst(model.id, score.key), text),
     covered: (model) => coverageText(score.models[model.id], SCORES[score.key].counts),
   };
 }
 
-/** What a score may be up to, if what was left out counted at its worst: rows are ordered by it. */
+/** The score if the items that were left out counted as the worst; rows are sorted by it. */
 const upTo = (worst, text) => (worst === null ? "" : `up to ${text(worst)}`);
 
-/** The parts of a score that have parts themselves: domains, or categories. */
+/** The parts of a score that have parts themselves: domains or categories. */
 function partColumns(score) {
   const names = new Set(
     score.trees.flatMap((tree) => (tree.parts ?? []).filter((part) => part.parts?.length).map((part) => part.name)),
@@ -48,52 +48,49 @@ function partColumns(score) {
       label: score.label,
       aside: name,
       lower: score.lower_is_better,
-      value: (model, reckoning) => reckoning.node(model.id, score.key, path),
+      value: (model, computed) => computed.node(model.id, score.key, path),
       text: decimals,
     };
   });
 }
 
-/** Where a metric of a task stands in each tree of a score: by column, by index of a tree. */
+/** The places of each metric of a task in the trees of a score: by column, then by index of the tree. */
 function places(score) {
-  const found = new Map();
+  const byColumn = new Map();
   for (const [tree, top] of score.trees.entries()) {
     for (const [index, { node, key: path }] of [...leavesOf(top, pathKey([score.key]))].entries()) {
       const { leaf, unit = "" } = node;
       // A run of a task of dynamics is called TASK: RUN. A column has the mean of all runs.
       const task = unit.includes(": ") ? unit.split(": ")[0] : leaf.task;
       const key = `task:${pathKey([task, leaf.metric])}`;
-      if (!found.has(key)) found.set(key, { task, leaf, category: namesOf(path)[1], byTree: new Map() });
-      const { byTree } = found.get(key);
+      if (!byColumn.has(key)) byColumn.set(key, { task, leaf, category: namesOf(path)[1], byTree: new Map() });
+      const { byTree } = byColumn.get(key);
       byTree.set(tree, [...(byTree.get(tree) ?? []), { index, path }]);
     }
   }
-  return found;
+  return byColumn;
 }
 
 function mean(values) {
-  const there = values.filter((value) => value !== null);
-  return there.length ? there.reduce((sum, value) => sum + value, 0) / there.length : null;
+  const known = values.filter((value) => value !== null);
+  return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
 }
 
-/**
- * Of drifts of any sign; infinite where a run blew up, for else a model would gain by it, also beside a drift of 0, whose
- * logarithm is infinite as well.
- */
+/** The geometric mean of the sizes of drifts; infinite if a run diverged, even beside a drift of 0. */
 function geometricMean(values) {
   if (values.includes(Infinity)) return Infinity;
   const logs = values.filter((value) => value !== null).map((value) => Math.log(Math.abs(value)));
   return logs.length ? Math.exp(mean(logs)) : null;
 }
 
-/** What a column of a task shows: values as they were measured, where they can be put into one, else what they count. */
+/** What a column of a task shows: raw values if they can be combined into one, else normalised values. */
 function shownMetric(leaf, drift, several, values) {
   const raw = values === "raw" && leaf.unit && leaf.unit !== "score" && (!several || drift);
   if (raw) return { raw, aside: `${drift ? "drift" : words(leaf.metric)}, ${shownUnit(leaf.unit)}` };
   return { raw, aside: drift ? "drift, decades" : leaf.scale === "speed" ? "speed" : words(leaf.metric) };
 }
 
-/** Which way is better, of the values as they were measured. */
+/** Whether lower raw values are better. */
 function rawLower(leaf, lower) {
   if (leaf.scale === "share") return false;
   if (leaf.scale === "between thresholds") return leaf.numbers.good < leaf.numbers.bad;
@@ -103,10 +100,10 @@ function rawLower(leaf, lower) {
 function taskColumns(score, tasks, values) {
   const domains = new Map(tasks.map((task) => [task.name, task.domain]));
   return [...places(score)].map(([key, { task, leaf, category, byTree }]) => {
-    const several = [...byTree.values()].some((own) => own.length > 1);
+    const several = [...byTree.values()].some((places) => places.length > 1);
     const { raw, aside } = shownMetric(leaf, SCORES[score.key].counts === "run", several, values);
-    const together = leaf.scale === "decades" ? geometricMean : mean;
-    const of = (model) => byTree.get(score.models[model.id]?.tree) ?? [];
+    const combined = leaf.scale === "decades" ? geometricMean : mean;
+    const placesOf = (model) => byTree.get(score.models[model.id]?.tree) ?? [];
     return {
       key,
       group: domains.get(task) ?? category ?? SCORE_GROUP,
@@ -115,8 +112,8 @@ function taskColumns(score, tasks, values) {
       lower: raw ? rawLower(leaf, score.lower_is_better) : score.lower_is_better,
       withinClass: SCORES[score.key].from_times,
       value: raw
-        ? (model) => shownValue(together(of(model).map(({ index }) => read(score.models[model.id].leaves[index]))), leaf.unit)
-        : (model, reckoning) => mean(of(model).map(({ path }) => reckoning.node(model.id, score.key, path))),
+        ? (model) => shownValue(combined(placesOf(model).map(({ index }) => read(score.models[model.id].leaves[index]))), leaf.unit)
+        : (model, computed) => mean(placesOf(model).map(({ path }) => computed.node(model.id, score.key, path))),
       text: raw && !SCORES[score.key].from_times ? number : (value) => scoreText(score.key, value),
     };
   });
@@ -138,12 +135,12 @@ const CARD_COLUMNS = [
   { key: "submitted", label: "Submitted", words: true, value: (model) => model.submitted?.slice(0, 10) ?? null },
 ].map((column) => ({ group: CARD, text: (value) => value ?? NONE, ...column }));
 
-/** The scores of a scheme as columns, by key. `full` is how long the bar of a score may get, by key. */
+/** The scores of a scheme as columns, by key. `full` has the value of a full bar, by key. */
 export function scoreColumns(scheme, full) {
   return new Map(scheme.scores.map((score) => [score.key, scoreColumn(score, full[score.key] ?? 1)]));
 }
 
-/** All columns that a scheme can have, by key, its scores first. `values` is "normalised" or "raw", of tasks. */
+/** All columns that a scheme can have, by key, its scores first. `values` of tasks is "normalised" or "raw". */
 export function allColumns(file, scheme, scores, values) {
   const columns = new Map(scores);
   const more = [
@@ -155,10 +152,10 @@ export function allColumns(file, scheme, scores, values) {
   return columns;
 }
 
-/** The groups of columns in their order: scores, domains, whatever else there is, the card. */
+/** The groups of columns in their order: scores, domains, other groups, the card. */
 export function groupsOf(file, columns) {
   const domains = file.tasks.map((task) => task.domain);
-  const there = new Set([...columns].map((column) => column.group));
-  const order = new Set([SCORE_GROUP, ...domains, ...[...there].filter((group) => group !== CARD), CARD]);
-  return [...order].filter((group) => there.has(group));
+  const groups = new Set([...columns].map((column) => column.group));
+  const order = new Set([SCORE_GROUP, ...domains, ...[...groups].filter((group) => group !== CARD), CARD]);
+  return [...order].filter((group) => groups.has(group));
 }

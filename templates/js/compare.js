@@ -1,6 +1,6 @@
-// Any two to five models side by side. The page comes with the first of the ranking; the address says which others.
+// Two to five models side by side: the first of the ranking, or those in the address.
 
-import { asked, MOST, write } from "./compare_address.js";
+import { MOST, read, write } from "./compare_address.js";
 import { meant, nameOf, offers, unknown } from "./compare_names.js";
 import { radarPlot } from "./compare_radar.js";
 import { table } from "./compare_table.js";
@@ -8,11 +8,11 @@ import { BY_DOMAIN, comparison } from "./comparison.js";
 import { leaderboard } from "./leaderboard.js";
 import { drawPlot } from "./plot.js";
 
-/** The models that are shown; `byReader`: whether the address has to name them. */
+/** The selected models; `byReader`: whether a reader selected them, so that the address names them. */
 let chosen = [];
 let byReader = false;
 
-/** What of the page is read and written. */
+/** The parts of the page that this module reads and writes. */
 function partsOf(section, file) {
   const form = section.querySelector("[data-choose]");
   return {
@@ -32,19 +32,19 @@ function partsOf(section, file) {
   };
 }
 
-/** The best of the ranking; where not even two are ranked, the first that there are. */
+/** The best of the ranking; the first models if fewer than two are ranked. */
 function firstModels(file) {
   const ranked = file.models.filter((model) => model.rank !== null && !model.reference);
   return (ranked.length > 1 ? ranked : file.models).slice(0, MOST);
 }
 
-// What is shown.
+// Output.
 
 function say(page, ...words) {
   page.said.textContent = words.filter(Boolean).join(" ");
 }
 
-/** What can be done next, where it is not plain. */
+/** The next possible step. */
 function next() {
   if (chosen.length === 1) return "Add another to compare it with.";
   return chosen.length >= MOST ? "To add another, remove one." : "";
@@ -76,7 +76,7 @@ function follow(page) {
   write(byReader ? chosen.map((model) => model.id) : null, page.differences.checked);
 }
 
-// What a reader does.
+// Actions of a reader.
 
 function choose(page, models, ...said) {
   chosen = models;
@@ -86,23 +86,23 @@ function choose(page, models, ...said) {
   say(page, ...said, `${chosen.length} of at most ${MOST} models.`, next());
 }
 
-/** Takes a model out; the focus goes to the button that took the place of the one that was pressed. */
+/** Removes a model; the focus goes to the button in the place of the pressed one. */
 function remove(page, model) {
   const at = chosen.indexOf(model);
-  choose(page, chosen.toSpliced(at, 1), `${nameOf(model)} is taken out.`);
+  choose(page, chosen.toSpliced(at, 1), `${nameOf(model)} is removed.`);
   const buttons = chosen.length ? page.frame.querySelectorAll("thead button") : [];
   (buttons[Math.min(at, buttons.length - 1)] ?? page.input).focus({ preventScroll: true });
 }
 
-/** Adds what is typed; the focus stays where it is, for the next. */
+/** Adds the typed model; the focus stays. */
 function add(page) {
   if (chosen.length >= MOST) {
-    say(page, `${MOST} models are here, which is the most.`, next());
+    say(page, `${MOST} models are the maximum.`, next());
     return;
   }
   const { model, say: why } = meant(page.input.value, page.offered);
   if (!model) say(page, why);
-  else if (chosen.includes(model)) say(page, `${nameOf(model)} is there already.`);
+  else if (chosen.includes(model)) say(page, `${nameOf(model)} is already here.`);
   else {
     page.input.value = "";
     choose(page, [...chosen, model], `${nameOf(model)} is added.`);
@@ -114,34 +114,34 @@ function listen(page) {
   page.input.addEventListener("keydown", (event) => {
     if (event.key === "Enter") add(page);
   });
-  // Chosen from the list by mouse there is no Enter: the whole name stands there at once.
+  // A name that is selected from the list by mouse arrives whole, without Enter.
   page.input.addEventListener("input", (event) => {
-    const isChosen = !event.inputType || event.inputType === "insertReplacementText"; // and not typed or deleted
+    const isChosen = !event.inputType || event.inputType === "insertReplacementText"; // not typed or deleted
     if (isChosen && page.offered.has(page.input.value)) add(page);
   });
   page.differences.addEventListener("change", () => {
-    page.frame.querySelector("table").classList.toggle("differences", page.differences.checked); // none is made anew
+    page.frame.querySelector("table").classList.toggle("differences", page.differences.checked); // the table stays
     follow(page);
   });
 }
 
-/** Shows what the address asks for, and says what of it cannot be shown. */
+/** Shows the models of the address, and names those that cannot be shown. */
 function begin(page) {
-  const { ids, differencesOnly } = asked();
+  const { ids, differencesOnly } = read();
   const byId = new Map(page.file.models.map((model) => [model.id, model]));
   const wanted = (ids ?? []).map((id) => byId.get(id)).filter(Boolean);
   byReader = wanted.length > 0 || ids?.length === 0;
   chosen = byReader ? wanted.slice(0, MOST) : firstModels(page.file);
   page.differences.checked = differencesOnly;
   draw(page);
-  const tooMany = wanted.length > MOST ? `Of ${wanted.length} models the first ${MOST} are shown.` : "";
+  const tooMany = wanted.length > MOST ? `Only the first ${MOST} of ${wanted.length} models are shown.` : "";
   const instead = ids && !byReader ? "The first of the ranking are shown." : "";
   say(page, unknown(ids ?? [], page.file.models), tooMany, instead, next());
 }
 
 export async function start() {
   const section = document.querySelector("[data-compare]");
-  if (!section.querySelector(".table-frame")) return; // nobody is there to be compared
+  if (!section.querySelector(".table-frame")) return; // there are fewer than two models
   const page = partsOf(section, await leaderboard());
   page.names.append(...[...page.offered.keys()].map((name) => new Option(name, name)));
   begin(page);

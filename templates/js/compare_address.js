@@ -1,16 +1,16 @@
-// What the address of the comparison says: which models, and whether differences alone are shown.
+// The address of the comparison: the models, and whether only differences are shown.
 
-/** As many as can be compared. */
+/** The largest number of models in a comparison. */
 export const MOST = 5;
 
-/** The query that asks for these models, with its question mark; `ids` null: for none in particular. */
+/** The query for these models, with its question mark; `ids` is null for the default models. */
 export function queryFor(ids, differencesOnly = false) {
-  const said = [...(ids ? [`ids=${ids.map(encodeURIComponent).join(",")}`] : []), ...(differencesOnly ? ["diff=1"] : [])];
-  return said.length ? `?${said.join("&")}` : "";
+  const parts = [...(ids ? [`ids=${ids.map(encodeURIComponent).join(",")}`] : []), ...(differencesOnly ? ["diff=1"] : [])];
+  return parts.length ? `?${parts.join("&")}` : "";
 }
 
-/** What the address asks for; `ids` is null where it names no models, and empty where a reader has taken out all. */
-export function asked() {
+/** The models in the address; `ids` is null if it names none, and empty if a reader removed all. */
+export function read() {
   const query = new URLSearchParams(location.search);
   const ids = query.get("ids");
   return {

@@ -1,34 +1,34 @@
-// Which model a reader means by a name, and what to say where that is not clear.
+// The model that a typed name means, or a message.
 
 import { plain } from "./plain.js";
 
-const MOST_SAID = 5;
+const MOST_NAMED = 5;
 const LONGEST = 80;
 
 export const nameOf = (model) => plain(`${model.name} ${model.version}`).trim();
 
-/** By what is offered in the list, the model; of those of one name, each with its id. */
+/** The models by their name in the list; models of one name have their id in it. */
 export function offers(models) {
   const counts = new Map();
   for (const model of models) counts.set(nameOf(model), (counts.get(nameOf(model)) ?? 0) + 1);
   return new Map(models.map((model) => [counts.get(nameOf(model)) > 1 ? `${nameOf(model)} (${model.id})` : nameOf(model), model]));
 }
 
-/** The model that a reader means, or what to say where it is not clear. */
+/** The model that a typed name means, or a message if there is not exactly one. */
 export function meant(typed, offered) {
   const wanted = typed.trim().toLowerCase();
   if (!wanted) return { say: "Type the name of a model." };
-  const found = [...offered].filter(([name, { id }]) => name.toLowerCase() === wanted || id === wanted);
-  const alike = found.length ? found : [...offered].filter(([name]) => name.toLowerCase().includes(wanted));
+  const exact = [...offered].filter(([name, { id }]) => name.toLowerCase() === wanted || id === wanted);
+  const alike = exact.length ? exact : [...offered].filter(([name]) => name.toLowerCase().includes(wanted));
   if (alike.length === 1) return { model: alike[0][1] };
-  return { say: alike.length ? `${alike.length} models have that in their name: choose one.` : "No model has that name." };
+  return { say: alike.length ? `${alike.length} models have this in their name: select one.` : "No model has this name." };
 }
 
-/** One line about ids that no model has. */
+/** A sentence about ids of unknown models. */
 export function unknown(ids, models) {
   const known = new Set(models.map((model) => model.id));
   const lost = ids.filter((id) => !known.has(id));
   if (!lost.length) return "";
-  const shown = lost.slice(0, MOST_SAID).map((id) => `“${plain(id).slice(0, LONGEST)}”`).join(", ");
-  return `Not on this leaderboard: ${shown}${lost.length > MOST_SAID ? ` and ${lost.length - MOST_SAID} more` : ""}.`;
+  const shown = lost.slice(0, MOST_NAMED).map((id) => `“${plain(id).slice(0, LONGEST)}”`).join(", ");
+  return `Not on this leaderboard: ${shown}${lost.length > MOST_NAMED ? ` and ${lost.length - MOST_NAMED} more` : ""}.`;
 }

@@ -1,18 +1,18 @@
-// Ticks beside the models, which the address keeps, and the way from them to the page that has these side by side.
+// Check boxes beside the models; the address keeps them, and a link leads to the comparison of the selected models.
 
 import { MOST, queryFor } from "./compare_address.js";
 import { setText } from "./element.js";
 import { plain } from "./plain.js";
 import { change, onChange, view } from "./view.js";
 
-const FULL = `${MOST} models are ticked, which is the most: to tick another, clear one.`;
+const FULL = `${MOST} models are selected, which is the maximum. To select another, clear one.`;
 
 function tick({ id, name, version }) {
   const label = document.createElement("label");
   label.className = "pick";
   const box = document.createElement("input");
   box.type = "checkbox";
-  box.addEventListener("change", () => change({ picks: [...view.picks.filter((of) => of !== id), ...(box.checked ? [id] : [])] }));
+  box.addEventListener("change", () => change({ picks: [...view.picks.filter((other) => other !== id), ...(box.checked ? [id] : [])] }));
   const words = document.createElement("span");
   words.className = "unseen";
   words.textContent = `Compare ${plain(name)} ${plain(version)}`.trim();
@@ -20,8 +20,8 @@ function tick({ id, name, version }) {
   return { label, box };
 }
 
-/** Drops what an address asks for and nobody could tick: unknown models, and more than can be compared. */
-function mend(boxes) {
+/** Drops unknown models of the address, and models beyond the maximum. */
+function dropInvalid(boxes) {
   const picks = view.picks.filter((id) => boxes.has(id)).slice(0, MOST);
   if (picks.length < view.picks.length) change({ picks });
 }
@@ -38,22 +38,22 @@ function show(boxes, { words, link, clear }) {
   link.href = `compare.html${queryFor(picks)}`;
   link.textContent = `Compare ${picks.length} models`;
   clear.hidden = picks.length === 0;
-  setText(words, isFull ? FULL : picks.length < 2 ? "Tick two to five models to compare them." : "");
+  setText(words, isFull ? FULL : picks.length < 2 ? "Select two to five models to compare them." : "");
 }
 
-/** Puts a tick beside each model of `rows`. */
+/** Adds a check box to each model of `rows`. */
 export function offerPicks(rows) {
   const names = { words: "[data-picked]", link: "[data-compare-link]", clear: "[data-clear-picks]" };
-  const parts = Object.fromEntries(Object.entries(names).map(([name, of]) => [name, document.querySelector(of)]));
+  const parts = Object.fromEntries(Object.entries(names).map(([name, selector]) => [name, document.querySelector(selector)]));
   const boxes = new Map(rows.map(({ model }) => [model.id, tick(model)]));
   for (const { model, tr } of rows) tr.querySelector("th.model").prepend(boxes.get(model.id).label);
   parts.clear.addEventListener("click", () => {
     const first = view.picks.map((id) => boxes.get(id).box).find((box) => !box.closest("tr").hidden);
     change({ picks: [] });
-    // The button is gone, and the focus with it; a row that a filter hides cannot have it.
+    // The button with the focus is hidden now; a hidden row cannot have the focus.
     (first ?? document.querySelector("[data-view=search]")).focus({ preventScroll: true });
   });
-  mend(boxes);
+  dropInvalid(boxes);
   onChange((_, changed) => changed.includes("picks") && show(boxes, parts));
   show(boxes, parts);
 }

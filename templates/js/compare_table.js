@@ -1,4 +1,4 @@
-// The table of models side by side, as templates/compare.html has it; above each model a way to take it out.
+// The table of models side by side, as templates/compare.html makes it, with a button to remove each model.
 
 import { plain } from "./plain.js";
 
@@ -71,7 +71,7 @@ function bodyOf({ title, lines }, columns) {
   return body;
 }
 
-/** The table; `remove(model)` is called where a reader takes one out. */
+/** The table; `remove(model)` is called when a reader removes a model. */
 export function table(models, groups, remove) {
   const made = element("table", "plain compare");
   made.setAttribute("aria-labelledby", "compared-title");

@@ -1,4 +1,4 @@
-// Models side by side as rows of text, of `leaderboard.json`: judge/pages/compare/comparison.py, in the browser. No DOM.
+// Models side by side as rows of text, as judge/pages/compare/comparison.py makes them. No DOM.
 
 import { groupsOfTasks } from "./comparison_tasks.js";
 import { cell, differences, inOneClass, line, numberCell, plainLine } from "./comparison_lines.js";
@@ -13,8 +13,8 @@ const NOT_STATED = "not stated";
 const yes = (value, ifSo, ifNot, otherwise) => (value === true ? ifSo : value === false ? ifNot : otherwise);
 
 function okOf({ submitted, outcomes }) {
-  if (!submitted) return NONE; // a reference that nobody submitted: nothing of it is judged
-  return `${outcomes.filter((of) => of.verdict === "OK").length} of ${outcomes.length}`;
+  if (!submitted) return NONE; // a reference that is not a submission was not judged
+  return `${outcomes.filter(({ verdict }) => verdict === "OK").length} of ${outcomes.length}`;
 }
 
 function ranking(models) {
@@ -24,12 +24,12 @@ function ranking(models) {
   ];
 }
 
-function scoreCell(own, key) {
-  if (!own) return cell(NONE);
-  const said = own.interval ? [own.interval.map((end) => scoreText(key, end)).join("\u00a0–\u00a0")] : [];
-  const [covered, total] = [own.covered ?? 0, own.total ?? 0];
-  if (covered < total) said.push(`${covered} of ${total}`);
-  return { ...cell(scoreText(key, own.score ?? null), said.join(", "), own.score ?? null), interval: own.interval ?? null };
+function scoreCell(model, key) {
+  if (!model) return cell(NONE);
+  const { score = null, interval = null, covered = 0, total = 0 } = model;
+  const notes = interval ? [interval.map((end) => scoreText(key, end)).join("\u00a0–\u00a0")] : [];
+  if (covered < total) notes.push(`${covered} of ${total}`);
+  return { ...cell(scoreText(key, score), notes.join(", "), score), interval };
 }
 
 function scoreLine(score, models) {
@@ -41,12 +41,12 @@ function scoreLine(score, models) {
 
 function scoreLines(scores, models) {
   return scores.flatMap((score) => {
-    const own = scoreLine(score, models);
-    return [own, ...differences(own, (value) => scoreText(score.key, value))];
+    const values = scoreLine(score, models);
+    return [values, ...differences(values, (value) => scoreText(score.key, value))];
   });
 }
 
-/** The domains of a score, each with its value for each model; with domain and score, for the radar. */
+/** The domains of a score with the value of each model; with domain and score for the radar. */
 function domainLines(score, evaluated, models) {
   const trees = models.map((model) => score.trees[score.models[model.id]?.tree]);
   const domains = new Set(trees.flatMap((tree) => (tree?.parts ?? []).map((part) => part.name)));
@@ -58,25 +58,25 @@ function domainLines(score, evaluated, models) {
 }
 
 const FACTS = {
-  Team: (of) => of.team || "not known",
-  "Submissions of the team": (of) => (of.team ? String(of.n_of_team ?? 1) : "not known"),
-  Submitted: (of) => (of.submitted ?? NONE).slice(0, 10),
-  "Parameters, stated": (of) => whole(of.parameters, NOT_STATED),
-  "Parameters, counted": (of) => whole(of.parameters_counted, "not counted"),
-  Weights: (of) => yes(of.open_weights, "open", "not open", NOT_STATED),
-  "Forces, stated": (of) => yes(of.conservative, "gradient", "direct", NOT_STATED),
-  "Forces, measured": (of) => yes(of.conservative_measured, "gradient", "no gradient", "not measured"),
-  Precision: (of) => of.precision || NOT_STATED,
-  Dispersion: (of) => yes(of.dispersion, "in the energies", "not in the energies", NOT_STATED),
-  "Elements, stated": (of) => (of.elements?.length ? String(of.elements.length) : NOT_STATED),
-  "Timed on": (of) => of.hardware || "not timed",
-  Isolated: (of) => yes(of.isolated, "yes", "no", ""),
+  Team: (model) => model.team || "not known",
+  "Submissions of the team": (model) => (model.team ? String(model.n_of_team ?? 1) : "not known"),
+  Submitted: (model) => (model.submitted ?? NONE).slice(0, 10),
+  "Parameters, stated": (model) => whole(model.parameters, NOT_STATED),
+  "Parameters, counted": (model) => whole(model.parameters_counted, "not counted"),
+  Weights: (model) => yes(model.open_weights, "open", "not open", NOT_STATED),
+  "Forces, stated": (model) => yes(model.conservative, "gradient", "direct", NOT_STATED),
+  "Forces, measured": (model) => yes(model.conservative_measured, "gradient", "no gradient", "not measured"),
+  Precision: (model) => model.precision || NOT_STATED,
+  Dispersion: (model) => yes(model.dispersion, "in the energies", "not in the energies", NOT_STATED),
+  "Elements, stated": (model) => (model.elements?.length ? String(model.elements.length) : NOT_STATED),
+  "Timed on": (model) => model.hardware || "not timed",
+  Isolated: (model) => yes(model.isolated, "yes", "no", ""),
 };
 
 function cardLines(models) {
   const domains = new Set(models.flatMap((model) => Object.keys(model.label_sets ?? {})));
   return [
-    ...Object.entries(FACTS).map(([name, of]) => plainLine(name, models.map(of))),
+    ...Object.entries(FACTS).map(([name, text]) => plainLine(name, models.map(text))),
     ...[...domains].map((domain) =>
       plainLine(`Level of theory, ${domain}`, models.map((model) => model.label_sets?.[domain] ?? NOT_STATED)),
     ),
@@ -85,24 +85,24 @@ function cardLines(models) {
 
 /** Groups of rows, {title, lines}; `labels` are names of metrics in words. */
 export function comparison(file, models, labels) {
-  const [corrected, published] = ["corrected", "as_published"].map((of) => file.schemes.filter(({ variant }) => variant === of));
-  const own = corrected.find((scheme) => scheme.key === LAMBENCH);
-  const evaluated = own && evaluateScheme(only(own, models));
-  const errors = (own?.scores ?? []).filter((score) => SCORES[score.key].measures);
+  const [corrected, published] = ["corrected", "as_published"].map((name) => file.schemes.filter(({ variant }) => variant === name));
+  const lambench = corrected.find((scheme) => scheme.key === LAMBENCH);
+  const evaluated = lambench && evaluateScheme(only(lambench, models));
+  const errors = (lambench?.scores ?? []).filter((score) => SCORES[score.key].measures);
   const groups = [
     { title: "Ranking", lines: ranking(models) },
     { title: "Scores", lines: scoreLines(corrected.flatMap((scheme) => scheme.scores), models) },
     { title: BY_DOMAIN, lines: errors.flatMap((score) => domainLines(score, evaluated, models)) },
     { title: "Scores, as published", lines: scoreLines(published.flatMap((scheme) => scheme.scores), models) },
     { title: "The model", lines: cardLines(models) },
-    ...groupsOfTasks(file, own?.scores ?? [], evaluated, models, labels),
+    ...groupsOfTasks(file, lambench?.scores ?? [], evaluated, models, labels),
   ];
   return groups.filter((group) => group.lines.length);
 }
 
-/** The scheme with none but these models: nobody else needs to be reckoned. */
+/** The scheme with these models only. */
 function only(scheme, models) {
   const ids = new Set(models.map((model) => model.id));
-  const own = (of) => Object.fromEntries(Object.entries(of).filter(([id]) => ids.has(id)));
-  return { ...scheme, scores: scheme.scores.map((score) => ({ ...score, models: own(score.models) })) };
+  const selected = (byId) => Object.fromEntries(Object.entries(byId).filter(([id]) => ids.has(id)));
+  return { ...scheme, scores: scheme.scores.map((score) => ({ ...score, models: selected(score.models) })) };
 }

@@ -1,8 +1,8 @@
-// A row of models side by side: a cell for each, and which of them is best.
+// A row of models side by side: a cell for each model, the best one marked.
 
 import { decimals, NONE, signed } from "./comparison_numbers.js";
 
-/** What one model has in one row; `value` is what the best is told by, null: it takes no part in that. */
+/** The cell of one model; the best cell is chosen by `value`; null: it is never the best. */
 export function cell(text, note = "", value = null) {
   return { text, note, value, interval: null, fault: "", mark: "" };
 }
@@ -10,17 +10,17 @@ export function cell(text, note = "", value = null) {
 /** A number with three decimals. */
 export const numberCell = (value, note = "") => cell(decimals(value), note, value);
 
-const said = ({ text, note, fault }) => JSON.stringify([text, note, fault]);
+const textOf = ({ text, note, fault }) => JSON.stringify([text, note, fault]);
 
 function row(name, cells, below) {
-  // One by itself is not the same as another.
-  return { name, cells, below, same: cells.length > 1 && new Set(cells.map(said)).size === 1 };
+  // A single cell is not the same as another.
+  return { name, cells, below, same: cells.length > 1 && new Set(cells.map(textOf)).size === 1 };
 }
 
-/** A row of words, in which no one is better. */
+/** A row of words without a best cell. */
 export const plainLine = (name, texts) => row(name, texts.map((text) => cell(text)), false);
 
-// One without any width is of parts that could not be resampled: it says nothing of how sure the number is.
+// An interval without width comes from parts that could not be resampled.
 const hasWidth = ({ interval }) => interval !== null && interval[0] < interval[1];
 
 function apart(one, other) {
@@ -28,36 +28,36 @@ function apart(one, other) {
   return one.interval[1] < other.interval[0] || other.interval[1] < one.interval[0];
 }
 
-/** A row with its best marked; `lower`: whether lower is better, null: no one is better in it. */
+/** A row with its best cell marked; `lower`: whether lower is better; null: no cell is marked. */
 export function line(name, cells, lower = null, below = false) {
-  const known = cells.filter((of) => of.value !== null);
+  const known = cells.filter((other) => other.value !== null);
   if (lower === null || known.length < 2) return row(name, cells, below);
-  const best = (lower ? Math.min : Math.max)(...known.map((of) => of.value));
-  const first = known.find((of) => of.value === best);
-  const marked = known.filter((of) => of.text === first.text);
+  const best = (lower ? Math.min : Math.max)(...known.map((other) => other.value));
+  const first = known.find((other) => other.value === best);
+  const marked = known.filter((other) => other.text === first.text);
   if (marked.length < cells.length) {
-    const others = known.filter((of) => !marked.includes(of));
+    const others = known.filter((other) => !marked.includes(other));
     const sure = marked.length === 1 && others.every((other) => apart(first, other));
-    for (const of of marked) of.mark = sure ? "best" : "undecided";
+    for (const best of marked) best.mark = sure ? "best" : "undecided";
   }
   return row(name, cells, below);
 }
 
-function difference(of, first, textOf) {
-  if (of.value === null || first.value === null) return cell(NONE);
-  const text = signed(of.value - first.value, textOf);
-  if (!hasWidth(of) || !hasWidth(first)) return cell(text, "no interval");
-  if (!apart(of, first)) return cell(text, "intervals overlap");
-  const [[low, high], [firstLow, firstHigh]] = [of.interval, first.interval];
+function difference(other, first, textOf) {
+  if (other.value === null || first.value === null) return cell(NONE);
+  const text = signed(other.value - first.value, textOf);
+  if (!hasWidth(other) || !hasWidth(first)) return cell(text, "no interval");
+  if (!apart(other, first)) return cell(text, "intervals overlap");
+  const [[low, high], [firstLow, firstHigh]] = [other.interval, first.interval];
   return cell(text, `${signed(low - firstHigh, textOf)} to ${signed(high - firstLow, textOf)}`);
 }
 
-/** A row below one with a best: how far each other is from the first that has it, and how sure that is. `textOf`: as in `signed`. */
+/** A row below a row with a best cell: the difference of each cell from the best, and its range. `textOf`: as in `signed`. */
 export function differences({ cells }, textOf) {
-  const first = cells.find((of) => of.mark);
+  const first = cells.find((other) => other.mark);
   if (!first) return [];
-  return [row("from the best here", cells.map((of) => (of === first ? cell(NONE) : difference(of, first, textOf))), true)];
+  return [row("from the best here", cells.map((other) => (other === first ? cell(NONE) : difference(other, first, textOf))), true)];
 }
 
-/** Times compare within one class of hardware alone. */
+/** Whether the times of these models compare: only within one hardware class. */
 export const inOneClass = (models) => new Set(models.map((model) => model.hardware ?? "")).size === 1;

@@ -4,12 +4,12 @@ import { decimals } from "./numbers.js";
 
 export { decimals, NONE, number, scoreText, shownUnit, shownValue } from "./numbers.js";
 
-/** A whole number in groups of three: 412 525; where there is none, the other words. */
+/** A whole number in groups of three, 412 525, or `otherwise`. */
 export function whole(value, otherwise) {
   return value === undefined || value === null ? otherwise : String(value).replaceAll(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** The difference with its sign, +0.020 or −0.020; `same` where none of it is shown. `textOf`: its size as text. */
+/** The difference with its sign, +0.020 or −0.020; `same` if it is rounded to 0. `textOf` formats its size. */
 export function signed(value, textOf = decimals) {
   const text = textOf(Math.abs(value));
   if (text === textOf(0)) return "same";

@@ -1,4 +1,4 @@
-// The tasks of models side by side: verdicts, and each number as it counts in a score and raw.
+// The tasks of models side by side: verdicts, and each number as scored and raw.
 
 import { cell, inOneClass, line, numberCell } from "./comparison_lines.js";
 import { NONE, number, shownUnit, shownValue } from "./comparison_numbers.js";
@@ -12,7 +12,7 @@ function* leaves(node, names) {
   for (const part of node.parts ?? []) yield* leaves(part, [...names, part.name]);
 }
 
-/** The name of a metric in words; what comes after a colon is a group. */
+/** The name of a metric in words; a group follows a colon. */
 function label(metric, labels) {
   const [name, ...group] = metric.split(":");
   const words = (labels[name] ?? name.replaceAll("_", " ")).toLowerCase();
@@ -21,32 +21,32 @@ function label(metric, labels) {
 
 const read = (raw) => (raw === "Infinity" ? Infinity : raw);
 
-/** By task, Maps by name of what a model has there: {score, value, raw, unit}; runs of dynamics as their mean. */
+/** For each task a Map of the numbers of a model, {score, name, value, raw, unit}; for dynamics the mean over runs. */
 function valuesOf(model, scores, evaluated, tasks, labels) {
-  const found = new Map(tasks.map((task) => [task, new Map()]));
+  const byTask = new Map(tasks.map((task) => [task, new Map()]));
   const runs = new Map();
   for (const score of scores) {
-    const own = score.models[model.id];
-    if (!own) continue;
+    const scored = score.models[model.id];
+    if (!scored) continue;
     let k = 0;
-    for (const { names, leaf } of leaves(score.trees[own.tree], [score.key])) {
-      const raw = read(own.leaves[k++]);
+    for (const { names, leaf } of leaves(score.trees[scored.tree], [score.key])) {
+      const raw = read(scored.leaves[k++]);
       const value = evaluated.node(model.id, score.key, pathKey(names));
       if (SCORES[score.key].counts === "run") {
-        const task = found.has(leaf.task) ? leaf.task : leaf.task.split(": ")[0];
+        const task = byTask.has(leaf.task) ? leaf.task : leaf.task.split(": ")[0];
         if (!runs.has(task)) runs.set(task, { score: score.key, values: [] });
         if (value !== null) runs.get(task).values.push(value);
       } else {
         const name = SCORES[score.key].by_label_type ? names.at(-2) : label(leaf.metric, labels);
-        found.get(leaf.task)?.set(`${score.key}/${name}`, { score: score.key, name, value, raw, unit: leaf.unit });
+        byTask.get(leaf.task)?.set(`${score.key}/${name}`, { score: score.key, name, value, raw, unit: leaf.unit });
       }
     }
   }
   for (const [task, { score, values }] of runs) {
-    const value = values.length ? values.reduce((sum, of) => sum + of, 0) / values.length : null;
-    found.get(task)?.set(`${score}/${RUNS}`, { score, name: RUNS, value, raw: null, unit: "" });
+    const value = values.length ? values.reduce((sum, each) => sum + each, 0) / values.length : null;
+    byTask.get(task)?.set(`${score}/${RUNS}`, { score, name: RUNS, value, raw: null, unit: "" });
   }
-  return found;
+  return byTask;
 }
 
 function rawWords({ score, raw, unit }) {
@@ -55,12 +55,12 @@ function rawWords({ score, raw, unit }) {
 }
 
 function taskLine(values, models) {
-  const { score, name } = values.find((of) => of);
+  const { score, name } = values.find(Boolean);
   if (SCORES[score].from_times) {
-    const cells = values.map((of) => (of ? cell(rawWords(of), "", of.raw) : cell(NONE)));
+    const cells = values.map((value) => (value ? cell(rawWords(value), "", value.raw) : cell(NONE)));
     return line(`${name} ↓`, cells, inOneClass(models) ? true : null, true);
   }
-  return line(`${name} ↓`, values.map((of) => (of ? numberCell(of.value, rawWords(of)) : cell(NONE))), true, true);
+  return line(`${name} ↓`, values.map((value) => (value ? numberCell(value.value, rawWords(value)) : cell(NONE))), true, true);
 }
 
 function outcome({ submitted, outcomes }, index) {
@@ -71,18 +71,18 @@ function outcome({ submitted, outcomes }, index) {
   return { ...cell("", note), fault: verdict.replaceAll("_", " ").toLowerCase() };
 }
 
-/** Groups of rows, one a domain. */
+/** A group of rows for each domain. */
 export function groupsOfTasks(file, scores, evaluated, models, labels) {
   const names = file.tasks.map((task) => task.name);
-  const found = models.map((model) => valuesOf(model, scores, evaluated, names, labels));
+  const byModel = models.map((model) => valuesOf(model, scores, evaluated, names, labels));
   const byDomain = new Map();
   file.tasks.forEach((task, index) => {
     if (!byDomain.has(task.domain)) byDomain.set(task.domain, []);
-    const own = found.map((of) => of.get(task.name));
-    const keys = new Set(own.flatMap((of) => [...of.keys()]));
+    const values = byModel.map((byTask) => byTask.get(task.name));
+    const keys = new Set(values.flatMap((byKey) => [...byKey.keys()]));
     byDomain.get(task.domain).push(
       { ...line(task.name, models.map((model) => outcome(model, index))), page: task.page },
-      ...[...keys].map((key) => taskLine(own.map((of) => of.get(key)), models)),
+      ...[...keys].map((key) => taskLine(values.map((byKey) => byKey.get(key)), models)),
     );
   });
   return [...byDomain].map(([domain, lines]) => ({ title: `Tasks: ${domain}`, lines }));

@@ -1,4 +1,4 @@
-// The tables by domain, under the settings of the address: those that the page came with, or reckoned anew.
+// The tables by domain: as published, or computed again for a reader's own settings.
 
 import { coverage, coverageText } from "./coverage.js";
 import { element } from "./element.js";
@@ -6,53 +6,53 @@ import { decimals, NONE } from "./numbers.js";
 import { pathKey } from "./paths.js";
 import { plain } from "./plain.js";
 import { allOk, rankWhere } from "./ranks.js";
-import { reckon } from "./reckoning.js";
+import { computeScores } from "./computed_scores.js";
 import { LAMBENCH } from "./scores.js";
 import { sortAgain } from "./sortable.js";
 import { leaderboardOfView } from "./sound_view.js";
 import { change, onChange, publishedAgain, queryOf, view } from "./view.js";
 
-const RECKONED = ["variant", "weights", "thresholds"];
-const PAUSE_MS = 150; // a weight is edited in steps, and the ranking comes first
+const SCORE_SETTINGS = ["variant", "weights", "thresholds"];
+const PAUSE_MS = 150; // a slider changes a weight in many steps, and the ranking is updated first
 const SVG = "http://www.w3.org/2000/svg";
-const EVERY_SCORE = "Ranked within a domain is every model with a score there.";
+const EVERY_SCORE = "A model has a rank in a domain if it has a score there.";
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 
 const headOf = (table, i) => table.tHead.rows[0].cells[i].textContent.split("↓")[0].trim();
 
-/** The tables of the page, each with the rows and the words that it came with. */
+/** The tables of the page, each with its published rows and words. */
 function readTables() {
   return all("table[data-domain]").map((table) => {
     const [body] = table.tBodies;
     const tally = document.getElementById(table.getAttribute("aria-labelledby")).querySelector(".aside");
     const { domain, keys, lines } = table.dataset;
     const labels = new Map(keys.split(" ").map((key, i) => [key, headOf(table, i + 2)]));
-    return { table, domain, labels, n: Number(lines), made: body, tally, said: tally.textContent };
+    return { table, domain, labels, n: Number(lines), published: body, tally, words: tally.textContent };
   });
 }
 
-/** What a model came to by one score in a domain, and in words how much of that was measured, where not all was. */
-function scoreOf(reckoning, key, domain, { id }) {
+/** The score of a model in a domain, and its coverage in words if not all of it was measured. */
+function scoreOf(computed, key, domain, { id }) {
   const path = pathKey([key, domain]);
-  const valueAt = (at) => reckoning.node(id, key, at);
-  const score = reckoning.scheme.scores.find((one) => one.key === key); // a variant may lack it
+  const valueAt = (at) => computed.node(id, key, at);
+  const score = computed.scheme.scores.find((candidate) => candidate.key === key); // a variant may not have it
   const part = score?.trees[score.models[id]?.tree]?.parts?.find(({ name }) => name === domain);
   return { value: valueAt(path), covered: part ? coverageText(coverage(part, path, valueAt), "task") : "" };
 }
 
-/** Models as a domain ranks them: {model, rank, cells}, those without a rank last. */
-function rankDomain(file, reckoning, { domain, labels }) {
-  const { scheme } = reckoning;
+/** The ranking within a domain: {model, rank, cells}, models without a rank last. */
+function rankDomain(file, computed, { domain, labels }) {
+  const { scheme } = computed;
   const keys = [...labels.keys()];
   const tasks = file.tasks.flatMap((task, i) => (task.domain === domain ? [i] : []));
   const whole = ({ outcomes }) => allOk(tasks.map((i) => outcomes[i]));
-  const valueOf = (id, key) => (labels.has(key) ? reckoning.node(id, key, pathKey([key, domain])) : null);
+  const valueOf = (id, key) => (labels.has(key) ? computed.node(id, key, pathKey([key, domain])) : null);
   const ranks = rankWhere(file, scheme, valueOf, (model) => !scheme.complete_only || whole(model));
   const lines = file.models
-    .filter((model) => model.page) // the others were not judged
+    .filter((model) => model.page) // references that are not submissions have no page
     .map((model) => {
-      const cells = keys.map((key) => scoreOf(reckoning, key, domain, model));
+      const cells = keys.map((key) => scoreOf(computed, key, domain, model));
       return { model, rank: ranks.get(model.id), cells };
     });
   const costs = ({ rank, cells }) => [rank, ...cells.map(({ value }) => value)].map((value) => value ?? Infinity);
@@ -82,7 +82,7 @@ function scoreCell({ value, covered }, label) {
   return td;
 }
 
-/** A row as templates/domain_table.html makes it, but for intervals: they are of the published numbers. */
+/** A row as templates/domain_table.html makes it, without intervals, which belong to published numbers. */
 function row({ model, rank, cells }, labels) {
   const place = { role: "cell", class: "rank", "data-label": "Rank", "data-value": rank ?? "" };
   const link = element("a", { href: model.page }, element("bdi", {}, plain(model.name)));
@@ -92,29 +92,31 @@ function row({ model, rank, cells }, labels) {
   return element("tr", attributes, element("td", place, String(rank ?? NONE)), head, ...scores);
 }
 
-function showTable(of, file, reckoning) {
-  let [body, words] = [of.made, of.said];
-  if (!reckoning.asMade) {
-    const lines = rankDomain(file, reckoning, of);
-    body = element("tbody", { role: "rowgroup" }, ...lines.slice(0, of.n).map((line) => row(line, of.labels)));
+function showTable(domain, file, computed) {
+  let { published: body, words } = domain;
+  if (!computed.asMade) {
+    const lines = rankDomain(file, computed, domain);
+    const shown = lines.slice(0, domain.n);
+    body = element("tbody", { role: "rowgroup" }, ...shown.map((line) => row(line, domain.labels)));
     const n = lines.filter(({ rank }) => rank !== null).length;
     words = `${n} of ${lines.length} ${lines.length === 1 ? "model" : "models"} ranked`;
   }
-  of.tally.textContent = words;
-  if (of.table.tBodies[0] === body) return;
-  of.table.tBodies[0].replaceWith(body);
-  sortAgain(of.table);
+  domain.tally.textContent = words;
+  if (domain.table.tBodies[0] === body) return;
+  domain.table.tBodies[0].replaceWith(body);
+  sortAgain(domain.table);
 }
 
-/** Says whose numbers these are, and leads on to the same view of the other page. */
-function showWords({ own, asMade, scheme }, made) {
+/** Names the settings of these numbers, and the rule of the ranks. */
+function showWords({ own, asMade, scheme }, rule) {
   const line = document.querySelector("[data-domain-own]");
   line.hidden = asMade;
   line.querySelector("strong").textContent = own ? "Your weights" : scheme.title;
-  document.querySelector("[data-domain-rule]").textContent = scheme.complete_only ? made : EVERY_SCORE;
+  document.querySelector("[data-domain-rule]").textContent = scheme.complete_only ? rule : EVERY_SCORE;
 }
 
-function lead() {
+/** Makes links to the other page keep the view. */
+function updateLinks() {
   for (const link of all("[data-same-view]")) link.search = queryOf(view);
 }
 
@@ -126,20 +128,20 @@ export async function start() {
   let waiting = 0;
   const show = async () => {
     const file = await leaderboardOfView();
-    const reckoning = reckon(file, { ...view, scheme: LAMBENCH });
-    for (const of of tables) showTable(of, file, reckoning);
-    showWords(reckoning, rule);
+    const computed = computeScores(file, { ...view, scheme: LAMBENCH });
+    for (const domain of tables) showTable(domain, file, computed);
+    showWords(computed, rule);
   };
   onChange((_, names) => {
-    lead();
-    if (!names.some((name) => RECKONED.includes(name))) return;
+    updateLinks();
+    if (!names.some((name) => SCORE_SETTINGS.includes(name))) return;
     clearTimeout(waiting);
     waiting = setTimeout(show, PAUSE_MS);
   });
   document.querySelector("[data-domain-own] button").addEventListener("click", () => {
     change(publishedAgain());
-    tables[0].table.querySelector("th button").focus(); // the button that was pressed goes away
+    tables[0].table.querySelector("th button").focus(); // the pressed button is hidden now
   });
-  lead();
-  if (!isAsMade()) await show(); // else nothing need be read
+  updateLinks();
+  if (!isAsMade()) await show(); // else no data are needed
 }

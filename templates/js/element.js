@@ -1,4 +1,4 @@
-// Elements, made with text alone: whatever an author wrote stays text.
+// Elements with text content only: text of authors is never HTML.
 
 /** A new element with these attributes; children are elements or text. */
 export function element(name, attributes = {}, ...children) {
@@ -8,10 +8,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/**
- * Puts words into a text node, or into an element in place of all that it has. Those that are there already cost
- * nothing, and a status that has them is not read out again.
- */
+/** Sets the text of a node if it differs: an equal text costs no layout, and a screen reader does not repeat it. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

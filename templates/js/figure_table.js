@@ -1,19 +1,19 @@
-// The numbers of a figure, read from its table: they stand in the page once. See judge/figures/table.py.
+// The numbers of a figure, read from its table. See judge/figures/table.py.
 
-/** A number as the page shows it, with a true minus and thin spaces between thousands; a dash is none. */
+/** The number in a text with a minus sign and thin spaces between thousands; null for a dash. */
 function numberOf(text) {
   const number = Number(text.replace("−", "-").replaceAll("\u202f", ""));
   return Number.isNaN(number) ? null : number;
 }
 
-/** What a cell has: as it says, where what is shown has fewer digits or another unit; else as it is shown. */
+/** The value of a cell: `data-is` if the shown text has fewer digits or another unit, else the text. */
 function valueOf(cell) {
   if (cell.dataset.is !== undefined) return JSON.parse(cell.dataset.is);
   const isText = cell.nodeName === "TH" || cell.className === "word";
   return isText ? cell.textContent : numberOf(cell.textContent);
 }
 
-/** Headings, as pairs of name and unit, and rows. Leading cells that a row lacks are those of the row above. */
+/** Headings as pairs of name and unit, and rows. Missing leading cells of a row are those of the row above. */
 export function tableOf(figure) {
   const { tHead, tBodies } = figure.querySelector("table.numbers");
   const headings = [...tHead.rows[0].cells].map((cell) => [cell.firstChild.textContent, cell.dataset.unit ?? ""]);

@@ -1,4 +1,4 @@
-// Numbers as a reader sees them: judge/view/formatting.py, in the browser.
+// Numbers as text, as in judge/view/formatting.py.
 
 import { SCORES } from "./scores.js";
 
@@ -9,12 +9,12 @@ const PREFIXED = { "eV/atom": "meV/atom", "eV/Å": "meV/Å", eV: "meV" };
 
 const minus = (text) => text.replaceAll("-", "−");
 
-/** The value with so many decimals, so that a column lines up; a dash where there is none. */
+/** The value with a fixed number of decimals; a dash for null. */
 export function decimals(value, places = 3) {
   return value === null || !Number.isFinite(value) ? number(value) : minus(toEven(value, places).toFixed(places));
 }
 
-/** The value; one that lies just between two texts, which only odd multiples of a power of 1/2 do, moved to the even. */
+/** The value; halfway between two texts, which only odd multiples of a power of 1/2 are, the even one of the two. */
 function toEven(value, places) {
   const halves = Math.abs(value) * 2 ** (places + 1);
   if (!Number.isInteger(halves) || halves % 2 === 0) return value;
@@ -22,7 +22,7 @@ function toEven(value, places) {
   return (low % 2 === 0 ? low : low + 1) / 10 ** places;
 }
 
-/** The value with so many significant digits: 0.0213, 1 250, 4.90 × 10⁻⁵; a dash where there is none. */
+/** The value with significant digits: 0.0213, 1 250, 4.90 × 10⁻⁵; a dash for null. */
 export function number(value, digits = 3) {
   if (value === null || Number.isNaN(value)) return NONE;
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
@@ -41,17 +41,17 @@ function thousands(text) {
   return rest === undefined ? spaced : `${spaced}.${rest}`;
 }
 
-/** A value of a score: what is made of times has no more digits than these, judge/view/columns.py `score_text`. */
+/** A value of a score as judge/view/columns.py `score_text`: an efficiency has two digits. */
 export const scoreText = (key, value) => (SCORES[key]?.from_times ? number(value, 2) : decimals(value));
 
-/** How many parameters: 412 k, 3.41 M. */
+/** A number of parameters: 412 k, 3.41 M. */
 export function parameters(count) {
   if (count === null) return NONE;
   if (count >= 1e6) return `${number(count / 1e6)}\u00a0M`;
   return count >= 1e3 ? `${number(count / 1e3)}\u00a0k` : String(count);
 }
 
-/** The unit that a stored unit is shown in: energies in meV. */
+/** The unit in which a stored unit is shown: energies in meV. */
 export const shownUnit = (unit) => PREFIXED[unit] ?? unit;
 
 /** A stored value in its `shownUnit`. */

@@ -1,9 +1,9 @@
-// A plot by keyboard: arrows go from point to point, and what the pointer would be shown is shown, and said.
+// A plot by keyboard: arrow keys go from point to point; the hover text is shown, and a screen reader says it.
 
 const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
-/** The curves that answer, each with the numbers of its points; those that a reader hid in the legend do not. */
-function answering({ data }) {
+/** The visible traces with hover texts, each with the indices of its points. */
+function pointsByTrace({ data }) {
   return data.flatMap((trace, curveNumber) => {
     if (trace.hoverinfo === "skip" || (trace.visible ?? true) !== true) return [];
     const values = trace.r ?? trace.y ?? [];
@@ -14,19 +14,19 @@ function answering({ data }) {
 
 const within = (index, { length }) => Math.min(Math.max(index, 0), length - 1);
 
-/** Lets `place`, which can have the focus, answer to keys; each point is said in `words`. */
-export function answerToKeys(Plotly, place, words) {
+/** Makes `place` react to keys; the hover text of a point goes into `status`. */
+export function answerToKeys(Plotly, place, status) {
   let [curve, point] = [0, -1];
   let byKey = false;
-  // plotly tells no one of a point that it is asked to show, and shows it a moment later.
+  // plotly has no event for a point that a script asks it to show, and shows it a moment later.
   const shown = new MutationObserver(() => {
-    const texts = [...place.querySelectorAll(".hoverlayer text")].flatMap((of) => (of.children.length ? [...of.children] : of));
-    const lines = texts.map((of) => of.textContent.trim()).filter(Boolean);
-    if (byKey && lines.length) words.textContent = lines.join(", ");
+    const texts = [...place.querySelectorAll(".hoverlayer text")].flatMap((text) => (text.children.length ? [...text.children] : text));
+    const lines = texts.map((text) => text.textContent.trim()).filter(Boolean);
+    if (byKey && lines.length) status.textContent = lines.join(", ");
   });
 
   function go([curves, points]) {
-    const all = answering(place);
+    const all = pointsByTrace(place);
     if (!all.length) return;
     curve = within(curve + curves, all);
     point = within(point + points, all[curve].points);
@@ -39,12 +39,12 @@ export function answerToKeys(Plotly, place, words) {
   function leave() {
     byKey = false;
     shown.disconnect();
-    words.textContent = "";
+    status.textContent = "";
     Plotly.Fx.unhover(place, undefined, place.layout.polar ? "polar" : "xy");
   }
 
   place.addEventListener("keydown", (event) => {
-    const hasModifier = event.altKey || event.ctrlKey || event.metaKey || event.shiftKey; // those are the browser's
+    const hasModifier = event.altKey || event.ctrlKey || event.metaKey || event.shiftKey; // of the browser
     if (event.key === "Escape") leave();
     if (hasModifier || !(event.key in STEPS)) return;
     event.preventDefault(); // the page stays where it is

@@ -1,6 +1,6 @@
-// plotly, loaded once and only where a figure asks for it: it is larger than all else together.
+// plotly, loaded once and only when a figure needs it: it is larger than the rest of the site.
 
-// As plotly calls the element by which a page says that it brings these rules itself: css/figures.css has them.
+// The id by which plotly finds out that the page has its style rules: css/figures.css has them.
 const OWN_RULES = "plotly.js-style-global";
 
 let loading = null;
@@ -11,24 +11,24 @@ export function plotly() {
   return loading;
 }
 
-function sayThatRulesAreHere() {
+function announceRules() {
   const mark = document.createElement("meta");
   mark.id = OWN_RULES;
   mark.className = "no-inline-styles";
   document.head.append(mark);
 }
 
-/** The page's policy allows no style element. The one that plotly brings for its maps, which nothing here draws, is
- * kept out of the page while plotly starts, so that there is nothing to refuse. Returns what ends that. */
+/** The Content-Security-Policy allows no style element. plotly adds one for maps, which no figure uses; it is kept out of
+ * the page while plotly starts. Returns a function that ends this. */
 function withoutStyles() {
   const head = document.head;
   head.appendChild = (node) => (node.nodeName === "STYLE" ? node : Node.prototype.appendChild.call(head, node));
   return () => delete head.appendChild;
 }
 
-/** plotly sets a few styles as attributes (of raised digits, and in the bar of a colour scale), which the policy
- * refuses; by the element's own style they may be set. It has no option against that, files have no nonce that would be
- * new at each visit, and `unsafe-inline` or a hash with `unsafe-hashes` would weaken the policy for the whole page. */
+/** plotly sets some styles as attributes, which the Content-Security-Policy refuses; a script may set them by the
+ * element's `style`. plotly has no option for this, a static file has no nonce, and `unsafe-inline` or `unsafe-hashes`
+ * would weaken the policy for the whole page. */
 function withStylesSet() {
   SVGElement.prototype.setAttribute = function setAttribute(name, value) {
     if (name === "style") this.style.cssText = value;
@@ -43,7 +43,7 @@ function quiet(Plotly) {
 }
 
 function load() {
-  sayThatRulesAreHere();
+  announceRules();
   withStylesSet();
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");

@@ -1,21 +1,21 @@
-// The panel of weights and thresholds. It keeps nothing itself: what is set is in the view, and so in the address.
+// The panel of weights and thresholds. All settings are in the view, and so in the address.
 
 import { pathKey } from "./paths.js";
-import { schemeOf } from "./reckoning.js";
+import { schemeOf } from "./computed_scores.js";
 import { MLIPAUDIT } from "./scores.js";
 import { settableLeaves } from "./settings_leaves.js";
 import { scorePanel } from "./settings_score.js";
 import { leaderboardOfView } from "./sound_view.js";
 import { change, onChange, queryOf, view } from "./view.js";
 
-const AUDIT = "MLIPAudit’s thresholds apply to single items, and cannot be changed here: weights alone can.";
-const USUAL = "As the scheme weighs";
+const AUDIT = "MLIPAudit’s thresholds apply to single items. Only its weights can be changed here.";
+const USUAL = "Weights of the scheme";
 const OWN = "Your own";
 
 const panel = document.querySelector("[data-settings]");
 const part = (name) => panel.querySelector(`[data-settings-${name}]`);
 
-let shown = null; // the scheme whose scores are there
+let shown = null; // the scheme of the shown scores
 let scores = [];
 
 const isOf = (scheme) => (key) => scheme.scores.some((score) => key.startsWith(`${pathKey([score.key])}/`));
@@ -29,7 +29,7 @@ function equal(one, other) {
 
 const presetsOf = (file, scheme) => (file.presets ?? []).filter((preset) => preset.scheme === scheme.key);
 
-/** The preset that the weights of a scheme are; "" for none at all, null where they are a reader's own. */
+/** The preset of the current weights of a scheme; "" without any weight, null for a reader's own weights. */
 function presetNow(file, scheme) {
   const own = new Map([...view.weights].filter(([key]) => isOf(scheme)(key)));
   if (!own.size) return "";
@@ -43,22 +43,22 @@ function offerPresets(file, scheme) {
   select.lastChild.disabled = true;
 }
 
-/** Puts a preset in place of all weights of the scheme; those of others stay. */
+/** Replaces all weights of the scheme by a preset; weights of other schemes stay. */
 function choosePreset(file, scheme, name) {
   const others = [...view.weights].filter(([key]) => !isOf(scheme)(key));
-  const preset = presetsOf(file, scheme).find((one) => one.name === name);
+  const preset = presetsOf(file, scheme).find((candidate) => candidate.name === name);
   change({ weights: new Map([...others, ...(preset ? weightsOf(preset) : [])]) });
 }
 
-/** The scores of the scheme that is looked at, where it is another than before. */
+/** Shows the scores of the current scheme, if it changed. */
 function lay(file) {
   const scheme = schemeOf(file, view);
   if (shown === scheme) return;
   shown = scheme;
   const references = new Set(file.models.filter((model) => model.reference).map((model) => model.id));
   const shared = { references, settings: () => view, put: change };
-  const own = scheme.scores.filter((score) => Object.keys(score.models).length);
-  scores = own.map((score) => scorePanel(score, { ranks: scheme.ranked_by.includes(score.key), ...shared }));
+  const scored = scheme.scores.filter((score) => Object.keys(score.models).length);
+  scores = scored.map((score) => scorePanel(score, { ranks: scheme.ranked_by.includes(score.key), ...shared }));
   part("scores").replaceChildren(...scores.map(({ node }) => node));
   if (scores.length === 1) scores[0].node.open = true;
   offerPresets(file, scheme);
@@ -87,7 +87,7 @@ function count(file) {
 async function copyLink() {
   const link = `${location.origin}${location.pathname}${queryOf(view)}`; // the address follows a moment later
   const copied = await navigator.clipboard.writeText(link).then(() => true, () => false);
-  part("said").textContent = copied ? "Copied." : "The browser does not let it be copied: take the address.";
+  part("said").textContent = copied ? "Copied." : "The browser does not allow copying. Copy the address of the page.";
 }
 
 function listen(file) {
@@ -99,11 +99,11 @@ function listen(file) {
   });
   part("presets").addEventListener("change", (event) => choosePreset(file, shown, event.target.value));
   part("reset").addEventListener("click", () => {
-    part("presets").focus(); // a button that can do nothing more loses it
+    part("presets").focus(); // a disabled button loses the focus
     change({ weights: new Map(), thresholds: new Map() });
-    part("said").textContent = "All as published.";
+    part("said").textContent = "Published settings.";
   });
-  part("copy").hidden = !navigator.clipboard; // there in secure contexts alone
+  part("copy").hidden = !navigator.clipboard; // only in secure contexts
   part("copy").addEventListener("click", copyLink);
   onChange((_, names) => {
     part("said").textContent = "";

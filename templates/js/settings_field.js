@@ -1,26 +1,26 @@
-// One number that a reader may set: a labelled field, what it wants where it is not understood, and its own reset.
+// A field for one number that a reader can set, with a message for a wrong value and a reset button.
 
 import { element } from "./element.js";
 
 let made = 0;
 
-/** A name that a maintainer gave, so that its direction stays its own. */
+/** A name from a suite; its text direction does not affect other text. */
 export const nameOf = (text, attributes = {}) => element("bdi", attributes, text);
 
-/** The number to so many digits, as a field takes it; nothing for what is not finite. */
+/** The number with `n` significant digits; empty if it is not finite. */
 export const digits = (value, n = 4) => (Number.isFinite(value) ? String(Number(value.toPrecision(n))) : "");
 
 function read(input, usual) {
   if (input.value.trim() === "" && !input.validity.badInput && usual === Infinity) return Infinity;
-  return input.valueAsNumber; // NaN for what is no number
+  return input.valueAsNumber; // NaN if it is not a number
 }
 
 /**
- * A field of `name`, said in full; `before` and `after` stand around the input.
+ * A field with the accessible name `name`; the texts `before` and `after` are around the input.
  *
- * usual: the number where nothing is set; Infinity: none, and then the field is empty.
- * wants(value): what is wrong with it, in words, or nothing. set(value): takes it; undefined: as usual.
- * Returns {node, input, show(value)}; show(undefined): nothing is set.
+ * usual: the default; Infinity means no value, shown as an empty field.
+ * wants(value): a message if the value is wrong, else empty. set(value): sets it; undefined: the default.
+ * Returns {node, input, show(value)}; show(undefined) shows the default.
  */
 export function field({ name, before, after = "", usual, step = "any", least = "", wants, set }) {
   const node = element("span", { class: "settings-field" });

@@ -1,4 +1,4 @@
-// The ends of a score over all its trees: models that were held against other label sets have other numbers there.
+// The leaves of a score over all its trees: models with other label sets have other numbers in them.
 
 import { pathKey } from "./paths.js";
 import { editable, numbersOf } from "./scales.js";
@@ -7,16 +7,16 @@ import { leavesOf, nodesOf } from "./tree_nodes.js";
 
 const isSettable = (leaf) => leaf.scale in editable;
 
-/** The key of a number that a reader may set. */
+/** The key of a number that a reader can set. */
 export const thresholdKey = (leaf, name) => pathKey([leaf.task, leaf.metric, name]);
 
-const settable = new WeakMap(); // by score of the file, by `first`: asked for at every edit
+const settable = new WeakMap(); // by score and by `first`: needed at every change
 
 /**
- * What a reader may set at the ends of a score.
+ * The numbers in the leaves of a score that a reader can set.
  *
- * at: Map of path key to a leaf with such numbers, that of `first` (index of a tree) where it has one.
- * spread: Map of threshold key to the least and the most that it is in any tree.
+ * at: Map of path key to a leaf with such numbers; the tree with index `first` has priority.
+ * spread: Map of threshold key to its smallest and largest value in any tree.
  */
 export function settableLeaves(score, first = 0) {
   if (!settable.has(score)) settable.set(score, []);
@@ -29,7 +29,7 @@ function findSettable(score, first) {
   for (const tree of trees) {
     for (const { key, node } of leavesOf(tree, pathKey([score.key]))) {
       const { leaf } = node;
-      if (!isSettable(leaf)) continue; // a model without an answer has another scale there
+      if (!isSettable(leaf)) continue; // a failed task has another scale there
       const numbers = numbersOf(leaf);
       if (!at.has(key)) at.set(key, { ...leaf, numbers });
       for (const name of editable[leaf.scale]) widen(spread, thresholdKey(leaf, name), numbers[name]);
@@ -43,13 +43,13 @@ function widen(spread, key, value) {
   spread.set(key, [Math.min(low, value), Math.max(high, value)]);
 }
 
-/** The numbers of a leaf as they are set. */
+/** The numbers of a leaf with a reader's thresholds. */
 export function setNumbers(leaf, thresholds) {
   const set = editable[leaf.scale].map((name) => [name, thresholds.get(thresholdKey(leaf, name))]);
   return { ...leaf.numbers, ...Object.fromEntries(set.filter(([, value]) => value !== undefined)) };
 }
 
-/** The keys of all weights that there are, and of all thresholds. */
+/** The keys of all weights and thresholds of the file. */
 function knownKeys(file) {
   const known = { weights: new Set(), thresholds: new Set() };
   for (const score of file.schemes.flatMap((scheme) => scheme.scores)) {
@@ -61,7 +61,7 @@ function knownKeys(file) {
   return known;
 }
 
-/** Those settings that make sense: an address may hold anything, and an old one what the suite has no more. */
+/** The settings that make sense: an address may hold anything, and an old address refers to an old suite. */
 export function sound(file, { weights, thresholds }) {
   const [senseless, known] = [new Set(), knownKeys(file)];
   for (const { scores } of file.schemes) {

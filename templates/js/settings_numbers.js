@@ -1,19 +1,19 @@
-// The numbers at the ends of a score that a reader may set: what they are called, and which values make sense.
+// The numbers in the leaves of a score that a reader can set: their labels and their valid values.
 
-/** Of each scale, its numbers as a sentence has them: `unit` makes the unit of the leaf's own. */
+/** The numbers of each scale; `unit` gives the unit for a leaf. */
 export const fields = {
   "relative error": [
-    { name: "baseline", label: "counts 1 at", about: "an error of so much counts 1", unit: (leaf) => leaf.unit ?? "" },
-    { name: "cap", label: "at most", about: "no error counts more", unit: () => "" },
-    { name: "floor", label: "at least", about: "no error counts less", unit: () => "" },
+    { name: "baseline", label: "counts 1 at", about: "the error that counts 1", unit: (leaf) => leaf.unit ?? "" },
+    { name: "cap", label: "at most", about: "the largest count of an error", unit: () => "" },
+    { name: "floor", label: "at least", about: "the smallest count of an error", unit: () => "" },
   ],
   "between thresholds": [
-    { name: "good", label: "1 at", about: "good: so much, or better, counts 1", unit: (leaf) => leaf.unit ?? "" },
-    { name: "bad", label: "0 at", about: "bad: so much, or worse, counts 0", unit: (leaf) => leaf.unit ?? "" },
+    { name: "good", label: "1 at", about: "good: this value or a better one counts 1", unit: (leaf) => leaf.unit ?? "" },
+    { name: "bad", label: "0 at", about: "bad: this value or a worse one counts 0", unit: (leaf) => leaf.unit ?? "" },
   ],
   decades: [
-    { name: "tolerance", label: "0 up to", about: "tolerance: drift that counts as none", unit: perTime },
-    { name: "worst", label: "failed counts", about: "what a failed run counts", unit: () => "decades" },
+    { name: "tolerance", label: "0 up to", about: "tolerance: the drift that counts 0", unit: perTime },
+    { name: "worst", label: "failed counts", about: "the count of a failed run", unit: () => "decades" },
   ],
   speed: [{ name: "reference", label: "1 at", about: "the time that scores 1", unit: (leaf) => leaf.unit ?? "" }],
 };
@@ -25,15 +25,15 @@ function perTime(leaf) {
 
 const either = (wants, sentence) => (wants ? "" : sentence);
 
-/** What a value is to be beside the other `numbers` of its scale; empty where it is that. Written so that NaN loses. */
+/** The message for a wrong value, given the other `numbers` of its scale; empty if it is valid. NaN is wrong. */
 export function wrong(scale, name, value, numbers) {
   if (!(Math.abs(value) < Infinity)) return "A number.";
   const { cap, floor, good, bad } = numbers;
   switch (name) {
     case "cap":
-      return either(value > 0 && value >= floor, floor > 0 ? `A number, and not below ${floor}.` : "A number above 0.");
+      return either(value > 0 && value >= floor, floor > 0 ? `A number not below ${floor}.` : "A number above 0.");
     case "floor":
-      return either(value >= 0 && value <= cap, cap < Infinity ? `A number from 0 to ${cap}.` : "A number from 0 up.");
+      return either(value >= 0 && value <= cap, cap < Infinity ? `A number from 0 to ${cap}.` : "A number not below 0.");
     case "good":
     case "bad": {
       const other = name === "good" ? bad : good;
@@ -45,9 +45,9 @@ export function wrong(scale, name, value, numbers) {
   }
 }
 
-export const MOST = 1000; // a factor beyond it would say no more
+export const MOST = 1000; // a larger factor changes nothing
 
-/** What a factor of a weight wants to be; empty where it is one. */
+/** The message for a wrong factor of a weight; empty if it is valid. */
 export function wrongFactor(factor) {
   return either(factor >= 0 && factor <= MOST, `A number from 0 to ${MOST}.`);
 }

@@ -1,4 +1,4 @@
-// One score of the panel: its tree as the best model has it, and what is set in it.
+// One score of the panel: the tree of the best model, with the settings of a reader.
 
 import { pathKey } from "./paths.js";
 import { sharesIn } from "./evaluate.js";
@@ -7,7 +7,7 @@ import { settableLeaves, thresholdKey } from "./settings_leaves.js";
 import { partsList } from "./settings_tree.js";
 import { editable } from "./scales.js";
 
-/** The best model of those that cover most, and no reference row: its tree has what the scheme asks for. */
+/** The best of the submitted models with the most complete score: its tree has all parts of the scheme. */
 function bestModel(score, references) {
   const sign = score.lower_is_better ? 1 : -1;
   const cost = ({ score: value }) => (value === null ? Infinity : sign * value);
@@ -17,31 +17,31 @@ function bestModel(score, references) {
   return models[0];
 }
 
-/** Keys of the numbers at the ends below a path. */
+/** Keys of the numbers in the leaves below a path. */
 function numbersBelow(leaves, key) {
   const below = [...leaves.at].filter(([path]) => path === key || path.startsWith(`${key}/`));
   return new Set(below.flatMap(([, leaf]) => editable[leaf.scale].map((name) => thresholdKey(leaf, name))));
 }
 
-/** How many settings lie below a path. */
+/** The number of settings below a path. */
 function countBelow(leaves, key, { weights, thresholds }) {
-  const own = [...weights.keys()].filter((path) => path.startsWith(`${key}/`)).length;
-  if (!thresholds.size) return own;
+  const n = [...weights.keys()].filter((path) => path.startsWith(`${key}/`)).length;
+  if (!thresholds.size) return n;
   const numbers = numbersBelow(leaves, key);
-  return own + [...thresholds.keys()].filter((name) => numbers.has(name)).length;
+  return n + [...thresholds.keys()].filter((name) => numbers.has(name)).length;
 }
 
 /**
  * The panel of a score: {node, show(settings)}.
  *
- * ranks: whether models are ranked by it. settings() are those of now, put(part) takes new ones.
+ * ranks: whether the score determines the rank. settings(): the current settings. put(part): sets new ones.
  */
 export function scorePanel(score, { ranks, references, settings, put }) {
-  const [id, own] = bestModel(score, references);
-  const tree = score.trees[own.tree];
+  const [id, { tree: index }] = bestModel(score, references);
+  const tree = score.trees[index];
   const top = pathKey([score.key]);
-  const leaves = settableLeaves(score, own.tree);
-  const of = {
+  const leaves = settableLeaves(score, index);
+  const shared = {
     rows: [],
     leaves,
     thresholds: () => settings().thresholds,
@@ -53,25 +53,25 @@ export function scorePanel(score, { ranks, references, settings, put }) {
   const node = element("details", { class: "settings-score" });
   const summary = element("summary", {}, score.label);
   const tally = element("span", { class: "settings-count" });
-  summary.append(element("span", { class: "aside" }, ranks ? " · models are ranked by it" : ""), tally);
+  summary.append(element("span", { class: "aside" }, ranks ? " · determines the rank" : ""), tally);
   node.append(summary);
 
   const show = (now) => {
     const n = countBelow(leaves, top, now);
     tally.textContent = n ? ` · ${n} changed` : "";
-    if (!of.rows.length) return;
+    if (!shared.rows.length) return;
     const shares = sharesIn(score, id, now);
-    for (const showRow of of.rows) showRow(now, shares);
+    for (const showRow of shared.rows) showRow(now, shares);
   };
   node.addEventListener("toggle", () => {
-    if (!node.open || of.rows.length) return;
-    node.append(partsList(of, tree, top, 0));
+    if (!node.open || shared.rows.length) return;
+    node.append(partsList(shared, tree, top, 0));
     show(settings());
   });
   return { node, show };
 }
 
-/** The Map with a value in place of the one that it has; undefined: without it. */
+/** A copy of the Map with this value for a key; undefined removes the key. */
 function changed(map, key, value) {
   const next = new Map(map);
   if (value === undefined) next.delete(key);

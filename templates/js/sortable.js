@@ -1,20 +1,20 @@
-// Sorting by column. The page is complete without it: this only turns headings into buttons.
+// Tables that are sorted by column: headings become buttons.
 
-/** The value a cell is sorted by; null where there is none, so that it stays last either way. */
+/** The value of a cell, or null. */
 function valueOf(row, index, asText) {
   const raw = row.cells[index].dataset.value ?? row.cells[index].textContent.trim();
   if (raw === "") return null;
   return asText ? raw : Number(raw);
 }
 
-/** -1, 0 or 1 in the direction asked for; what has no value comes last. */
+/** -1, 0 or 1; a null comes last in either direction. */
 function compare(a, b, descending) {
   if (a === null || b === null) return (a === null) - (b === null);
   const order = typeof a === "string" ? a.localeCompare(b) : a - b;
   return descending ? -order : order;
 }
 
-/** Sorts each group of rows by itself: what is not ranked stays below. */
+/** Sorts the rows within each group: rows without a rank stay below. */
 function sortBy(table, heading, descending) {
   const index = heading.cellIndex;
   const asText = heading.dataset.sort === "text";
@@ -28,7 +28,7 @@ function sortBy(table, heading, descending) {
   heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
 }
 
-/** Sorts rows that are new as those before them were. */
+/** Sorts new rows by the current column. */
 export function sortAgain(table) {
   const heading = table.tHead.querySelector("[aria-sort]");
   if (heading) sortBy(table, heading, heading.getAttribute("aria-sort") === "descending");

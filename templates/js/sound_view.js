@@ -1,4 +1,4 @@
-// `leaderboard.json` for the pages that reckon: an address may hold anything, and what makes no sense is dropped first.
+// `leaderboard.json` for pages that compute scores; settings of the address that make no sense are dropped first.
 
 import { leaderboard } from "./leaderboard.js";
 import { sound } from "./settings_leaves.js";

@@ -1,14 +1,14 @@
-// A walk over the tree of a score as `leaderboard.json` has it.
+// The nodes of a score tree of `leaderboard.json`.
 
 import { pathKey } from "./paths.js";
 
-/** The nodes from the top down, each with its path key; `key` is that of the top. */
+/** The nodes from the top down, each with its path key; `key` is the key of the top. */
 export function* nodesOf(node, key) {
   yield { node, key };
   for (const part of node.parts ?? []) yield* nodesOf(part, `${key}/${pathKey([part.name])}`);
 }
 
-/** Those at the ends of its branches. */
+/** The leaves. */
 export function* leavesOf(tree, key) {
-  for (const at of nodesOf(tree, key)) if (at.node.leaf) yield at;
+  for (const entry of nodesOf(tree, key)) if (entry.node.leaf) yield entry;
 }

@@ -1,5 +1,5 @@
-// What a reader looks at: one object, and the address is its only store, so that every view can be linked.
-// Equal views have equal addresses: names are sorted, and what is as by default is left out.
+// The view: a reader's settings in one object. The address is their only store, so that every view can be linked.
+// Equal views have equal addresses: names are sorted, and defaults are left out.
 
 import { LAMBENCH } from "./scores.js";
 
@@ -9,12 +9,12 @@ const BY_DEFAULT = {
   values: "normalised", // or "raw", of tasks
   sort: null, // {key, descending}; null: by rank
   search: "",
-  filters: {}, // those of FILTERS that are set
-  columns: null, // keys of columns; null: those that the page comes with
+  filters: {}, // by name in FILTERS
+  columns: null, // keys of columns; null: the published columns
   group: false, // columns under their domains
   weights: new Map(), // factor by path: "score/name/…", see paths.js
   thresholds: new Map(), // number by "task/metric/number"
-  picks: [], // ids of the models that are ticked for comparing
+  picks: [], // ids of the models that are selected for a comparison
 };
 
 const text = { read: (raw) => raw || undefined, write: String };
@@ -41,14 +41,14 @@ function notNegative(raw) {
   return value >= 0 ? value : undefined;
 }
 
-/** Numbers by key, of the names that begin with `prefix`; those that `read` cannot read are passed over. */
+/** Numbers by key, for names that begin with `prefix`; numbers that `read` refuses are left out. */
 function numbers(query, prefix, read) {
-  const found = new Map();
+  const byKey = new Map();
   for (const [name, raw] of query) {
     const value = name.startsWith(prefix) ? read(raw) : undefined;
-    if (value !== undefined) found.set(name.slice(prefix.length), value);
+    if (value !== undefined) byKey.set(name.slice(prefix.length), value);
   }
-  return found;
+  return byKey;
 }
 
 function readFilters(query) {
@@ -65,7 +65,7 @@ function readSort(raw) {
   return { key: raw.replace(/^-/, ""), descending: raw.startsWith("-") };
 }
 
-/** The view of an address; what cannot be read in it is as by default. */
+/** The view of an address; a part that cannot be read has its default. */
 export function readView(search = location.search) {
   const query = new URLSearchParams(search);
   return {
@@ -83,28 +83,28 @@ export function readView(search = location.search) {
   };
 }
 
-/** Pairs of name and text, of all that is not as by default. */
-function pairs(of) {
-  const said = [];
+/** Pairs of name and text for all parts of a view that differ from their defaults. */
+function pairs(parts) {
+  const named = [];
   for (const name of ["scheme", "variant", "values", "search"]) {
-    if (of[name] !== BY_DEFAULT[name]) said.push([name, of[name]]);
+    if (parts[name] !== BY_DEFAULT[name]) named.push([name, parts[name]]);
   }
-  if (of.sort) said.push(["sort", `${of.sort.descending ? "-" : ""}${of.sort.key}`]);
-  if (of.group) said.push(["group", "1"]);
-  for (const [name, value] of Object.entries(of.filters)) {
-    if (name in FILTERS && value !== undefined) said.push([name, FILTERS[name].write(value)]);
+  if (parts.sort) named.push(["sort", `${parts.sort.descending ? "-" : ""}${parts.sort.key}`]);
+  if (parts.group) named.push(["group", "1"]);
+  for (const [name, value] of Object.entries(parts.filters)) {
+    if (name in FILTERS && value !== undefined) named.push([name, FILTERS[name].write(value)]);
   }
-  for (const [key, factor] of of.weights) if (factor !== 1) said.push([`w.${key}`, String(factor)]);
-  for (const [key, number] of of.thresholds) said.push([`t.${key}`, String(number)]);
-  for (const id of of.picks) said.push(["pick", id]);
-  said.sort(([one], [other]) => (one < other ? -1 : Number(one > other)));
-  if (!of.columns) return said;
-  return [...said, ...(of.columns.length ? of.columns : [""]).map((key) => ["column", key])];
+  for (const [key, factor] of parts.weights) if (factor !== 1) named.push([`w.${key}`, String(factor)]);
+  for (const [key, number] of parts.thresholds) named.push([`t.${key}`, String(number)]);
+  for (const id of parts.picks) named.push(["pick", id]);
+  named.sort(([one], [other]) => (one < other ? -1 : Number(one > other)));
+  if (!parts.columns) return named;
+  return [...named, ...(parts.columns.length ? parts.columns : [""]).map((key) => ["column", key])];
 }
 
-/** The query of a view, with its question mark; empty for the view that the page comes with. */
-export function queryOf(of) {
-  const query = new URLSearchParams(pairs(of)).toString().replaceAll("%2F", "/");
+/** The query of a view, with its question mark; empty for the default view. */
+export function queryOf(parts) {
+  const query = new URLSearchParams(pairs(parts)).toString().replaceAll("%2F", "/");
   return query && `?${query}`;
 }
 
@@ -112,32 +112,32 @@ export const view = readView();
 
 const listeners = [];
 
-/** `listener(view, names)` is called after each change, with the names of what was given to it. */
+/** `listener(view, names)` is called after each change, with the names of the changed parts. */
 export function onChange(listener) {
   listeners.push(listener);
 }
 
-/** Takes what is given into the view, and tells all listeners; the address follows. */
+/** Changes parts of the view and calls all listeners; the address follows. */
 export function change(part) {
   Object.assign(view, part);
   writeSoon();
   for (const listener of listeners) listener(view, Object.keys(part));
 }
 
-/** What is as by default, but for the names that are given. */
+/** The defaults, without the names in `kept`. */
 function byDefault(...kept) {
   const fresh = { ...BY_DEFAULT, filters: {}, weights: new Map(), thresholds: new Map() };
   for (const name of kept) delete fresh[name];
   return fresh;
 }
 
-/** What leads back to the published numbers: a reader's search and the like stay. */
+/** The change that leads back to the published numbers; search and filters stay. */
 export function publishedAgain() {
-  const columns = view.scheme === BY_DEFAULT.scheme ? ["columns", "sort"] : []; // those of another scheme go with it
+  const columns = view.scheme === BY_DEFAULT.scheme ? ["columns", "sort"] : []; // columns of another scheme are dropped
   return byDefault("search", "filters", "values", "group", "picks", ...columns);
 }
 
-// Browsers refuse an address that is written too often, as a slider would: Safari more than 100 times in 30 s.
+// Browsers limit how often an address is written, and a slider writes often. Safari allows 100 times in 30 s.
 const PAUSE_MS = 350;
 let written = -PAUSE_MS;
 let waiting = 0;
@@ -150,7 +150,7 @@ function write() {
 }
 
 function writeSoon() {
-  waiting ||= setTimeout(write, Math.max(written + PAUSE_MS - performance.now(), 0)); // what is shown comes first
+  waiting ||= setTimeout(write, Math.max(written + PAUSE_MS - performance.now(), 0)); // after the page is updated
 }
 
 addEventListener("pagehide", () => waiting && write());

@@ -1,4 +1,4 @@
-"""What an author states of a model beside what the judge measured of it, as a reader sees both."""
+"""The fields of a model card, as the author states them and as the judge measured them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from submissions.records import ModelCard, PreflightReport, StatedLabelSet
 
 NOT_STATED, NOT_MEASURED = "not stated", "not measured"
 _FORCES = {True: "the gradient of the energy", False: "predicted directly", None: NOT_STATED}
-_FORCES_SEEN = {
+_FORCES_MEASURED = {
     True: "agree with the gradient of the energy",
     False: "differ from the gradient of the energy",
     None: NOT_MEASURED,
@@ -28,10 +28,10 @@ _WITH = {True: ", dispersion included", False: ", without dispersion", None: ""}
 
 
 class CardLine(NamedTuple):
-    """One field.
+    """One field of a card.
 
     Args:
-        differ: whether what is stated and what was measured cannot both be so.
+        differ: whether the statement contradicts the measurement.
     """
 
     name: str
@@ -48,12 +48,12 @@ def card_lines(card: ModelCard, report: PreflightReport) -> tuple[CardLine, ...]
         NOT_MEASURED if report.n_parameters is None else f"{thousands(report.n_parameters)}, counted in the model",
         differ=parameters_differ(card, report),
     )
-    seen = measured_conservative(report)
+    measured = measured_conservative(report)
     forces = CardLine(
         "Forces",
         _FORCES[card.conservative],
-        _FORCES_SEEN[seen],
-        differ=None not in (seen, card.conservative) and seen != card.conservative,
+        _FORCES_MEASURED[measured],
+        differ=None not in (measured, card.conservative) and measured != card.conservative,
     )
     return (
         parameters,
@@ -67,10 +67,13 @@ def card_lines(card: ModelCard, report: PreflightReport) -> tuple[CardLine, ...]
 
 
 def judged_lines(card: ModelCard, tasks: Sequence[TaskLine]) -> tuple[CardLine, ...]:
-    """The fields that a judging says more of: by domain the labels it was held against, and what it ran on."""
+    """The fields that only the evaluation can measure: the level of theory in each domain, and the hardware."""
     stated = {str(domain): labels for domain, labels in card.label_sets.items()}
     domains = dict.fromkeys((*(line.task.model_domain for line in tasks), *stated))
-    lines = [CardLine(f"Level of theory, {of}", _labels(stated.get(of)), _held_against(of, tasks)) for of in domains]
+    lines = [
+        CardLine(f"Level of theory, {domain}", _labels(stated.get(domain)), _label_sets_of(domain, tasks))
+        for domain in domains
+    ]
     return (*lines, CardLine("Hardware", card.hardware or NOT_STATED, _ran_on(tasks)))
 
 
@@ -86,7 +89,7 @@ def _elements(card: ModelCard, report: PreflightReport) -> CardLine:
 
 
 def _awareness(name: str, check: str, report: PreflightReport) -> CardLine:
-    """A card has no field for it: what the answer for O₂ did when it was asked in other states."""
+    """A card has no field for this: whether the energy of O₂ depends on its charge or spin in the preflight."""
     return CardLine(name, NOT_STATED, next((c.value for c in report.checks if c.name == check), NOT_MEASURED))
 
 
@@ -94,19 +97,20 @@ def _labels(stated: StatedLabelSet | None) -> str:
     return NOT_STATED if stated is None else f"{stated.name}{_WITH[stated.dispersion]}"
 
 
-def _held_against(domain: str, tasks: Sequence[TaskLine]) -> str:
+def _label_sets_of(domain: str, tasks: Sequence[TaskLine]) -> str:
     """`judged against PBE in 3 tasks, RPBE in 1 task`."""
     results = [line.result for line in tasks if line.task.model_domain == domain and line.result is not None]
     sets = Counter(result.label_set for result in results if result.label_set)
-    found = ", ".join(f"{name} in {count(n, 'task')}" for name, n in sorted(sets.items()))
-    return f"judged against {found}" if found else "not judged against labels"
+    names = ", ".join(f"{name} in {count(n, 'task')}" for name, n in sorted(sets.items()))
+    return f"judged against {names}" if names else "not judged against labels"
 
 
 def _ran_on(tasks: Sequence[TaskLine]) -> str:
-    """`timed on GPU NVIDIA H100 80GB HBM3`, and where else it ran."""
-    results = [(line.task.traits.times, line.result) for line in tasks if line.result is not None]
-    classes: dict[str, set[bool]] = {}
-    for times, result in results:
-        classes.setdefault(result.provenance.origin.hardware or "unnamed hardware", set()).add(times)
-    said = [f"{'timed' if True in timed else 'ran'} on {name}" for name, timed in sorted(classes.items())]
-    return "; ".join(said) or "not judged yet"
+    """`timed on GPU NVIDIA H100 80GB HBM3`, and the other hardware classes."""
+    timed_by_class: dict[str, bool] = {}
+    for line in tasks:
+        if line.result is not None:
+            name = line.result.provenance.origin.hardware or "unnamed hardware"
+            timed_by_class[name] = timed_by_class.get(name, False) or line.task.traits.times
+    clauses = [f"{'timed' if timed else 'ran'} on {name}" for name, timed in sorted(timed_by_class.items())]
+    return "; ".join(clauses) or "not judged yet"

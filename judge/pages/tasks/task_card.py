@@ -1,4 +1,4 @@
-"""What is known of a task's data set: its card, where it comes from, and who says that a model was trained on it."""
+"""The data set of a task: its card, its source, and the models that declare to be trained on it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tasks.suites.suite import Task, load_suite, packaged_suites
 
 
 class DataSet(NamedTuple):
-    """The data set of a task as anybody may know it.
+    """The public facts about the data set of a task.
 
     Args:
-        card: None where none can be read here.
-        public_since: as the card states it; empty where the data set is hidden.
-        source: where it can be had, in a line; empty where that is not stated, or not to be told.
+        card: None if the card cannot be read.
+        public_since: as the card states it; empty if the data set is hidden.
+        source: the origin of the data set, in a line; empty if it is not stated or not public.
     """
 
     name: str
@@ -37,35 +37,37 @@ class DataSet(NamedTuple):
 
 
 def data_set(task: Task, sources: Sources) -> DataSet:
-    """What may be said of a task's data set. Of a hidden one, the source only if it came with the judge anyway: that of
-    a maintainer's own suite may say where the structures lie.
+    """The data set of a task.
+
+    The source of a hidden data set is public only if the judge itself ships it: a source in a maintainer's own suite
+    may name the place of the structures.
     """
     card = sources.cards.get(task.dataset)
     public = card is not None and task.dataset in sources.public
-    told = public or task.source in packaged_sources()
-    return DataSet(task.dataset, card, card.public_since if card and public else "", task.source if told else "")
+    source = task.source if public or task.source in packaged_sources() else ""
+    return DataSet(task.dataset, card, card.public_since if card and public else "", source)
 
 
 @cache
 def packaged_sources() -> frozenset[str]:
-    """The sources that the suites that come with the judge state."""
+    """The sources in the suites of this package."""
     return frozenset(task.source for name in packaged_suites() for task in load_suite(name).tasks)
 
 
 class Declared(NamedTuple):
-    """A model whose card says that it was trained on a data set of this name."""
+    """A model whose card names this data set as training data."""
 
     row: Row
     training: TrainingSet
 
 
 class Overlap(NamedTuple):
-    """What the cards say of training on a data set.
+    """How the training data of all models relates to a data set.
 
     Args:
-        declared: by models that name it.
-        n_silent: of models that declare no training data at all.
-        n_others: of models that declare other data.
+        declared: the models that name it.
+        n_silent: how many models declare no training data.
+        n_others: how many models declare other data only.
     """
 
     declared: tuple[Declared, ...]
@@ -73,58 +75,58 @@ class Overlap(NamedTuple):
     n_others: int
 
 
-def overlap(board: Leaderboard, task: Task, of: DataSet) -> Overlap:
-    """The models that declare to have been trained on the data set, by its exact name but for case and punctuation.
+def overlap(board: Leaderboard, task: Task, dataset: DataSet) -> Overlap:
+    """The models that declare to be trained on the data set, by its name without case and punctuation.
 
-    Compared with what the page itself shows: else a card with many names would find out what is not told.
+    Only names on the page count: otherwise a card with many names could find out a name that is not public.
     """
-    names = {plain for name in _names(task, of) if (plain := plain_name(name))}
+    names = {plain for name in _names(task, dataset) if (plain := plain_name(name))}
     declared, n_silent, n_others = [], 0, 0
     for row in board.rows:
         trained = row.submission.card.training
-        found = [Declared(row, one) for one in trained if plain_name(one.name) in names]
-        declared += found[:1]
+        named = [Declared(row, training) for training in trained if plain_name(training.name) in names]
+        declared += named[:1]
         n_silent += not trained
-        n_others += bool(trained) and not found
+        n_others += bool(trained) and not named
     return Overlap(tuple(declared), n_silent, n_others)
 
 
 def plain_name(name: str) -> str:
-    """The letters and digits of a name, in lower case: `MD-22` and `md 22` are one."""
+    """The letters and digits of a name, in lower case: `MD-22` and `md 22` are equal."""
     return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", name).casefold())
 
 
-def _names(task: Task, of: DataSet) -> Iterator[str]:
-    yield of.name
-    yield of.name.partition("@")[0]
+def _names(task: Task, dataset: DataSet) -> Iterator[str]:
+    yield dataset.name
+    yield dataset.name.partition("@")[0]
     yield task.release_name
-    yield of.source
-    yield from of.source.split(";")
-    if of.card is not None:
-        yield of.card.title
+    yield dataset.source
+    yield from dataset.source.split(";")
+    if dataset.card is not None:
+        yield dataset.card.title
 
 
-class Setting(NamedTuple):
+class TaskParameter(NamedTuple):
     """A parameter of a task, by its name in the suite; `value` as text."""
 
     name: str
     value: str
 
 
-def settings(task: Task, *, hidden: bool) -> tuple[Setting, ...]:
-    """The parameters of a task; of a hidden one without seeds, by which what is drawn could be drawn again."""
+def task_parameters(task: Task, *, hidden: bool) -> tuple[TaskParameter, ...]:
+    """The parameters of a task; without seeds if it is hidden, since a seed repeats what was drawn with it."""
     given: Any = task.parameters
     stated = given.model_dump() if isinstance(given, BaseModel) else dict(given)
-    return tuple(one for one in _flat(stated, "") if not (hidden and one.name.split(", ")[-1] == "seed"))
+    return tuple(each for each in _flat(stated, "") if not (hidden and each.name.split(", ")[-1] == "seed"))
 
 
-def _flat(stated: dict[str, Any], before: str) -> Iterator[Setting]:
+def _flat(stated: dict[str, Any], before: str) -> Iterator[TaskParameter]:
     for name, value in stated.items():
-        own = f"{before}{name}"
+        path = f"{before}{name}"
         if isinstance(value, dict):
-            yield from _flat(value, f"{own}, ")
+            yield from _flat(value, f"{path}, ")
         elif value not in (None, ""):
-            yield Setting(own, _text(value))
+            yield TaskParameter(path, _text(value))
 
 
 def _text(value: Any) -> str:
@@ -136,6 +138,6 @@ def _text(value: Any) -> str:
 
 
 def known_labels(rows: Iterable[Row], index: int) -> tuple[str, ...]:
-    """The label sets that models are held against in the task of that index, in alphabetical order."""
+    """The label sets of the results in the task of that index, in alphabetical order."""
     results = (row.tasks[index].result for row in rows)
     return tuple(sorted({result.label_set for result in results if result is not None and result.label_set}))

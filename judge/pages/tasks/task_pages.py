@@ -9,7 +9,7 @@ from typing import NamedTuple
 from judge.figures.elements import elements_figure
 from judge.pages.tasks.hidden_public_gap import gaps
 from judge.pages.tasks.kind_text import kind_text
-from judge.pages.tasks.task_card import data_set, known_labels, overlap, settings
+from judge.pages.tasks.task_card import data_set, known_labels, overlap, task_parameters
 from judge.pages.tasks.task_ranking import Shares, ranking
 from judge.pages.tasks.task_rows import ranking_rows
 from judge.ranking.leaderboard import Leaderboard, Row
@@ -72,7 +72,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
 
 def _page(frame: Frame, index: int, shares: Shares) -> bytes:
     board, tasks = frame.board, frame.board.suite.tasks
-    task, of = tasks[index], data_set(tasks[index], frame.sources)
+    task, dataset = tasks[index], data_set(tasks[index], frame.sources)
     key = next((own[task.name].key for own in shares.values() if task.name in own), None)
     names = _scored(task, shares)
     metrics = _metrics(board, index, names)
@@ -81,9 +81,9 @@ def _page(frame: Frame, index: int, shares: Shares) -> bytes:
         "task.html",
         task_page(task.name),
         task=task,
-        of=of,
-        kind_text=kind_text(frame, task, hidden=of.card is None or of.card.hidden),
-        settings=settings(task, hidden=not of.is_public),
+        dataset=dataset,
+        kind_text=kind_text(frame, task, hidden=dataset.card is None or dataset.card.hidden),
+        parameters=task_parameters(task, hidden=not dataset.is_public),
         column=column,
         scored=tuple(metric for metric in metrics if metric.scored),
         groups=ranking(board, index, shares, names, lower=column is None or column.lower_is_better),
@@ -93,7 +93,7 @@ def _page(frame: Frame, index: int, shares: Shares) -> bytes:
         score_lines=_score_lines(board, task, shares),
         leader=_leader(board),
         references=_references(frame, task, key),
-        overlap=overlap(board, task, of),
+        overlap=overlap(board, task, dataset),
         gaps=gaps(board, task, shares, frame.sources),
         before=tasks[index - 1] if index else None,
         after=tasks[index + 1] if index + 1 < len(tasks) else None,

@@ -1,4 +1,4 @@
-"""The rows of a task's ranking as HTML: drawn here, since a site has thousands of them."""
+"""The rows of a task's ranking as HTML. A site has thousands of them, so Python writes them, not a template."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from judge.pages.tasks.task_ranking import Place, RankLine, RawCell
+from judge.pages.tasks.task_ranking import PlaceRange, RawCell, TaskRank
 from judge.records.records import Result
 from judge.view import formatting
 from judge.view.escaping import words
@@ -15,29 +15,29 @@ from scoring.intervals import Interval
 _DASH = f'<td class="num" data-value="">{formatting.NONE}</td>'
 
 
-def ranking_rows(lines: Iterable[RankLine], root: str, *, scored: bool, labelled: bool) -> Markup:
-    """A row a model.
+def ranking_rows(lines: Iterable[TaskRank], root: str, *, scored: bool, labelled: bool) -> Markup:
+    """A row for each model.
 
     Args:
-        root: the way back to the site's top folder.
-        scored: whether there is a column for the score over this task.
-        labelled: whether there is one for the label set.
+        root: the relative path to the site's top folder.
+        scored: whether the table has a column for the score over this task.
+        labelled: whether it has a column for the label set.
     """
     return Markup("".join(_row(line, root, scored, labelled) for line in lines))
 
 
 def chip(status: str) -> str:
-    """A verdict, told by mark and word, as the macro of that name draws it."""
-    sort, mark = {"OK": ("ok", "✓"), "NOT JUDGED": ("open", "○")}.get(status, ("fault", "✕"))
-    said = formatting.verdict_words(status)
-    return f'<span class="chip {sort}"><span aria-hidden="true">{mark}</span> {said}</span>'
+    """A verdict as a mark and a word; the template macro of that name draws the same."""
+    css, mark = {"OK": ("ok", "✓"), "NOT JUDGED": ("open", "○")}.get(status, ("fault", "✕"))
+    words = formatting.verdict_words(status)
+    return f'<span class="chip {css}"><span aria-hidden="true">{mark}</span> {words}</span>'
 
 
-def _row(line: RankLine, root: str, scored: bool, labelled: bool) -> str:
+def _row(line: TaskRank, root: str, scored: bool, labelled: bool) -> str:
     result = line.line.result
     cells = [_place(line.place), _model(line, root)]
     if scored:
-        cells.append(_own(line))
+        cells.append(_score(line))
     cells += map(_raw, line.raw)
     if labelled:
         cells.append(f"<td>{words(result.label_set) if result is not None else ''}</td>")
@@ -50,13 +50,13 @@ def _row(line: RankLine, root: str, scored: bool, labelled: bool) -> str:
     return f"<tr{marked}>{''.join(cells)}</tr>\n"
 
 
-def _place(place: Place | None) -> str:
+def _place(place: PlaceRange | None) -> str:
     if place is None:
         return f'<td class="place" data-value="">{formatting.NONE}</td>'
     return f'<td class="place" data-value="{place.first}">{formatting.rank_span(place.first, place.last)}</td>'
 
 
-def _model(line: RankLine, root: str) -> str:
+def _model(line: TaskRank, root: str) -> str:
     card = line.row.submission.card
     version = f' <span class="aside"><bdi>{words(card.version)}</bdi></span>' if card.version else ""
     marked = ' <span class="aside">for comparison</span>' if line.row.reference else ""
@@ -64,7 +64,7 @@ def _model(line: RankLine, root: str) -> str:
     return f'<th scope="row" data-value="{words(card.name.lower())}">{name}{version}{marked}</th>'
 
 
-def _own(line: RankLine) -> str:
+def _score(line: TaskRank) -> str:
     if line.value is None:
         counts = (
             "" if line.counted is None else f'<span class="range">counts {formatting.decimals(line.counted)}</span>'
@@ -74,15 +74,15 @@ def _own(line: RankLine) -> str:
     return f'<td class="num own" data-value="{line.value}">{text}</td>'
 
 
-def _interval(of: Interval | None) -> str:
-    """As the macro of that name draws it."""
-    if of is None:
+def _interval(interval: Interval | None) -> str:
+    """An interval; the template macro of that name draws the same."""
+    if interval is None:
         return ""
-    said, held = f'<span class="unseen">95 % interval </span>{formatting.span(of.low, of.high)}', ""
-    if of.n_held:
-        held = f' title="At least so wide: {formatting.count(of.n_held, "part")} could not be resampled"'
-        said += '<span aria-hidden="true"> *</span><span class="unseen">, at least so wide</span>'
-    return f'<span class="range"{held}>{said}</span>'
+    text, title = f'<span class="unseen">95 % interval </span>{formatting.span(interval.low, interval.high)}', ""
+    if interval.n_held:
+        title = f' title="Lower bound of the width: {formatting.count(interval.n_held, "part")} could not be resampled"'
+        text += '<span aria-hidden="true"> *</span><span class="unseen">, a lower bound of the width</span>'
+    return f'<span class="range"{title}>{text}</span>'
 
 
 def _raw(cell: RawCell) -> str:
@@ -99,7 +99,7 @@ def _raw(cell: RawCell) -> str:
     return f'<td class="num" data-value="{order}">{formatting.number(formatting.shown_value(value, unit))}{range_}</td>'
 
 
-def _failed(line: RankLine, result: Result | None) -> str:
+def _failed(line: TaskRank, result: Result | None) -> str:
     if result is None or not result.n_items:
         return _DASH
     items = f'<span class="of"> of {formatting.thousands(result.n_items)}</span>'

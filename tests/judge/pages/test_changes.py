@@ -15,7 +15,7 @@ import pytest
 from judge.disclosure.public_leaderboard import public_board
 from judge.disclosure.published_scores import published_scores, shown_results
 from judge.pages import changes_pages
-from judge.pages.changes import Changes, Kind, Move, changes
+from judge.pages.changes import Changes, Move, MoveKind, changes
 from judge.pages.changes_pages import N_FIRST, allowed_in_xml
 from judge.pages.site import render
 from judge.publishing.served_file import site_object
@@ -98,9 +98,9 @@ def test_new_models_push_others_down() -> None:
     of_a, of_b, of_c = good_results(A, 0.3), good_results(B, 0.2), good_results(C, 0.1)
     found = moved(board(of_a, A), board(of_a + of_b + of_c, A, B, C))
     assert [(move.name, move.kind, move.after and move.after.rank) for move in found.moves] == [
-        ("gamma", Kind.NEW, 1),
-        ("beta 2", Kind.NEW, 2),
-        ("alpha", Kind.DOWN, 3),
+        ("gamma", MoveKind.NEW, 1),
+        ("beta 2", MoveKind.NEW, 2),
+        ("alpha", MoveKind.DOWN, 3),
     ]
     alpha = by_name(found)["alpha"]
     assert alpha.before is not None
@@ -113,8 +113,8 @@ def test_what_was_measured_anew_is_named_with_its_task() -> None:
     before = good_results(A, 0.3) + good_results(B, 0.2)
     found = moved(board(before, A, B), board(anew(before, A, "crystals", 0.01), A, B))
     alpha, beta = by_name(found)["alpha"], by_name(found)["beta 2"]
-    assert (alpha.kind, said(alpha)) == (Kind.UP, ["measured anew: crystals"])
-    assert (beta.kind, said(beta)) == (Kind.DOWN, ["overtaken by alpha"])
+    assert (alpha.kind, said(alpha)) == (MoveKind.UP, ["measured again: crystals"])
+    assert (beta.kind, said(beta)) == (MoveKind.DOWN, ["overtaken by alpha"])
     assert alpha.before is not None
     assert alpha.after is not None
     assert alpha.before.force_field == 0.3
@@ -124,7 +124,7 @@ def test_what_was_measured_anew_is_named_with_its_task() -> None:
 def test_scores_that_move_without_the_rank() -> None:
     before = good_results(A, 0.3)
     found = moved(board(before, A), board(anew(before, A, "speed", 0.1), A))
-    assert [(move.kind, said(move)) for move in found.moves] == [(Kind.RESCORED, ["measured anew: speed"])]
+    assert [(move.kind, said(move)) for move in found.moves] == [(MoveKind.RESCORED, ["measured again: speed"])]
 
 
 def event(of: Submission) -> DecisionEvent:
@@ -138,11 +138,11 @@ def test_gone_with_the_public_reason_and_back() -> None:
     without = board(both, A, B, decisions_by_id={B.id: decisions_from({"e": event(B)})})
     found = moved(with_both, without)
     gone = by_name(found)["beta 2"]
-    assert (gone.kind, said(gone), gone.after) == (Kind.GONE, ["disqualified: it cheated"], None)
-    assert said(by_name(found)["alpha"]) == ["one model above gone"]
+    assert (gone.kind, said(gone), gone.after) == (MoveKind.REMOVED, ["disqualified: it cheated"], None)
+    assert said(by_name(found)["alpha"]) == ["one model above removed"]
     again = changes(with_both, [manifest(with_both, 1), manifest(without, 2)], NOON + timedelta(days=3), "1.0")
     assert [one.first for one in again] == [False, False, True]
-    assert said(by_name(again[0])["beta 2"]) == ["it is back"]
+    assert said(by_name(again[0])["beta 2"]) == ["the model is back"]
     assert said(by_name(again[1])["beta 2"]) == ["its records are no longer shown"]
 
 
@@ -151,8 +151,8 @@ def test_a_rank_is_lost_and_won_again() -> None:
     failed = [result(A, TASKS["crystals"], {}, Verdict.TIME_LIMIT) if r.task == "crystals" else r for r in whole]
     failed = [r.model_copy(update={"result_key": "0" * 64}) if r.task == "crystals" else r for r in failed]
     lost, won = moved(board(whole, A), board(failed, A)), moved(board(failed, A), board(whole, A))
-    assert [(move.kind, said(move)) for move in lost.moves] == [(Kind.UNRANKED, ["measured anew: crystals"])]
-    assert [(move.kind, said(move)) for move in won.moves] == [(Kind.RANKED, ["measured anew: crystals"])]
+    assert [(move.kind, said(move)) for move in lost.moves] == [(MoveKind.UNRANKED, ["measured again: crystals"])]
+    assert [(move.kind, said(move)) for move in won.moves] == [(MoveKind.RANKED, ["measured again: crystals"])]
 
 
 def test_a_new_task_and_another_release_are_said_once_for_all() -> None:
@@ -162,7 +162,7 @@ def test_a_new_task_and_another_release_are_said_once_for_all() -> None:
     before, after = board(of_a, A), board([*of_a, liquid], A, suite=more)
     (newest, _) = changes(after, [manifest(before, 1, release="older")], NOON + timedelta(days=2), "1.0")
     assert [(reason.words, reason.names) for reason in newest.why] == [
-        ("The release of the scoring is corrected, before it was older", ()),
+        ("The scoring release changed from older to corrected", ()),
         ("Judged for the first time:", ("liquids",)),
     ]
     assert said(newest.moves[0]) == ["judged for the first time: liquids"]
@@ -172,9 +172,9 @@ def test_scores_that_move_though_no_result_did() -> None:
     shown = board(good_results(A, 0.3), A)
     scores = {A.id: published_scores(shown)[A.id].model_copy(update={"force_field": 0.4})}
     for more, judge, why in (
-        ({"release": "older"}, "1.0", "another release of the scoring"),
-        ({}, "2.0", "another version of the judge: 2.0, before 1.0"),
-        ({}, "1.0", "for a reason that the manifests do not tell"),
+        ({"release": "older"}, "1.0", "new release of the scoring"),
+        ({}, "2.0", "new version of the judge: 2.0, before 1.0"),
+        ({}, "1.0", "the manifests do not show the reason"),
     ):
         newest = changes(shown, [manifest(shown, 1, scores=scores, **more)], NOON + timedelta(days=2), judge)[0]
         assert [said(move) for move in newest.moves] == [[why]]
@@ -187,11 +187,11 @@ def test_results_of_others_are_named_only_where_they_differ() -> None:
     scores[A.id] = scores[A.id].model_copy(update={"force_field": 0.4})
     other = manifest(board(of_a + anew(of_b, B, "speed", 0.2), A, B), 1, scores=scores)
     newest = changes(shown, [other], NOON + timedelta(days=2), "1.0")[0]
-    why = "what its tasks ask for was read off other models’ results, too, and these changed"
+    why = "its tasks are also scored from the results of other models, which changed"
     assert said(by_name(newest)["alpha"]) == [why]
     unknown = other.model_copy(update={"results": dict.fromkeys(manifest(shown, 1).results, "")})
     newest = changes(shown, [unknown], NOON + timedelta(days=2), "1.0")[0]
-    assert said(by_name(newest)["alpha"]) == ["for a reason that the manifests do not tell"]
+    assert said(by_name(newest)["alpha"]) == ["the manifests do not show the reason"]
 
 
 def test_references_take_no_part() -> None:
@@ -199,8 +199,8 @@ def test_references_take_no_part() -> None:
     alone, beside = board(of_a, A), board(of_a + of_b, A, B, references=["beta"])
     assert [one.first for one in changes(beside, [manifest(alone, 1)], NOON + timedelta(days=2), "1.0")] == [True]
     was_ranked = moved(board(of_a + of_b, A, B), beside)
-    assert said(by_name(was_ranked)["beta 2"]) == ["it is there for comparison now, and takes no part"]
-    assert said(by_name(was_ranked)["alpha"]) == ["one model above gone"]
+    assert said(by_name(was_ranked)["beta 2"]) == ["now only for comparison, without a rank"]
+    assert said(by_name(was_ranked)["alpha"]) == ["one model above removed"]
 
 
 def test_a_publication_without_a_change_is_left_out() -> None:
@@ -301,7 +301,7 @@ def test_a_long_first_publication_names_the_best_alone() -> None:
     many = [submission(f"model {n}") for n in range(N_FIRST + 3)]
     results = [r for n, of in enumerate(many) for r in good_results(of, 0.1 + n / 100)]
     (entry,) = entries(drawn(board(results, *many), Sources(now=NOON))["changes.atom"])
-    assert entry.title == f"First publication: {len(many)} models, {len(many)} of them ranked"
+    assert entry.title == f"First publication: {len(many)} models, {len(many)} ranked"
     assert "model 0: new, rank 1" in entry.text
     assert entry.text.endswith("And 3 models more.")
 
@@ -329,7 +329,7 @@ def published(world: World) -> tuple[list[Entry], str]:
 def test_publishing_again_lists_what_moved_and_nothing_else(judged_world: World) -> None:
     world = judged_world
     (first,), _ = published(world)
-    assert first.title == "First publication: 1 model, 1 of them ranked"
+    assert first.title == "First publication: 1 model, 1 ranked"
     assert first.updated == instant(world, 1)
     (same,), page = published(world)
     assert (same.urn, same.updated, same.text) == (first.urn, first.updated, first.text)
@@ -343,8 +343,8 @@ def test_publishing_again_lists_what_moved_and_nothing_else(judged_world: World)
     assert world.run_here("withdraw", rough.id, "--reason", "corrected")[0] == 0
     (gone, before, oldest), page = published(world)
     assert [before.urn, oldest.urn] == [new.urn, first.urn]
-    assert gone.title == "1 gone"
-    assert "rough: gone, rank 2. Withdrawn: corrected." in gone.text
+    assert gone.title == "1 removed"
+    assert "rough: removed, rank 2. Withdrawn: corrected." in gone.text
     assert world.run_here("site", "build")[0] == 0
     assert "Not yet published" not in (world.root / "site" / "changes.html").read_text()
     assert [each.urn for each in entries((world.root / "site" / "changes.atom").read_bytes())] == [

@@ -136,7 +136,7 @@ def test_efficiency_has_no_best_across_hardware(made: Frame) -> None:
 def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
     of = frame(public_board(read_board(LocalStore(tmp_path), SUITE, pytest.fail), ()), Sources())
     page = compare_page.pages(of)["compare.html"].decode()
-    assert "Nothing has been submitted yet: there is nothing to compare." in page
+    assert "There is no submission yet: there is nothing to compare." in page
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +231,7 @@ class TestBrowser:
         page.get_by_role("button", name="Remove gamma").click()
         assert shown(page)[0] == FAILED
         assert focused(page) == f"Remove {FAILED}"  # what took its place
-        expect(page.locator("[data-said]")).to_have_text("gamma is taken out. 2 of at most 5 models.")
+        expect(page.locator("[data-said]")).to_have_text("gamma is removed. 2 of at most 5 models.")
         assert page.url.endswith(f"?ids={ids(FAILED, HOSTILE)}")
         address, rows = page.url, cells(page)
         ready(page, address)
@@ -241,9 +241,9 @@ class TestBrowser:
         ready(page, f"{base}compare.html?ids={ids('alpha', 'beta')}")
         said = page.locator("[data-said]")
         for typed, words in (
-            ("nobody", "No model has that name."),
-            ("ta", "3 models have that in their name"),
-            ("alpha", "alpha is there already."),
+            ("nobody", "No model has this name."),
+            ("ta", "3 models have this in their name"),
+            ("alpha", "alpha is already here."),
             ("", "Type the name of a model."),
         ):
             page.get_by_label("Add a model").fill(typed)
@@ -258,7 +258,7 @@ class TestBrowser:
         assert focused(page) == "choose-name"
         page.keyboard.type(FAILED)
         page.keyboard.press("Enter")
-        expect(said).to_have_text("5 models are here, which is the most. To add another, remove one.")
+        expect(said).to_have_text("5 models are the maximum. To add another, remove one.")
         assert len(shown(page)) == 5
 
     def test_all_can_be_taken_out(self, base: str, page: Page) -> None:
@@ -268,12 +268,12 @@ class TestBrowser:
         assert page.get_by_role("rowheader", name="Precision").is_visible()  # one does not differ from itself
         page.keyboard.press("Enter")
         assert focused(page) == "choose-name"
-        expect(page.locator("[data-said]")).to_have_text("alpha is taken out. 0 of at most 5 models.")
+        expect(page.locator("[data-said]")).to_have_text("alpha is removed. 0 of at most 5 models.")
         for _ in range(2):  # the address leads to the same
             assert page.locator("table.compare, [data-radar], .legend-line").filter(visible=True).count() == 0
-            expect(page.get_by_text("No model is chosen.")).to_be_visible()
+            expect(page.get_by_text("No model is selected.")).to_be_visible()
             ready(page, page.url)
-        page.get_by_role("link", name="see the first of the ranking").click()
+        page.get_by_role("link", name="compare the first of the ranking").click()
         expect(page.locator("table.compare thead button")).to_have_count(5)
 
     def test_ticks_in_the_ranking_are_in_its_address_and_can_be_cleared(self, base: str, page: Page) -> None:
@@ -287,7 +287,7 @@ class TestBrowser:
         expect(link).to_have_text("Compare 4 models")
         (fifth,) = boxes("epsilon")
         fifth.check()
-        expect(said).to_have_text("5 models are ticked, which is the most: to tick another, clear one.")
+        expect(said).to_have_text("5 models are selected, which is the maximum. To select another, clear one.")
         (sixth,) = boxes(FAILED)
         assert sixth.is_disabled()
         boxes("beta")[0].uncheck()
@@ -303,7 +303,7 @@ class TestBrowser:
         assert page.locator(".pick :checked").count() == 0
         assert page.evaluate("document.activeElement.matches('.pick input')")
         expect(link).to_be_hidden()
-        expect(said).to_have_text("Tick two to five models to compare them.")
+        expect(said).to_have_text("Select two to five models to compare them.")
         page.wait_for_function("() => location.search === ''")
 
     def test_ticks_of_an_address_are_those_that_a_reader_could_set(self, base: str, page: Page) -> None:

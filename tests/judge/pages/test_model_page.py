@@ -118,10 +118,10 @@ def changed(of: Submission, **fields: object) -> Submission:
 
 def test_a_model_with_no_result_says_so(tmp_path: Path) -> None:
     page = page_of(tmp_path, submission("alpha"))
-    assert "Not ranked: nothing was judged yet." in page.words
+    assert "Not ranked: no task was judged yet." in page.words
     assert page.words.count("Not judged yet.") == len(SUITE.tasks)
     assert "Nothing was judged yet." in page.words  # of repeats
-    assert "Nothing ran yet." in page.words
+    assert "No task ran yet." in page.words
     assert "0 of 3 OK" in page.words
     assert page.words.count("None") == page.words.count("nan") == 0
 
@@ -131,7 +131,7 @@ def test_a_model_that_failed_everything_has_its_verdicts(tmp_path: Path) -> None
     sentence = "Answer within ten minutes."
     failed = [refused(of, each, Verdict.TIME_LIMIT, sentence=sentence) for each in SUITE.tasks]
     page = page_of(tmp_path, of, failed)
-    assert "Not ranked: 5 of 5 tasks came to no OK." in page.words
+    assert "Not ranked: 5 of 5 tasks failed or not judged." in page.words
     assert page.words.count("time limit") == 5
     assert page.words.count(sentence) == 5
     assert "0 of 3 OK" in page.words
@@ -201,9 +201,9 @@ def test_what_a_card_lacks_is_said(tmp_path: Path) -> None:
         assert stated[field] == ("not stated", "not measured")
     assert stated["Level of theory, Molecules"] == ("not stated", "not judged against labels")
     assert stated["Hardware"] == ("not stated", "timed on x86_64, 2 cores")
-    assert "The author does not state what it was trained on." in page.words
-    assert "so overlap with a test set cannot be told" in page.words
-    assert "Not known: it came with no invitation" in page.words
+    assert "The author does not state the training data." in page.words
+    assert "so overlap with a test set is not known" in page.words
+    assert "Not known: there is no invitation" in page.words
 
 
 def test_what_is_known_of_charge_labels_and_hardware(tmp_path: Path) -> None:
@@ -265,8 +265,8 @@ def test_two_submissions_of_one_image_name_each_other(tmp_path: Path) -> None:
     image = one.image.model_copy(update={"reference": "other:latest"})
     other = changed(other, image=image)
     pages = pages_of(tmp_path, [one, other], [*good_results(one, 0.2), *good_results(other, 0.3)])
-    assert "very same image was submitted under another name too: other." in Reader(pages[one.id]).words
-    assert "very same image was submitted under another name too: one." in Reader(pages[other.id]).words
+    assert "same image was also submitted under another name: other." in Reader(pages[one.id]).words
+    assert "same image was also submitted under another name: one." in Reader(pages[other.id]).words
     assert f'href="../submissions/{other.id}.html"' in pages[one.id]
 
 
@@ -288,9 +288,9 @@ def test_versions_of_a_name_and_a_team_in_order(tmp_path: Path) -> None:
     assert table[0][2:4] == ["1", "0.200"]
     assert table[3][2] == "Withdrawn: a bug <b>"
     assert "3 submissions of this team" in page.words
-    assert "3, all listed below. The best of several tries looks better" in page.words
+    assert "3, all listed below. The best of several submissions looks better" in page.words
     assert [row[0] for row in Reader(pages[named.id]).rows("Table of versions")] == ["alpha 1", "Alpha 2 · this page"]
-    assert "This is the only submission of this name." in Reader(pages[stranger.id]).words
+    assert "This is the only submission with this name." in Reader(pages[stranger.id]).words
 
 
 def test_what_is_otherwise_as_published_stands_beside_it(tmp_path: Path) -> None:
@@ -309,9 +309,9 @@ def test_what_is_otherwise_as_published_stands_beside_it(tmp_path: Path) -> None
 def test_signature(tmp_path: Path) -> None:
     of = submission("alpha")
     built = page_of(tmp_path / "1", of, good_results(of, 0.2))
-    assert "These pages were built and not published: no manifest signs them." in built.words
+    assert "These pages are not published: no manifest signs them." in built.words
     published = page_of(tmp_path / "2", of, good_results(of, 0.2), sources=Sources(now=NOON))
-    assert "manifest.json has the sha256 of this page and of every result on it, and is signed" in published.words
+    assert "manifest.json has the SHA-256 of this page and of every result on it." in published.words
     assert "../manifest.json" in {a.get("href") for _, a in published.tags}
     assert "judge verify --all --trust KEY" in published.words
 

@@ -173,9 +173,9 @@ def test_what_is_stated_stands_beside_what_was_measured(store: LocalStore, tmp_p
         [
             "Forces",
             "the gradient of the energy",
-            "differ from the gradient of the energy △ otherwise than stated",
+            "differ from the gradient of the energy △ differs from the statement",
         ],
-        ["Elements", "H Si U", "answered H C O Na Cl Cu Pt; no answer with Si △ otherwise than stated"],
+        ["Elements", "H Si U", "answered H C O Na Cl Cu Pt; no answer with Si △ differs from the statement"],
         ["Precision", "mixed", "not measured"],
         ["Dispersion", "not in the energies", "not measured"],
         ["Charge", "not stated", "not measured"],
@@ -199,7 +199,7 @@ def test_what_is_stated_stands_beside_what_was_measured(store: LocalStore, tmp_p
         ["Elements", "not stated", "not measured"],
     ]
     assert "training-title" not in page.tables
-    assert "The author does not state what it was trained on." in page.words
+    assert "The author does not state the training data." in page.words
 
 
 def _sources(page: Page) -> list[str]:
@@ -310,13 +310,13 @@ def crossing(store: LocalStore, tmp_path: Path) -> Page:
 def test_scores_and_ranks_have_intervals(store: LocalStore, tmp_path: Path) -> None:
     index = crossing(store, tmp_path)
     # Nothing but the choice of sets could be resampled: each of the two metrics is held.
-    held = "*, at least so wide"
+    held = "*, a lower bound of the width"
     rows = {name: index.cells("ranking-title", name) for name in ("alpha", "beta", "gamma")}
     assert rows["alpha"][:2] == ["1, 95 % interval 1–2", f"0.400 95 % interval 0.200 – 0.600 {held}"]
     assert rows["beta"][:2] == ["2, 95 % interval 1–2", f"0.450 95 % interval 0.300 – 0.600 {held}"]
     assert rows["gamma"][:2] == ["3", f"0.900 95 % interval 0.900 – 0.900 {held}"]
     assert {a["title"] for _, a in index.tags if a.get("class") == "range" and "title" in a} == {
-        "At least so wide: 2 parts could not be resampled"
+        "Lower bound of the width: 2 parts could not be resampled"
     }
 
 
@@ -324,16 +324,16 @@ def test_models_that_cannot_be_told_apart_are_joined_and_said(store: LocalStore,
     """alpha − beta is −0.4 or 0.3, as the sets are drawn; gamma is always worse than both."""
     index = crossing(store, tmp_path)
     assert index.classes["ranking-title"][1:4] == ["tied odd", "tied odd", ""]
-    assert index.text.count("not told apart from no. 1") == 1
-    assert "not told apart from no. 1" in index.rows("ranking-title")[2][1]
+    assert index.text.count("tied with no. 1") == 1
+    assert "tied with no. 1" in index.rows("ranking-title")[2][1]
     page = Page(tmp_path / "site" / "submissions" / f"{submission('beta').id}.html")
-    assert "Rank 2 of 3, 1–2 on resampled test sets, not told apart from no. 1" in page.words
+    assert "Rank 2 of 3, 1–2 on resampled test sets, tied with no. 1" in page.words
 
 
 def test_how_firm_the_ranking_is(store: LocalStore, tmp_path: Path) -> None:
     """Without one, 0.6 against 0.3; without the other, 0.2 against 0.6. alpha leads while one weighs more than 3/7."""
     index = crossing(store, tmp_path)
-    firm = "How firm is the ranking by property error"
+    firm = "Robustness of the ranking by property error"
     assert index.cells(firm, "alpha") == ["1", "1–2", "1–2", "1–2 2 without one"]
     assert index.cells(firm, "beta") == ["2", "1–2", "1–2", "1–2 1 without one"]
     assert index.cells(firm, "gamma") == ["3", "3", "3", "3"]
@@ -343,7 +343,7 @@ def test_a_single_model_has_nothing_to_be_firm_against(store: LocalStore, tmp_pa
     fill(store, "alpha")
     pages, _ = build(store, tmp_path / "site")
     index = pages[tmp_path / "site" / "index.html"]
-    assert "One model is ranked: there is nothing to compare it with." in index.text
+    assert "Only one model is ranked." in index.text
     assert not any(label.startswith("How firm") for label in index.tables)
 
 
@@ -395,10 +395,10 @@ def test_other_schemes(store: LocalStore, tmp_path: Path) -> None:
     assert others.rows("other-schemes-title")[0] == ["Model", "ML-PEG ↑, higher is better"]
     # Two sets drawn anew: twice the one, each once, or twice the other. Their items are one cluster each, and held.
     (alpha,), (beta,) = (others.cells("other-schemes-title", name) for name in ("alpha", "beta"))
-    assert alpha == "0.60095 % interval 0.400 – 0.800 *, at least so wide"
+    assert alpha == "0.60095 % interval 0.400 – 0.800 *, a lower bound of the width"
     assert beta.startswith("0.300 up to 0.80095 % interval 0.000 – 0.600 *")
     assert beta.endswith("as published: 0.600")
-    assert "good is no error, bad the trivial model’s" in others.text
+    assert "“bad” is the error of the trivial model" in others.text
     assert "MLIPAudit" not in others.text
 
 
@@ -477,7 +477,7 @@ def test_what_a_release_does_otherwise() -> None:
 
 def test_an_empty_store_has_a_page(store: LocalStore, tmp_path: Path) -> None:
     pages, problems = build(store, tmp_path / "site")
-    assert "Nothing has been submitted yet" in pages[tmp_path / "site" / "index.html"].text
+    assert "There is no submission yet" in pages[tmp_path / "site" / "index.html"].text
     assert problems == []
 
 

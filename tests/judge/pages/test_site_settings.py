@@ -162,7 +162,7 @@ def test_a_threshold_counts_in_all_models(page: Page, file: LeaderboardFile) -> 
     panel = open_score(page)
     panel.locator(".settings-tree summary").nth(1).click()
     panel.locator(".settings-tree .settings-tree summary").first.click()
-    name = f"counts 1 at: an error of so much counts 1, of {ENERGY} in molecules"
+    name = f"counts 1 at: the error that counts 1, of {ENERGY} in molecules"
     page.get_by_role("spinbutton", name=name, exact=True).fill("0.5")
     expect_scores(page, expected(file, Settings(thresholds={("molecules", ENERGY, "baseline"): 0.5})))
     expect_query(page, f"?t.molecules/{ENERGY}/baseline=0.5")

@@ -1,4 +1,4 @@
-"""How it works, how to submit: what is said with a number comes from code, release and board, and every link leads."""
+"""The pages “How it works” and “How to submit”: their numbers come from the code, the release and the board."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from submissions.cli.main import app
 from submissions.records import ModelCard
 from tasks.suites.suite import Suite, load_suite, packaged_suites
 from tasks.timing.efficiency_metrics import FAILURE_COST
-from tests.judge.pages.test_task_pages import Page
+from tests.judge.pages.page_reader import PageReader
 from tests.world.board_records import SUITE, good_results, items_of, submission
 
 
 def framed(suite: Suite = SUITE, *names: str, driver: str = "docker", hardware: str = "") -> Frame:
     submissions = [submission(name, driver=driver) for name in names]
-    results = [one for of in submissions for one in good_results(of, 0.2, driver=driver)]
+    results = [each for model in submissions for each in good_results(model, 0.2, driver=driver)]
     if hardware:
         results = [
             one.model_copy(
@@ -49,16 +49,16 @@ def framed(suite: Suite = SUITE, *names: str, driver: str = "docker", hardware: 
 @pytest.mark.parametrize("name", packaged_suites())
 def test_every_packaged_suite_has_both_pages(name: str) -> None:
     suite = load_suite(name)
-    found = pages(framed(suite))
-    assert found.keys() == {"how.html", "submit.html"}
-    links = Page(found["how.html"]).links
+    files = pages(framed(suite))
+    assert files.keys() == {"how.html", "submit.html"}
+    links = PageReader(files["how.html"]).links
     assert {f"tasks/{task.name}.html" for task in suite.tasks} <= set(links)
     assert {"leaderboard.json", "leaderboard.schema.json"} <= set(links)
 
 
 def test_numbers_are_those_of_the_release() -> None:
-    of = framed(SUITE, "A")
-    rules = of.board.release
+    frame_a = framed(SUITE, "A")
+    rules = frame_a.board.release
     halved = rules.model_copy(
         update={
             "force_field": rules.force_field.model_copy(update={"cap": 3.0, "floor": 0.02}),
@@ -66,8 +66,8 @@ def test_numbers_are_those_of_the_release() -> None:
             "instability": rules.instability.model_copy(update={"tolerances": (3e-3,), "worst_decades": 7.0}),
         }
     )
-    words = Page(pages(replace(of, board=replace(of.board, release=halved)))["how.html"]).words
-    for said in (
+    words = PageReader(pages(replace(frame_a, board=replace(frame_a.board, release=halved)))["how.html"]).words
+    for words_of_number in (
         "at least 0.02",
         "at most 3",
         "77.0 µs/atom",
@@ -75,27 +75,27 @@ def test_numbers_are_those_of_the_release() -> None:
         "counts 7",
         f"{LEAST_ITEMS} items",
     ):
-        assert said in words
+        assert words_of_number in words
     assert "100 µs/atom" not in words
-    about = {column.key: column.about for column in columns_of(replace(of.board, release=halved))}
+    about = {column.key: column.about for column in columns_of(replace(frame_a.board, release=halved))}
     assert about["efficiency"].startswith("77.0 µs per atom over")
     assert f"counts {formatting.number(FAILURE_COST / 1e6, 1)} s per atom" in about["efficiency"]
     assert f"exceeds {formatting.number(3e-3, 2)} eV/atom/ps" in about["instability"]
     assert "A run that blows up counts 7;" in about["instability"]
 
 
-def test_what_is_shown_of_hidden_sets_is_said() -> None:
-    words = Page(pages(framed(SUITE, "A"))["how.html"]).words
-    assert f"of at least {LEAST_ITEMS} items, to {TIME_DIGITS} digits, and only where those that are left over" in words
+def test_the_rules_for_hidden_data_sets_are_stated() -> None:
+    words = PageReader(pages(framed(SUITE, "A"))["how.html"]).words
+    assert f"for at least {LEAST_ITEMS} items, to {TIME_DIGITS} digits, and only if the remaining" in words
     assert f"as the mean over at least {LEAST_ITEMS} runs, to {HIDDEN_DIGITS} digits" in words
-    assert f"Of every data set numbers are cut to {SCORE_DIGITS} digits, and times" in words
+    assert f"For every data set, numbers have {SCORE_DIGITS} digits, and times" in words
 
 
 def test_limits_are_those_that_results_ran_under() -> None:
-    one = good_results(submission("A"), 0.2)[0]
+    first = good_results(submission("A"), 0.2)[0]
 
     def under(**limits: float) -> object:
-        return one.model_copy(update={"provenance": one.provenance.model_copy(update={"limits": limits})})
+        return first.model_copy(update={"provenance": first.provenance.model_copy(update={"limits": limits})})
 
     ran = [under(memory_bytes=8.0 * GIB, cpus=2.0), under(memory_bytes=16.0 * GIB, cpus=2.0)]
     lines = {line.name: line.value for line in limit_lines(ran)}  # type: ignore[arg-type]
@@ -106,18 +106,18 @@ def test_limits_are_those_that_results_ran_under() -> None:
 
 
 def test_kinds_that_no_gpu_has_run_are_named() -> None:
-    assert "No result on this board was taken on a GPU" in Page(pages(framed(SUITE, "A"))["how.html"]).words
+    assert "No result was measured on a GPU" in PageReader(pages(framed(SUITE, "A"))["how.html"]).words
     on_gpu = framed(SUITE, "A", hardware="GPU NVIDIA H200")
-    assert "No result on this board was taken on a GPU" not in Page(pages(on_gpu)["how.html"]).words
+    assert "No result was measured on a GPU" not in PageReader(pages(on_gpu)["how.html"]).words
 
 
-def test_what_ran_without_a_container_is_said() -> None:
-    assert "Not isolated" in Page(pages(framed(SUITE, "A", driver="process"))["how.html"]).words
-    assert "Not isolated" not in Page(pages(framed(SUITE, "A"))["how.html"]).words
+def test_a_run_without_a_container_is_marked() -> None:
+    assert "Not isolated" in PageReader(pages(framed(SUITE, "A", driver="process"))["how.html"]).words
+    assert "Not isolated" not in PageReader(pages(framed(SUITE, "A"))["how.html"]).words
 
 
-def test_every_command_and_field_that_is_named_is_there() -> None:
-    words = Page(pages(framed())["submit.html"]).words
+def test_every_named_command_and_field_exists() -> None:
+    words = PageReader(pages(framed())["submit.html"]).words
     known = {command.name for command in app.registered_commands}
     for command in ("init", "check", "list", "status", "log"):
         assert command in known
@@ -135,11 +135,11 @@ def test_the_manual_names_every_part_of_the_address_and_every_page() -> None:
     assert by_default is not None
     assert filters is not None
     names = set(re.findall(r"^  (\w+):", by_default[1] + filters[1], re.M))
-    told = {"filters": "", "columns": "column", "picks": "pick", "weights": "w.", "thresholds": "t."}
+    in_manual = {"filters": "", "columns": "column", "picks": "pick", "weights": "w.", "thresholds": "t."}
     for name in names:
-        assert f"`{told.get(name, name)}" in manual
-    of = submission("A")
-    files = render(build_leaderboard(SUITE, [of], good_results(of, 0.2), items_of))
+        assert f"`{in_manual.get(name, name)}" in manual
+    model = submission("A")
+    files = render(build_leaderboard(SUITE, [model], good_results(model, 0.2), items_of))
     for path in files:
         if "/" not in path:
             assert f"`{path}`" in manual

@@ -103,7 +103,7 @@ def test_the_page_lists_who_was_taken_out_with_the_reason_as_text(store: LocalSt
     assert not (site / "submissions" / f"{model.id}.html").exists()
     record_event(store, KEY, EventKind.WITHDRAWN, other.id, "too")
     build_site(store, SUITE, site, pytest.fail)
-    assert "Nothing has been submitted yet" not in (site / "index.html").read_text()
+    assert "There is no submission yet" not in (site / "index.html").read_text()
 
 
 def test_a_plan_is_made_of_units_of_the_round_that_counts(world: World) -> None:

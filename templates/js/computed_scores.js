@@ -1,18 +1,17 @@
-// Which numbers the ranking shows: those that the judge published, or, under a reader's own settings, those that are
-// reckoned here by the same rules.
+// The scores and ranks of a view: the published ones or, for a reader's own settings, new ones by the same rules.
 
 import { evaluateScheme } from "./evaluate.js";
 import { rankModels } from "./ranks.js";
 import { LAMBENCH } from "./scores.js";
 import { settableLeaves } from "./settings_leaves.js";
 
-/** The scheme of a view in its variant; the first of the file where it has none such. */
+/** The scheme of a view in its variant, or the first scheme of the file. */
 export function schemeOf(file, view) {
   const variants = file.schemes.filter((scheme) => scheme.variant === view.variant);
   return variants.find((scheme) => scheme.key === view.scheme) ?? variants[0] ?? file.schemes[0];
 }
 
-/** Whether a reader's weights or thresholds say anything of a score: else it stays as it was published. */
+/** Whether a reader's weights or thresholds change a score. */
 function isTouched(score, { weights, thresholds }) {
   const top = `${score.key}/`;
   if ([...weights].some(([key, factor]) => factor !== 1 && key.startsWith(top))) return true;
@@ -31,22 +30,22 @@ function published(scheme) {
 }
 
 /**
- * What a view comes to.
+ * The scores and ranks of a view.
  *
- * own: under settings of the reader. asMade: all is as the page was made, with its intervals.
- * score(id, key), worst(id, key): the latter, if what was left out counted as missing; null where nothing was.
+ * own: whether the reader's settings change a score. asMade: whether all is as in the published page.
+ * score(id, key): a score. worst(id, key): the score if items that were left out count as missing; null if there are none.
  * node(id, key, path): one number within a score. ranks: Map of model to rank or null.
  */
-export function reckon(file, view) {
+export function computeScores(file, view) {
   const scheme = schemeOf(file, view);
   const touched = scheme.scores.filter((score) => isTouched(score, view));
-  const reckoned = new Set(touched.map((score) => score.key));
+  const recomputed = new Set(touched.map((score) => score.key));
   const own = touched.length > 0;
   let whole = null;
-  const evaluate = () => (whole ??= evaluateScheme(scheme, view)); // of what scores are made of, all
+  const evaluate = () => (whole ??= evaluateScheme(scheme, view)); // all numbers within scores
   const mine = evaluateScheme({ ...scheme, scores: touched }, view);
   const scores = published(scheme);
-  for (const [id, found] of mine.scores) for (const [key, value] of found) scores.get(id).set(key, value);
+  for (const [id, values] of mine.scores) for (const [key, value] of values) scores.get(id).set(key, value);
   const stored = new Map(scheme.scores.map((score) => [score.key, score.models]));
   const asMade = !own && scheme === schemeOf(file, { scheme: LAMBENCH, variant: "corrected" });
   return {
@@ -54,8 +53,8 @@ export function reckon(file, view) {
     own,
     asMade,
     score: (id, key) => scores.get(id)?.get(key) ?? null,
-    worst: (id, key) => (reckoned.has(key) ? mine.worst(id, key) : (stored.get(key)?.[id]?.at_worst ?? null)),
-    node: (id, key, path) => (reckoned.has(key) ? mine : evaluate()).node(id, key, path),
+    worst: (id, key) => (recomputed.has(key) ? mine.worst(id, key) : (stored.get(key)?.[id]?.at_worst ?? null)),
+    node: (id, key, path) => (recomputed.has(key) ? mine : evaluate()).node(id, key, path),
     ranks: asMade ? new Map(file.models.map(({ id, rank }) => [id, rank])) : rankModels(file, scheme, scores),
   };
 }
