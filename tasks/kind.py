@@ -1,4 +1,4 @@
-"""The contract of a task kind: first it *observes* a model and sees no label, later it *measures* and sees no model."""
+"""The contract of a task kind: it *observes* a model without any label, and later *measures* without any model."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tasks.structures.predictions import Cause
 
 
 class Parameters(BaseModel):
-    """The settings of a task, as a suite states them. Each kind has its own."""
+    """The settings of a task, as a suite states them. Each kind has its own class."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What a model answered, stored for good: named arrays, and small facts as text."""
+    """The stored answers of a model: named arrays, and short notes as text."""
 
     arrays: Mapping[str, NDArray[Any]]
     notes: Mapping[str, str] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Observation:
         """The array of that name.
 
         Raises:
-            ValueError: it is missing, or has another shape or dtype: it was observed of something else.
+            ValueError: it is missing, or has another shape or dtype: the observation is of other questions.
         """
         if name not in self.arrays:
             raise ValueError(f"observation: {name} is missing")
@@ -61,33 +61,33 @@ class Observation:
 
 
 class Checkpoint(Protocol):
-    """A place on this host where a long observation keeps what it needs to go on after the judge was killed."""
+    """Storage on this host from which a long observation resumes after the judge was killed."""
 
     def load(self) -> Mapping[str, NDArray[Any]] | None:
-        """What was saved last; None if nothing was, or what is there cannot be read."""
+        """The arrays that were saved last; None if there are none, or they cannot be read."""
         ...
 
     def save(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Takes the place of what was saved before, whole or not at all."""
+        """Replaces the arrays that were saved before, whole or not at all."""
         ...
 
 
 class HostTooNoisy(Exception):
-    """Timings that this host disturbed: no fault of the model, and not to be published. The text says how much."""
+    """This host disturbed the timings: no fault of the model, and not to be published. The text says how much."""
 
 
 @dataclass(frozen=True)
 class Watch:
-    """What an observing task is given of the outside world: a clock, a deadline and a place to report to.
+    """The surroundings of an observation: a clock, a deadline and a progress report.
 
     Args:
         clock: monotonic seconds.
-        deadline: on that clock: a task that can end in good order (a trajectory) stops there by itself.
+        deadline: on that clock; a task that can end in good order (a trajectory) stops there by itself.
         progress: called with (done, total, unit).
         echo: seconds of one round trip of `nbytes` over the wire without any calculator, or None in-process.
         failed_share: an observation of many structures stops early once more than this share of them has failed.
-        checkpoint: None where nothing is to be kept.
-        secret: what is drawn at random of hidden structures is drawn with it, so that no one else can; may be empty.
+        checkpoint: None if nothing is to be kept.
+        secret: random numbers for hidden structures depend on it, so that nobody else can draw them; may be empty.
     """
 
     clock: Callable[[], float]
@@ -99,16 +99,16 @@ class Watch:
     secret: bytes = field(default=b"", repr=False)
 
     def in_time(self) -> bool:
-        """Whether the deadline is yet to come."""
+        """Whether the deadline has not passed."""
         return self.clock() <= self.deadline
 
 
 class Work(NamedTuple):
-    """How much a task asks of a model: what an estimate of its time is made of.
+    """The work of a model in a task, for an estimate of its time.
 
     Args:
-        frames: structures asked about, each as often as it is asked.
-        atoms: their atoms together.
+        frames: structures that the model is asked about, each as often as it is asked.
+        atoms: of all these.
     """
 
     frames: float
@@ -116,7 +116,7 @@ class Work(NamedTuple):
 
     @classmethod
     def of(cls, frames: Frames, times: float = 1.0) -> Work:
-        """Each of `frames` asked about `times` times."""
+        """The work of asking about each of `frames` so many times."""
         return cls(times * len(frames), times * len(frames.numbers))
 
 
@@ -220,7 +220,7 @@ class Traits:
 
 
 class Kind(Protocol):
-    """One kind of task. Versions go up when what is asked, or what is made of the answers, changes."""
+    """One kind of task. A version goes up when the questions, or the numbers from the answers, change."""
 
     name: str
     observe_version: int
@@ -229,30 +229,30 @@ class Kind(Protocol):
     traits: Traits
 
     def observe(self, structures: Structures, parameters: Any, model: BatchCalculator, watch: Watch) -> Observation:
-        """Asks the model. `structures` holds no label."""
+        """Asks the model. `structures` has no labels."""
         ...
 
     def work(self, structures: Structures, parameters: Any) -> Work:
-        """How much `observe` asks; where that depends on the answers (a relaxation), what is usual."""
+        """The work of `observe`; if it depends on the answers (a relaxation), the usual work."""
         ...
 
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: Any, label_set: str | None
     ) -> Measurement:
-        """Metrics and items from what was observed and the labels of `label_set` (None: the dataset's default).
+        """Metrics and items from the observation and the labels of `label_set` (None: the default label set).
 
         Raises:
-            ValueError: the observation does not fit the dataset.
+            ValueError: the observation does not fit the data set.
         """
         ...
 
 
 @runtime_checkable
 class Rechecking(Protocol):
-    """A kind that asks some of its questions again, of a fresh start of the model that has seen nothing else."""
+    """A kind with a consistency check: it asks a fresh start of the model some of its questions again."""
 
     def recheck(
         self, observation: Observation, structures: Structures, parameters: Any, model: BatchCalculator, watch: Watch
     ) -> Observation:
-        """`observation` with what the fresh start answered added to it."""
+        """`observation` together with the answers of the fresh start."""
         ...

@@ -1,7 +1,7 @@
-"""The data sets of a suite's tasks: ours are built on first use, missing ones are named with their command.
+"""The data sets of a suite's tasks: those of the judge are built on first use, missing ones are named with a remedy.
 
-A kind that cannot be measured on a data set is told before anything is run: for this the judge looks into the table,
-which no task that observes is ever given.
+A task whose kind does not fit its data set is an error before any container starts. For this the judge reads the table,
+which no observing task ever gets.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from tasks.suites.rehearsal import rehearse
 from tasks.suites.suite import Suite, Task
 
 # The data sets that come with the judge.
-OWN: Mapping[str, Callable[[], Dataset]] = {f"{name}@1": build for name, build in BUILDERS.items()}
+QUICKSTART: Mapping[str, Callable[[], Dataset]] = {f"{name}@1": build for name, build in BUILDERS.items()}
 
-_IN_TABLES = sorted(part for part in DatasetPart if part.is_in_table)
+ITEM_PARTS = sorted(part for part in DatasetPart if part.is_in_table)
 
 
 class MissingData(UsageError):
@@ -35,11 +35,11 @@ class MissingData(UsageError):
 
 
 class Prepared(NamedTuple):
-    """What can be judged.
+    """The tasks that can be judged.
 
     Args:
         testsets: by data set.
-        skipped: names of the tasks that are left out for want of data.
+        skipped: names of the tasks that are left out because their data sets are missing.
     """
 
     tasks: list[Task]
@@ -48,25 +48,25 @@ class Prepared(NamedTuple):
 
 
 def prepare(data: Path, suite: Suite, tasks: Sequence[Task], reporter: Reporter, skip_missing: bool) -> Prepared:
-    """The tasks whose data sets are there, those that we can build among them.
+    """The tasks whose data sets exist, after those of the judge are built.
 
     Raises:
-        MissingData: some are not there and `skip_missing` is not set; or none is.
+        MissingData: some are missing and `skip_missing` is not set; or all are.
         UsageError: a data set does not fit its task.
         DatasetError: one line that names file and field.
     """
-    build_own(data, tasks, reporter)
-    there = [task for task in tasks if is_there(data, task.dataset)]
+    build_quickstart(data, tasks, reporter)
+    present = [task for task in tasks if is_there(data, task.dataset)]
     missing = [task for task in tasks if not is_there(data, task.dataset)]
-    if missing and (not skip_missing or not there):
+    if missing and (not skip_missing or not present):
         raise MissingData("\n".join(missing_lines(data, suite, missing, len({task.dataset for task in tasks}))))
     if missing:
         names = ", ".join(task.name for task in missing)
         reporter.say(f"Left out, since their data sets are missing: {names}")
-    for task in there:
+    for task in present:
         check_domain(suite, task, read_card(data / task.dataset))
-    testsets = {name: read_testset(data, name) for name in dict.fromkeys(task.dataset for task in there)}
-    return Prepared(there, testsets, tuple(task.name for task in missing))
+    testsets = {name: read_testset(data, name) for name in dict.fromkeys(task.dataset for task in present)}
+    return Prepared(present, testsets, tuple(task.name for task in missing))
 
 
 def is_there(data: Path, dataset: str) -> bool:
@@ -74,18 +74,18 @@ def is_there(data: Path, dataset: str) -> bool:
     return (data / dataset / CARD).exists()
 
 
-def build_own(data: Path, tasks: Sequence[Task], reporter: Reporter) -> None:
-    """Builds those data sets of `tasks` that come with the judge and are not there yet."""
+def build_quickstart(data: Path, tasks: Sequence[Task], reporter: Reporter) -> None:
+    """Builds those data sets of `tasks` that come with the judge and do not exist yet."""
     wanted = dict.fromkeys(task.dataset for task in tasks)
-    missing = [name for name in wanted if name in OWN and not is_there(data, name)]
+    missing = [name for name in wanted if name in QUICKSTART and not is_there(data, name)]
     if missing:
         reporter.say(f"Building {', '.join(missing)} in {data} …")
     for name in missing:
-        save_dataset(OWN[name](), data)
+        save_dataset(QUICKSTART[name](), data)
 
 
 def missing_lines(data: Path, suite: Suite, missing: Sequence[Task], n_asked: int) -> list[str]:
-    """What is missing, data set by data set, and what is to be done about it."""
+    """The missing data sets, each with its tasks and its remedy."""
     by_dataset: dict[str, list[Task]] = {}
     for task in missing:
         by_dataset.setdefault(task.dataset, []).append(task)
@@ -101,7 +101,7 @@ def missing_lines(data: Path, suite: Suite, missing: Sequence[Task], n_asked: in
 
 
 def import_lines(task: Task) -> tuple[str, ...]:
-    """The commands that import the data set of `task`: the suite's own, else what its kind needs."""
+    """The commands that import the data set of `task`: those of the suite, else one from the traits of its kind."""
     if task.import_lines:
         return task.import_lines
     traits = KINDS.traits(task.kind)
@@ -116,7 +116,7 @@ def import_lines(task: Task) -> tuple[str, ...]:
 
 
 def check_domain(suite: Suite, task: Task, card: Card) -> None:
-    """The model is told the domain that the data set is of."""
+    """Checks that the domain that models are told is that of the data set."""
     if card.domain != task.model_domain:
         mapped = "" if task.domain == task.model_domain else f" (the suite's {task.domain})"
         raise UsageError(
@@ -126,10 +126,10 @@ def check_domain(suite: Suite, task: Task, card: Card) -> None:
 
 
 def check_kind(data: Path, suite: Suite, task: Task) -> None:
-    """The data set has what the task's kind measures: told by its card, its table, and a rehearsal without a model.
+    """Checks that the data set has the part that the task's kind measures, by card, table and a rehearsal.
 
     Raises:
-        UsageError: it has not; the line says what it has.
+        UsageError: it has not; the line names what it has.
     """
     folder = data / task.dataset
     card = read_card(folder)
@@ -137,11 +137,11 @@ def check_kind(data: Path, suite: Suite, task: Task) -> None:
     needed = KINDS.traits(task.kind).measures
     if needed is DatasetPart.LABELS and LABELS not in card.sha256:
         raise UsageError(f"{where} needs labels, and {task.dataset} has none")
-    found = count_items(folder / TABLE)
-    if not needed.is_in_table or found is None:
+    counts = count_items(folder / TABLE)
+    if not needed.is_in_table or counts is None:
         return
-    if not found.get(needed):
-        has = ", ".join(f"{count} {name}" for name, count in found.items() if count) or "no items at all"
+    if not counts.get(needed):
+        has = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "no items at all"
         raise UsageError(f"{where} needs {needed}, and {task.dataset}/{TABLE} has {has}")
     try:
         rehearse(KINDS[task.kind], load_dataset(folder), task.parameters)
@@ -152,9 +152,9 @@ def check_kind(data: Path, suite: Suite, task: Task) -> None:
 
 
 def count_items(path: Path) -> dict[str, int] | None:
-    """How many items of each sort a table has; None where it cannot be read, which measuring will tell."""
+    """The number of items of each sort in a table; None if it cannot be read, which is an error when measuring."""
     try:
         table = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-    return {part: len(table.get(part, ())) for part in _IN_TABLES} if isinstance(table, dict) else None
+    return {part: len(table.get(part, ())) for part in ITEM_PARTS} if isinstance(table, dict) else None

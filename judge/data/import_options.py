@@ -1,4 +1,4 @@
-"""The options of `judge data import`: what each is called, and its help."""
+"""The options of `judge data import`, with their help."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def is_folder(form: str | ImportFormat) -> bool:
 
 
 @dataclass(frozen=True)
-class Options:
-    """What was given; empty or None where nothing was. `also…` are by label set."""
+class ImportOptions:
+    """The options as given; empty or None for those that were not. `also…` are by label set."""
 
     name: str
     version: str

@@ -1,4 +1,4 @@
-"""What `judge data import` makes of its options: a card, and a data set read by one function per format."""
+"""`judge data import`: a card from its options, and a data set, read by one function per format."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from judge.data.import_options import Options, is_folder
+from judge.data.import_options import ImportOptions, is_folder
 from tasks.datasets.card import D3, Card, LabelSet, one_line
 from tasks.datasets.dataset import Dataset, DatasetError
 from tasks.importing.crystal_tables import import_crystals, import_structures
 from tasks.importing.deepmd import Column, read_deepmd
 from tasks.importing.importers import read_structures
 from tasks.importing.label_units import EXAMPLE, parse_units
-from tasks.importing.labelled_import import Imported, Source, cluster_field, labelled_dataset
+from tasks.importing.labelled_import import Imported, LabelSource, cluster_field, labelled_dataset
 from tasks.importing.phonopy_files import import_phonopy
 from tasks.importing.reactions import import_reactions
 from tasks.importing.scans import import_scans
@@ -27,15 +27,15 @@ from tasks.structures.predictions import ALL_PROPERTIES
 COLUMNS: Mapping[str, Column] = {"charge": "charge", "multiplicity": "multiplicity", "other": "other"}
 
 
-class Made(NamedTuple):
-    """A data set, and the numeric fields of its file that were not read: by name, how many frames have them."""
+class ImportedDataset(NamedTuple):
+    """A data set, and by numeric field of its file that was not read, how many frames have it."""
 
     dataset: Dataset
     unused: Mapping[str, int]
 
 
-class Reader(NamedTuple):
-    """How a format is read.
+class FormatReader(NamedTuple):
+    """The reader of a format.
 
     Args:
         takes: those options that not every format takes.
@@ -43,33 +43,33 @@ class Reader(NamedTuple):
         brought: the format of an installed kind; None: it is the judge's.
     """
 
-    read: Callable[[str, Path, Card, Options], Made]
+    read: Callable[[str, Path, Card, ImportOptions], ImportedDataset]
     takes: frozenset[str] = frozenset()
     labelled: bool = True
     brought: ImportFormat | None = None
 
 
-def readers() -> dict[str, Reader]:
+def readers() -> dict[str, FormatReader]:
     """The formats of the judge and of installed kinds, by name.
 
     Raises:
         KindError: a kind brings a format whose name is taken.
     """
-    found = dict(FORMATS)
+    by_name = dict(FORMATS)
     for kind in KINDS.values():
         form = kind.traits.import_format
         if isinstance(form, ImportFormat):
-            if form.name in found and found[form.name].brought != form:
+            if form.name in by_name and by_name[form.name].brought != form:
                 raise KindError(f"kind {kind.name}: import format {form.name}: there is another format of this name")
-            found[form.name] = Reader(_import_brought(form), labelled=kind.traits.labelled, brought=form)
-    return found
+            by_name[form.name] = FormatReader(_import_brought(form), labelled=kind.traits.labelled, brought=form)
+    return by_name
 
 
-def _import_brought(form: ImportFormat) -> Callable[[str, Path, Card, Options], Made]:
-    return lambda _, path, card, options: Made(form.read(path, card), {})
+def _import_brought(form: ImportFormat) -> Callable[[str, Path, Card, ImportOptions], ImportedDataset]:
+    return lambda _, path, card, options: ImportedDataset(form.read(path, card), {})
 
 
-def import_dataset(format: str, path: Path, options: Options) -> Made:
+def import_dataset(format: str, path: Path, options: ImportOptions) -> ImportedDataset:
     """The data set that `path` holds.
 
     Raises:
@@ -97,8 +97,8 @@ def import_dataset(format: str, path: Path, options: Options) -> Made:
     return reader.read(format, path, card_of(options), options)
 
 
-def card_of(options: Options) -> Card:
-    """The card, but for what the structures say."""
+def card_of(options: ImportOptions) -> Card:
+    """The card, without the fields that follow from the structures."""
     sets: dict[str, LabelSet] = {}
     if options.label_set:
         sets = _label_sets(options)
@@ -119,7 +119,7 @@ def card_of(options: Options) -> Card:
         raise DatasetError(f"--{one_line(error)}") from None
 
 
-def _label_sets(options: Options) -> dict[str, LabelSet]:
+def _label_sets(options: ImportOptions) -> dict[str, LabelSet]:
     given = [*options.also, *options.also_theory, *options.also_dispersion, *options.also_d3, *options.also_units]
     if options.label_set in given:
         raise DatasetError(f"--also…: {options.label_set} is --label-set itself; name another label set")
@@ -143,7 +143,7 @@ def _label_set(theory: str, dispersion: bool, d3: str, option: str) -> LabelSet:
     return LabelSet(theory=theory, dispersion=True, d3=D3(functional=functional, damping=damping))
 
 
-def _import_ase(format: str, path: Path, card: Card, options: Options) -> Made:
+def _import_ase(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
     """Labelled frames of a file that ASE reads."""
     if not options.units:
         raise DatasetError(f"--units: is missing: {format} does not state its units; say {EXAMPLE}")
@@ -152,13 +152,15 @@ def _import_ase(format: str, path: Path, card: Card, options: Options) -> Made:
 
     def read(source: Path, label_set: str) -> Imported:
         units = parse_units(options.also_units.get(label_set, options.units))
-        own = field if label_set == options.label_set else ""  # clusters are of the structures, not of their labels
-        return read_structures(source, units, format, cluster_field=own)
+        clusters = (
+            field if label_set == options.label_set else ""
+        )  # clusters are of the structures, not of their labels
+        return read_structures(source, units, format, cluster_field=clusters)
 
     return _labelled(path, card, options, read)
 
 
-def _import_deepmd(format: str, path: Path, card: Card, options: Options) -> Made:
+def _import_deepmd(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
     """Labelled frames of DeePMD systems, whose format states its units."""
     if cluster_field(options.cluster or "none"):
         raise DatasetError(f"--cluster: {options.cluster} is not for deepmd, which has no info: say group, its systems")
@@ -175,81 +177,81 @@ def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _labelled(path: Path, card: Card, options: Options, read: Callable[[Path, str], Imported]) -> Made:
+def _labelled(path: Path, card: Card, options: ImportOptions, read: Callable[[Path, str], Imported]) -> ImportedDataset:
     for name in card.label_sets:
         if name != options.label_set and name not in options.also:
             raise DatasetError(f'--also: says nothing of {name}; say --also "{name}=PATH" with its labels')
     unknown = [word for word in _words(options.without) if word not in ALL_PROPERTIES]
     if unknown:
         raise DatasetError(f"--without: {unknown[0]!r} is no label: say {', '.join(ALL_PROPERTIES)}")
-    also = {name: Source(Path(place), read(Path(place), name)) for name, place in options.also.items()}
-    found = read(path, options.label_set)
+    also = {name: LabelSource(Path(source), read(Path(source), name)) for name, source in options.also.items()}
+    imported = read(path, options.label_set)
     dataset = labelled_dataset(
         card,
         path,
-        found,
+        imported,
         also=also,
         without=tuple(name for name in ALL_PROPERTIES if name in _words(options.without)),
         multiplicity=options.multiplicity,
         cluster=options.cluster or "none",
     )
-    return Made(dataset, found.unused)
+    return ImportedDataset(dataset, imported.unused)
 
 
-def _import_reactions(format: str, path: Path, card: Card, options: Options) -> Made:
+def _import_reactions(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
     """Energy differences: `structures.extxyz` and `reactions.json`."""
-    return Made(import_reactions(path, card, options.multiplicity), {})
+    return ImportedDataset(import_reactions(path, card, options.multiplicity), {})
 
 
-def _import_scans(format: str, path: Path, card: Card, options: Options) -> Made:
+def _import_scans(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
     """Energy profiles: a file for each scan."""
-    return Made(import_scans(path, card, options.multiplicity), {})
+    return ImportedDataset(import_scans(path, card, options.multiplicity), {})
 
 
-def _import_crystals(format: str, path: Path, card: Card, options: Options) -> Made:
+def _import_crystals(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
     """Elasticity and compression: `structures.extxyz` and `crystals.json`."""
-    return Made(import_crystals(path, card), {})
+    return ImportedDataset(import_crystals(path, card), {})
 
 
-def _import_structures(format: str, path: Path, card: Card, options: Options) -> Made:
+def _import_structures(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
     """Structures alone, of a file that ASE reads."""
-    return Made(import_structures(path, card, options.multiplicity), {})
+    return ImportedDataset(import_structures(path, card, options.multiplicity), {})
 
 
-def _import_phonopy(format: str, path: Path, card: Card, options: Options) -> Made:
+def _import_phonopy(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
     """Phonons: a phonopy file for each crystal."""
     stated = {"temperature_k": options.temperature, "mesh": options.mesh}
     settings = VibrationSettings.model_validate({name: value for name, value in stated.items() if value is not None})
-    return Made(import_phonopy(path, card, settings), {})
+    return ImportedDataset(import_phonopy(path, card, settings), {})
 
 
 # By format, the file in which every level has its references.
 TABLES: Mapping[str, str] = {"reactions": "reactions.json", "scans": "scans.json", "crystals": "crystals.json"}
 _OF_FRAMES = frozenset({"multiplicity", "without", "cluster", "also"})
-_ASE = Reader(_import_ase, _OF_FRAMES | {"units", "also_units"})
-FORMATS: Mapping[str, Reader] = {
+_ASE = FormatReader(_import_ase, _OF_FRAMES | {"units", "also_units"})
+FORMATS: Mapping[str, FormatReader] = {
     "extxyz": _ASE,
     "traj": _ASE,
     "db": _ASE,
-    "deepmd": Reader(_import_deepmd, _OF_FRAMES | {"fparam"}),
-    "reactions": Reader(_import_reactions, frozenset({"multiplicity"})),
-    "scans": Reader(_import_scans, frozenset({"multiplicity"})),
-    "crystals": Reader(_import_crystals),
-    "structures": Reader(_import_structures, frozenset({"multiplicity"}), labelled=False),
-    "phonopy": Reader(_import_phonopy, frozenset({"temperature", "mesh"})),
+    "deepmd": FormatReader(_import_deepmd, _OF_FRAMES | {"fparam"}),
+    "reactions": FormatReader(_import_reactions, frozenset({"multiplicity"})),
+    "scans": FormatReader(_import_scans, frozenset({"multiplicity"})),
+    "crystals": FormatReader(_import_crystals),
+    "structures": FormatReader(_import_structures, frozenset({"multiplicity"}), labelled=False),
+    "phonopy": FormatReader(_import_phonopy, frozenset({"temperature", "mesh"})),
 }
 
 
 def by_label_set(option: str, entries: list[str] | None) -> dict[str, str]:
-    """`LABELSET=VALUE` entries of `option`, by label set.
+    """The `LABELSET=VALUE` entries of `option`, by label set.
 
     Raises:
         DatasetError: an entry is not of that form, or a label set comes twice.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for entry in entries or []:
         name, _, value = entry.partition("=")
-        if not name or not value or name in found:
+        if not name or not value or name in values:
             raise DatasetError(f"{option}: {entry!r} must be LABELSET=…, each label set once")
-        found[name] = value
-    return found
+        values[name] = value
+    return values

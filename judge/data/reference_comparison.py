@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -21,14 +21,14 @@ from tasks.datasets.dataset import Dataset
 from tasks.importing.import_checks import too_few_for_energy
 from tasks.importing.item_comparison import NOT_COMPARED, UNBALANCED, compare_items, compared_items, structures_of
 from tasks.importing.reactions import imbalance
-from tasks.importing.reference_comparison import Comparison, compare
-from tasks.model.calculator import compute_in_batches
+from tasks.importing.reference_comparison import LabelComparison, compare
+from tasks.model.calculator import compute_in_batches, offered
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import ALL_PROPERTIES, Labels, Predictions, Properties
 
 
-class Line(NamedTuple):
-    """What is said, and whether it names something wrong."""
+class VerificationLine(NamedTuple):
+    """A line of the output, and whether it names a mistake."""
 
     text: str
     is_finding: bool
@@ -52,11 +52,11 @@ def verify_against(
     n_frames: int,
     seed: int,
     reporter: Reporter,
-) -> Iterator[Line]:
-    """For each label set of `datasets`: how labels and references compare with the model's answers, or why they do not.
+) -> Iterator[VerificationLine]:
+    """The comparison of labels and references with the model's answers, for each label set of `datasets`.
 
     Args:
-        n_frames: of each label set, and of the structures of its items, at most so many are asked.
+        n_frames: the most structures that are asked about, for each label set and for its items.
 
     Raises:
         UsageError: there is no such image, or it cannot be run.
@@ -69,17 +69,17 @@ def verify_against(
         raise UsageError(f"--with {image}: {fault.sentence}") from None
     for dataset in datasets:
         part = compared_items(dataset.table, dataset.frames, n_frames, seed)
-        asking = _Asking(driver, resolved, image, settings, reporter, dataset)
+        model = ReferenceModel(driver, resolved, image, settings, reporter, dataset)
         for name in dataset.card.label_sets:
             if name in dataset.label_arrays:
-                yield from _labels_against(asking, name, choose(dataset.frames, dataset.labels(name), n_frames, seed))
+                yield from model.label_lines(name, choose(dataset.frames, dataset.labels(name), n_frames, seed))
             if part.differences or part.scans:
-                yield from _items_against(asking, name, part)
-        yield from (Line(f"{dataset.card.full_name} {line}", False) for line in not_compared(dataset, part))
+                yield from model.item_lines(name, part)
+        yield from (VerificationLine(f"{dataset.card.full_name} {line}", False) for line in not_compared(dataset, part))
 
 
-class _Asking(NamedTuple):
-    """Who is asked about which data set."""
+class ReferenceModel(NamedTuple):
+    """The model that is compared with the labels and references of a data set."""
 
     driver: Driver
     image: Image
@@ -88,57 +88,51 @@ class _Asking(NamedTuple):
     reporter: Reporter
     dataset: Dataset
 
-    def where(self, label_set: str) -> str:
-        return f"{self.dataset.card.full_name} [{label_set}]"
-
-    def answer(self, label_set: str, frames: Frames, wanted: Properties) -> Predictions | str:
-        """What the model answers to `frames`, or why it did not."""
+    def lines(
+        self,
+        label_set: str,
+        frames: Frames,
+        properties: Properties,
+        compared: Callable[[Predictions], list[LabelComparison]],
+        counted_in: str,
+    ) -> Iterator[VerificationLine]:
+        """The lines of the comparisons with the model's answers to `frames`, or one line if it did not answer."""
+        where = f"{self.dataset.card.full_name} [{label_set}]"
         question = Question(domain=self.dataset.card.domain, label_set=label_set)
-        with self.reporter.unit(self.where(label_set)) as report:
-            ask = partial(_ask, frames, wanted, report)
+        with self.reporter.unit(where) as report:
+            ask = partial(_ask, frames, properties, report)
             outcome = run_session(self.driver, self.image, self.settings.limits, question, ask)
-        if outcome.verdict is Verdict.OK and outcome.value is not None:
-            return outcome.value
-        return f"{outcome.verdict}: {outcome.sentence}"
+        if outcome.verdict is not Verdict.OK or outcome.value is None:
+            yield VerificationLine(f"{where}: {self.name}: {outcome.verdict}: {outcome.sentence}", True)
+            return
+        for comparison in compared(outcome.value):
+            yield from _lines(where, comparison, counted_in)
+
+    def label_lines(self, label_set: str, chosen: Int) -> Iterator[VerificationLine]:
+        """The comparison with the labels of the structures at `chosen`."""
+        frames = self.dataset.frames.take(chosen)
+        labels = labels_of(self.dataset.labels(label_set), self.dataset.frames, chosen)
+        return self.lines(label_set, frames, ALL_PROPERTIES, lambda answer: compare(labels, answer, frames), "frames")
+
+    def item_lines(self, label_set: str, part: Table) -> Iterator[VerificationLine]:
+        """The comparison with the references of the items of `part`."""
+        chosen, n = structures_of(part), len(self.dataset.frames)
+
+        def compared(answer: Predictions) -> list[LabelComparison]:
+            energy = np.full(n, np.nan)
+            energy[chosen] = answer.energy
+            return compare_items(part, label_set, energy)
+
+        return self.lines(label_set, self.dataset.frames.take(chosen), ("energy",), compared, "items")
 
 
-def _ask(frames: Frames, wanted: Properties, report: Report, model: RemoteCalculator) -> Predictions:
-    given: Properties = tuple(
-        p for p in wanted if p in model.properties and (p != "stress" or bool(frames.periodic.any()))
-    )
-    return compute_in_batches(model, frames, given, lambda done: report(done, len(frames), "frames"))
-
-
-def _labels_against(asking: _Asking, label_set: str, chosen: Int) -> Iterator[Line]:
-    """The labels of the structures at `chosen`."""
-    dataset = asking.dataset
-    frames, part = dataset.frames.take(chosen), part_of(dataset.labels(label_set), dataset.frames, chosen)
-    answer = asking.answer(label_set, frames, ALL_PROPERTIES)
-    if isinstance(answer, str):
-        yield Line(f"{asking.where(label_set)}: {asking.name}: {answer}", True)
-        return
-    for comparison in compare(part, answer, frames):
-        yield from _lines(asking.where(label_set), comparison, "frames")
-
-
-def _items_against(asking: _Asking, label_set: str, part: Table) -> Iterator[Line]:
-    """The references of the items of `part`."""
-    chosen = structures_of(part)
-    answer = asking.answer(label_set, asking.dataset.frames.take(chosen), ("energy",))
-    if isinstance(answer, str):
-        yield Line(f"{asking.where(label_set)}: {asking.name}: {answer}", True)
-        return
-    if answer.energy is None:
-        yield Line(f"{asking.where(label_set)}: not compared: the model gives no energy", False)
-        return
-    energy = np.full(len(asking.dataset.frames), np.nan)
-    energy[chosen] = answer.energy
-    for comparison in compare_items(part, label_set, energy):
-        yield from _lines(asking.where(label_set), comparison, "items")
+def _ask(frames: Frames, properties: Properties, report: Report, model: RemoteCalculator) -> Predictions:
+    wanted = offered(model, frames, properties)
+    return compute_in_batches(model, frames, wanted, lambda done: report(done, len(frames), "frames"))
 
 
 def not_compared(dataset: Dataset, part: Table) -> list[str]:
-    """A line for each sort of items, and for structures alone, that no energy of `part` is compared for, and why."""
+    """A line for each sort of items that is not compared, and for structures alone, with the reason."""
     table, lines = dataset.table, []
     unbalanced = sum(imbalance(item, dataset.frames) is not None for item in table.differences)
     if unbalanced:
@@ -151,32 +145,32 @@ def not_compared(dataset: Dataset, part: Table) -> list[str]:
 
 def choose(frames: Frames, labels: Labels, n_frames: int, seed: int) -> Int:
     """At most `n_frames` of the structures that have any label, in order, by a seeded choice."""
-    has = np.zeros(len(frames), np.bool_)
+    labelled = np.zeros(len(frames), np.bool_)
     for name in ALL_PROPERTIES:
         array: Float | None = getattr(labels, name)
         if array is not None:
             finite = np.isfinite(array.reshape(len(array), -1)).all(axis=1)
-            has[frames.frame_index[finite] if name == "forces" else finite] = True
-    there = np.flatnonzero(has)
-    if len(there) > n_frames:
-        there = np.sort(np.random.default_rng(seed).choice(there, n_frames, replace=False))
-    return there
+            labelled[frames.frame_index[finite] if name == "forces" else finite] = True
+    chosen = np.flatnonzero(labelled)
+    if len(chosen) > n_frames:
+        chosen = np.sort(np.random.default_rng(seed).choice(chosen, n_frames, replace=False))
+    return chosen
 
 
-def part_of(labels: Labels, frames: Frames, chosen: Int) -> Labels:
-    """The labels of the structures at `chosen`."""
-    atoms = np.concatenate([np.arange(len(frames.numbers))[frames.atom_slice(int(i))] for i in chosen])
-    rows = {"energy": chosen, "forces": atoms, "stress": chosen}
+def labels_of(labels: Labels, frames: Frames, chosen: Int) -> Labels:
+    """The labels of the structures of `frames` at `chosen`."""
+    rows = {"energy": chosen, "forces": frames.atom_indices(chosen), "stress": chosen}
     arrays = {name: getattr(labels, name) for name in ALL_PROPERTIES}
     return replace(labels, **{name: None if a is None else a[rows[name]] for name, a in arrays.items()})
 
 
-def _lines(where: str, found: Comparison, counted_in: str) -> Iterator[Line]:
-    begin = f"{where} {found.property}"
-    counted = f"{found.n_frames} of {found.n_labelled} {counted_in}"
-    if np.isfinite(found.correlation):
-        yield Line(f"{begin}: correlation {found.correlation:.4f}, slope {found.slope:.4g} ({counted})", False)
-    elif not found.findings:
-        yield Line(f"{begin}: not compared: the model does not give it", False)
-    for finding in found.findings:
-        yield Line(f"NOT  {begin}: {finding}", True)
+def _lines(where: str, comparison: LabelComparison, counted_in: str) -> Iterator[VerificationLine]:
+    begin = f"{where} {comparison.property}"
+    counted = f"{comparison.n_frames} of {comparison.n_labelled} {counted_in}"
+    if np.isfinite(comparison.correlation):
+        numbers = f"correlation {comparison.correlation:.4f}, slope {comparison.slope:.4g} ({counted})"
+        yield VerificationLine(f"{begin}: {numbers}", False)
+    elif not comparison.findings:
+        yield VerificationLine(f"{begin}: not compared: the model does not give it", False)
+    for finding in comparison.findings:
+        yield VerificationLine(f"NOT  {begin}: {finding}", True)

@@ -1,6 +1,6 @@
-"""What the plan must know of a data set: hashes and label sets, from its card, and how many structures it has.
+"""The part of a data set that a plan needs: hashes and label sets from its card, and the number of structures.
 
-No label is opened, and of the structures the header alone.
+It opens no labels, and reads only the header of the structures.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tasks.datasets.dataset_checks import FRAMES, LABELS, TABLE
 
 @dataclass(frozen=True)
 class TestSet:
-    """A data set as the keys see it.
+    """The hashes and label sets of a data set.
 
     Args:
-        reference_sha256: of what the card states and metrics depend on: no citation, licence or title.
-        label_sets: names of the levels of theory that it has labels of.
-        default_label_set: counts where the submission declares none of these.
+        reference_sha256: of the fields of the card that metrics depend on: no citation, licence or title.
+        label_sets: names of its levels of theory.
+        default_label_set: for submissions that declare none of these.
         theories: the label sets, by name.
-        n_structures: 0 where it is not known: the file is missing or broken, which whoever needs it will say.
+        n_structures: 0 if the file is missing or broken, which is an error where the structures are needed.
     """
 
-    __test__ = False  # for pytest: not a test
+    __test__ = False  # pytest must not collect it
 
     name: str
     frames_sha256: str

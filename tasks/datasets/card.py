@@ -1,4 +1,4 @@
-"""What a dataset says of itself: `card.toml`, and `table.json` beside it."""
+"""The description of a data set: `card.toml`, and `table.json`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tasks.structures.validation_errors import one_line as one_line
 
 Domain = Literal["Inorganic Materials", "Molecules", "Catalysis"]
 UNITS: Mapping[str, str] = {"energy": "eV", "length": "Å", "forces": "eV/Å", "stress": "eV/Å³", "charge": "e"}
-# Frames of one value are correlated. `cluster` is whatever the table's column of that name holds; `composition` and
-# `info:FIELD` say what it holds.
+# Frames with one value of this are correlated. `cluster` is the table's column of that name, without a statement of its
+# meaning; `composition` and `info:FIELD` state it.
 CLUSTER_COLUMN = r"^(group|cluster|composition|info:\S.*)$"
 _DATE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?")
 DATASET_NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
@@ -25,7 +25,7 @@ Index = Annotated[int, Field(ge=0)]
 
 
 class DatasetError(ValueError):
-    """A dataset that cannot be used: one line naming file and field."""
+    """A data set that cannot be used: one line that names file and field."""
 
 
 class Entry(BaseModel):
@@ -52,7 +52,7 @@ class LabelSet(Entry):
     Args:
         theory: in words, for readers.
         dispersion: whether the labels contain dispersion.
-        d3: what is added to a model that says it has no dispersion, where the labels have it; None: nothing can be.
+        d3: the correction for a model without dispersion, if the labels contain it; None: none can be added.
     """
 
     theory: str = Field(min_length=1)
@@ -67,22 +67,22 @@ class LabelSet(Entry):
 
 
 class Card(Entry):
-    """A dataset's card.
+    """The card of a data set.
 
     Args:
-        label_sets: by the name that a submission declares; empty where there are no labels (dynamics, timing).
-        default_label_set: what a submission that declares none of them is held against.
+        label_sets: by the name that a submission declares; empty if there are no labels (dynamics, timing).
+        default_label_set: the label set for a submission that declares none of them.
         periodic: whether every structure is periodic in all three directions.
-        units: of every number in the files; there is one choice only, stated so that nobody need guess.
+        units: of every number in the files; only one choice is valid, and is stated for readers.
         public_since: the date since which structures and labels are public (2014, 2014-05 or 2014-05-01), or empty if
-            they are not. A date to come is for pages and authors only, which are shown less until then: whoever
-            observes knows no calendar, and asks hidden structures again only of a set that states no date.
-        cluster_column: what frames that are correlated have in common: `group`, the column of `table.json`; or, in its
-            column `cluster`, their `composition`, the field `info:FIELD` of the imported file (`info:trajectory`), or
-            whatever its author put there (`cluster`). None: each stands for itself.
-        baselines: by label set and metric, in the metric's unit: takes the place of the baseline that is computed.
-        settings: by name, parameters of the kind that the references were made with: a task must have the same.
-        sha256: of every other file of the dataset.
+            they are not. A future date matters to pages and authors only, which see less until then: observing does
+            not depend on the calendar, and memorisation probes are sent only for a set that states no date.
+        cluster_column: the common property of correlated frames: `group`, the column of `table.json`; or, in its column
+            `cluster`, their `composition`, the field `info:FIELD` of the imported file (`info:trajectory`), or any
+            other name (`cluster`). None: each frame stands for itself.
+        baselines: by label set and metric, in the unit of the metric, in place of the computed baseline.
+        settings: by name, parameters of the kind with which the references were made: a task must have the same.
+        sha256: of every other file of the data set.
     """
 
     schema_version: Literal[1] = 1
@@ -124,12 +124,12 @@ class Card(Entry):
 
     @property
     def full_name(self) -> str:
-        """name@version: the dataset's folder, and how suites name it."""
+        """name@version: the folder of the data set, and its name in suites."""
         return f"{self.name}@{self.version}"
 
     @property
     def hidden(self) -> bool:
-        """Whether the card states no date since which structures and labels are public, past or to come."""
+        """Whether the card states no date since which structures and labels are public, past or future."""
         return not self.public_since
 
 
@@ -148,9 +148,9 @@ class Difference(Entry):
     """An energy difference: Σ coefficient × E(structure), with its reference by label set.
 
     Args:
-        quantity: what it is, where a dataset has several (`barrier`, `reaction energy`).
+        quantity: its name, if a data set has several quantities (`barrier`, `reaction energy`).
         area: [Å²] by which the sum is divided (interfaces, surfaces); None: it is not.
-        reference: [eV], or [eV/Å²] where there is an area.
+        reference: [eV], or [eV/Å²] if there is an area.
     """
 
     id: str = Field(min_length=1)
@@ -191,7 +191,7 @@ class Scan(Entry):
 
     Args:
         structures: in the order of `x`.
-        x: where along the scan they lie, increasing: an angle [°], or a displacement as a share of the whole.
+        x: the position along the scan, increasing: an angle [°], or a displacement as a share of the whole.
         area: [Å²] by which energies are divided (stacking faults); None: they are not.
         reference: [eV] by label set, one a structure, counted from any zero.
     """
@@ -217,7 +217,7 @@ class Scan(Entry):
 
 
 class Crystal(Entry):
-    """Properties of one structure, by label set and name (`k_vrh_gpa`, `volume_per_atom`): each kind says which."""
+    """Properties of one structure, by label set and name (`k_vrh_gpa`, `volume_per_atom`) as the kinds need them."""
 
     id: str = Field(min_length=1)
     group: str = ""
@@ -227,16 +227,16 @@ class Crystal(Entry):
 
 
 class Table(Entry):
-    """What is known of the structures beside their labels. Nothing of it enters a container.
+    """The names, groups and items of the structures. Nothing of it enters a container.
 
     Args:
-        id: by structure: its name, each once.
-        group: by structure: what it is reported under.
+        id: by structure, its name, each once.
+        group: by structure, the group under which it is reported.
         cluster: by structure: those of one cluster are correlated, if the card says so.
         differences: items of the kind *energy differences*.
         curves: items of the kind *equation of state*.
         scans: items of the kind *energy profiles*.
-        crystals: items of the kinds *elasticity*, *phonons* and *compression*.
+        crystals: items of kinds that measure properties of crystals: *elasticity*, *phonons*, *compression*.
     """
 
     id: tuple[str, ...]
@@ -259,7 +259,7 @@ class Table(Entry):
 
     @property
     def n_items(self) -> int:
-        """How many items of any sort there are."""
+        """The number of items of all sorts."""
         return sum(len(items) for items in self.items.values())
 
 

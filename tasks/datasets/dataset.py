@@ -1,4 +1,4 @@
-"""Datasets on disk: structures apart from labels, so that whoever observes a model need not even open the labels.
+"""Data sets on disk: structures and labels are separate files, so that observing a model never opens the labels.
 
 <data root>/<name>@<version>/
   card.toml             tasks.datasets.card.Card
@@ -47,13 +47,13 @@ __all__ = ["Dataset", "DatasetError", "Structures", "load_dataset", "load_struct
 
 @dataclass(frozen=True, eq=False)
 class Structures:
-    """What an observing task is given of a dataset: its structures, and no label.
+    """The part of a data set that an observing task gets: its structures, and no labels.
 
     Args:
-        name: name@version of the dataset.
-        conditions: by name, one row a structure: what it is to be put under
-        (`tasks.datasets.dataset_checks.CONDITIONS`). hidden: whether their card states no date since which they are
-        public: no model should have them by heart.
+        name: name@version of the data set.
+        conditions: by name, one row a structure: the conditions of its simulation
+            (`tasks.datasets.dataset_checks.CONDITIONS`).
+        hidden: whether the card states no date since which the structures are public.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Structures:
         """The condition of that name.
 
         Raises:
-            ValueError: the dataset has none.
+            ValueError: the data set has none.
         """
         if name not in self.conditions:
             raise ValueError(f"{self.name}/{FRAMES}: {name}: is missing: this kind of task needs it")
@@ -73,7 +73,7 @@ class Structures:
 
     @cached_property
     def frames_sha256(self) -> str:
-        """Hash of what a model is asked."""
+        """Hash of structures and conditions, which define the questions to a model."""
         return hash_arrays({**self.frames.arrays(), **self.conditions})
 
 
@@ -116,7 +116,7 @@ class Dataset:
         """`name`, or the default label set for None.
 
         Raises:
-            DatasetError: the dataset has no such label set.
+            DatasetError: the data set has no such label set.
         """
         chosen = self.card.default_label_set if name is None else name
         if chosen is None or chosen not in self.card.label_sets:
@@ -125,46 +125,25 @@ class Dataset:
         return chosen
 
     def labels(self, label_set: str | None = None) -> Labels:
-        """The labels of `label_set` (None: the default); all None where only the table has references of it."""
+        """The labels of `label_set` (None: the default); all None if only the table has references of it."""
         return self.label_arrays.get(self.label_set(label_set), Labels())
 
     def baselines(self, label_set: str | None = None) -> Mapping[str, float]:
-        """By metric: what the card states in place of a computed baseline."""
+        """By metric, the baseline that the card states in place of a computed one."""
         return self.card.baselines.get(self.label_set(label_set), {})
 
     @cached_property
     def clusters(self) -> tuple[str, ...]:
-        """By structure: those of one cluster are correlated; one without a name in the card's column has its own."""
+        """By structure, the name of its cluster; a structure without one in the card's column has its own."""
         column = self.card.cluster_column
         if column is None:
             return self.table.id
         names = self.table.group if column == "group" else self.table.cluster
-        return tuple(name or own for name, own in zip(names, self.table.id, strict=True))
-
-    @property
-    def frames_sha256(self) -> str:
-        """Hash of what a model is asked."""
-        return self.structures.frames_sha256
-
-    @cached_property
-    def table_sha256(self) -> str:
-        """Hash of the table: names, groups, items and references."""
-        return _hash_json(self.table.model_dump(mode="json"))
-
-    @property
-    def reference_sha256(self) -> str:
-        """Hash of what the card says that results depend on: baselines and clusters; no title, citation or licence."""
-        return _hash_json({"baselines": self.card.baselines, "cluster_column": self.card.cluster_column})
-
-    def labels_sha256(self, label_set: str | None = None) -> str:
-        """Hash of the labels of one label set and of the table; also for a dataset without labels."""
-        chosen = self.label_set(label_set) if self.card.label_sets else ""
-        labels = self.label_arrays.get(chosen, Labels())
-        return _hash_json({"set": chosen, "labels": hash_arrays(_arrays(labels)), "table": self.table_sha256})
+        return tuple(name or id for name, id in zip(names, self.table.id, strict=True))
 
 
 def load_structures(folder: Path) -> Structures:
-    """The structures of the dataset in `folder`. Opens neither labels nor table.
+    """The structures of the data set in `folder`. Opens neither labels nor table.
 
     Raises:
         DatasetError: one line that names file and field.
@@ -180,7 +159,7 @@ def load_structures(folder: Path) -> Structures:
 
 
 def load_dataset(folder: Path) -> Dataset:
-    """The dataset in `folder`, every file checked against its hash, and the files against each other.
+    """The data set in `folder`, with every file checked against its hash, and the files against each other.
 
     Raises:
         DatasetError: one line that names file and field.
@@ -208,7 +187,7 @@ def save_dataset(dataset: Dataset, data_root: Path) -> Path:
     """Writes `dataset` to its folder under `data_root`, whole or not at all, and returns the folder.
 
     Raises:
-        DatasetError: the folder is there already: a dataset is never overwritten, its version goes up.
+        DatasetError: the folder exists already: a data set is never overwritten, its version goes up.
     """
     folder = data_root / dataset.card.full_name
     if folder.exists():
@@ -217,7 +196,11 @@ def save_dataset(dataset: Dataset, data_root: Path) -> Path:
         FRAMES: _pack({**dataset.frames.arrays(), **dataset.conditions}),
         TABLE: (json.dumps(dataset.table.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode(),
     }
-    labels = {f"{s}/{name}": a for s, one in dataset.label_arrays.items() for name, a in _arrays(one).items()}
+    labels = {
+        f"{label_set}/{name}": array
+        for label_set, labels in dataset.label_arrays.items()
+        for name, array in _arrays(labels).items()
+    }
     if labels:
         files[LABELS] = _pack(labels)
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
@@ -239,7 +222,7 @@ def save_dataset(dataset: Dataset, data_root: Path) -> Path:
 
 
 def read_card(folder: Path) -> Card:
-    """The card of the dataset in `folder`. Opens no other file.
+    """The card of the data set in `folder`. Opens no other file.
 
     Raises:
         DatasetError: one line that names file and field.
@@ -259,7 +242,7 @@ def read_card(folder: Path) -> Card:
 
 
 def _read(folder: Path, name: str, card: Card) -> bytes:
-    """The bytes of a file, which must be those that the card states."""
+    """The bytes of a file, which must have the hash on the card."""
     path = folder / name
     try:
         data = path.read_bytes()
@@ -280,7 +263,7 @@ def _read_arrays(folder: Path, name: str, card: Card) -> dict[str, NDArray[Any]]
 
 
 def _read_frames(folder: Path, card: Card) -> tuple[Frames, dict[str, NDArray[Any]]]:
-    """The structures, and the conditions beside them."""
+    """The structures, and their conditions."""
     arrays = _read_arrays(folder, FRAMES, card)
     for name, dtype in FRAME_DTYPES.items():
         if name not in arrays:
@@ -301,8 +284,3 @@ def _arrays(labels: Labels) -> dict[str, NDArray[Any]]:
 def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     # np.array, not ascontiguousarray, and sorted: the same content gives the same bytes.
     return save({name: np.array(arrays[name], order="C") for name in sorted(arrays)})
-
-
-def _hash_json(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What must hold between the files of a dataset. Each check raises a `DatasetError` that names file and field."""
+"""Checks between the files of a data set. Each raises a `DatasetError` that names file and field."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.datasets.card import Card, Crystal, DatasetError, Difference, Table
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels
 
-# What a structure is to be put under: arrays beside those of the frames, by name: dtype, and shape of one row.
+# The conditions of a simulation, arrays beside those of the frames. By name: dtype, and shape of one row.
 CONDITIONS: Mapping[str, tuple[Any, tuple[int, ...]]] = {
     "pressure_gpa": (np.float64, ()),
     "supercell": (np.int64, (3, 3)),  # columns: its vectors in those of the cell, as phonopy has it
@@ -22,7 +22,7 @@ CARD, FRAMES, LABELS, TABLE = "card.toml", "frames.safetensors", "labels.safeten
 
 
 def check_structures(card: Card, frames: Frames) -> None:
-    """There are structures, and they are periodic as the card says."""
+    """There are structures, and they are periodic as the card states."""
     if not len(frames):
         raise DatasetError(f"{FRAMES}: n_atoms: there is no structure")
     if card.periodic != bool(frames.periodic.all()):
@@ -30,10 +30,10 @@ def check_structures(card: Card, frames: Frames) -> None:
 
 
 def check_conditions(conditions: Mapping[str, NDArray[Any]], n: int) -> None:
-    """Conditions are known ones, finite, and one row a structure."""
+    """Conditions are known and finite, with one row a structure."""
     for name, array in conditions.items():
         if name not in CONDITIONS:
-            raise DatasetError(f"{FRAMES}: {name}: is no condition that there is: {', '.join(CONDITIONS)}")
+            raise DatasetError(f"{FRAMES}: {name}: is no known condition: {', '.join(CONDITIONS)}")
         dtype, shape = CONDITIONS[name]
         if array.dtype != dtype or array.shape != (n, *shape):
             raise DatasetError(f"{FRAMES}: {name}: must be {np.dtype(dtype)}{(n, *shape)}")
@@ -68,7 +68,7 @@ def check_table(card: Card, table: Table, n: int) -> None:
 
 
 def check_labels(label_set: str, labels: Labels, frames: Frames) -> None:
-    """Labels have the shapes of `frames`; each row is finite or all NaN; no stress where there is no volume."""
+    """Labels have the shapes of `frames`; each row is finite or all NaN; only periodic structures have stress."""
     n, total = len(frames), len(frames.numbers)
     for name, shape in (("energy", (n,)), ("forces", (total, 3)), ("stress", (n, 6))):
         array: Float | None = getattr(labels, name)

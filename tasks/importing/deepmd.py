@@ -3,11 +3,11 @@
 A system is a folder with
 
     type.raw, type_map.raw              each atom's index into the names of the elements
-    nopbc                               where it is there, nothing is periodic
+    nopbc                               if it exists, nothing is periodic
     set.*/coord.npy, box.npy            (frames, 3N) Å; (frames, 9) Å, rows are the vectors
     set.*/energy, force, virial.npy     (frames,) eV; (frames, 3N) eV/Å; (frames, 9) eV, virial = −V σ
-    set.*/fparam.npy                    (frames, k) whatever its author put there: the import is told what
-    set.*/real_atom_types.npy           mixed type: (frames, N) each frame's own types; −1 stands for no atom
+    set.*/fparam.npy                    (frames, k) columns of the author's choice, which the import must be told
+    set.*/real_atom_types.npy           mixed type: (frames, N) the types of each frame; −1 stands for no atom
 
 The format states its units. Source: DeePMD-kit's documentation, "Formats of a system" and "Mixed type"
 (https://docs.deepmodeling.com/projects/deepmd/en/stable/data/system.html).
@@ -16,7 +16,7 @@ The format states its units. Source: DeePMD-kit's documentation, "Formats of a s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,17 +38,17 @@ _TRANSPOSED = np.array([0, 4, 8, 7, 6, 3])
 
 
 def read_deepmd(path: Path, fparam: Sequence[Column] = ()) -> Imported:
-    """All systems in `path`, itself one or a folder of any depth of them; each is a group.
+    """All systems in `path`, which is a system or a folder of systems at any depth; each system is a group.
 
     Args:
-        fparam: what the columns of `fparam.npy` are.
+        fparam: the columns of `fparam.npy`.
 
     Raises:
-        DatasetError: one line that names file and field, and the frame where there is one.
+        DatasetError: one line that names file and field, and the frame if there is one.
     """
     if not path.exists():
         raise DatasetError(f"{path}: is not there")
-    systems = sorted(found.parent for found in path.rglob("type.raw"))
+    systems = sorted(types.parent for types in path.rglob("type.raw"))
     if not systems:
         raise DatasetError(f"{path}: type.raw: is in no folder here: this is no system of DeePMD, nor a folder of them")
     names = [path.resolve().name if system == path else str(system.relative_to(path)) for system in systems]
@@ -56,7 +56,7 @@ def read_deepmd(path: Path, fparam: Sequence[Column] = ()) -> Imported:
 
 
 def joined(parts: Sequence[Imported]) -> Imported:
-    """All of `parts`, in order; labels that some have and some have not are NaN where they are not."""
+    """All of `parts`, in order; a label that only some of them have is NaN in the others."""
     frames = Frames.concatenate([part.frames for part in parts])
     rows = {"energy": (len, ()), "forces": (lambda f: len(f.numbers), (3,)), "stress": (len, (6,))}
     labels: dict[str, Float | None] = {}
@@ -68,23 +68,17 @@ def joined(parts: Sequence[Imported]) -> Imported:
         labels[name] = None if all(a is None for a in arrays) else np.concatenate(filled)
     ids = tuple(name for part in parts for name in part.id)
     groups = tuple(group for part in parts for group in part.group)
-    return Imported(frames, Labels(**labels), ids, groups, _summed([part.unused for part in parts]), parts[0].state_in)
-
-
-def _summed(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for part in parts:
-        found.update(part)
-    return dict(sorted(found.items()))
+    unused = sum((Counter(part.unused) for part in parts), Counter[str]())
+    return Imported(frames, Labels(**labels), ids, groups, dict(sorted(unused.items())), parts[0].state_in)
 
 
 def _system(folder: Path, name: str, fparam: Sequence[Column]) -> Imported:
-    """One system, its sets joined; its frames are called `system/set.000/0`."""
+    """One system with all its sets; its frames are called `system/set.000/0`."""
     elements, types = _elements(folder), _types(folder / "type.raw")
-    sets = sorted(found for found in folder.glob("set.*") if found.is_dir())
+    sets = sorted(path for path in folder.glob("set.*") if path.is_dir())
     if not sets:
         raise DatasetError(f"{folder}: set.*: there is no such folder: the system has no frames")
-    return joined([_set(one, f"{name}/{one.name}", name, elements, types, fparam) for one in sets])
+    return joined([_set(path, f"{name}/{path.name}", name, elements, types, fparam) for path in sets])
 
 
 def _set(folder: Path, name: str, group: str, elements: Int, types: Int, fparam: Sequence[Column]) -> Imported:
@@ -93,14 +87,14 @@ def _set(folder: Path, name: str, group: str, elements: Int, types: Int, fparam:
         raise DatasetError(f"{folder / 'coord.npy'}: is missing")
     n = len(coord)
     periodic = not (folder.parent / "nopbc").exists()
-    own_types = _array(folder / "real_atom_types.npy", len(types), n)
-    numbers = _numbers(folder, elements, np.tile(types, (n, 1)) if own_types is None else _whole(own_types))
-    there = numbers > 0
+    mixed_types = _array(folder / "real_atom_types.npy", len(types), n)
+    numbers = _numbers(folder, elements, np.tile(types, (n, 1)) if mixed_types is None else _whole(mixed_types))
+    is_atom = numbers > 0
     cell = _cells(folder, n) if periodic else np.zeros((n, 3, 3))
     arrays: dict[str, NDArray[Any]] = {
-        "n_atoms": there.sum(axis=1),
-        "numbers": numbers[there],
-        "positions": coord.reshape(n, -1, 3)[there],
+        "n_atoms": is_atom.sum(axis=1),
+        "numbers": numbers[is_atom],
+        "positions": coord.reshape(n, -1, 3)[is_atom],
         "cell": cell,
         "pbc": np.full((n, 3), periodic),
         **_states(folder, n, fparam),
@@ -111,11 +105,11 @@ def _set(folder: Path, name: str, group: str, elements: Int, types: Int, fparam:
         raise DatasetError(f"{folder}: {error}") from None
     ids = tuple(f"{name}/{i}" for i in range(n))
     unused = {path.name: n for path in sorted(folder.glob("*.npy")) if path.name not in READ}
-    return Imported(frames, _labels(folder, frames, there), ids, (group,) * n, unused, STATE_IN)
+    return Imported(frames, _labels(folder, frames, is_atom), ids, (group,) * n, unused, STATE_IN)
 
 
-def _labels(folder: Path, frames: Frames, there: Bool) -> Labels:
-    n, width = there.shape
+def _labels(folder: Path, frames: Frames, is_atom: Bool) -> Labels:
+    n, width = is_atom.shape
     energy = _array(folder / "energy.npy", 1, n)
     force = _array(folder / "force.npy", 3 * width, n)
     virial = _array(folder / "virial.npy", 9, n)
@@ -124,7 +118,7 @@ def _labels(folder: Path, frames: Frames, there: Bool) -> Labels:
         if not frames.periodic.all():
             raise DatasetError(f"{folder / 'virial.npy'}: the system is nopbc and can have none; remove the file")
         stress = -(virial[:, _VOIGT] + virial[:, _TRANSPOSED]) / (2 * frames.volumes[:, None])
-    forces = None if force is None else force.reshape(n, width, 3)[there]
+    forces = None if force is None else force.reshape(n, width, 3)[is_atom]
     return Labels(None if energy is None else energy[:, 0], forces, stress)
 
 
@@ -140,7 +134,7 @@ def _cells(folder: Path, n: int) -> Float:
 
 
 def _states(folder: Path, n: int, fparam: Sequence[Column]) -> dict[str, Int]:
-    """Charge and multiplicity by frame: from `fparam.npy` as its columns are said to be, else 0."""
+    """Charge and multiplicity by frame: from the columns of `fparam.npy`, else 0."""
     path = folder / "fparam.npy"
     states = {"charge": np.zeros(n, np.int64), "multiplicity": np.zeros(n, np.int64)}
     if path.exists() and not fparam:
@@ -185,7 +179,7 @@ def _types(path: Path) -> Int:
 
 
 def _numbers(folder: Path, elements: Int, types: Int) -> Int:
-    """Atomic numbers of `types` (frames, N), 0 where no atom is."""
+    """Atomic numbers of `types` (frames, N), 0 where there is no atom."""
     beyond = np.argwhere((types >= len(elements)) | (types < -1))
     if beyond.size:
         frame, atom = beyond[0]
@@ -195,7 +189,7 @@ def _numbers(folder: Path, elements: Int, types: Int) -> Int:
 
 
 def _array(path: Path, width: int, n: int | None = None) -> Float | None:
-    """The rows of an npy file in float64, one a frame; None where it is not there."""
+    """The rows of an npy file in float64, one a frame; None if there is no such file."""
     try:
         stored = np.load(path, allow_pickle=False)
     except FileNotFoundError:
@@ -204,7 +198,7 @@ def _array(path: Path, width: int, n: int | None = None) -> Float | None:
         raise DatasetError(f"{path}: cannot be read: {' '.join(str(error).split())}") from None
     if not isinstance(stored, np.ndarray) or stored.dtype.kind not in "fiu" or not stored.ndim:
         raise DatasetError(f"{path}: must be an array of numbers")
-    # One column is written as (frames,) or (frames, 1), and some write (frames, N, 3) for (frames, 3N).
+    # One column may have the shape (frames,) or (frames, 1), and (frames, N, 3) may stand for (frames, 3N).
     if not stored.size or stored.size != len(stored) * width or (n is not None and len(stored) != n):
         raise DatasetError(f"{path}: has shape {stored.shape}, not ({'frames' if n is None else n}, {width})")
     array = stored.reshape(-1, width).astype(np.float64)

@@ -1,7 +1,7 @@
-"""What an import refuses: numbers that are impossible, and sets that cannot mean what they are meant for.
+"""Checks of imported numbers: impossible ones are refused, doubtful ones are shown.
 
-Bounds are wide: what they refuse is a mistake of unit, order or file, never chemistry. They cannot see a wrong sign
-or a factor near one: `tasks.importing.reference_comparison` does, against a model.
+The bounds are wide: beyond them is a mistake of unit, order or file, never chemistry. They cannot show a wrong sign or
+a factor near one: `tasks.importing.reference_comparison` does, with a model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tasks.structures.composition import composition, composition_energy
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Labels
 
-# A constant per element is fitted to the energies: with fewer frames than this for each, the fit eats what is measured.
+# A constant per element is fitted to the energies: with fewer frames than this for each, the fit hides the errors.
 FRAMES_PER_ELEMENT = 10
 # Three times the cohesive energy of tungsten (8.9 eV/atom, Kittel), the most tightly bound solid.
 MAX_ENERGY_SPREAD = 27.0
@@ -31,35 +31,8 @@ MIN_VOLUME, MAX_VOLUME = 0.8, 1e5
 NET_FORCE_SHARE, NET_FORCE = 0.05, 0.05
 # How extended XYZ states 2S+1.
 COMMENT_LINE = "write multiplicity= in its comment line"
-# Å: pairs farther apart than this are not looked for.
-LOOKED_FOR = 3.0
-
-
-def check_names(names: Sequence[str], where: str) -> None:
-    """Each item of a table has a name of its own.
-
-    Raises:
-        DatasetError: the line begins with `where`, and names both.
-    """
-    first: dict[str, int] = {}
-    for i, name in enumerate(names):
-        if name in first:
-            raise DatasetError(f"{where}.{i}: id: {name!r} is that of {first[name]}, too: give each its own")
-        first[name] = i
-
-
-def check_areas(areas: Sequence[float | None], where: str, names: Sequence[str] = ()) -> None:
-    """All items of a table have an area, or none has: else they have no unit in common.
-
-    Args:
-        names: of the items, where they have no numbers.
-
-    Raises:
-        DatasetError: the line begins with `where`, and names the first without one.
-    """
-    if None in areas and any(area is not None for area in areas):
-        i = list(areas).index(None)
-        raise DatasetError(f"{where}.{names[i] if names else i}: area: is missing, which other items have")
+# Å: pairs farther apart are not searched for.
+SEARCHED = 3.0
 
 
 def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path, state_in: str = COMMENT_LINE) -> None:
@@ -95,7 +68,7 @@ def check_multiplicity(frames: Frames, ids: Sequence[str], path: Path, state_in:
 
 
 def too_few_for_energy(frames: Frames, energy: Float) -> str | None:
-    """Why the energies of so few frames cannot be judged after a fit of one constant per element; None where they can.
+    """Why these energies are too few for a fit of one constant per element; None if they are enough.
 
     Args:
         energy: (n,) [eV], NaN where there is none.
@@ -111,26 +84,26 @@ def too_few_for_energy(frames: Frames, energy: Float) -> str | None:
 def shortest_distances(frames: Frames) -> Float:
     """(n,) the shortest distance between two atoms of each structure, images included [Å]; inf beyond 3 Å.
 
-    Of a cell that is impossibly small it is the largest that there can be: the images within 3 Å would be billions.
+    For an impossibly small cell it is an upper bound: the cell would have billions of images within 3 Å.
     """
-    # No arrangement keeps atoms farther apart than the densest packing does.
+    # The densest packing keeps atoms farthest apart.
     packed = np.cbrt(2**0.5 * frames.volumes / frames.n_atoms)
     vectors = np.where(frames.pbc, np.linalg.norm(frames.cell, axis=2), np.inf).min(axis=1)
     tiny = (frames.volumes / frames.n_atoms < MIN_VOLUME) | (vectors < MIN_DISTANCE)
     distances = np.fmin(packed, vectors)
     for i in np.flatnonzero(~tiny):
-        distances[i] = neighbor_list("d", frames.atoms(int(i)), LOOKED_FOR).min(initial=np.inf)
+        distances[i] = neighbor_list("d", frames.atoms(int(i)), SEARCHED).min(initial=np.inf)
     return np.asarray(distances)
 
 
 def energy_spread(frames: Frames, energy: Float) -> Float:
     """(n,) energy per atom after the fit of a constant per element [eV/atom]; NaN where there is no energy."""
-    rest = energy - composition_energy(composition(frames), energy, np.isfinite(energy))
-    return np.asarray(rest / frames.n_atoms)
+    residual = energy - composition_energy(composition(frames), energy, np.isfinite(energy))
+    return np.asarray(residual / frames.n_atoms)
 
 
 def impossible_structures(frames: Frames, ids: Sequence[str], distances: Float) -> list[str]:
-    """What no structure can have, each a line with field, frame, value, bound and the likely mistake.
+    """Impossible structures, each a line with field, frame, value, bound and the likely mistake.
 
     Args:
         distances: (n,) as from `shortest_distances`.
@@ -149,7 +122,7 @@ def impossible_structures(frames: Frames, ids: Sequence[str], distances: Float) 
 
 
 def impossible_labels(frames: Frames, ids: Sequence[str], labels: Labels) -> list[str]:
-    """What no label can be, each a line with field, frame, value, bound and the likely mistake."""
+    """Impossible labels, each a line with field, frame, value, bound and the likely mistake."""
     lines = []
     by_frame = np.arange(len(frames))
     if labels.energy is not None:
@@ -174,7 +147,7 @@ def impossible_labels(frames: Frames, ids: Sequence[str], labels: Labels) -> lis
 def _beyond(
     field: str, what: str, unit: str, values: Float, bound: float, frame_of: Int, ids: Sequence[str], why: str
 ) -> str:
-    """The value that is farthest beyond `bound`, as a line; empty where none is. Missing values (NaN) take no part."""
+    """The value that is farthest beyond `bound`, as a line; empty if none is. Missing values (NaN) take no part."""
     beyond = values > bound
     if not beyond.any():
         return ""
@@ -185,18 +158,18 @@ def _beyond(
 
 
 def doubtful_labels(frames: Frames, ids: Sequence[str], labels: Labels) -> list[str]:
-    """What is possible and rarely meant, likewise: forces of a frame that do not add up to zero."""
+    """Doubtful labels, as lines of the same form: the forces of a frame that do not sum to zero."""
     if labels.forces is None:
         return []
     starts = frames.offsets[:-1]
     net = np.linalg.norm(np.add.reduceat(labels.forces, starts), axis=1)
     share = net / np.maximum(np.add.reduceat(np.linalg.norm(labels.forces, axis=1), starts), np.finfo(float).tiny)
-    far = (net > NET_FORCE) & (share > NET_FORCE_SHARE)
+    doubtful = (net > NET_FORCE) & (share > NET_FORCE_SHARE)
     why = (
         f"more than {NET_FORCE_SHARE:.0%} of the sum of their sizes: forces of other atoms, those of fixed atoms "
         "set to zero, or an external field?"
     )
     line = _beyond(
-        "forces", "a net force of", "eV/Å", np.where(far, net, np.nan), NET_FORCE, np.arange(len(frames)), ids, why
+        "forces", "a net force of", "eV/Å", np.where(doubtful, net, np.nan), NET_FORCE, np.arange(len(frames)), ids, why
     )
     return [line] if line else []

@@ -1,4 +1,4 @@
-"""What was imported, for a person to look over before trusting it."""
+"""The summary of an import, for a person to check."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels
 
 
-class Span(NamedTuple):
+class ValueRange(NamedTuple):
     """Smallest, median and largest of some numbers."""
 
     low: float
@@ -33,12 +33,12 @@ class Span(NamedTuple):
 
 
 class LabelSummary(NamedTuple):
-    """Of one label set; None where it has no such labels.
+    """The labels of one label set; None for labels that it does not have.
 
     Args:
         n_energy, n_forces, n_stress: frames with such a label.
         energy_per_atom: [eV/atom].
-        energy_spread: its size after the fit of a constant per element [eV/atom].
+        energy_spread: size of the energy per atom after the fit of a constant per element [eV/atom].
         force: size of the force on an atom [eV/Å].
         stress: components [eV/Å³], positive in tension.
         stress_size: size of a component [eV/Å³].
@@ -47,11 +47,11 @@ class LabelSummary(NamedTuple):
     n_energy: int
     n_forces: int
     n_stress: int
-    energy_per_atom: Span | None
-    energy_spread: Span | None
-    force: Span | None
-    stress: Span | None
-    stress_size: Span | None
+    energy_per_atom: ValueRange | None
+    energy_spread: ValueRange | None
+    force: ValueRange | None
+    stress: ValueRange | None
+    stress_size: ValueRange | None
 
 
 class ImportSummary(NamedTuple):
@@ -59,18 +59,18 @@ class ImportSummary(NamedTuple):
 
     Args:
         atoms: per structure.
-        elements: by symbol, in how many structures it occurs.
-        charges, multiplicities: by value, of how many structures; a multiplicity of 0 is not stated.
-        distance: shortest one between two atoms of each structure [Å], of the structures that have one below 3 Å.
+        elements: by symbol, the number of structures with it.
+        charges, multiplicities: by value, the number of structures; a multiplicity of 0 is not stated.
+        distance: shortest distance between two atoms of each structure [Å], of the structures with one below 3 Å.
         volume_per_atom: of the periodic structures [Å³].
         labels: by label set.
-        references: of the items, by label set, what it is, and its unit.
+        references: of the items, by label set, quantity and unit.
         impossible, doubtful: a line each, as from `tasks.importing.import_checks` and its like.
     """
 
     n_structures: int
     n_atoms: int
-    atoms: Span
+    atoms: ValueRange
     elements: Mapping[str, int]
     n_periodic: int
     n_molecules: int
@@ -78,10 +78,10 @@ class ImportSummary(NamedTuple):
     multiplicities: Mapping[int, int]
     n_groups: int
     n_items: int
-    distance: Span | None
-    volume_per_atom: Span | None
+    distance: ValueRange | None
+    volume_per_atom: ValueRange | None
     labels: Mapping[str, LabelSummary]
-    references: Mapping[str, Span]
+    references: Mapping[str, ValueRange]
     impossible: tuple[str, ...]
     doubtful: tuple[str, ...]
 
@@ -96,7 +96,7 @@ def summarise(dataset: Dataset) -> ImportSummary:
     impossible += impossible_references(dataset)
     doubtful = doubtful_lengths(frames, ids) + doubtful_references(dataset)
     doubtful += [f"{name}: {line}" for name, s in sets.items() for line in doubtful_labels(frames, ids, s)]
-    atoms = span(frames.n_atoms.astype(np.float64))
+    atoms = range_of(frames.n_atoms.astype(np.float64))
     assert atoms is not None  # a dataset has structures
     return ImportSummary(
         n_structures=len(frames),
@@ -109,57 +109,57 @@ def summarise(dataset: Dataset) -> ImportSummary:
         multiplicities=_counted(frames.multiplicity.tolist()),
         n_groups=len(set(dataset.table.group)),
         n_items=dataset.table.n_items,
-        distance=span(np.where(np.isfinite(distances), distances, np.nan)),
-        volume_per_atom=span(frames.volumes / frames.n_atoms),
-        labels={name: _of_labels(frames, labels) for name, labels in sets.items()},
+        distance=range_of(np.where(np.isfinite(distances), distances, np.nan)),
+        volume_per_atom=range_of(frames.volumes / frames.n_atoms),
+        labels={name: _label_summary(frames, labels) for name, labels in sets.items()},
         references=_references(dataset.table),
         impossible=tuple(impossible),
         doubtful=tuple(doubtful),
     )
 
 
-def _of_labels(frames: Frames, labels: Labels) -> LabelSummary:
+def _label_summary(frames: Frames, labels: Labels) -> LabelSummary:
     energy, forces, stress = labels.energy, labels.forces, labels.stress
     with_forces = np.array([]) if forces is None else frames.frame_index[np.isfinite(forces[:, 0])]
     return LabelSummary(
         n_energy=0 if energy is None else int(np.isfinite(energy).sum()),
         n_forces=len(np.unique(with_forces)),
         n_stress=0 if stress is None else int(np.isfinite(stress[:, 0]).sum()),
-        energy_per_atom=None if energy is None else span(energy / frames.n_atoms),
-        energy_spread=None if energy is None else span(np.abs(energy_spread(frames, energy))),
-        force=None if forces is None else span(np.linalg.norm(forces, axis=1)),
-        stress=None if stress is None else span(stress),
-        stress_size=None if stress is None else span(np.abs(stress)),
+        energy_per_atom=None if energy is None else range_of(energy / frames.n_atoms),
+        energy_spread=None if energy is None else range_of(np.abs(energy_spread(frames, energy))),
+        force=None if forces is None else range_of(np.linalg.norm(forces, axis=1)),
+        stress=None if stress is None else range_of(stress),
+        stress_size=None if stress is None else range_of(np.abs(stress)),
     )
 
 
-def _references(table: Table) -> dict[str, Span]:
-    """Of all references of one sort; of a scan, its highest energy above its lowest."""
-    found: dict[str, list[float]] = {}
+def _references(table: Table) -> dict[str, ValueRange]:
+    """The ranges of all references of one sort; of a scan, its highest energy above its lowest."""
+    values: dict[str, list[float]] = {}
     for difference in table.differences:
         for label_set, value in difference.reference.items():
             what = f"{label_set}: {difference.quantity or 'difference'} {_unit(difference)}"
-            found.setdefault(what, []).append(value)
+            values.setdefault(what, []).append(value)
     for scan in table.scans:
         for label_set, energies in scan.reference.items():
             what = f"{label_set}: height of a profile {_unit(scan)}"
-            found.setdefault(what, []).append(max(energies) - min(energies))
+            values.setdefault(what, []).append(max(energies) - min(energies))
     for crystal in table.crystals:
         for label_set, properties in crystal.reference.items():
             for name, value in properties.items():
-                found.setdefault(f"{label_set}: {name}", []).append(value)
-    spans = {what: span(np.array(values)) for what, values in found.items()}
-    return {what: one for what, one in spans.items() if one is not None}
+                values.setdefault(f"{label_set}: {name}", []).append(value)
+    ranges = {what: range_of(np.array(of_sort)) for what, of_sort in values.items()}
+    return {what: value_range for what, value_range in ranges.items() if value_range is not None}
 
 
 def _unit(item: Difference | Scan) -> str:
     return "[eV]" if item.area is None else "[eV/Å²]"
 
 
-def span(values: Float) -> Span | None:
-    """Smallest, median and largest of `values` that are numbers; None where none is."""
-    there = values[~np.isnan(values)]
-    return Span(float(there.min()), float(np.median(there)), float(there.max())) if there.size else None
+def range_of(values: Float) -> ValueRange | None:
+    """Smallest, median and largest of the `values` that are not NaN; None if all are."""
+    known = values[~np.isnan(values)]
+    return ValueRange(float(known.min()), float(np.median(known)), float(known.max())) if known.size else None
 
 
 def _elements(frames: Frames) -> dict[str, int]:

@@ -1,10 +1,11 @@
-"""Datasets of labelled frames from what the field has: extended XYZ, ASE trajectories and databases."""
+"""Structures and labels from files that ASE reads: extended XYZ, trajectories and databases."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +19,30 @@ from ase.stress import full_3x3_to_voigt_6_stress
 
 from tasks.datasets.card import Card, DatasetError
 from tasks.datasets.dataset import Dataset
-from tasks.importing.import_checks import COMMENT_LINE
+from tasks.importing.import_checks import COMMENT_LINE, check_multiplicity
 from tasks.importing.label_units import ASE_UNITS, LabelUnits
-from tasks.importing.labelled_import import Imported, labelled_dataset, with_periodicity
+from tasks.importing.labelled_import import Imported, labelled_dataset, with_multiplicity, with_periodicity
 from tasks.structures.frames import FRAME_DTYPES, Float, Frames, FramesError
 from tasks.structures.predictions import Labels
 
-__all__ = ["Imported", "import_frames", "read_structures", "with_periodicity"]
+__all__ = ["Imported", "import_frames", "read_molecules", "read_structures", "with_periodicity"]
 
-MAX_FRAMES_LOOKED_AT = 1_000
-# Numeric fields of ASE's structures that are read, and those by which calculators say the same again.
+# In the search for the first frame that ASE cannot read.
+MAX_FRAMES_SEARCHED = 1_000
+# Numeric fields of ASE's structures that are read, and those in which calculators repeat them.
 READ = frozenset({"energy", "forces", "stress", "charge", "multiplicity", "spin", "name", "group", "x"})
 READ |= {"numbers", "positions", "free_energy", "energies", "stresses"}
-# By format, where not extended XYZ: how 2S+1 is stated.
+# By format other than extended XYZ: how 2S+1 is stated.
 STATE_IN: Mapping[str, str] = {
     "traj": "set info['multiplicity'] before writing",
     "db": "write multiplicity= as a key-value pair of its row",
 }
-# By format, where not extended XYZ: how a field of `info` is stated.
+# By format other than extended XYZ: how a field of `info` is stated.
 FIELD_IN: Mapping[str, str] = {
     "traj": "set info['{field}'] before writing",
     "db": "write {field}= as a key-value pair of its row",
 }
-# ASE's readers raise whatever they stumble over.
+# ASE's readers raise many errors over broken files.
 READER_ERRORS = (
     OSError,
     ValueError,
@@ -56,12 +58,12 @@ READER_ERRORS = (
 
 
 def import_frames(path: Path, card: Card, units: LabelUnits = ASE_UNITS, format: str | None = None) -> Dataset:
-    """A dataset of labelled frames from extended XYZ, an ASE trajectory or an ASE database.
+    """A data set of labelled frames from extended XYZ, an ASE trajectory or an ASE database.
 
     Args:
         card: the labels go to its default label set; `periodic` is set from the structures.
         units: of the file.
-        format: as ASE names it; None: ASE tells by the file's name and content.
+        format: as ASE names it; None: ASE decides by the file's name and content.
 
     Raises:
         DatasetError: the file cannot be read, or a frame is at fault; the line names file, frame and field.
@@ -74,13 +76,13 @@ def read_structures(
 ) -> Imported:
     """Structures and labels of a file that ASE can read.
 
-    Energies, forces and stresses are those of the calculator that ASE attaches, else `info` and `arrays`. Charge and
+    Energies, forces and stresses are those of the calculator that ASE attaches, else of `info` and `arrays`. Charge and
     2S+1 come from `info` (`charge`; `multiplicity` or `spin`), names from `name`, groups from `group`; those of a
     database from its key-value pairs.
 
     Args:
-        named: whether each structure must have a name of its own, as those do that a table refers to.
-        cluster_field: of `info`, whose text is the structure's cluster, such as its trajectory; empty: none is.
+        named: whether each structure must have its own name, since a table refers to it.
+        cluster_field: field of `info` whose text is the cluster of the structure, such as its trajectory; empty: none.
 
     Raises:
         DatasetError: as in `import_frames`.
@@ -96,10 +98,10 @@ def read_structures(
     length = units.factor("length", str(path))
     frames = Frames.concatenate([_frame(atoms, length, f"{path}: frame {i}") for i, atoms in enumerate(structures)])
     columns = [[_label(a, name, f"{path}: frame {i}") for i, a in enumerate(structures)] for name in _ROWS]
-    found = [_column(column, frames, name) for column, name in zip(columns, _ROWS, strict=True)]
+    arrays = [_column(column, frames, name) for column, name in zip(columns, _ROWS, strict=True)]
     energy, forces, stress = (
         None if array is None else array * units.factor(name, str(path))
-        for array, name in zip(found, _ROWS, strict=True)
+        for array, name in zip(arrays, _ROWS, strict=True)
     )
     labels = Labels(None if energy is None else energy[:, 0], forces, stress)
     state_in = STATE_IN.get(str(format), COMMENT_LINE)
@@ -107,12 +109,24 @@ def read_structures(
     return Imported(frames, labels, names, groups, unused, state_in, clusters)
 
 
+def read_molecules(path: Path, multiplicity: int | None = None, named: bool = False) -> Imported:
+    """The same, of structures of which each molecule states its 2S+1.
+
+    Args:
+        multiplicity: 2S+1 of every molecule that states none.
+    """
+    structures = read_structures(path, named=named)
+    frames = with_multiplicity(structures.frames, multiplicity)
+    check_multiplicity(frames, structures.id, path)
+    return replace(structures, frames=frames)
+
+
 def _name(atoms: Atoms, otherwise: str) -> str:
     return _text(atoms.info.get("name", otherwise))
 
 
 def _text(value: object) -> str:
-    """As it was written: ASE reads `name=F` of a comment line as false."""
+    """The text as it was written: ASE reads `name=F` of a comment line as false."""
     return str(value)[0] if isinstance(value, (bool, np.bool_)) else str(value)
 
 
@@ -131,7 +145,7 @@ def _clusters(structures: Sequence[Atoms], field: str, path: Path, format: str |
 
 
 def _can_name(value: object) -> bool:
-    """Whether `value` is text that is not blank, or a number. NaN is none: all that have no name would be one."""
+    """Whether `value` is a text that is not blank, or a number. NaN is not: it would join all without a name."""
     return isinstance(value, (str, int, float, np.number, np.bool_)) and value == value and bool(str(value).strip())
 
 
@@ -148,12 +162,12 @@ def _check_names(structures: Sequence[Atoms], names: Sequence[str], path: Path) 
 
 
 def unused_fields(structures: Sequence[Atoms]) -> dict[str, int]:
-    """By name, how many frames have a numeric field that is not read: misspelt labels are among them."""
-    found: Counter[str] = Counter()
+    """By numeric field that is not read, how many frames have it: misspelt labels are among them."""
+    counts: Counter[str] = Counter()
     for atoms in structures:
         fields = {**atoms.info, **atoms.arrays, **({} if atoms.calc is None else atoms.calc.results)}
-        found.update(str(name) for name, value in fields.items() if name not in READ and _is_numeric(value))
-    return dict(sorted(found.items()))
+        counts.update(str(name) for name, value in fields.items() if name not in READ and _is_numeric(value))
+    return dict(sorted(counts.items()))
 
 
 def _is_numeric(value: object) -> bool:
@@ -165,25 +179,25 @@ def _is_numeric(value: object) -> bool:
 
 def _read(path: Path, format: str | None) -> list[Atoms]:
     try:
-        found = read(path, index=":", format=format)
+        atoms_or_list = read(path, index=":", format=format)
     except FileNotFoundError:
         raise DatasetError(f"{path}: is not there") from None
     except READER_ERRORS as error:
         text = " ".join(str(error).split()) or type(error).__name__
         kind = f" as {format}" if format else ""
         raise DatasetError(f"{path}: {_first_bad(path, format)}cannot be read by ASE{kind}: {text}") from None
-    structures = found if isinstance(found, list) else [found]
+    structures = atoms_or_list if isinstance(atoms_or_list, list) else [atoms_or_list]
     if not structures:
         raise DatasetError(f"{path}: has no structures")
-    if format == "db" and path.is_file():  # it keeps no `info`
+    if format == "db" and path.is_file():  # databases keep no `info`
         for atoms, row in zip(structures, connect(path, type="db").select(), strict=True):
             atoms.info |= {**row.data, **row.key_value_pairs}
     return structures
 
 
 def _first_bad(path: Path, format: str | None) -> str:
-    """The first frame that ASE cannot read, as `frame 3: `; empty where it cannot be told."""
-    for index in range(MAX_FRAMES_LOOKED_AT):
+    """The first frame that ASE cannot read, as `frame 3: `; empty if it is not known."""
+    for index in range(MAX_FRAMES_SEARCHED):
         try:
             read(path, index=index, format=format)
         except READER_ERRORS:
@@ -216,7 +230,7 @@ _ROWS = {"energy": 1, "forces": 3, "stress": 6}
 
 
 def _label(atoms: Atoms, name: str, where: str) -> Float | None:
-    """The label as rows: energy (1, 1), forces (n_atoms, 3), stress (1, 6); None where the frame has none."""
+    """The label as rows: energy (1, 1), forces (n_atoms, 3), stress (1, 6); None if the frame has none."""
     value = None
     if atoms.calc is not None:
         try:
@@ -244,7 +258,7 @@ def _label(atoms: Atoms, name: str, where: str) -> Float | None:
 
 
 def _column(rows: Sequence[Float | None], frames: Frames, name: str) -> Float | None:
-    """The labels of all frames in one array, NaN where a frame has none; None where no frame has one."""
+    """The labels of all frames in one array, NaN where a frame has none; None if no frame has one."""
     if all(row is None for row in rows):
         return None
     sizes = frames.n_atoms if name == "forces" else np.ones(len(frames), np.int64)

@@ -1,8 +1,7 @@
-"""References of energy differences and scans against a model: as `tasks.importing.reference_comparison` has it for
-labels.
+"""References of energy differences and scans against a model, by `tasks.importing.reference_comparison`.
 
-Compared are Σ c·E of the model with the reference of each difference, and of each scan the energies less their mean:
-every energy that cancels in the measured quantity cancels here.
+The sum Σ c·E of the model is compared with the reference of each difference, and the energies of each scan after their
+mean is subtracted: every energy that cancels in the measured quantity cancels here as well.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from tasks.datasets.card import Difference, Scan, Table
 from tasks.importing.reactions import imbalance
-from tasks.importing.reference_comparison import Comparison, about_zero
+from tasks.importing.reference_comparison import LabelComparison, about_zero
 from tasks.structures.frames import Float, Frames
 
 UNBALANCED = "sums in which atoms appear or vanish depend on each model's own zeros"
@@ -26,9 +25,9 @@ NOT_COMPARED = {
 
 
 def compared_items(table: Table, frames: Frames, n_structures: int, seed: int) -> Table:
-    """`table` with those differences and scans alone that can be compared, of at most `n_structures` in all.
+    """`table` with only those differences and scans that can be compared, of at most `n_structures` in all.
 
-    One item at least is kept of each sort that has any; the choice is seeded.
+    At least one item is kept of each sort that has any; the choice is seeded.
     """
     balanced = [item for item in table.differences if imbalance(item, frames) is None]
     rng = np.random.default_rng(seed)
@@ -43,7 +42,7 @@ def compared_items(table: Table, frames: Frames, n_structures: int, seed: int) -
 
 
 def _part(structures: Sequence[Sequence[int]], n_structures: int, rng: np.random.Generator) -> list[int]:
-    """Which items are taken, in order."""
+    """The indices of a random choice of items, in order."""
     taken: list[int] = []
     used: set[int] = set()
     for i in rng.permutation(len(structures)):
@@ -55,36 +54,36 @@ def _part(structures: Sequence[Sequence[int]], n_structures: int, rng: np.random
 
 
 def structures_of(table: Table) -> NDArray[np.int64]:
-    """The structures of all differences and scans, each once, in order."""
+    """(k,) the structures of all differences and scans, each once, in order."""
     used = {term.structure for item in table.differences for term in item.terms}
     used |= {structure for item in table.scans for structure in item.structures}
     return np.array(sorted(used), np.int64)
 
 
-def compare_items(table: Table, label_set: str, energy: Float) -> list[Comparison]:
-    """Correlation, slope and what they give away, of differences and of scans, where there are any.
+def compare_items(table: Table, label_set: str, energy: Float) -> list[LabelComparison]:
+    """Correlation, slope and the mistakes that they show, of differences and of scans, if there are any.
 
     Args:
         table: as from `compared_items`.
-        energy: (n,) the model's, by structure of the whole data set [eV]; NaN where there is none.
+        energy: (n,) of the model [eV], by structure of the whole data set; NaN where there is none.
     """
-    found = []
+    comparisons = []
     if table.differences:
         reference = [np.array([item.reference[label_set]]) for item in table.differences]
-        found.append(
-            _compare("differences", table.differences, reference, [_sum(d, energy) for d in table.differences])
-        )
+        predicted = [_sum(item, energy) for item in table.differences]
+        comparisons.append(_compare("differences", table.differences, reference, predicted))
     if table.scans:
-        own = [np.array(item.reference[label_set]) for item in table.scans]
-        theirs = [energy[list(item.structures)] for item in table.scans]
-        there = [np.isfinite(e) for e in theirs]
-        own = [_centred(e[t]) for e, t in zip(own, there, strict=True)]
-        found.append(_compare("scans", table.scans, own, [_centred(e[t]) for e, t in zip(theirs, there, strict=True)]))
-    return found
+        pairs = [(np.array(item.reference[label_set]), energy[list(item.structures)]) for item in table.scans]
+        answered = [np.isfinite(predicted) for _, predicted in pairs]
+        reference, predicted = (
+            [_centred(pair[side][chosen]) for pair, chosen in zip(pairs, answered, strict=True)] for side in (0, 1)
+        )
+        comparisons.append(_compare("scans", table.scans, reference, predicted))
+    return comparisons
 
 
 def _sum(item: Difference, energy: Float) -> Float:
-    """(1,) [eV] or [eV/Å²]."""
+    """(1,) the sum over the terms [eV], or over the area [eV/Å²]."""
     return np.array([sum(t.coefficient * energy[t.structure] for t in item.terms) / (item.area or 1.0)])
 
 
@@ -94,11 +93,11 @@ def _centred(energies: Float) -> Float:
 
 def _compare(
     name: str, items: Sequence[Difference | Scan], reference: Sequence[Float], predicted: Sequence[Float]
-) -> Comparison:
-    """Of items of one sort; those of which the model failed at all energies take no part."""
+) -> LabelComparison:
+    """The comparison of items of one sort; items without any answer take no part."""
     answered = [i for i, values in enumerate(predicted) if len(values) and np.isfinite(values).all()]
     sort = name if items[0].area is None else f"{name} per area"
-    counted = Comparison(sort, len(answered), len(items), math.nan, math.nan, math.nan, ())
+    counted = LabelComparison(sort, len(answered), len(items), math.nan, math.nan, math.nan, ())
     if not answered:
         return counted._replace(findings=("the model answered none of these items",))
     return about_zero(

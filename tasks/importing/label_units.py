@@ -38,13 +38,13 @@ EXAMPLE = "ase, or energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar"
 
 
 class LabelUnits(NamedTuple):
-    """By quantity, how much one of its units is in ours; None where the unit is not stated.
+    """By quantity, the size of the file's unit in the judge's; None if the unit is not stated.
 
     Args:
         energy: eV.
         length: Å.
         forces: eV/Å.
-        stress: eV/Å³, negative where the file counts compression as positive.
+        stress: eV/Å³, negative if the file counts compression as positive.
     """
 
     energy: float | None = None
@@ -53,7 +53,7 @@ class LabelUnits(NamedTuple):
     stress: float | None = None
 
     def factor(self, quantity: str, where: str) -> float:
-        """By what a number of the file is multiplied.
+        """The factor from the file's unit to the judge's.
 
         Raises:
             DatasetError: the file has the quantity and its unit is not stated; the line begins with `where`.
@@ -78,24 +78,24 @@ def parse_units(text: str) -> LabelUnits:
     """
     if text.strip().lower() == "ase":
         return ASE_UNITS
-    found: dict[str, float] = {}
+    factors: dict[str, float] = {}
     for part in text.split(","):
         quantity, _, unit = (word.strip() for word in part.partition("="))
         if quantity not in QUANTITIES or not unit:
             raise DatasetError(f"--units: {part.strip()!r} is not one of {', '.join(QUANTITIES)} = unit; say {EXAMPLE}")
-        if quantity in found:
+        if quantity in factors:
             raise DatasetError(f"--units: {quantity} is stated twice")
-        value = _in_ours(quantity, unit.lower())
+        value = _unit_size(quantity, unit.lower())
         if value is None:
             raise DatasetError(f"--units: {quantity}: {unit!r} is no unit of it that is known; say {EXAMPLE}")
-        found[quantity] = value
-    if "length" not in found:
+        factors[quantity] = value
+    if "length" not in factors:
         raise DatasetError("--units: length is not stated: add length=angstrom, or whatever positions and cell are in")
-    return LabelUnits(**found)
+    return LabelUnits(**factors)
 
 
-def _in_ours(quantity: str, unit: str) -> float | None:
-    """One `unit` in eV, Å, eV/Å or eV/Å³; None where it is no unit of the quantity."""
+def _unit_size(quantity: str, unit: str) -> float | None:
+    """One `unit` in eV, Å, eV/Å or eV/Å³; None if it is no unit of the quantity."""
     match quantity:
         case "energy":
             return ENERGIES.get(unit)

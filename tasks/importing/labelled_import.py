@@ -1,4 +1,4 @@
-"""What every import of labelled structures comes to: structures, one or more sets of labels, and a dataset of them."""
+"""The common end of all imports of labelled structures: structures, one or more label sets, and their data set."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ CLUSTER_BY = ("composition", "group", "none")
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """What a file or folder holds: structures with names and groups, and the labels found with them.
+    """The structures of a file or folder, with names, groups and labels.
 
     Args:
-        unused: numeric fields that were not read, by name, and how many frames have them.
-        state_in: how the format states 2S+1; empty where it cannot.
-        cluster: by structure, the text of the field that was asked for; None where none was.
+        unused: by numeric field that was not read, how many frames have it.
+        state_in: how the format states 2S+1; empty if it cannot.
+        cluster: by structure, the text of the cluster field; None without such a field.
     """
 
     frames: Frames
@@ -42,7 +42,7 @@ class Imported:
     cluster: tuple[str, ...] | None = None
 
     def table(self, differences: Sequence[Difference] = ()) -> Table:
-        """The names, groups and clusters; each structure is its own cluster where no field names them."""
+        """The names, groups and clusters; without a cluster field each structure is its own cluster."""
         cluster = self.id if self.cluster is None else self.cluster
         return Table(id=self.id, group=self.group, cluster=cluster, differences=tuple(differences))
 
@@ -52,61 +52,61 @@ class Imported:
         return any(getattr(self.labels, name) is not None for name in ALL_PROPERTIES)
 
 
-class Source(NamedTuple):
-    """Labels of the same structures from elsewhere."""
+class LabelSource(NamedTuple):
+    """A file or folder, with its structures and labels."""
 
     path: Path
-    found: Imported
+    imported: Imported
 
 
 def labelled_dataset(
     card: Card,
     path: Path,
-    found: Imported,
-    also: Mapping[str, Source] | None = None,
+    imported: Imported,
+    also: Mapping[str, LabelSource] | None = None,
     without: Properties = (),
     multiplicity: int | None = None,
     cluster: str = "none",
 ) -> Dataset:
-    """A dataset of labelled frames: the labels of `found` as the card's default label set, those of `also` beside them.
+    """A data set of labelled frames: the default label set of the card from `imported`, further ones from `also`.
 
     Args:
-        path: of what was found, for errors.
-        also: by label set; the same structures in the same order.
+        path: of `imported`, for errors.
+        also: by label set, labels of the same structures in the same order.
         without: labels that are left out of every label set.
         multiplicity: 2S+1 of every molecule that states none.
         cluster: which frames are correlated: those of one `composition`, of one `group`, of one value of the field
-            that `found` was read with (`info:FIELD`), or `none`.
+            with which `imported` was read (`info:FIELD`), or `none`.
 
     Raises:
         DatasetError: a label set without labels; fewer than ten energies per element; a molecule without 2S+1;
             structures that differ between label sets; clusters by a field that was not read. The line names file,
             frame and field.
     """
-    found = replace(found, frames=with_multiplicity(found.frames, multiplicity))
+    imported = replace(imported, frames=with_multiplicity(imported.frames, multiplicity))
     if card.default_label_set is None:
         raise DatasetError(f"{path}: default_label_set: the card names no label set for the labels")
-    sources = {card.default_label_set: Source(path, found)}
+    sources = {card.default_label_set: LabelSource(path, imported)}
     for name, source in (also or {}).items():
         check_same_structures(source, sources[card.default_label_set])
         sources[name] = source
     labels = {name: _labels(source, without) for name, source in sources.items()}
-    check_multiplicity(found.frames, found.id, path, found.state_in)
-    if cluster_field(cluster) and found.cluster is None:
+    check_multiplicity(imported.frames, imported.id, path, imported.state_in)
+    if cluster_field(cluster) and imported.cluster is None:
         raise DatasetError(f"{path}: --cluster {cluster}: the field was not read; say composition, group or none")
     column = None if cluster == "none" else cluster
-    changes = {"periodic": bool(found.frames.periodic.all()), "cluster_column": column}
-    table = found.table()
+    changes = {"periodic": bool(imported.frames.periodic.all()), "cluster_column": column}
+    table = imported.table()
     if cluster == "composition":
-        table = table.model_copy(update={"cluster": formulas(found.frames)})
-    return Dataset(card.model_copy(update=changes), found.frames, table, labels)
+        table = table.model_copy(update={"cluster": formulas(imported.frames)})
+    return Dataset(card.model_copy(update=changes), imported.frames, table, labels)
 
 
 def cluster_field(cluster: str) -> str:
     """The field that `cluster` names as `info:FIELD`; empty for `composition`, `group` and `none`.
 
     Raises:
-        DatasetError: it is nothing of these.
+        DatasetError: it is none of these.
     """
     named = re.fullmatch(r"info:(\S.*)", cluster)
     if named is None and cluster not in CLUSTER_BY:
@@ -116,27 +116,28 @@ def cluster_field(cluster: str) -> str:
     return "" if named is None else named[1]
 
 
-def _labels(source: Source, without: Properties) -> Labels:
-    """The labels of `source` that are wanted."""
-    labels = replace(source.found.labels, **dict.fromkeys(without))
-    if not source.found.has_labels:
-        others = f"; it has {', '.join(source.found.unused)}: rename what is meant" if source.found.unused else ""
+def _labels(source: LabelSource, without: Properties) -> Labels:
+    """The labels of `source`, except those in `without`."""
+    labels = replace(source.imported.labels, **dict.fromkeys(without))
+    if not source.imported.has_labels:
+        unused = ", ".join(source.imported.unused)
+        others = f"; it has {unused}: rename what is meant" if unused else ""
         raise DatasetError(f"{source.path}: energy, forces, stress: no frame has any{others}")
     if all(getattr(labels, name) is None for name in ALL_PROPERTIES):
         raise DatasetError(f"{source.path}: --without {', '.join(without)}: no label is left")
-    complaint = None if labels.energy is None else too_few_for_energy(source.found.frames, labels.energy)
+    complaint = None if labels.energy is None else too_few_for_energy(source.imported.frames, labels.energy)
     if complaint is not None:
         raise DatasetError(f"{source.path}: {complaint}; add frames, or drop the energies with --without energy")
     return labels
 
 
-def check_same_structures(source: Source, main: Source) -> None:
-    """`source` has the structures of `main` in their order, within 1e-6 Å.
+def check_same_structures(source: LabelSource, main: LabelSource) -> None:
+    """Checks that `source` has the structures of `main` in the same order, within 1e-6 Å.
 
     Raises:
         DatasetError: one line that names the file, and the first frame and field that differ.
     """
-    ours, theirs = main.found.frames, source.found.frames
+    ours, theirs = main.imported.frames, source.imported.frames
     where = f"{source.path}: is not of the structures of {main.path}"
     if len(ours) != len(theirs):
         raise DatasetError(f"{where}: it has {len(theirs)} frames, not {len(ours)}")
@@ -161,7 +162,7 @@ def _same(same: NDArray[Any] | np.bool_, field: str, where: str) -> None:
 
 
 def with_multiplicity(frames: Frames, multiplicity: int | None) -> Frames:
-    """`frames` with 2S+1 stated for every one that has no periodic direction and states none."""
+    """`frames` with this 2S+1 for every one that has no periodic direction and states none."""
     if multiplicity is None:
         return frames
     silent = ~frames.pbc.any(axis=1) & (frames.multiplicity == 0)
@@ -175,5 +176,5 @@ def formulas(frames: Frames) -> tuple[str, ...]:
 
 
 def with_periodicity(card: Card, frames: Frames) -> Card:
-    """`card` with `periodic` as the structures have it."""
+    """`card` with `periodic` as it is true of the structures."""
     return card.model_copy(update={"periodic": bool(frames.periodic.all())})

@@ -1,4 +1,4 @@
-"""Lengths that are possible and rarely meant, seen by the sums of covalent radii: nm or bohr taken for Å."""
+"""Doubtful lengths, compared with sums of covalent radii: nm or bohr taken for Å."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tasks.structures.frames import Float, Frames
 SHORTEST, FARTHEST = 0.45, 3.0
 # Of half the structures. Å taken for bohr is 1.89 of what is meant, and bohr taken for Å the inverse.
 DENSE_SET, SPARSE_SET = 0.62, 1.4
-# Most structures have a pair within the first of these: the larger ones cost more, and are tried where there is none.
+# Most structures have a pair within the first of these; the larger ones cost more, and are tried if there is none.
 SEARCHED = (1.3, 2.0, FARTHEST)
 
 
 def nearest_in_radii(frames: Frames) -> Float:
     """(n,) the shortest distance of two atoms of each structure, images included, in the sum of their covalent radii.
 
-    inf beyond 3; NaN where there is one atom (its images tell nothing), or a cell is so small that it is impossible.
+    inf beyond 3; NaN for a single atom (its images show nothing), or an impossibly small cell.
     Radii: Cordero et al., doi:10.1039/b801115j, as ASE has them.
     """
-    found = np.full(len(frames), np.nan)
+    nearest = np.full(len(frames), np.nan)
     vectors = np.where(frames.pbc, np.linalg.norm(frames.cell, axis=2), np.inf).min(axis=1)
     tiny = (frames.volumes / frames.n_atoms < MIN_VOLUME) | (vectors < MIN_VOLUME)
     for i in np.flatnonzero(~tiny & (frames.n_atoms > 1)):
@@ -33,14 +33,14 @@ def nearest_in_radii(frames: Frames) -> Float:
         radii = covalent_radii[atoms.numbers]
         for reach in SEARCHED:
             first, second, distance = neighbor_list("ijd", atoms, radii * reach)
-            found[i] = (distance / (radii[first] + radii[second])).min(initial=np.inf)
-            if np.isfinite(found[i]):
+            nearest[i] = (distance / (radii[first] + radii[second])).min(initial=np.inf)
+            if np.isfinite(nearest[i]):
                 break
-    return found
+    return nearest
 
 
 def doubtful_lengths(frames: Frames, ids: Sequence[str]) -> list[str]:
-    """Structures, or half of all, whose atoms are too near or too far from each other, a line each sort."""
+    """A line each for structures, or half of all, whose atoms are too near or too far from each other."""
     nearest = nearest_in_radii(frames)
     lines = []
     near, far = np.flatnonzero(nearest < SHORTEST), np.flatnonzero(nearest > FARTHEST)

@@ -1,9 +1,9 @@
-"""Datasets of phonons from files of phonopy, one a crystal, as in the MDR phonon database (https://mdr.nims.go.jp).
+"""Data sets of phonons from files of phonopy, one a crystal, as in the MDR phonon database (https://mdr.nims.go.jp).
 
-A file is what `Phonopy.save` writes (`phonopy_params.yaml`), plain or compressed: the unit cell, the supercell's and
-the primitive cell's matrices, and displacements of one atom at a time with the forces on all. The references are what
-`tasks.simulation.vibrations` makes of these forces: the same as of a model's. Born charges in a file are left out of
-account, as are its masses (a model's side has the elements' standard ones).
+`Phonopy.save` writes such a file (`phonopy_params.yaml`), plain or compressed: the unit cell, the matrices of the
+supercell and the primitive cell, and displacements of one atom at a time with the forces on all. The references follow
+from these forces by `tasks.simulation.vibrations`, as for a model. Born charges in a file are ignored, and so are its
+masses (models have the standard ones of the elements).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import gzip
 import lzma
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,8 +24,9 @@ from ase import Atoms
 from phonopy.interface.phonopy_yaml import load_phonopy_yaml
 from phonopy.structure.atoms import PhonopyAtoms
 
-from tasks.datasets.card import Card, Crystal, DatasetError, Table
+from tasks.datasets.card import Card, Crystal, DatasetError
 from tasks.datasets.dataset import Dataset
+from tasks.importing.crystal_tables import crystal_table
 from tasks.kinds.phonons import PROPERTIES, property_values
 from tasks.simulation.vibrations import Vibrations, VibrationSettings, crystal, displace, vibrations
 from tasks.structures.frames import Float, Frames, Int
@@ -36,22 +37,22 @@ OPENERS: Mapping[str, Callable[..., Any]] = {
     ".yaml.xz": lzma.open,
     ".yaml.gz": gzip.open,
 }
-# Of a file, uncompressed: a thousand displaced supercells of a thousand atoms have less.
+# Of an uncompressed file: a thousand displaced supercells of a thousand atoms are smaller.
 MAX_BYTES = 1 << 28
-# phonopy's own loader is PyYAML's unsafe one, by which a file can run any code.
+# phonopy uses PyYAML's unsafe loader, with which a file can run any code.
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 UNITS = {"length": "angstrom", "force": "ev/angstrom", "force_constants": "ev/angstrom^2"}
-# The first space group of each crystal system but the first.
+# The first space group of each crystal system except the first.
 SYSTEMS = ("triclinic", "monoclinic", "orthorhombic", "tetragonal", "trigonal", "hexagonal", "cubic")
 FIRST_OF_SYSTEM = (3, 16, 75, 143, 168, 195)
 
 
 class PhonopyFile(NamedTuple):
-    """A crystal of a file, and its vibrations.
+    """The crystal of a file, and its vibrations.
 
     Args:
         supercell, primitive: as in `tasks.simulation.vibrations.crystal`.
-        system: its crystal system.
+        system: the crystal system.
     """
 
     name: str
@@ -63,11 +64,11 @@ class PhonopyFile(NamedTuple):
 
 
 def import_phonopy(folder: Path, card: Card, settings: VibrationSettings = VibrationSettings()) -> Dataset:  # noqa: B008
-    """A dataset of the kind *phonons* from all phonopy files of `folder`, grouped by crystal system.
+    """A data set of the kind *phonons* from all phonopy files of `folder`, grouped by crystal system.
 
     Args:
         card: the references go to its default label set.
-        settings: those that the task will have; its temperature and mesh are kept on the card.
+        settings: of the task; temperature and mesh are kept on the card.
 
     Raises:
         DatasetError: there is no file, two have one name, or one is at fault; the line names file and field.
@@ -84,25 +85,26 @@ def import_phonopy(folder: Path, card: Card, settings: VibrationSettings = Vibra
     for path, name in paths.items():
         if names.count(name) > 1:
             raise DatasetError(f"{path}: name: two files are of {name}")
-    found = [read_phonopy(path, settings) for path in paths]
-    unstable = [f for f in found if not f.reference.is_stable(settings.imaginary_tolerance_thz)]
+    files = [read_phonopy(path, settings) for path in paths]
+    unstable = [f for f in files if not f.reference.is_stable(settings.imaginary_tolerance_thz)]
     if unstable:
-        each = ", ".join(f"{f.name} ({f.reference.lowest_frequency_thz:.2f} THz)" for f in unstable)
-        raise DatasetError(f"{folder}: imaginary frequencies, with which no sum means anything: take out {each}")
-    frames = Frames.from_atoms([f.atoms for f in found])
+        listed = ", ".join(f"{f.name} ({f.reference.lowest_frequency_thz:.2f} THz)" for f in unstable)
+        raise DatasetError(f"{folder}: imaginary frequencies, with which no sum means anything: take out {listed}")
+    frames = Frames.from_atoms([f.atoms for f in files])
     conditions = {
-        "supercell": np.array([f.supercell for f in found], np.int64),
-        "primitive": np.array([f.primitive for f in found], np.float64),
+        "supercell": np.array([f.supercell for f in files], np.int64),
+        "primitive": np.array([f.primitive for f in files], np.float64),
     }
     kept = {"temperature_k": settings.temperature_k}
     if isinstance(settings.mesh, float):
         kept["mesh"] = settings.mesh
     filled = card.model_copy(update={"periodic": True, "settings": kept})
-    return Dataset(filled, frames, _table(found, card), {}, conditions)
+    crystals = [_crystal(file, index, card.default_label_set) for index, file in enumerate(files)]
+    return Dataset(filled, frames, crystal_table(crystals), {}, conditions)
 
 
 def read_phonopy(path: Path, settings: VibrationSettings) -> PhonopyFile:
-    """The crystal of one file, and what its forces come to.
+    """The crystal of one file, and the vibrations from its forces.
 
     Raises:
         DatasetError: the file is at fault; the line names it and the field.
@@ -145,7 +147,7 @@ def _stem(path: Path) -> str | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The YAML in a file, read without making any object but plain ones."""
+    """The YAML in a file, as plain objects."""
     opened = OPENERS[path.name.removeprefix(str(_stem(path)))]
     try:
         with opened(path, "rb") as file:
@@ -165,7 +167,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _check_units(path: Path, content: Mapping[str, Any]) -> None:
-    """The file says that it is in Å and eV, or is of VASP, whose units these are."""
+    """Checks that the file states Å and eV, or comes from VASP, which has these units."""
     header, units = content.get("phonopy"), content.get("physical_unit")
     if isinstance(units, dict):
         for name, unit in UNITS.items():
@@ -176,7 +178,7 @@ def _check_units(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _check_order(path: Path, built: PhonopyAtoms, stated: PhonopyAtoms | None) -> None:
-    """The atoms of the supercell are in the order in which the file has them, and so its forces."""
+    """Checks that the atoms of the supercell are in the order of the file, and so of its forces."""
     if stated is None:
         return
     if len(stated) == len(built) and (stated.numbers == built.numbers).all():
@@ -209,26 +211,17 @@ def _displacements(path: Path, stated: Any, size: int) -> tuple[Int, Float, Floa
 
 
 def _crystal_system(cell: PhonopyAtoms) -> str:
-    """In words; empty where no space group is found. Magnetic moments do not count."""
+    """The name of the crystal system; empty if no space group is found. Magnetic moments do not count."""
     structure: Any = (cell.cell, cell.scaled_positions, cell.numbers)
-    found = spglib.get_symmetry_dataset(structure, symprec=1e-5)
-    return "" if found is None else SYSTEMS[bisect_right(FIRST_OF_SYSTEM, found.number)]
+    symmetry = spglib.get_symmetry_dataset(structure, symprec=1e-5)
+    return "" if symmetry is None else SYSTEMS[bisect_right(FIRST_OF_SYSTEM, symmetry.number)]
 
 
-def _table(found: Sequence[PhonopyFile], card: Card) -> Table:
-    names, groups = tuple(f.name for f in found), tuple(f.system for f in found)
-    label_set = str(card.default_label_set)
-    crystals = tuple(
-        Crystal(
-            id=f.name,
-            group=f.system,
-            cluster=f.name,
-            structure=index,
-            reference={label_set: {p.name: x for p, x in zip(PROPERTIES, property_values(f.reference), strict=True)}},
-        )
-        for index, f in enumerate(found)
+def _crystal(file: PhonopyFile, index: int, label_set: str) -> Crystal:
+    reference = {p.name: value for p, value in zip(PROPERTIES, property_values(file.reference), strict=True)}
+    return Crystal(
+        id=file.name, group=file.system, cluster=file.name, structure=index, reference={label_set: reference}
     )
-    return Table(id=names, group=groups, cluster=names, crystals=crystals)
 
 
 def _one_line(error: Exception) -> str:

@@ -8,14 +8,14 @@ Structures are named by `name` in their comment line; molecules state `charge` a
                     "terms": [{"structure": "Cu|Ni", "coefficient": 1}, {"structure": "Cu", "coefficient": -4},
                               {"structure": "Ni", "coefficient": -4}]}]}
 
-`reference_unit` is one of `tasks.structures.units`: of energies (eV, meV, kcal/mol, kJ/mol, hartree) where reactions
-have no area, else per area (eV/Å², meV/Å², J/m², mJ/m²). The reference is `reference`, at the card's default label set,
-or `references`, at each of the card's; or `reference_kcal_per_mol`, whatever the unit. All are kept in eV or eV/Å².
-`area_angstrom2` is what the sum is divided by: twice the cross-section where a cell has two surfaces. `quantity` tells
+`reference_unit` is one of `tasks.structures.units`: of energies (eV, meV, kcal/mol, kJ/mol, hartree) if reactions have
+no area, else per area (eV/Å², meV/Å², J/m², mJ/m²). The reference is `reference`, of the card's default label set, or
+`references`, by label set of the card; or `reference_kcal_per_mol`, whatever the unit. All are kept in eV or eV/Å².
+The sum is divided by `area_angstrom2`: twice the cross-section if a cell has two surfaces. `quantity` distinguishes
 barriers from reaction energies. Reactions of one `cluster` are correlated; without one each stands for itself. A sum in
 which atoms appear or vanish is refused, unless it is `unbalanced` on purpose (a bare proton has no energy to add).
 
-`tasks.kinds.energy_differences` says how vacancies, interfaces, cleavage, conformers and the like are written.
+`tasks.kinds.energy_differences` shows how vacancies, interfaces, cleavage, conformers and the like are written.
 """
 
 from __future__ import annotations
@@ -30,11 +30,18 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from tasks.datasets.card import Card, DatasetError, Difference, Positive, Term
 from tasks.datasets.dataset import Dataset
-from tasks.importing.import_checks import check_areas, check_multiplicity, check_names
-from tasks.importing.importers import read_structures, with_periodicity
-from tasks.importing.labelled_import import with_multiplicity
+from tasks.importing.importers import read_molecules, with_periodicity
+from tasks.importing.stated_tables import (
+    StatedItem,
+    StatedTable,
+    check_areas,
+    check_label_sets,
+    check_names,
+    read_stated,
+    references_by_label_set,
+)
 from tasks.structures.frames import Frames
-from tasks.structures.units import ENERGY_UNITS, Unit, unit_size
+from tasks.structures.units import Unit, unit_size
 from tasks.structures.validation_errors import one_line
 
 STRUCTURES, REACTIONS = "structures.extxyz", "reactions.json"
@@ -42,20 +49,20 @@ STRUCTURES, REACTIONS = "structures.extxyz", "reactions.json"
 MAX_IMBALANCE = 1e-6
 
 
-class _Stated(BaseModel):
+class StatedTerm(BaseModel):
+    """A structure in a sum."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-
-class _StatedTerm(_Stated):
     structure: str
     coefficient: FiniteFloat
 
 
-class _StatedReaction(_Stated):
+class StatedReaction(StatedItem):
+    """A sum of energies with its reference."""
+
     id: Annotated[str, Field(min_length=1)]
-    terms: tuple[_StatedTerm, ...]
-    group: str = ""
-    cluster: str = ""
+    terms: tuple[StatedTerm, ...]
     quantity: str = ""
     area_angstrom2: Positive | None = None
     reference_kcal_per_mol: FiniteFloat | None = None
@@ -64,13 +71,11 @@ class _StatedReaction(_Stated):
     unbalanced: bool = False
 
 
-class _StatedReactions(BaseModel):
-    """Beside these fields a file may say where it comes from."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class StatedReactions(StatedTable):
+    """`reactions.json`."""
 
     reference_unit: Unit
-    reactions: Annotated[tuple[_StatedReaction, ...], Field(min_length=1)]
+    reactions: Annotated[tuple[StatedReaction, ...], Field(min_length=1)]
 
 
 def import_reactions(folder: Path, card: Card, multiplicity: int | None = None) -> Dataset:
@@ -82,31 +87,23 @@ def import_reactions(folder: Path, card: Card, multiplicity: int | None = None) 
     Raises:
         DatasetError: one line that names file, frame or reaction, and field.
     """
-    found = read_structures(folder / STRUCTURES, named=True)
-    frames = with_multiplicity(found.frames, multiplicity)
-    check_multiplicity(frames, found.id, folder / STRUCTURES)
+    structures = read_molecules(folder / STRUCTURES, multiplicity, named=True)
     path = folder / REACTIONS
-    try:
-        stated = _StatedReactions.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        raise DatasetError(f"{path}: {one_line(error)}") from None
+    stated = read_stated(path, StatedReactions)
     check_names([reaction.id for reaction in stated.reactions], f"{path}: reactions")
     check_areas([reaction.area_angstrom2 for reaction in stated.reactions], f"{path}: reactions")
-    index = {name: i for i, name in enumerate(found.id)}
+    index = {name: i for i, name in enumerate(structures.id)}
     differences = []
     for i, reaction in enumerate(stated.reactions):
         where = f"{path}: reactions.{i} ({reaction.id})"
         reference = _reference(reaction, stated.reference_unit, card, where)
-        if reference.keys() != card.label_sets.keys():
-            known, there = ", ".join(sorted(card.label_sets)), ", ".join(sorted(reference)) or "none"
-            raise DatasetError(f"{where}: references: has {there}, but the card's label sets are {known}")
+        check_label_sets(reference, card, where)
         difference = _difference(reaction, index, reference, where)
         if not reaction.unbalanced:
-            check_balance(difference, frames, where)
+            check_balance(difference, structures.frames, where)
         differences.append(difference)
-    return Dataset(with_periodicity(card, frames), frames, found.table(differences), {})
+    table = structures.table(differences)
+    return Dataset(with_periodicity(card, structures.frames), structures.frames, table, {})
 
 
 def check_balance(difference: Difference, frames: Frames, where: str) -> None:
@@ -115,10 +112,10 @@ def check_balance(difference: Difference, frames: Frames, where: str) -> None:
     Raises:
         DatasetError: one does; the line begins with `where`.
     """
-    found = imbalance(difference, frames)
-    if found is not None:
+    off_balance = imbalance(difference, frames)
+    if off_balance is not None:
         raise DatasetError(
-            f'{where}: terms: the sum has {found}, not 0: correct the coefficients, or state "unbalanced": true'
+            f'{where}: terms: the sum has {off_balance}, not 0: correct the coefficients, or state "unbalanced": true'
         )
 
 
@@ -127,34 +124,30 @@ def imbalance(difference: Difference, frames: Frames) -> str | None:
     numbers = [frames.between(t.structure, t.structure + 1).numbers for t in difference.terms]
     weights = [np.full(len(z), t.coefficient) for z, t in zip(numbers, difference.terms, strict=True)]
     balance = np.bincount(np.concatenate(numbers), np.concatenate(weights))
-    # Rounding grows with how many atoms there are.
-    many = np.bincount(np.concatenate(numbers), np.abs(np.concatenate(weights)))
-    off = np.flatnonzero(np.abs(balance) > MAX_IMBALANCE * np.maximum(many, 1.0))
+    # Rounding grows with the number of atoms.
+    sizes = np.bincount(np.concatenate(numbers), np.abs(np.concatenate(weights)))
+    off = np.flatnonzero(np.abs(balance) > MAX_IMBALANCE * np.maximum(sizes, 1.0))
     return f"{balance[off[0]]:+.6g} {chemical_symbols[int(off[0])]} atoms" if off.size else None
 
 
-def _reference(stated: _StatedReaction, unit: str, card: Card, where: str) -> dict[str, float]:
+def _reference(stated: StatedReaction, unit: str, card: Card, where: str) -> dict[str, float]:
     """The reference by label set, in eV or eV/Å²."""
-    default, own = card.default_label_set, stated.references
-    given = (stated.reference_kcal_per_mol, stated.reference, own)
-    if sum(value is not None for value in given) != 1:
+    in_kcal = stated.reference_kcal_per_mol
+    if sum(value is not None for value in (in_kcal, stated.reference, stated.references)) != 1:
         raise DatasetError(f"{where}: reference: state one of reference, references, reference_kcal_per_mol")
-    if default is None:
-        raise DatasetError(f"{where}: reference: the card names no label set for it")
-    if stated.reference_kcal_per_mol is not None:
-        if stated.area_angstrom2 is not None:
-            raise DatasetError(f"{where}: reference_kcal_per_mol: the reaction has an area: state reference")
-        return {default: stated.reference_kcal_per_mol * ENERGY_UNITS["kcal/mol"]}
+    if in_kcal is not None and stated.area_angstrom2 is not None:
+        raise DatasetError(f"{where}: reference_kcal_per_mol: the reaction has an area: state reference")
+    reference, unit = (stated.reference, unit) if in_kcal is None else (in_kcal, "kcal/mol")
+    by_label_set = references_by_label_set(reference, stated.references, card, where)
     try:
         size = unit_size(unit, stated.area_angstrom2 is not None)
     except ValueError as error:
         raise DatasetError(f"{where}: reference_{error}") from None
-    by_set = {default: stated.reference or 0.0} if own is None else own
-    return {name: value * size for name, value in by_set.items()}
+    return {name: value * size for name, value in by_label_set.items()}
 
 
 def _difference(
-    stated: _StatedReaction, index: Mapping[str, int], reference: dict[str, float], where: str
+    stated: StatedReaction, index: Mapping[str, int], reference: dict[str, float], where: str
 ) -> Difference:
     for term in stated.terms:
         if term.structure not in index:

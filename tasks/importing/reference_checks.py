@@ -1,6 +1,6 @@
-"""References of items that are impossible: energies, pressures and properties that no material has.
+"""Checks of the references of items: energies, pressures and properties that no material has.
 
-As wide as the bounds of `tasks.importing.import_checks`: what they refuse is a mistake of unit, sign or quantity.
+The bounds are as wide as those of `tasks.importing.import_checks`: beyond them is a mistake of unit, sign or quantity.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ MAX_DIFFERENCE = 500.0  # eV
 MAX_PER_AREA = 10.0  # eV/Å²: 160 J/m²; the surfaces of diamond have below 10 J/m²
 MAX_PROFILE = 100.0  # eV
 # GPa. Diamond has K = 443 and G = 535 (McSkimin and Andreatch, doi:10.1063/1.1661636); under pressure K grows by four
-# to five times that pressure, so that only crystals at none are doubtful beyond it.
+# to five times that pressure, so that only crystals at zero pressure are doubtful beyond it.
 MAX_MODULUS, HARDEST = 2000.0, 600.0
 MAX_PRESSURE = 2000.0  # GPa
-# Å³ per atom, and in the volume of the structure that a relaxation begins from: caesium at 100 GPa has about a sixth of
-# its volume, and no functional makes a crystal swell by three quarters.
+# Å³ per atom, and relative to the volume of the start of a relaxation: caesium at 100 GPa has about a sixth of its
+# volume, and no functional makes a crystal swell by three quarters.
 MIN_VOLUME, MAX_VOLUME = 1.0, 500.0
 MIN_COMPRESSED, MAX_SWOLLEN = 1 / 8, 1.75
 # K: hν/k_B of H2, the stiffest bond, is 6300.
 MAX_FREQUENCY = 20_000.0
-# Above 3R per atom (Dulong and Petit), which harmonic vibrations never pass [J/mol/K].
+# Above 3R per atom (Dulong and Petit), which harmonic vibrations never exceed [J/mol/K].
 MAX_HEAT_CAPACITY = 1.2 * 3 * 8.314462618
 _VOLUME = "the volume of the cell taken for that of an atom, or bohr³ or nm³ for Å³?"
 # By property: what it must be above and below, its unit, and the likely mistake.
@@ -43,12 +43,12 @@ BOUNDS = {
 }
 
 
-class _Finding(NamedTuple):
+class ReferenceFinding(NamedTuple):
     """A value out of bounds.
 
     Args:
-        excess: how far beyond, in its own measure: the worst of a sort is shown.
-        sort: findings of one sort are one line.
+        excess: the distance from the bound, in the measure of its sort: the worst of a sort is shown.
+        sort: the findings of one sort become one line.
     """
 
     excess: float
@@ -58,62 +58,62 @@ class _Finding(NamedTuple):
 
 
 def impossible_references(dataset: Dataset) -> list[str]:
-    """What no reference can be, each a line with item, field, value, bound and the likely mistake."""
+    """Impossible references, each a line with item, field, value, bound and the likely mistake."""
     table, frames = dataset.table, dataset.frames
-    found = [f for item in table.differences for f in _of_difference(item, frames)]
-    found += [f for item in table.scans for f in _of_scan(item)]
-    found += [f for item in table.crystals for f in _of_crystal(item, frames)]
+    findings = [f for item in table.differences for f in _of_difference(item, frames)]
+    findings += [f for item in table.scans for f in _of_scan(item)]
+    findings += [f for item in table.crystals for f in _of_crystal(item, frames)]
     pressures = dataset.conditions.get("pressure_gpa", np.zeros(0))
     why = f"more than {MAX_PRESSURE:g} GPa: Pa, MPa or kbar taken for GPa?"
     for item in table.crystals if len(pressures) else ():
         pressure = float(pressures[item.structure])
         if not abs(pressure) <= MAX_PRESSURE:
-            found.append(_Finding(abs(pressure), why, f"{item.id}: pressure_gpa: {pressure:.6g} GPa", why))
-    return _lines(found)
+            findings.append(ReferenceFinding(abs(pressure), why, f"{item.id}: pressure_gpa: {pressure:.6g} GPa", why))
+    return _lines(findings)
 
 
 def doubtful_references(dataset: Dataset) -> list[str]:
-    """What is possible and rarely meant, likewise: crystals under no pressure that are harder than diamond."""
-    found = []
+    """Doubtful references, as lines of the same form: crystals at zero pressure that are harder than diamond."""
+    findings = []
     for item, label_set, name, value in _properties(dataset.table.crystals):
         pressure = dataset.conditions["pressure_gpa"][item.structure] if "pressure_gpa" in dataset.conditions else 0.0
         if name in ("k_vrh_gpa", "g_vrh_gpa") and pressure == 0 and HARDEST < value < MAX_MODULUS:
             why = f"more than {HARDEST:g} GPa, and diamond has 443 and 535: kbar taken for GPa?"
-            found.append(_Finding(value, name, f"{item.id}: {name} of {label_set}: {value:.4g} GPa", why))
-    return _lines(found)
+            findings.append(ReferenceFinding(value, name, f"{item.id}: {name} of {label_set}: {value:.4g} GPa", why))
+    return _lines(findings)
 
 
 def atoms_of_sum(difference: Difference, frames: Frames) -> float:
-    """How many atoms are on the fuller side of the sum, coefficients counted."""
+    """The atoms on the larger side of the sum, times their coefficients."""
     weights = np.array([term.coefficient * frames.n_atoms[term.structure] for term in difference.terms])
     return float(max(weights[weights > 0].sum(), -weights[weights < 0].sum()))
 
 
-def _of_difference(item: Difference, frames: Frames) -> Iterator[_Finding]:
+def _of_difference(item: Difference, frames: Frames) -> Iterator[ReferenceFinding]:
     atoms = atoms_of_sum(item, frames)
     for label_set, value in item.reference.items():
         what, size = f"{item.id}: reference of {label_set}: {value:.6g}", abs(value)
         if item.area is not None:
             why = f"more than {MAX_PER_AREA:g} eV/Å² (160 J/m²): mJ/m² or meV/Å² taken for J/m² or eV/Å²?"
             if size > MAX_PER_AREA:
-                yield _Finding(size, "area", f"{what} eV/Å²", why)
+                yield ReferenceFinding(size, "area", f"{what} eV/Å²", why)
             continue
         likely = "meV, kJ/mol or kcal/mol taken for eV or hartree, or a total energy?"
         if size > MAX_DIFFERENCE:
-            yield _Finding(size, "energy", f"{what} eV", f"more than {MAX_DIFFERENCE:g} eV: {likely}")
+            yield ReferenceFinding(size, "energy", f"{what} eV", f"more than {MAX_DIFFERENCE:g} eV: {likely}")
         elif size > MAX_PER_ATOM * atoms:
             bound = f"more than {MAX_PER_ATOM:g} eV for each of {atoms:g} atoms"
-            yield _Finding(size, "energy", f"{what} eV", f"{bound}: {likely}")
+            yield ReferenceFinding(size, "energy", f"{what} eV", f"{bound}: {likely}")
 
 
-def _of_scan(item: Scan) -> Iterator[_Finding]:
+def _of_scan(item: Scan) -> Iterator[ReferenceFinding]:
     for label_set, energies in item.reference.items():
         height = (max(energies) - min(energies)) / (item.area or 1.0)
         bound, unit = (MAX_PROFILE, "eV") if item.area is None else (MAX_PER_AREA, "eV/Å²")
         units = "meV, kJ/mol or kcal/mol taken for eV or hartree" if item.area is None else "mJ/m² taken for J/m²"
         if height > bound:
             what = f"{item.id}: reference of {label_set}: a height of {height:.6g} {unit}"
-            yield _Finding(
+            yield ReferenceFinding(
                 height, "scan", what, f"more than {bound:g} {unit}: {units}, or an energy of another system?"
             )
 
@@ -125,28 +125,27 @@ def _properties(crystals: Sequence[Crystal]) -> Iterator[tuple[Crystal, str, str
                 yield item, label_set, name, value
 
 
-def _of_crystal(item: Crystal, frames: Frames) -> Iterator[_Finding]:
+def _of_crystal(item: Crystal, frames: Frames) -> Iterator[ReferenceFinding]:
     n_atoms = int(frames.n_atoms[item.structure])
-    own = float(frames.volumes[item.structure]) / n_atoms
+    volume = float(frames.volumes[item.structure]) / n_atoms
     for _, label_set, name, value in _properties([item]):
         low, high, unit, why = BOUNDS.get(name, (-np.inf, np.inf, "", ""))
         what = f"{item.id}: {name} of {label_set}: {value:.6g} {unit}"
         if not low < value < high:
-            yield _Finding(abs(value), name, what, f"not between {low:g} and {high:g} {unit}: {why}")
-        elif name == "volume_per_atom" and not MIN_COMPRESSED <= value / own <= MAX_SWOLLEN:
-            share = (
-                f"{value / own:.3g} times the structure's own {own:.4g} Å³, not {MIN_COMPRESSED:g} to {MAX_SWOLLEN:g}"
-            )
-            yield _Finding(abs(np.log(value / own)), name, what, f"{share}: {why}")
+            yield ReferenceFinding(abs(value), name, what, f"not between {low:g} and {high:g} {unit}: {why}")
+        elif name == "volume_per_atom" and not MIN_COMPRESSED <= value / volume <= MAX_SWOLLEN:
+            bounds = f"not {MIN_COMPRESSED:g} to {MAX_SWOLLEN:g}"
+            share = f"{value / volume:.3g} times the structure's own {volume:.4g} Å³, {bounds}"
+            yield ReferenceFinding(abs(np.log(value / volume)), name, what, f"{share}: {why}")
         elif name == "heat_capacity_j_per_mol_k" and value > MAX_HEAT_CAPACITY * n_atoms:
             bound = f"more than 1.2 × 3R for each of {n_atoms} atoms ({MAX_HEAT_CAPACITY * n_atoms:.4g})"
-            yield _Finding(value, name, what, f"{bound}: of the supercell, or another unit?")
+            yield ReferenceFinding(value, name, what, f"{bound}: of the supercell, or another unit?")
 
 
-def _lines(found: Sequence[_Finding]) -> list[str]:
-    """Of each sort the worst, and how many items there are."""
-    by_sort: dict[str, list[_Finding]] = {}
-    for finding in found:
+def _lines(findings: Sequence[ReferenceFinding]) -> list[str]:
+    """The worst finding of each sort, and the number of its values."""
+    by_sort: dict[str, list[ReferenceFinding]] = {}
+    for finding in findings:
         by_sort.setdefault(finding.sort, []).append(finding)
     lines = []
     for same in by_sort.values():

@@ -1,13 +1,13 @@
-"""Labels against a model that is known to be right in unit and sign: what a range cannot show.
+"""Labels against a model that is known to be right in unit and sign: mistakes that no range shows.
 
-Both are compared about zero: with l the labels and p the predictions,
+Labels l and predictions p are compared about zero:
 
     correlation  Σ l p / √(Σ l² Σ p²)
     slope        Σ l p / Σ p²            labels = slope × predictions, least squares through the origin
-    ratio        √(Σ l² / Σ p²)          the size of the one in that of the other, which noise does not attenuate
+    ratio        √(Σ l² / Σ p²)          the size of the labels in that of the predictions, without attenuation by noise
 
-of forces and stress as they are, and of energies per atom after each side's own fit of a constant per element. A unit
-mistake is a ratio; a sign mistake is a correlation below zero.
+of forces and stress as they are, and of energies per atom after a fit of a constant per element on each side. A mistake
+of unit is a ratio; a mistake of sign is a correlation below zero.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tasks.importing.import_checks import energy_spread
 from tasks.structures.frames import Bool, Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Labels, Predictions, Property
 
-# In ln: a model within 25 % of the labels is taken for one that agrees.
+# In ln: a model within 25 % of the labels agrees with them.
 TOLERANCE = math.log(1.25)
-# Beyond this factor either way a ratio is wrong even where no unit explains it.
+# Beyond this factor a ratio is wrong even if no unit explains it.
 UNEXPLAINED = math.log(3.0)
-# Below this correlation a reference model says nothing about the labels, or the labels are of other structures.
+# Below this correlation the reference model shows nothing about the labels, or the labels are of other structures.
 TOO_WEAK = 0.3
-# Rounding is left of energies that the composition alone explains [eV/atom].
+# The rounding of energies that the composition alone explains [eV/atom].
 NOTHING = 1e-8
 
 _EV_A3_PER_ATOMIC = units.Hartree / units.Bohr**3
-# By what is compared: what is taken for what, and by which factor the numbers are then too large; either may be the
-# file's.
+# By quantity: a unit taken for another one, and the factor by which the numbers are then too large; the file may have
+# either.
 _OF_ENERGIES = {
     ("eV", "hartree"): units.Hartree,
     ("eV", "rydberg"): units.Rydberg,
@@ -90,14 +90,14 @@ _CONFUSED: Mapping[str, str] = dict.fromkeys(ALL_PROPERTIES, "another order of a
 _ITEMS = "references of other items"
 
 
-class Comparison(NamedTuple):
-    """Labels of one property, or references of one sort of items, against a model's.
+class LabelComparison(NamedTuple):
+    """Labels of one property, or references of one sort of items, against the predictions of a model.
 
     Args:
         property: a property of `tasks.structures.predictions`, or a sort of items of `tasks.importing.item_comparison`.
         n_frames, n_labelled: frames (or items) that were compared, and those that have the label.
-        correlation, slope, ratio: as above; NaN where there is nothing to compare.
-        findings: a line each for what is wrong; empty where the labels agree in unit and sign.
+        correlation, slope, ratio: as above; NaN if there is nothing to compare.
+        findings: a line each for what is wrong; empty if the labels agree in unit and sign.
     """
 
     property: str
@@ -109,25 +109,20 @@ class Comparison(NamedTuple):
     findings: tuple[str, ...]
 
 
-def compare(labels: Labels, predictions: Predictions, frames: Frames) -> list[Comparison]:
-    """Correlation, slope and what they give away, for each property that has labels."""
-    found = []
-    for name in ALL_PROPERTIES:
-        ours: Float | None = getattr(labels, name)
-        theirs: Float | None = getattr(predictions, name)
-        if ours is not None:
-            found.append(_compare(name, ours, theirs, frames))
-    return found
+def compare(labels: Labels, predictions: Predictions, frames: Frames) -> list[LabelComparison]:
+    """Correlation, slope, and the mistakes that they show, for each property that has labels."""
+    labelled = [name for name in ALL_PROPERTIES if getattr(labels, name) is not None]
+    return [_compare(name, getattr(labels, name), getattr(predictions, name), frames) for name in labelled]
 
 
-def _compare(name: Property, labels: Float, predicted: Float | None, frames: Frames) -> Comparison:
+def _compare(name: Property, labels: Float, predicted: Float | None, frames: Frames) -> LabelComparison:
     labelled = _finite(labels)
     both = labelled & (_finite(predicted) if predicted is not None else False)
-    of = frames.frame_index if name == "forces" else np.arange(len(frames))
-    n_labelled, n_frames = len(np.unique(of[labelled])), len(np.unique(of[both]))
-    nothing = Comparison(name, n_frames, n_labelled, math.nan, math.nan, math.nan, ())
+    frame_of = frames.frame_index if name == "forces" else np.arange(len(frames))
+    n_labelled, n_frames = len(np.unique(frame_of[labelled])), len(np.unique(frame_of[both]))
+    nothing = LabelComparison(name, n_frames, n_labelled, math.nan, math.nan, math.nan, ())
     if predicted is None:
-        return nothing  # the model has no such property: that is no fault of the labels
+        return nothing  # the model has no such property, which is no fault of the labels
     if not n_frames:
         return nothing._replace(findings=("the model answered none of these frames",))
     if name == "energy":
@@ -136,11 +131,11 @@ def _compare(name: Property, labels: Float, predicted: Float | None, frames: Fra
     return about_zero(nothing, labels[both].ravel(), predicted[both].ravel(), beyond)
 
 
-def about_zero(counted: Comparison, labels: Float, predicted: Float, beyond: str = "") -> Comparison:
-    """`counted` with correlation, slope and ratio about zero of `labels` and `predicted`, and what they give away.
+def about_zero(counted: LabelComparison, labels: Float, predicted: Float, beyond: str = "") -> LabelComparison:
+    """`counted` with correlation, slope and ratio about zero of `labels` and `predicted` (k,), and their findings.
 
     Args:
-        beyond: said of numbers that are all zero.
+        beyond: added to the finding that all numbers are zero.
     """
     ll, lp, pp = float(labels @ labels), float(labels @ predicted), float(predicted @ predicted)
     if not (ll > NOTHING**2 * counted.n_frames and pp > NOTHING**2 * counted.n_frames):
@@ -153,33 +148,34 @@ def about_zero(counted: Comparison, labels: Float, predicted: Float, beyond: str
 
 
 def _finite(values: Float) -> Bool:
-    """(rows,) where all of a row are numbers."""
+    """(rows,) whether all numbers of a row are finite."""
     return np.asarray(np.isfinite(values.reshape(len(values), -1)).all(axis=1))
 
 
 def findings(name: str, correlation: float, ratio: float) -> tuple[str, ...]:
-    """What a correlation and a ratio give away: a sign, a unit, or labels that have nothing to do with the model.
+    """The mistakes that a correlation and a ratio show: a sign, a unit, or labels that are unrelated to the model.
 
     Args:
-        ratio: size of the labels in that of the predictions.
+        ratio: size of the labels over that of the predictions.
     """
     if not abs(correlation) >= TOO_WEAK:
         return (
             f"correlation {correlation:.2f}: labels and model have nothing in common: {_CONFUSED.get(name, _ITEMS)}, "
             "or a reference model that does not fit",
         )
-    found = []
+    mistakes = []
     if correlation < 0:
         opposite = "negative correlation: their sign is the opposite of the model's"
-        found.append(f"{opposite}: {_TURNED.get(name, 'turn the coefficients or the references')}")
-    unit = unit_mistake(name, ratio)
-    return (*found, unit) if unit else tuple(found)
+        mistakes.append(f"{opposite}: {_TURNED.get(name, 'turn the coefficients or the references')}")
+    if unit := unit_mistake(name, ratio):
+        mistakes.append(unit)
+    return tuple(mistakes)
 
 
 def unit_mistake(name: str, ratio: float) -> str | None:
     """The mistakes of unit that explain labels `ratio` times as large as the model's, the likeliest first.
 
-    None where the two are of one size, or of sizes that models differ by.
+    None if both have one size, or differ as models do.
     """
     size = math.log(ratio)
     known = [(value, wrong, right) for (wrong, right), value in MISTAKES[name].items()]

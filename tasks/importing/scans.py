@@ -10,29 +10,34 @@ in `scans.json` the `energy` of each comment line is the reference, in eV, at th
     {"reference_unit": "kcal/mol",
      "scans": {"biphenyl": {"reference": [0.0, 1.2, 2.1], "group": "biaryls", "cluster": "biphenyl"}}}
 
-`reference_unit` is that of every `reference` (one number a frame, at the card's default label set) or `references` (by
-label set), counted from any zero; energies in comment lines are then passed over. A file that states no
-`reference_unit` has none. Stacking faults have an area, which energies are divided by: `"area_angstrom2": 12.3`, or
-`"area": "cell"` for |a × b| of the cell. Units per area (eV/Å², meV/Å², J/m², mJ/m²) are for scans that have one;
+`reference_unit` is that of every `reference` (one number a frame, of the card's default label set) or `references` (by
+label set), counted from any zero; energies in comment lines are then ignored. Without a `reference_unit` the file has
+no references. Energies of stacking faults are divided by an area: `"area_angstrom2": 12.3`, or `"area": "cell"` for
+|a × b| of the cell. Units per area (eV/Å², meV/Å², J/m², mJ/m²) are for scans that have one;
 references are kept in eV. Scans of one `cluster` are correlated; without one each stands for itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 from ase.io import read
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import Field, FiniteFloat, ValidationError
 
 from tasks.datasets.card import Card, DatasetError, Positive, Scan, Table
 from tasks.datasets.dataset import Dataset
-from tasks.importing.import_checks import check_areas, check_multiplicity
-from tasks.importing.importers import Imported, read_structures, with_periodicity
-from tasks.importing.labelled_import import formulas, with_multiplicity
+from tasks.importing.importers import Imported, read_molecules, with_periodicity
+from tasks.importing.labelled_import import formulas
+from tasks.importing.stated_tables import (
+    StatedItem,
+    StatedTable,
+    check_areas,
+    check_label_sets,
+    read_stated,
+    references_by_label_set,
+)
 from tasks.structures.frames import Frames
 from tasks.structures.units import SURFACE_UNITS, Unit, unit_size
 from tasks.structures.validation_errors import one_line
@@ -42,36 +47,32 @@ SCANS, SUFFIX = "scans.json", ".extxyz"
 SAME_AREA = 1e-4
 
 
-class _StatedScan(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class StatedScan(StatedItem):
+    """The reference of one scan, and the area by which its energies are divided."""
 
-    group: str = ""
-    cluster: str = ""
     area_angstrom2: Positive | None = None
     area: Literal["cell"] | None = None
     reference: tuple[FiniteFloat, ...] | None = None
     references: dict[str, tuple[FiniteFloat, ...]] | None = None
 
 
-class _StatedScans(BaseModel):
-    """Beside these fields a file may say where it comes from."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+class StatedScans(StatedTable):
+    """`scans.json`."""
 
     reference_unit: Unit | None = None
-    scans: dict[str, _StatedScan] = Field(default_factory=dict)
+    scans: dict[str, StatedScan] = Field(default_factory=dict)
 
 
-class _File(NamedTuple):
-    """One file of the folder, what is in it, and x of each frame."""
+class ScanFile(NamedTuple):
+    """One file of the folder, its structures and labels, and x of each frame."""
 
     path: Path
-    found: Imported
+    structures: Imported
     x: tuple[float, ...]
 
 
 def import_scans(folder: Path, card: Card, multiplicity: int | None = None) -> Dataset:
-    """A dataset of energy profiles from the scans in `folder`; a structure is called `<scan> <number>`.
+    """A data set of energy profiles from the scans in `folder`; a structure is called `<scan> <number>`.
 
     Args:
         multiplicity: 2S+1 of every molecule that states none.
@@ -86,12 +87,12 @@ def import_scans(folder: Path, card: Card, multiplicity: int | None = None) -> D
         raise DatasetError(f"{folder}: has no scan: one file called <name>{SUFFIX} each")
     if card.default_label_set is None:
         raise DatasetError(f"{folder}: default_label_set: the card names no label set for the references")
-    stated = _read_stated(folder / SCANS)
+    stated = read_stated(folder / SCANS, StatedScans) if (folder / SCANS).exists() else StatedScans()
     for name in stated.scans:
         if folder / f"{name}{SUFFIX}" not in paths:
             raise DatasetError(f"{folder / SCANS}: scans.{name}: there is no {name}{SUFFIX}")
     files = [_read_file(path, multiplicity) for path in paths]
-    frames = Frames.concatenate([file.found.frames for file in files])
+    frames = Frames.concatenate([file.structures.frames for file in files])
     scans, first = [], 0
     for file in files:
         scans.append(_scan(file, stated, card, first))
@@ -105,33 +106,19 @@ def import_scans(folder: Path, card: Card, multiplicity: int | None = None) -> D
     return Dataset(with_periodicity(card, frames), frames, Table(**columns, scans=tuple(scans)), {})
 
 
-def _read_stated(path: Path) -> _StatedScans:
-    """What `scans.json` states; nothing where there is none."""
-    if not path.exists():
-        return _StatedScans()
-    try:
-        return _StatedScans.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        raise DatasetError(f"{path}: {one_line(error)}") from None
-
-
-def _read_file(path: Path, multiplicity: int | None) -> _File:
-    found = read_structures(path)
-    found = replace(found, frames=with_multiplicity(found.frames, multiplicity))
-    check_same_atoms(found.frames, path)
-    check_multiplicity(found.frames, found.id, path)
-    # It was read without a fault just now.
+def _read_file(path: Path, multiplicity: int | None) -> ScanFile:
+    structures = read_molecules(path, multiplicity)
+    check_same_atoms(structures.frames, path)
+    # ASE read the file without a fault just now.
     x = tuple(_x(atoms.info.get("x"), f"{path}: frame {i}: x") for i, atoms in enumerate(read(path, index=":")))
     for i in range(1, len(x)):
         if not x[i] > x[i - 1]:
             raise DatasetError(f"{path}: frame {i}: x: {x[i]:g} comes after {x[i - 1]:g}: order the frames by x")
-    return _File(path, found, x)
+    return ScanFile(path, structures, x)
 
 
 def check_same_atoms(frames: Frames, path: Path) -> None:
-    """All frames of a scan have the atoms and the charge of the first: else their energies have nothing in common.
+    """All frames of a scan have the atoms and the charge of the first: else their energies cannot be compared.
 
     Raises:
         DatasetError: one line that names file and frame.
@@ -159,37 +146,35 @@ def _x(value: object, where: str) -> float:
     return float(value)
 
 
-def _scan(file: _File, stated: _StatedScans, card: Card, first: int) -> Scan:
+def _scan(file: ScanFile, stated: StatedScans, card: Card, first: int) -> Scan:
     """The scan of `file`, whose structures begin at `first`."""
     name = file.path.stem
-    own = stated.scans.get(name, _StatedScan())
+    scan = stated.scans.get(name, StatedScan())
     where = f"{file.path.parent / SCANS}: scans.{name}"
-    area = _area(file, own, where)
+    area = _area(file, scan, where)
     if stated.reference_unit is not None:
-        reference = _stated_reference(own, stated.reference_unit, area, str(card.default_label_set), where)
+        reference = _stated_reference(scan, stated.reference_unit, area, card, where)
         for energies in reference.values():
             if len(energies) != len(file.x):
                 raise DatasetError(f"{where}: reference: has {len(energies)} numbers for {len(file.x)} frames")
-    elif own.reference is not None or own.references is not None:
+    elif scan.reference is not None or scan.references is not None:
         raise DatasetError(f"{file.path.parent / SCANS}: reference_unit: is missing: scans.{name} has references")
     else:
         reference = {str(card.default_label_set): _energies(file)}
-    if reference.keys() != card.label_sets.keys():
-        known, there = ", ".join(sorted(card.label_sets)), ", ".join(sorted(reference)) or "none"
-        raise DatasetError(f"{where}: references: there are those of {there}, but the card's label sets are {known}")
+    check_label_sets(reference, card, where)
     structures = tuple(range(first, first + len(file.x)))
-    cluster = own.cluster or name
+    cluster = scan.cluster or name
     try:
         return Scan(
-            id=name, group=own.group, cluster=cluster, structures=structures, x=file.x, area=area, reference=reference
+            id=name, group=scan.group, cluster=cluster, structures=structures, x=file.x, area=area, reference=reference
         )
     except ValidationError as error:
         raise DatasetError(f"{file.path}: {one_line(error)}") from None
 
 
-def _energies(file: _File) -> tuple[float, ...]:
-    """[eV] the energy label of each frame."""
-    energy = file.found.labels.energy
+def _energies(file: ScanFile) -> tuple[float, ...]:
+    """The energy label [eV] of each frame."""
+    energy = file.structures.labels.energy
     missing = range(len(file.x)) if energy is None else np.flatnonzero(np.isnan(energy))
     if energy is None or len(missing):
         raise DatasetError(
@@ -200,29 +185,25 @@ def _energies(file: _File) -> tuple[float, ...]:
 
 
 def _stated_reference(
-    own: _StatedScan, unit: str, area: float | None, label_set: str, where: str
+    scan: StatedScan, unit: str, area: float | None, card: Card, where: str
 ) -> dict[str, tuple[float, ...]]:
-    """[eV] by label set."""
-    if (own.reference is None) == (own.references is None):
-        raise DatasetError(f"{where}: reference: state reference or references, one of both")
-    by_set: Mapping[str, Sequence[float]] = (
-        {label_set: own.reference or ()} if own.references is None else own.references
-    )
-    # Energies of whole cells are as good a reference of a stacking fault as energies per area.
+    """The energies [eV] by label set."""
+    by_label_set = references_by_label_set(scan.reference, scan.references, card, where)
+    # The reference of a stacking fault may be energies of whole cells as well as energies per area.
     per_area = unit in SURFACE_UNITS
     if per_area and area is None:
         raise DatasetError(f"{where}: area_angstrom2: is missing: reference_unit is {unit}")
     size = unit_size(unit, per_area) * (area if per_area and area is not None else 1.0)
-    return {name: tuple(value * size for value in values) for name, values in by_set.items()}
+    return {name: tuple(value * size for value in values) for name, values in by_label_set.items()}
 
 
-def _area(file: _File, own: _StatedScan, where: str) -> float | None:
-    """[Å²] as stated, or |a × b| of the first cell, which is that of all."""
-    if own.area is None:
-        return own.area_angstrom2
-    if own.area_angstrom2 is not None:
+def _area(file: ScanFile, scan: StatedScan, where: str) -> float | None:
+    """The area [Å²] as stated, or |a × b| of the cells, which must be the same."""
+    if scan.area is None:
+        return scan.area_angstrom2
+    if scan.area_angstrom2 is not None:
         raise DatasetError(f"{where}: area: area_angstrom2 is stated, too: leave out one of both")
-    cell = file.found.frames.cell
+    cell = file.structures.frames.cell
     areas = np.linalg.norm(np.cross(cell[:, 0], cell[:, 1]), axis=1)
     if not areas[0] > 0:
         raise DatasetError(f"{file.path}: frame 0: cell: has no area |a × b|: state area_angstrom2")

@@ -80,7 +80,7 @@ class AseCalculator(Calculator):
     def __init__(self, model: BatchCalculator, properties: Properties = ALL_PROPERTIES) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._model = model
-        self._wanted: Properties = tuple(p for p in properties if p in model.properties)
+        self._wanted = properties
         self._state = (0, 0)
 
     def calculate(
@@ -93,10 +93,7 @@ class AseCalculator(Calculator):
         if self.atoms is None:
             raise CalculatorError("there is no structure to calculate")
         frames = Frames.from_atoms([self.atoms])
-        periodic = bool(frames.periodic[0])
-        answer = self._model.compute(
-            frames, self._wanted if periodic else tuple(p for p in self._wanted if p != "stress")
-        )
+        answer = self._model.compute(frames, offered(self._model, frames, self._wanted))
         if not answer.ok[0]:
             raise ItemFailed(Cause(int(answer.failure[0])))
         self.results = {"energy": float(answer.energy[0]), "free_energy": float(answer.energy[0])}
@@ -115,6 +112,12 @@ class AseCalculator(Calculator):
             self._state = state
             changes = list(all_changes)
         return changes
+
+
+def offered(model: BatchCalculator, frames: Frames, properties: Properties) -> Properties:
+    """Those of `properties` that the model offers; stress only if a structure is periodic in all directions."""
+    periodic = bool(frames.periodic.any())
+    return tuple(p for p in properties if p in model.properties and (p != "stress" or periodic))
 
 
 def compute_in_batches(

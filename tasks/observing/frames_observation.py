@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tasks.datasets.dataset import Structures
 from tasks.kind import Observation, Parameters, Watch, Work
-from tasks.model.calculator import BatchCalculator, compute_in_batches
+from tasks.model.calculator import BatchCalculator, compute_in_batches, offered
 from tasks.observing.memorisation_probes import TransformedCopies, draw_copies, split_answers, transformed
-from tasks.observing.question_order import atoms_of, generator_for, put_back
+from tasks.observing.question_order import generator_for, put_back
 from tasks.structures.frames import Frames, Int
 from tasks.structures.predictions import Predictions, Properties
 
@@ -77,7 +77,7 @@ def observe_structures(
     # that rounding cannot decide.
     allowed = (floor(watch.failed_share * n) + n_copies + 0.5) / (n + n_copies)
     sent = observe_frames(asked.frames.take(asked.order), properties, model, replace(watch, failed_share=allowed))
-    atoms = atoms_of(asked.frames, asked.order)
+    atoms = asked.frames.atom_indices(asked.order)
     arrays = {name: put_back(a, atoms if name == "forces" else asked.order) for name, a in sent.arrays.items()}
     if asked.copies is not None:
         arrays = split_answers(arrays, structures.frames, asked.copies)
@@ -89,9 +89,7 @@ def observe_frames(frames: Frames, properties: Properties, model: BatchCalculato
 
     Stress is asked for only if a structure is periodic in all directions.
     """
-    wanted: Properties = tuple(
-        p for p in properties if p in model.properties and (p != "stress" or bool(frames.periodic.any()))
-    )
+    wanted = offered(model, frames, properties)
 
     def progress(done: int) -> None:
         watch.progress(done, len(frames), "frames")

@@ -40,7 +40,6 @@ from tasks.observing.memorisation_probes import (
     stored_answers,
     stored_copies,
 )
-from tasks.observing.question_order import atoms_of
 from tasks.structures.frames import Bool, Float, Frames, Int
 from tasks.structures.predictions import Cause, Predictions
 
@@ -145,7 +144,7 @@ def _changes(
     if answer.forces is None or answers.forces is None:
         change[displaced] = np.maximum(np.abs(change[displaced]) - WITHOUT_FORCES * n_atoms, 0.0)  # NaN stays NaN
     else:
-        before = answer.forces[atoms_of(frames, copies.original)]
+        before = answer.forces[frames.atom_indices(copies.original)]
         work = (before + answers.forces[displaced]) / 2.0 * copies.displacement
         change[displaced] += np.add.reduceat(work.sum(axis=1), np.cumsum(n_atoms) - n_atoms)
         forces = _force_changes(before, answers.forces, copies, n_atoms)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.structures.frames import Frames, Int
+from tasks.structures.frames import Int
 
 
 def generator_for(frames_sha256: str, observe_version: int, secret: bytes = b"") -> np.random.Generator:
@@ -28,13 +28,6 @@ def generator_for(frames_sha256: str, observe_version: int, secret: bytes = b"")
     stated = f"{frames_sha256} {observe_version}".encode()
     digest = hmac.digest(secret, stated, "sha256") if secret else hashlib.sha256(stated).digest()
     return np.random.default_rng(int.from_bytes(digest, "little"))
-
-
-def atoms_of(frames: Frames, order: Int) -> Int:
-    """(M,) the atoms of the structures at `order` (m,), one structure after another."""
-    counts = frames.n_atoms[order]
-    ends = np.cumsum(counts)
-    return np.repeat(frames.offsets[:-1][order] - ends + counts, counts) + np.arange(int(counts.sum()))
 
 
 def put_back(answers: NDArray[Any], order: Int) -> NDArray[Any]:

@@ -27,6 +27,9 @@ FRAME_DTYPES: Mapping[str, Any] = {
 }
 
 
+PER_ATOM = ("numbers", "positions")
+
+
 def frame_shapes(n: int, total: int) -> dict[str, tuple[int, ...]]:
     """Shape of every array of a `Frames` of `n` structures with `total` atoms, in the order of the wire."""
     return {
@@ -124,7 +127,7 @@ class Frames:
 
     @cached_property
     def offsets(self) -> Int:
-        """(n + 1,) where each structure's atoms begin and end in the flat arrays."""
+        """(n + 1,) the first atom of each structure in the flat arrays, and the number of all atoms."""
         return np.concatenate([[0], np.cumsum(self.n_atoms)]).astype(np.int64)
 
     @cached_property
@@ -134,7 +137,7 @@ class Frames:
 
     @cached_property
     def periodic(self) -> Bool:
-        """(n,) true where all three directions are periodic: only there stress is defined."""
+        """(n,) whether all three directions are periodic: only then stress is defined."""
         return np.asarray(self.pbc.all(axis=1))
 
     @cached_property
@@ -147,15 +150,15 @@ class Frames:
         return {name: getattr(self, name) for name in FRAME_DTYPES}
 
     def atom_slice(self, index: int) -> slice:
-        """Where structure `index` lies in the per-atom arrays."""
+        """The atoms of structure `index` in the per-atom arrays."""
         return slice(int(self.offsets[index]), int(self.offsets[index + 1]))
 
     def atoms(self, index: int) -> Atoms:
         """Structure `index` as ASE `Atoms`, with charge and spin in `info` as a calculator sees them."""
-        where = self.atom_slice(index)
+        chosen = self.atom_slice(index)
         atoms = Atoms(
-            numbers=self.numbers[where],
-            positions=self.positions[where],
+            numbers=self.numbers[chosen],
+            positions=self.positions[chosen],
             cell=self.cell[index],
             pbc=self.pbc[index],
         )
@@ -165,36 +168,39 @@ class Frames:
             atoms.info["spin"] = int(self.multiplicity[index])
         return atoms
 
-    def take(self, index: Sequence[int] | Int) -> Frames:
-        """The structures at `index`, in that order."""
+    def atom_indices(self, index: Sequence[int] | Int) -> Int:
+        """(M,) the atoms of the structures at `index`, one structure after another."""
         chosen = np.asarray(index, np.int64)
         counts = self.n_atoms[chosen]
-        starts = np.repeat(self.offsets[chosen] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-        atoms = starts + np.arange(int(counts.sum()))
-        per_atom = {"numbers", "positions"}
-        return Frames(**{k: v[atoms if k in per_atom else chosen] for k, v in self.arrays().items()})
+        starts = np.repeat(self.offsets[chosen] - np.cumsum(counts) + counts, counts)
+        return np.asarray(starts + np.arange(int(counts.sum())))
+
+    def take(self, index: Sequence[int] | Int) -> Frames:
+        """The structures at `index`, in that order."""
+        chosen, atoms = np.asarray(index, np.int64), self.atom_indices(index)
+        return Frames(**{name: array[atoms if name in PER_ATOM else chosen] for name, array in self.arrays().items()})
 
     def between(self, start: int, stop: int) -> Frames:
-        """Structures start … stop − 1, without a copy and without checking again."""
-        where = slice(int(self.offsets[start]), int(self.offsets[stop]))
-        part = object.__new__(Frames)
-        for name, array in self.arrays().items():
-            rows = array[where] if name in ("numbers", "positions") else array[start:stop]
-            object.__setattr__(part, name, rows)
-        return part
+        """Structures start … stop − 1, without a copy and not checked again."""
+        atoms, structures = slice(int(self.offsets[start]), int(self.offsets[stop])), slice(start, stop)
+        return self._replaced(
+            {name: array[atoms if name in PER_ATOM else structures] for name, array in self.arrays().items()}
+        )
 
     def moved(self, positions: Float, cell: Float | None = None) -> Frames:
         """The same structures at other `positions` (N, 3) [Å], and `cell` (n, 3, 3) [Å]; not checked again."""
-        part = object.__new__(Frames)
-        for name, array in self.arrays().items():
-            object.__setattr__(part, name, array)
-        object.__setattr__(part, "positions", np.ascontiguousarray(positions, np.float64))
-        if cell is not None:
-            object.__setattr__(part, "cell", np.ascontiguousarray(cell, np.float64))
-        return part
+        changed = {"positions": positions} if cell is None else {"positions": positions, "cell": cell}
+        return self._replaced({name: np.ascontiguousarray(array, np.float64) for name, array in changed.items()})
+
+    def _replaced(self, changed: Mapping[str, NDArray[Any]]) -> Frames:
+        """The same frames with other arrays, which are not checked."""
+        frames = object.__new__(Frames)
+        for name, array in {**self.arrays(), **changed}.items():
+            object.__setattr__(frames, name, array)
+        return frames
 
     def batches(self, max_atoms: int) -> Iterator[tuple[int, int]]:
-        """Half-open ranges of consecutive structures of at most `max_atoms` atoms (one structure at least)."""
+        """Half-open ranges of consecutive structures of at most `max_atoms` atoms (at least one structure)."""
         start = 0
         while start < len(self):
             stop = int(np.searchsorted(self.offsets, self.offsets[start] + max_atoms, side="right")) - 1
@@ -203,7 +209,7 @@ class Frames:
             start = stop
 
     def sha256(self) -> str:
-        """Hash of names, shapes and bytes of all arrays: what a model is asked, nothing else."""
+        """Hash of names, shapes and bytes of all arrays: of the question to a model, nothing else."""
         return hash_arrays(self.arrays())
 
 

@@ -1,4 +1,4 @@
-"""Suites: which tasks are judged together. TOML, packaged in `tasks/suites/` or anywhere on disk.
+"""Suites: tasks that are judged together, as TOML files, packaged in `tasks/suites/` or anywhere on disk.
 
 docs/suites.md describes the file, field by field.
 """
@@ -21,7 +21,7 @@ from tasks.structures.validation_errors import one_line
 
 NAME = r"^[a-z0-9][a-z0-9-]{0,62}$"
 DATASET = r"^[a-z0-9][a-z0-9-]{0,62}@[A-Za-z0-9][A-Za-z0-9.-]*$"
-OWN_DOMAINS: Mapping[str, Domain] = {
+MODEL_DOMAINS: Mapping[str, Domain] = {
     "Inorganic Materials": "Inorganic Materials",
     "Molecules": "Molecules",
     "Catalysis": "Catalysis",
@@ -32,23 +32,23 @@ TRIVIAL = "composition-only"  # the reference that every suite has
 
 
 class SuiteError(ValueError):
-    """A suite that cannot be used: one line naming file and field."""
+    """A suite that cannot be used: one line that names file and field."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A kind of task with a dataset, parameters and exactly one domain.
+    """A kind of task with a data set, parameters and exactly one domain.
 
     Args:
         kind: a key of `tasks.kinds.registry.KINDS`.
         dataset: name@version.
-        domain: of the suite: under what the task is reported and averaged.
+        domain: of the suite, under which the task is reported and averaged.
         time_limit_s: of the whole task.
-        model_domain: what the model is told: one of the container contract's, and the dataset's own.
+        model_domain: the domain that the model is told: one of the container contract, and that of the data set.
         failed_share: if more than this share of the items fails, the task stops with TOO_MANY_FAILURES.
-        release_name: what the task is called in the published tables of the release.
-        mlipaudit: the benchmark of MLIPAudit whose thresholds its errors are held against; empty: none.
-        source: where the dataset can be had, in a line.
+        release_name: the name of the task in the published tables of the release.
+        mlipaudit: the benchmark of MLIPAudit whose thresholds apply to its errors; empty: none.
+        source: where the data set is available, in one line.
         import_lines: the commands that import it.
     """
 
@@ -67,16 +67,16 @@ class Task:
 
     @property
     def traits(self) -> Traits:
-        """What its kind states of itself."""
+        """The traits of its kind."""
         return KINDS.traits(self.kind)
 
 
 @dataclass(frozen=True)
 class StatedReference:
-    """A method whose errors in some of the tasks others have published: shown beside the models, without a rank.
+    """A method with published errors in some of the tasks, shown beside the models without a rank.
 
     Args:
-        about: what it is, in a sentence.
+        about: a description in one sentence.
         source: where the errors were published.
         metrics: by task and metric, errors in the unit that the judge measures the metric in.
     """
@@ -102,7 +102,7 @@ class Suite:
     """Tasks under a name and a version.
 
     Args:
-        release: the release of LAMBench's scoring that its tasks were published with; empty: none.
+        release: the release of LAMBench's scoring with which its tasks were published; empty: none.
         references: methods whose published errors are shown beside the models.
     """
 
@@ -123,11 +123,13 @@ ErrorSize = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Lines = Annotated[tuple[str, ...], BeforeValidator(_as_lines)]
 
 
-class _Stated(BaseModel):
+class StatedPart(BaseModel):
+    """A part of a suite file: frozen, and nothing unknown in it."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class _StatedTask(_Stated):
+class _StatedTask(StatedPart):
     name: str = Field(pattern=NAME)
     kind: str
     dataset: str = Field(pattern=DATASET)
@@ -141,20 +143,20 @@ class _StatedTask(_Stated):
     import_lines: Lines = Field((), alias="import")
 
 
-class _StatedReference(_Stated):
+class _StatedReference(StatedPart):
     name: str = Field(min_length=1, max_length=MAX_NAME)
     about: str = Field(min_length=1)
     source: str = Field(min_length=1)
     metrics: Annotated[dict[str, Annotated[dict[str, ErrorSize], Field(min_length=1)]], Field(min_length=1)]
 
 
-class _StatedSuite(_Stated):
+class _StatedSuite(StatedPart):
     name: str = Field(pattern=NAME)
     version: str = Field(min_length=1)
     title: str = Field(min_length=1)
     release: str = ""
     failed_share: Share = FAILED_SHARE
-    domains: Annotated[dict[str, Domain], Field(min_length=1)] = Field(default_factory=lambda: dict(OWN_DOMAINS))
+    domains: Annotated[dict[str, Domain], Field(min_length=1)] = Field(default_factory=lambda: dict(MODEL_DOMAINS))
     tasks: Annotated[tuple[_StatedTask, ...], Field(min_length=1)]
     references: tuple[_StatedReference, ...] = ()
 
@@ -207,14 +209,14 @@ def read_suite(text: str, source: str) -> Suite:
 
 def _references(stated: _StatedSuite, source: str) -> tuple[StatedReference, ...]:
     names, slugs = {task.name for task in stated.tasks}, set[str]()
-    for index, one in enumerate(stated.references):
+    for index, reference in enumerate(stated.references):
         where = f"{source}: references.{index}"
-        if slug(one.name) in {"", TRIVIAL, *slugs}:
-            raise SuiteError(f"{where}.name: {one.name!r} is taken, or has no letter: take another")
-        if unknown := sorted(set(one.metrics) - names):
+        if slug(reference.name) in {"", TRIVIAL, *slugs}:
+            raise SuiteError(f"{where}.name: {reference.name!r} is taken, or has no letter: take another")
+        if unknown := sorted(set(reference.metrics) - names):
             raise SuiteError(f"{where}.metrics: there is no task {unknown[0]!r} in the suite")
-        slugs.add(slug(one.name))
-    return tuple(StatedReference(one.name, one.about, one.source, one.metrics) for one in stated.references)
+        slugs.add(slug(reference.name))
+    return tuple(StatedReference(r.name, r.about, r.source, r.metrics) for r in stated.references)
 
 
 def _task(task: _StatedTask, suite: _StatedSuite, where: str) -> Task:

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.kind import Observation, Watch
-from tasks.model.calculator import BatchCalculator
+from tasks.model.calculator import BatchCalculator, offered
 from tasks.simulation.supercells import Counts
 from tasks.structures.frames import Float, Frames
-from tasks.structures.predictions import Predictions
+from tasks.structures.predictions import ALL_PROPERTIES, Predictions
 from tasks.timing.consistency_check import UNDECIDED, FrameAnswer, answer_rotated, disagree, pack_answers, read_answers
 from tasks.timing.single_frames import causes_of
-from tasks.timing.timing import asked_for, timed
+from tasks.timing.timing import timed
 from tasks.timing.timing_plan import TimingPlan
 
 # Batches are timed only if, at the speed of single frames, they take at most this share of the remaining time.
@@ -74,7 +74,7 @@ def time_batches(
             if watch.clock() > watch.deadline:
                 break
             batch = plan.batch(index + 1, members)
-            wanted = asked_for(model, batch)
+            wanted = offered(model, batch, ALL_PROPERTIES)
             elapsed, answer = timed(model, batch, wanted, watch.clock)
             if index >= 0 and not causes_of(answer, batch, wanted).any():
                 seconds[index] = elapsed

@@ -24,12 +24,11 @@ from ase.stress import full_3x3_to_voigt_6_stress, voigt_6_to_full_3x3_stress
 from numpy.typing import NDArray
 
 from tasks.kind import Observation, Watch
-from tasks.model.calculator import BatchCalculator
+from tasks.model.calculator import BatchCalculator, offered
 from tasks.simulation.supercells import Counts, spread_over
 from tasks.structures.frames import Float
-from tasks.structures.predictions import Cause
+from tasks.structures.predictions import ALL_PROPERTIES, Cause
 from tasks.timing.single_frames import causes_of
-from tasks.timing.timing import asked_for
 from tasks.timing.timing_plan import RotatedFrame, TimingPlan
 
 ENERGY_TOLERANCE = 0.010  # eV/atom
@@ -132,7 +131,7 @@ def answer_rotated(asked: RotatedFrame, model: BatchCalculator, watch: Watch) ->
     nothing = FrameAnswer(np.nan, np.full((len(frames.numbers), 3), np.nan), np.full(6, np.nan))
     if watch.clock() > watch.deadline:
         return nothing, Cause.OVER_TIME
-    wanted = asked_for(model, frames)
+    wanted = offered(model, frames, ALL_PROPERTIES)
     answer = model.compute(frames, wanted)
     cause = Cause(int(causes_of(answer, frames, wanted)[0]))
     if cause or answer.forces is None:

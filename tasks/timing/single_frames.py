@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.kind import Watch
-from tasks.model.calculator import BatchCalculator
+from tasks.model.calculator import BatchCalculator, offered
 from tasks.observing.time_budget import TimeBudget
 from tasks.simulation.supercells import Counts, largest_that_fits, smaller_repeats
 from tasks.structures.frames import Float, Frames
-from tasks.structures.predictions import Cause, Predictions, Properties
-from tasks.timing.timing import HostNoise, asked_for, timed
+from tasks.structures.predictions import ALL_PROPERTIES, Cause, Predictions, Properties
+from tasks.timing.timing import HostNoise, timed
 from tasks.timing.timing_plan import TimingPlan
 
 # Measurements of the host's noise while frames are timed, evenly spread, besides those before and after.
@@ -109,7 +109,7 @@ class SingleFrameTimer:
     def _time_at(self, index: int, counts: Counts) -> TimedFrame:
         """Frame `index` at that size, after one of the same shape; if out of memory, with the seconds of the call."""
         pair = self.plan.pair(index, counts)
-        wanted = asked_for(self.model, pair.timed)
+        wanted = offered(self.model, pair.timed, ALL_PROPERTIES)
         first = timed(self.model, pair.untimed, wanted, self.watch.clock)
         if np.isnan(self.cold[1]):
             answered = not causes_of(first.answer, pair.untimed, wanted)[0]
@@ -132,7 +132,7 @@ class SingleFrameTimer:
 
         def fits(counts: Counts) -> bool:
             probe = self.plan.probe(index, counts)
-            answer = self.model.compute(probe, asked_for(self.model, probe))
+            answer = self.model.compute(probe, offered(self.model, probe, ALL_PROPERTIES))
             return bool(answer.failure[0] != Cause.OUT_OF_MEMORY)
 
         return (largest_that_fits(sizes, fits) or sizes[0]) if sizes else None

@@ -20,7 +20,7 @@ from ase.calculators.emt import EMT
 from tasks.kind import HostTooNoisy, Watch
 from tasks.model.calculator import BatchCalculator, InProcessCalculator
 from tasks.structures.frames import Float, Frames
-from tasks.structures.predictions import ALL_PROPERTIES, Predictions, Properties
+from tasks.structures.predictions import Predictions, Properties
 
 N_REFERENCE = 40
 N_ECHO = 20
@@ -40,12 +40,6 @@ def timed(model: BatchCalculator, frames: Frames, wanted: Properties, clock: Clo
     begin = clock()
     answer = model.compute(frames, wanted)
     return TimedCall(clock() - begin, answer)
-
-
-def asked_for(model: BatchCalculator, frames: Frames) -> Properties:
-    """Those of energy, forces and stress that the model offers; stress only if a structure is periodic."""
-    periodic = bool(frames.periodic.any())
-    return tuple(p for p in ALL_PROPERTIES if p in model.properties and (p != "stress" or periodic))
 
 
 def time_reference(clock: Clock) -> Float:

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from judge.config import load_settings
 from judge.data import import_options as opt
-from judge.data.importing import Made, by_label_set, import_dataset
+from judge.data.importing import ImportedDataset, by_label_set, import_dataset
 from judge.data.reference_comparison import few_frames, verify_against
 from judge.data.summary import cluster_lines, summary_lines
 from sandbox.driver import DriverName
@@ -55,7 +55,7 @@ def import_command(
     trust_ranges: opt.TrustRanges = False,
 ) -> None:
     """Makes a data set from PATH, and prints a summary to check. Nothing is overwritten."""
-    options = opt.Options(
+    options = opt.ImportOptions(
         name=name,
         version=version,
         domain=domain,
@@ -85,7 +85,7 @@ def import_command(
     print(f"Written to {save_dataset(imported.dataset, load_settings().data)}")
 
 
-def _print_summary(imported: Made, path: Path, trust_ranges: bool) -> None:
+def _print_summary(imported: ImportedDataset, path: Path, trust_ranges: bool) -> None:
     """Prints a summary of the data set.
 
     Raises:

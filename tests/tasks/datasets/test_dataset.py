@@ -38,8 +38,8 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
     folder = save_dataset(made, tmp_path)
     assert folder.name == "made-up@1"
     again = load_dataset(folder)
-    assert again.frames_sha256 == made.frames_sha256 == load_structures(folder).frames_sha256
-    assert again.labels_sha256("PBE") == made.labels_sha256(None)
+    hashes = {structures.frames_sha256 for structures in (again.structures, made.structures, load_structures(folder))}
+    assert len(hashes) == 1
     assert again.card.citation == made.card.citation
     assert again.card.baselines == made.card.baselines
     np.testing.assert_array_equal(again.labels().energy, made.labels().energy)
@@ -58,29 +58,12 @@ def test_the_card_names_what_clusters_are(column: str | None, tmp_path: Path) ->
     assert again.card.cluster_column == column
     expected = {None: ("f0", "f1"), "group": ("g", "f1")}
     assert again.clusters == expected.get(column, ("f0", "c"))
-    with_group = made.card.model_copy(update={"cluster_column": "info:other"})
-    assert Dataset(with_group, made.frames, table, {}).reference_sha256 != again.reference_sha256
 
 
 def test_the_frames_without_a_group_do_not_hang_together() -> None:
     """Blank groups were one cluster, which would have drawn unrelated frames together."""
     made = make_dataset(Frames.from_atoms([bulk("Cu"), bulk("Al"), bulk("Ag")]), None, cluster_column="group")
     assert len(set(made.clusters)) == 3
-
-
-def test_hashes_change_with_what_they_are_of() -> None:
-    made = copper()
-    other = Labels(np.array([2.0, np.nan]), made.labels().forces, made.labels().stress)
-    relabelled = Dataset(made.card, made.frames, made.table, {"PBE": other})
-    card = made.card.model_copy(update={"citation": "x", "licence": "y"})
-    recited = Dataset(card, made.frames, made.table, {"PBE": other})
-    moved = Dataset(made.card, made.frames.moved(made.frames.positions + 0.1), made.table, {"PBE": other})
-    regrouped = made.table.model_copy(update={"group": ("a", "b")})
-    assert relabelled.labels_sha256() != made.labels_sha256()
-    assert recited.labels_sha256() == relabelled.labels_sha256()
-    assert recited.reference_sha256 == relabelled.reference_sha256
-    assert relabelled.frames_sha256 == made.frames_sha256 != moved.frames_sha256
-    assert Dataset(made.card, made.frames, regrouped, made.label_arrays).labels_sha256() != made.labels_sha256()
 
 
 def test_quickstart_is_the_same_each_time(quickstart: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from ase.calculators.emt import EMT
 
 from tasks.datasets.card import Difference, Scan, Table, Term
 from tasks.importing.item_comparison import compare_items, compared_items, structures_of
-from tasks.importing.reference_comparison import Comparison
+from tasks.importing.reference_comparison import LabelComparison
 from tasks.model.calculator import InProcessCalculator
 from tasks.structures.frames import Float, Frames
 
@@ -51,7 +51,7 @@ for _atoms in MADE + STRAINED:
     MADE_ENERGY.append(_atoms.get_potential_energy())
 
 
-def compared(items: Table, energy: Float = ENERGY) -> list[Comparison]:
+def compared(items: Table, energy: Float = ENERGY) -> list[LabelComparison]:
     return compare_items(items, "EMT", energy)
 
 

@@ -13,7 +13,7 @@ from ase.io import write
 
 from tasks.datasets.card import DatasetError, LabelSet
 from tasks.importing.importers import read_structures
-from tasks.importing.labelled_import import Source, labelled_dataset
+from tasks.importing.labelled_import import LabelSource, labelled_dataset
 from tests.tasks.importing.labelled_structures import CARD, structures
 
 TWO = CARD.model_copy(
@@ -21,9 +21,9 @@ TWO = CARD.model_copy(
 )
 
 
-def read(path: Path, made: list[Atoms]) -> Source:
+def read(path: Path, made: list[Atoms]) -> LabelSource:
     write(path, made, format="extxyz")
-    return Source(path, read_structures(path))
+    return LabelSource(path, read_structures(path))
 
 
 def copies(scale: float = 1.0) -> list[Atoms]:

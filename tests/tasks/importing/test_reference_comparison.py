@@ -10,7 +10,7 @@ from ase.build import bulk
 from ase.calculators.emt import EMT
 from ase.calculators.lj import LennardJones
 
-from tasks.importing.reference_comparison import Comparison, compare, unit_mistake
+from tasks.importing.reference_comparison import LabelComparison, compare, unit_mistake
 from tasks.model.calculator import InProcessCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause, Labels, Predictions, Property
@@ -50,7 +50,7 @@ def times(**factors: float) -> Labels:
     return replace(LABELS, **{name: getattr(LABELS, name) * factor for name, factor in factors.items()})
 
 
-def named(labels: Labels, predictions: Predictions = ANSWER) -> dict[Property, Comparison]:
+def named(labels: Labels, predictions: Predictions = ANSWER) -> dict[Property, LabelComparison]:
     return {c.property: c for c in compare(labels, predictions, FRAMES)}
 
 

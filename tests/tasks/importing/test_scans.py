@@ -202,7 +202,7 @@ THREE = [0.0, 1.0, 2.0]
         ("kcal", {"ethane": {"reference": THREE}}, r"reference_unit: must be 'eV'"),
         ("eV", {}, r"scans\.ethane: reference: state reference or references, one of both"),
         ("eV", {"ethane": {"reference": [0.0, 1.0]}}, r"scans\.ethane: reference: has 2 numbers for 3 frames"),
-        ("eV", {"ethane": {"references": {"B3LYP": THREE}}}, r"there are those of B3LYP, but .* are PBE"),
+        ("eV", {"ethane": {"references": {"B3LYP": THREE}}}, r"has B3LYP, but .* are PBE"),
         ("mJ/m²", {"ethane": {"reference": THREE}}, r"area_angstrom2: is missing: reference_unit is mJ/m²"),
     ],
 )
@@ -226,7 +226,7 @@ def test_folders_that_are_no_scans_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"the card names no label set"):
         import_scans(tmp_path, card())
     write(tmp_path / "ethane.extxyz", torsion(3))
-    with pytest.raises(DatasetError, match=r"there are those of PBE, but the card's label sets are PBE, r2SCAN"):
+    with pytest.raises(DatasetError, match=r"has PBE, but the card's label sets are PBE, r2SCAN"):
         import_scans(tmp_path, card("PBE", "r2SCAN"))
 
 

@@ -16,7 +16,7 @@ from tasks.datasets.dataset import Structures
 from tasks.kind import Observation, Watch
 from tasks.model.calculator import InProcessCalculator
 from tasks.observing.frames_observation import observe_structures, questions
-from tasks.observing.question_order import atoms_of, put_back
+from tasks.observing.question_order import put_back
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause, FrameError, Predictions, Properties
 
@@ -71,7 +71,7 @@ def test_answers_are_put_back_as_they_were_asked(seed: int, n: int) -> None:
     order = np.random.default_rng(seed).permutation(n)
     sent = frames.take(order)
     np.testing.assert_array_equal(put_back(sent.cell, order), frames.cell)
-    np.testing.assert_array_equal(put_back(sent.positions, atoms_of(frames, order)), frames.positions)
+    np.testing.assert_array_equal(put_back(sent.positions, frames.atom_indices(order)), frames.positions)
 
 
 def test_a_public_data_set_is_asked_about_once_in_another_order_and_answered_in_its_own() -> None:

@@ -1,0 +1,99 @@
+"""Tables of items that a person states as JSON: how they are read, and what must hold between card and references."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tasks.datasets.card import Card, DatasetError
+from tasks.structures.validation_errors import one_line
+
+Reference = TypeVar("Reference")
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class StatedItem(BaseModel):
+    """An item of a table; nothing unknown in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    group: str = ""
+    cluster: str = ""
+
+
+class StatedTable(BaseModel):
+    """A file with items. Beside its fields it may state its source."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+def read_stated(path: Path, model: type[Model]) -> Model:
+    """The record that a JSON file states.
+
+    Raises:
+        DatasetError: one line that names file and field.
+    """
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        raise DatasetError(f"{path}: {one_line(error)}") from None
+
+
+def references_by_label_set(
+    reference: Reference | None, references: Mapping[str, Reference] | None, card: Card, where: str
+) -> Mapping[str, Reference]:
+    """The references by label set: `reference` is that of the card's default label set.
+
+    Raises:
+        DatasetError: both or neither is stated, or the card has no default label set; the line begins with `where`.
+    """
+    if (reference is None) == (references is None):
+        raise DatasetError(f"{where}: reference: state reference or references, one of both")
+    if references is not None:
+        return references
+    if card.default_label_set is None or reference is None:
+        raise DatasetError(f"{where}: reference: the card names no label set for it")
+    return {card.default_label_set: reference}
+
+
+def check_label_sets(references: Mapping[str, object], card: Card, where: str) -> None:
+    """The references are those of the card's label sets.
+
+    Raises:
+        DatasetError: they are not; the line begins with `where`.
+    """
+    if references.keys() != card.label_sets.keys():
+        known, stated = ", ".join(sorted(card.label_sets)), ", ".join(sorted(references)) or "none"
+        raise DatasetError(f"{where}: references: has {stated}, but the card's label sets are {known}")
+
+
+def check_names(names: Sequence[str], where: str) -> None:
+    """Each item of a table has a name of its own.
+
+    Raises:
+        DatasetError: the line begins with `where`, and names both.
+    """
+    first: dict[str, int] = {}
+    for i, name in enumerate(names):
+        if name in first:
+            raise DatasetError(f"{where}.{i}: id: {name!r} is that of {first[name]}, too: give each its own")
+        first[name] = i
+
+
+def check_areas(areas: Sequence[float | None], where: str, names: Sequence[str] = ()) -> None:
+    """All items of a table have an area, or none has: else they have no unit in common.
+
+    Args:
+        names: of the items, if they have no numbers.
+
+    Raises:
+        DatasetError: the line begins with `where`, and names the first without one.
+    """
+    if None in areas and any(area is not None for area in areas):
+        i = list(areas).index(None)
+        raise DatasetError(f"{where}.{names[i] if names else i}: area: is missing, which other items have")
