@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import NamedTuple
 
 LAMBENCH, ML_PEG, MLIPAUDIT = "lambench", "ml-peg", "mlipaudit"
@@ -15,6 +16,13 @@ SCHEMES: Mapping[str, str] = {LAMBENCH: "LAMBench", ML_PEG: "ML-PEG", MLIPAUDIT:
 FORCE_FIELD, PROPERTY_ERROR = "force_field", "property_error"
 EFFICIENCY, INSTABILITY = "efficiency", "instability"
 COMPATIBLE = "mlipaudit-compatible"
+
+
+class Variant(StrEnum):
+    """`AS_PUBLISHED` computes what a scheme's authors print; in `CORRECTED` no model gains by failing."""
+
+    AS_PUBLISHED = "as_published"
+    CORRECTED = "corrected"
 
 
 class ScoreName(NamedTuple):

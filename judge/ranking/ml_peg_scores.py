@@ -11,8 +11,8 @@ from judge.ranking.score_inputs import Judged, is_usable, least_asked, raw_metri
 from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
 from scoring import RawMetric, Release
-from scoring.ml_peg import Baseline, Facts, Metrics, Scheme, Variant, facts_from_baselines
-from scoring.names import ML_PEG
+from scoring.ml_peg import Baseline, Metrics, MlPegFacts, Scheme, facts_from_baselines
+from scoring.names import ML_PEG, Variant
 from submissions.records import Submission
 from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
@@ -24,7 +24,7 @@ TRIVIAL_ERROR = "of the trivial model's error"  # the unit of a metric that nobo
 class _Schemes(NamedTuple):
     """Both variants for the models that are held against the same."""
 
-    facts: Facts
+    facts: MlPegFacts
     corrected: Scheme
     as_published: Scheme
 

@@ -13,16 +13,8 @@ from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import ScoringError
 from scoring.clusters import ClusterSums, cluster_sums
-from scoring.mlipaudit import (
-    Measured,
-    Metric,
-    MlipAuditFacts,
-    Variant,
-    load_mlipaudit,
-    mlipaudit_trees,
-    scores_of_items,
-)
-from scoring.names import COMPATIBLE, MLIPAUDIT
+from scoring.mlipaudit import Measured, Metric, MlipAuditFacts, load_mlipaudit, mlipaudit_trees, scores_of_items
+from scoring.names import COMPATIBLE, MLIPAUDIT, Variant
 from submissions.records import Submission
 from tasks.metrics.measurement import Items
 from tasks.structures.frames import Bool

@@ -24,11 +24,10 @@ from judge.view.score_export import SharedTrees, leaf_values
 from judge.view.sources import Sources
 from scoring import Term
 from scoring.intervals import Interval, Uncertainty
-from scoring.names import ERRORS, LAMBENCH, ML_PEG, SCHEMES, SCORES, of_scheme
+from scoring.names import ERRORS, LAMBENCH, ML_PEG, SCHEMES, SCORES, Variant, of_scheme
 from submissions.preflight.measured_properties import measured_conservative, measured_elements
 
-CORRECTED, AS_PUBLISHED = "corrected", "as_published"
-_NOTHING = {(ML_PEG, CORRECTED): 0.0}  # see `scoring.ml_peg.ml_peg_score`
+_NOTHING = {(ML_PEG, Variant.CORRECTED): 0.0}  # see `scoring.ml_peg.ml_peg_score`
 
 
 def leaderboard_file(
@@ -41,7 +40,11 @@ def leaderboard_file(
     """
     references = computed_references(board) if references is None else references
     known = Submissions(board)
-    schemes = tuple(scheme for variant in (CORRECTED, AS_PUBLISHED) for scheme in _schemes(board, variant, references))
+    schemes = tuple(
+        scheme
+        for variant in (Variant.CORRECTED, Variant.AS_PUBLISHED)
+        for scheme in _schemes(board, variant, references)
+    )
     return LeaderboardFile(
         suite=board.suite.name,
         suite_version=board.suite.version,
@@ -136,42 +139,42 @@ def _outcome(line: TaskLine) -> Outcome:
     return Outcome(verdict=str(result.verdict), n_items=result.n_items, n_failed=sum(result.failures.values()))
 
 
-def _schemes(board: Leaderboard, variant: str, references: Sequence[ReferenceRow]) -> Iterable[SchemeFile]:
+def _schemes(board: Leaderboard, variant: Variant, references: Sequence[ReferenceRow]) -> Iterable[SchemeFile]:
     for key, label in SCHEMES.items():
-        scores = _scores(board, key, variant, references if variant == CORRECTED else ())
+        scores = _scores(board, key, variant, references if variant is Variant.CORRECTED else ())
         if scores:
             yield _scheme(board, key, label, variant, scores)
 
 
-def _scheme(board: Leaderboard, key: str, label: str, variant: str, scores: Sequence[ScoreFile]) -> SchemeFile:
-    title, source = f"{label}, {'corrected' if variant == CORRECTED else 'as published'}", ""
+def _scheme(board: Leaderboard, key: str, label: str, variant: Variant, scores: Sequence[ScoreFile]) -> SchemeFile:
+    title, source = f"{label}, {'corrected' if variant is Variant.CORRECTED else 'as published'}", ""
     ranked_by = tuple(score.key for score in scores if score.key in (*ERRORS, key))
     if key == LAMBENCH:
-        release = board.release if variant == CORRECTED else board.published
+        release = board.release if variant is Variant.CORRECTED else board.published
         title, source = release.title, release.source
     return SchemeFile.model_validate(
         {
             "key": key,
             "label": label,
-            "variant": variant,
+            "variant": variant.value,
             "title": title,
             "source": source,
             "ranked_by": ranked_by,
-            "complete_only": variant == CORRECTED,
+            "complete_only": variant is Variant.CORRECTED,
             "scores": tuple(scores),
         }
     )
 
 
-def _scores(board: Leaderboard, scheme: str, variant: str, references: Sequence[ReferenceRow]) -> list[ScoreFile]:
+def _scores(board: Leaderboard, scheme: str, variant: Variant, references: Sequence[ReferenceRow]) -> list[ScoreFile]:
     """The scores of a scheme that any model has, for all models and for the references that nobody submitted."""
     files = []
     for key in of_scheme(scheme):
         shared, models = SharedTrees(), {}
         for row in board.rows:
-            term = (row.scores if variant == CORRECTED else row.as_published).get(key)
+            term = (row.scores if variant is Variant.CORRECTED else row.as_published).get(key)
             if term is not None:
-                firm = uncertainty_of(board, key, row) if variant == CORRECTED else None
+                firm = uncertainty_of(board, key, row) if variant is Variant.CORRECTED else None
                 models[row.submission.id] = _values(key, term, shared, firm)
         models |= {one.id: _values(key, one.scores[key], shared) for one in references if key in one.scores}
         if any(values.total for values in models.values()):

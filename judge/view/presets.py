@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import lcm
-from typing import Literal
 
 from judge.view.leaderboard_schema import NodeFile, PresetFile, SchemeFile, ScoreFile
 from scoring.ml_peg import load_facts
 from scoring.ml_peg.facts import Preset
-from scoring.names import ERRORS, FORCE_FIELD, LAMBENCH, ML_PEG, PROPERTY_ERROR
+from scoring.names import ERRORS, FORCE_FIELD, LAMBENCH, ML_PEG, PROPERTY_ERROR, Variant
 
-Variant = Literal["corrected", "as_published"]
 Weights = dict[tuple[str, ...], float]
 
 _TYPES = {"energy": "Energies", "force": "Forces", "virial": "Virials"}
 _MOST = 1000  # a factor that a reader may set, see js/settings_numbers.js
 
 
-def presets_of(schemes: Iterable[SchemeFile], variant: Variant = "corrected") -> tuple[PresetFile, ...]:
+def presets_of(schemes: Iterable[SchemeFile], variant: Variant = Variant.CORRECTED) -> tuple[PresetFile, ...]:
     """The presets of all schemes, of what their scores have in this variant; such as change nothing are not among them.
 
     A factor of 0 leaves a part out. Each stands for both variants: what a score does not have is passed over.

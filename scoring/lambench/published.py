@@ -25,34 +25,28 @@ from scoring.lambench.published_tables import (
     systems_of,
 )
 from scoring.lambench.release import Release
+from scoring.names import EFFICIENCY, FORCE_FIELD, INSTABILITY, PROPERTY_ERROR
 from scoring.term import Term, explain
 
 
 @dataclass(frozen=True)
-class PublishedScores:
+class TableModel:
     """The scores of one model of a published table.
 
     Args:
-        force_field: None in `value` where the release gives none.
+        scores: by key (`scoring.names`); their `value` is None if the release gives none.
         instability: by tolerance, the default first.
-        is_lower_bound: whether the instability is the least that fits the table, which holds a mean over runs.
-        notes: what was left out, dropped or not known, a line each.
+        is_lower_bound: whether the instability is the least that fits the table, which has a mean over runs.
+        notes: what was left out, dropped or not known, one line each.
     """
 
-    force_field: Term
-    property_error: Term
-    efficiency: Term
+    scores: Mapping[str, Term]
     instability: Mapping[float, Term]
     is_lower_bound: bool
     notes: tuple[str, ...]
 
-    @property
-    def stability(self) -> Term:
-        """The instability at the default tolerance."""
-        return next(iter(self.instability.values()))
 
-
-def score_published(release: Release, raw: object) -> dict[str, PublishedScores]:
+def score_published(release: Release, raw: object) -> dict[str, TableModel]:
     """The scores of each model of a published table, by name in the table's order.
 
     Args:
@@ -86,24 +80,23 @@ def rounded(value: float | None, decimals: int | None) -> float | None:
     return value if decimals is None else float(np.round(value, decimals))
 
 
-def _scores(release: Release, model: PublishedModel, dropped: Mapping[str, str]) -> PublishedScores:
+def _scores(release: Release, model: PublishedModel, dropped: Mapping[str, str]) -> TableModel:
     try:
-        rule = release.instability
-        trees = {t: _instability(release, model, t) for t in rule.tolerances}
-        by_tolerance = {tolerance: tree for tolerance, (tree, _) in trees.items()}
+        bounds = {t: _instability(release, model, t) for t in release.instability.tolerances}
+        by_tolerance = {tolerance: term for tolerance, (term, _) in bounds.items()}
+        trees = {
+            FORCE_FIELD: force_field_tree(model.asked_ff, model.answers_ff, release.force_field),
+            PROPERTY_ERROR: property_tree(model.asked_pc, model.answers_pc, release.property_error, dropped),
+            EFFICIENCY: efficiency_tree(model.times, release.efficiency, "average_time"),
+        }
+        scores = {key: explain(tree) for key, tree in trees.items()}
+        scores[INSTABILITY] = by_tolerance[release.instability.tolerances[0]]
         notes = [*model.notes]
         notes += [f"{domain}: dropped for all models: {who} has none of it" for domain, who in dropped.items()]
-        properties = explain(property_tree(model.asked_pc, model.answers_pc, release.property_error, dropped))
-        if properties.value == math.inf:
+        if scores[PROPERTY_ERROR].value == math.inf:
             notes.append(f"{PROPERTIES}: infinite: divided by a success rate of 0")
-        return PublishedScores(
-            explain(force_field_tree(model.asked_ff, model.answers_ff, release.force_field)),
-            properties,
-            explain(efficiency_tree(model.times, release.efficiency, "average_time")),
-            by_tolerance,
-            any(is_bound for _, is_bound in trees.values()),
-            tuple(notes),
-        )
+        is_lower_bound = any(is_bound for _, is_bound in bounds.values())
+        return TableModel(scores, by_tolerance, is_lower_bound, tuple(notes))
     except ScoringError as error:
         raise ScoringError(f"model {model.name}: {error}") from None
 

@@ -11,31 +11,32 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scoring.errors import ScoringError
 from scoring.lambench.instability import LAMBENCH_TIME_UNIT_PS
-from scoring.lambench.release import LABEL_TYPES, Release, first_fault
+from scoring.lambench.release import LABEL_TYPES, Release
 from scoring.lambench.rules import Positive
+from scoring.release_files import first_fault
 
 _UNITS_EV = {"eV": 1.0, "meV": 1e-3}
 
 
-class _Stated(BaseModel):
+class _ConfigPart(BaseModel):
     """What is not known is kept, to be named: a release may say more than its formula."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
-class _Label(_Stated):
+class _Label(_ConfigPart):
     weight: float | None = None
     std_eV: float | dict[str, float | None] | None = None
 
 
-class _ForceFieldTask(_Stated):
+class _ForceFieldTask(_ConfigPart):
     domain: str
     energy: _Label | None = None
     force: _Label | None = None
     virial: _Label | None = None
 
 
-class _ForceField(_Stated):
+class _ForceField(_ConfigPart):
     tasks: dict[str, _ForceFieldTask] = Field(min_length=1)
     metric_keys: dict[str, str]
     cap_at_1: bool
@@ -50,14 +51,14 @@ class _ForceField(_Stated):
     molecules_label_selection: object = None
 
 
-class _PropertyTask(_Stated):
+class _PropertyTask(_ConfigPart):
     domain: str
     metrics: list[str] = Field(min_length=1)
     dummy: dict[str, float | None] | None = None
     penalty: str | None = None
 
 
-class _Properties(_Stated):
+class _Properties(_ConfigPart):
     tasks: dict[str, _PropertyTask] = Field(min_length=1)
     cap_at_1_before_penalty: bool
     missing_domain_rule: Literal["skip_for_that_model", "drop_domain_for_all_models"]
@@ -67,7 +68,7 @@ class _Properties(_Stated):
     across_domains: object = None
 
 
-class _Stability(_Stated):
+class _Stability(_ConfigPart):
     tolerance: Positive = 5e-4
     failure_value: Positive = 5.0
     n_structures: int = Field(9, gt=0)
@@ -78,17 +79,17 @@ class _Stability(_Stated):
     older_formula_in_force: object = None
 
 
-class _Efficiency(_Stated):
+class _Efficiency(_ConfigPart):
     eta0_us_per_atom: Positive = 100.0
     warmup_ratio: object = None
 
 
-class _Rounding(_Stated):
+class _Rounding(_ConfigPart):
     ranking_decimals: int | None = 3
     domain_decimals: object = None  # for readers
 
 
-class _Config(_Stated):
+class _Config(_ConfigPart):
     release: str = Field(min_length=1)
     note: str | None = None
     ff: _ForceField

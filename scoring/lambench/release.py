@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib import resources
-from typing import Literal
+from pydantic import Field, model_validator
 
-from pydantic import Field, ValidationError, model_validator
-
-from scoring.errors import ScoringError
 from scoring.lambench.rules import (
     EfficiencyRule,
-    Facts,
     ForceFieldRule,
     InstabilityRule,
     Positive,
     PropertyRule,
 )
+from scoring.names import Variant
+from scoring.release_files import ReleasePart, load, packaged, parse
 
 LABEL_TYPES = ("energy", "force", "virial")
 Baseline = Positive | dict[str, Positive | None]
 
 
-class ForceFieldTask(Facts):
+class ForceFieldTask(ReleasePart):
     """What a published force-field task is held against.
 
     Args:
@@ -43,7 +39,7 @@ class ForceFieldTask(Facts):
         return stated.get(label_set) if isinstance(stated, dict) else stated
 
 
-class PropertyTask(Facts):
+class PropertyTask(ReleasePart):
     """What a published property task is held against.
 
     Args:
@@ -57,7 +53,7 @@ class PropertyTask(Facts):
     success_rate: str = ""
 
 
-class PublishedTables(Facts):
+class PublishedTables(ReleasePart):
     """How the tables that a release publishes are to be read.
 
     Args:
@@ -76,7 +72,7 @@ class PublishedTables(Facts):
     ranking_decimals: int | None = 3
 
 
-class Release(Facts):
+class Release(ReleasePart):
     """One release: which metrics count, how much, and where they end.
 
     Args:
@@ -89,7 +85,7 @@ class Release(Facts):
     name: str
     title: str
     source: str
-    variant: Literal["as_published", "corrected"]
+    variant: Variant
     force_field: ForceFieldRule
     property_error: PropertyRule
     efficiency: EfficiencyRule
@@ -100,7 +96,7 @@ class Release(Facts):
 
     @model_validator(mode="after")
     def _corrected_is_lawful(self) -> Release:
-        if self.variant == "corrected":
+        if self.variant is Variant.CORRECTED:
             lawless = {
                 "force_field.missing": self.force_field.missing != "worst",
                 "property_error.missing": self.property_error.missing != "worst",
@@ -115,7 +111,7 @@ class Release(Facts):
     @property
     def missing_is_worst(self) -> bool:
         """Whether a run or a timing that a table leaves out is held against its model."""
-        return self.variant == "corrected"
+        return self.variant is Variant.CORRECTED
 
     def corrected(self) -> Release:
         """The tasks and baselines of this release under the rules of `corrected`."""
@@ -145,35 +141,18 @@ def parse_release(text: str, name: str) -> Release:
     Raises:
         ScoringError: naming the release and the field.
     """
-    try:
-        return Release.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise ScoringError(f"release {name}: not TOML: {error}") from None
-    except ValidationError as error:
-        raise ScoringError(f"release {name}: {first_fault(error)}") from None
-
-
-def first_fault(error: ValidationError) -> str:
-    """The field that pydantic stumbled over first, and why."""
-    first = error.errors()[0]
-    field = ".".join(map(str, first["loc"])) or "file"
-    return f"{field}: {first['msg']}"
+    return parse(Release, text, name)
 
 
 def packaged_releases() -> tuple[str, ...]:
     """The names of LAMBench's releases that come with the judge."""
-    folder = resources.files("scoring.releases")
-    names = (entry.name for entry in folder.iterdir())
-    kept = (name.removesuffix(".toml") for name in names if name.endswith(".toml"))
-    return tuple(sorted(name for name in kept if name == "corrected" or name.startswith("lambench-")))
+    return (*packaged("corrected"), *packaged("lambench-"))
 
 
 def load_release(name: str = "corrected") -> Release:
-    """A release packaged with the judge.
+    """A release that comes with the judge.
 
     Raises:
-        ScoringError: there is none of that name, or it cannot be read.
+        ScoringError: there is no release of that name, or it cannot be read.
     """
-    if name not in packaged_releases():
-        raise ScoringError(f"release {name}: not known; one of {', '.join(packaged_releases())}")
-    return parse_release((resources.files("scoring.releases") / f"{name}.toml").read_text(encoding="utf-8"), name)
+    return load(Release, name, packaged_releases())

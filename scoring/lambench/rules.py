@@ -6,16 +6,12 @@ import math
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from scoring.release_files import ReleasePart
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class Facts(BaseModel):
-    """A part of a release: frozen, and nothing unknown in it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Missing(StrEnum):
@@ -45,7 +41,7 @@ class MissingDomain(StrEnum):
     DROPPED = "drop_domain_for_all_models"
 
 
-class ForceFieldRule(Facts):
+class ForceFieldRule(ReleasePart):
     """How errors of energy, force and virial become one.
 
     Args:
@@ -94,7 +90,7 @@ class ForceFieldRule(Facts):
         return _normalising(self.cap, self.floor)
 
 
-class PropertyRule(Facts):
+class PropertyRule(ReleasePart):
     """How domain-specific errors become one.
 
     Args:
@@ -135,7 +131,7 @@ class PropertyRule(Facts):
         return _normalising(self.cap, 0.0)
 
 
-class EfficiencyRule(Facts):
+class EfficiencyRule(ReleasePart):
     """The speed that scores 1, and what a task without a time counts.
 
     Args:
@@ -153,7 +149,7 @@ class EfficiencyRule(Facts):
         return 0.0 if self.missing is Missing.WORST else math.nan
 
 
-class InstabilityRule(Facts):
+class InstabilityRule(ReleasePart):
     """Which drift counts as none, and the score of a failed run.
 
     Args:

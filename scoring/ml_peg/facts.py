@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from scoring.ml_peg.normalisers import NORMALISERS
+from scoring.release_files import ReleasePart
 from scoring.tree import Key
 
 # The bound keeps sums of weights finite.
@@ -16,11 +17,7 @@ Weight = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1)]
 
 
-class _Read(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MetricFacts(_Read):
+class MetricFacts(ReleasePart):
     """What a metric is held against.
 
     Args:
@@ -59,7 +56,7 @@ class MetricFacts(_Read):
         return self.good > self.bad or self.good < 0
 
 
-class BenchmarkFacts(_Read):
+class BenchmarkFacts(ReleasePart):
     """A benchmark: its category, its weight there, and its metrics by name.
 
     Args:
@@ -72,7 +69,7 @@ class BenchmarkFacts(_Read):
     source: str = ""
 
 
-class Preset(_Read):
+class Preset(ReleasePart):
     """A user's weights in place of those of the facts; what is not named keeps its own.
 
     Args:
@@ -97,7 +94,7 @@ class Weights(NamedTuple):
     metrics: Mapping[Key, float]
 
 
-class Facts(_Read):
+class MlPegFacts(ReleasePart):
     """A release: benchmarks by name, weights of categories, presets by name.
 
     Args:
@@ -113,7 +110,7 @@ class Facts(_Read):
     presets: dict[str, Preset] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _add_up(self) -> Facts:
+    def _add_up(self) -> MlPegFacts:
         _known("category_weights", self.category_weights, self.categories, "category")
         if "" in self.presets:
             raise ValueError("presets: one has no name: the empty name stands for the weights of the facts")

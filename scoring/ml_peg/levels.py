@@ -11,10 +11,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from scoring.errors import ScoringError
-from scoring.ml_peg.facts import Facts
+from scoring.ml_peg.facts import MlPegFacts
 
 
-class Gap(StrEnum):
+class LevelGap(StrEnum):
     """What the model's level of theory is set beside."""
 
     FUNCTIONAL = "another density functional"
@@ -29,13 +29,13 @@ class Mismatch(NamedTuple):
     metric: str
     metric_level: str
     model_level: str
-    gap: Gap
+    gap: LevelGap
 
 
 _HIGH_LEVEL = ("ccsd", "mp2", "dmc", "afqmc", "qmc")
 
 
-def mismatches(facts: Facts, levels: Mapping[str, str]) -> list[Mismatch]:
+def mismatches(facts: MlPegFacts, levels: Mapping[str, str]) -> list[Mismatch]:
     """Where the levels of theory of metric and model differ, by benchmark and metric in alphabetical order.
 
     Args:
@@ -58,9 +58,9 @@ def mismatches(facts: Facts, levels: Mapping[str, str]) -> list[Mismatch]:
     return flags
 
 
-def gap(level: str) -> Gap:
+def gap(level: str) -> LevelGap:
     """What kind of reference a level of theory is."""
     lowered = level.lower()
     if "experiment" in lowered:
-        return Gap.EXPERIMENT
-    return Gap.HIGH_LEVEL if any(method in lowered for method in _HIGH_LEVEL) else Gap.FUNCTIONAL
+        return LevelGap.EXPERIMENT
+    return LevelGap.HIGH_LEVEL if any(method in lowered for method in _HIGH_LEVEL) else LevelGap.FUNCTIONAL

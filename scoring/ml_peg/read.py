@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import tomllib
-from collections.abc import Iterable, Mapping
-from importlib import resources
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from scoring.errors import ScoringError
-from scoring.ml_peg.facts import Facts
-
-_PREFIX = "ml-peg"
-_KINDS = {"benchmarks": "benchmark", "metrics": "metric", "presets": "preset"}
+from scoring.ml_peg.facts import MlPegFacts
+from scoring.names import ML_PEG
+from scoring.release_files import first_fault, load, packaged, parse
 
 
 class Baseline(NamedTuple):
@@ -28,40 +25,25 @@ class Baseline(NamedTuple):
     level_of_theory: str = ""
 
 
-def parse_facts(text: str, name: str) -> Facts:
+def parse_facts(text: str, name: str) -> MlPegFacts:
     """The facts that a TOML text states.
 
-    Args:
-        name: by which errors call the release.
+    Raises:
+        ScoringError: naming the release and the field.
+    """
+    return parse(MlPegFacts, text, name)
+
+
+def load_facts(name: str = ML_PEG) -> MlPegFacts:
+    """Facts that come with the judge.
 
     Raises:
-        ScoringError: naming release, benchmark, metric and field.
+        ScoringError: there are no facts of that name, or they cannot be read.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScoringError(f"release {name}: not TOML: {error}") from None
-    return _validated(data, name)
+    return load(MlPegFacts, name, packaged(ML_PEG))
 
 
-def packaged_facts() -> tuple[str, ...]:
-    """The names of the facts that come with the judge."""
-    names = (entry.name for entry in resources.files("scoring.releases").iterdir())
-    return tuple(sorted(n.removesuffix(".toml") for n in names if n.startswith(_PREFIX) and n.endswith(".toml")))
-
-
-def load_facts(name: str = _PREFIX) -> Facts:
-    """Facts packaged with the judge.
-
-    Raises:
-        ScoringError: no facts of that name.
-    """
-    if name not in packaged_facts():
-        raise ScoringError(f"release {name}: unknown: take one of {', '.join(packaged_facts())}")
-    return parse_facts(resources.files("scoring.releases").joinpath(f"{name}.toml").read_text("utf-8"), name)
-
-
-def facts_from_baselines(baselines: Iterable[Baseline], name: str, title: str = "") -> Facts:
+def facts_from_baselines(baselines: Iterable[Baseline], name: str, title: str = "") -> MlPegFacts:
     """Facts for a suite that states no thresholds: good is 0, bad the trivial model's error, a domain is a category.
 
     So a normalised metric is the part of the trivial model's error that the model does without.
@@ -90,21 +72,8 @@ def facts_from_baselines(baselines: Iterable[Baseline], name: str, title: str = 
             "level_of_theory": row.level_of_theory,
         }
     source = "no published thresholds: good is an error of 0, bad is the error of the trivial model of each test set"
-    return _validated({"name": name, "title": title or name, "source": source, "benchmarks": benchmarks}, name)
-
-
-def _validated(data: Mapping[str, object], name: str) -> Facts:
+    stated = {"name": name, "title": title or name, "source": source, "benchmarks": benchmarks}
     try:
-        return Facts.model_validate(data)
+        return MlPegFacts.model_validate(stated)
     except ValidationError as error:
-        first = error.errors()[0]
-        fault = " ".join(first["msg"].removeprefix("Value error, ").split())
-        where = _where(tuple(map(str, first["loc"])))
-        raise ScoringError(f"release {name}: {where}{fault}") from None
-
-
-def _where(loc: tuple[str, ...]) -> str:
-    """The field in words, each followed by a colon: benchmark X23: metric MAE: good."""
-    if len(loc) >= 2 and loc[0] in _KINDS:
-        return f"{_KINDS[loc[0]]} {loc[1]}: {_where(loc[2:])}"
-    return f"{loc[0]}: {_where(loc[1:])}" if loc else ""
+        raise ScoringError(f"release {name}: {first_fault(error)}") from None

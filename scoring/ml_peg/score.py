@@ -25,12 +25,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from scoring.errors import ScoringError
-from scoring.ml_peg.facts import Facts, MetricFacts
+from scoring.ml_peg.facts import MetricFacts, MlPegFacts
 from scoring.ml_peg.levels import Mismatch, mismatches
 from scoring.ml_peg.normalisers import NORMALISERS, BetweenThresholds
+from scoring.names import Variant
 from scoring.term import Term, explain, explain_all
 from scoring.tree import Key, Leaf, Node, RawMetric
 
@@ -40,21 +40,14 @@ PURE_NUMBERS = frozenset({"", "-", "1"})
 """Units of a metric that has none."""
 
 
-class Variant(StrEnum):
-    """`AS_PUBLISHED` reproduces ML-PEG's tables; `CORRECTED` lets no model gain by failing. See the module."""
-
-    AS_PUBLISHED = "as_published"
-    CORRECTED = "corrected"
-
-
 Metrics = Mapping[str, Mapping[str, RawMetric]]
 """By benchmark and metric, with failures penalised. A metric that a model does not have is absent; NaN: no result."""
 
 
 def ml_peg_score(
     measured: Metrics,
-    facts: Facts,
-    variant: Variant | str = Variant.CORRECTED,
+    facts: MlPegFacts,
+    variant: Variant = Variant.CORRECTED,
     preset: str = "",
     levels: Mapping[str, str] | None = None,
 ) -> Term:
@@ -72,8 +65,8 @@ def ml_peg_score(
 
 def ml_peg_tree(
     measured: Metrics,
-    facts: Facts,
-    variant: Variant | str = Variant.CORRECTED,
+    facts: MlPegFacts,
+    variant: Variant = Variant.CORRECTED,
     preset: str = "",
     levels: Mapping[str, str] | None = None,
 ) -> Node:
@@ -84,7 +77,7 @@ def ml_peg_tree(
 
     Raises:
         ScoringError: a metric that the facts do not know, another unit than theirs, an error below zero, counts that
-            cannot be, an unknown preset or variant; naming release, benchmark, metric and field.
+            cannot be, an unknown preset; naming release, benchmark, metric and field.
     """
     return Scheme.of(facts, variant, preset, levels).tree(measured)
 
@@ -97,25 +90,23 @@ class Scheme:
         empty: the tree of a model that has nothing.
     """
 
-    facts: Facts
+    facts: MlPegFacts
     corrected: bool
     empty: Node
 
     @classmethod
     def of(
         cls,
-        facts: Facts,
-        variant: Variant | str = Variant.CORRECTED,
+        facts: MlPegFacts,
+        variant: Variant = Variant.CORRECTED,
         preset: str = "",
         levels: Mapping[str, str] | None = None,
     ) -> Scheme:
         """That of a variant, with the weights of a preset; all as for `ml_peg_tree`.
 
         Raises:
-            ScoringError: an unknown preset or variant, or level of theory of nothing.
+            ScoringError: an unknown preset, or a level of theory of nothing.
         """
-        if variant not in tuple(Variant):
-            raise ScoringError(f"release {facts.name}: variant {variant}: unknown: take one of {', '.join(Variant)}")
         if preset and preset not in facts.presets:
             known = ", ".join(facts.presets) or "none: it has no presets"
             raise ScoringError(f"release {facts.name}: preset {preset}: unknown: take one of {known}")
@@ -159,7 +150,7 @@ class Scheme:
         return own, absent is not None
 
 
-def _empty_tree(facts: Facts, preset: str, flags: Mapping[Key, Mismatch], *, corrected: bool) -> Node:
+def _empty_tree(facts: MlPegFacts, preset: str, flags: Mapping[Key, Mismatch], *, corrected: bool) -> Node:
     weights = facts.weights(preset)
 
     def metric(key: Key, source: str) -> Node:
@@ -212,7 +203,7 @@ def _held_against(facts: MetricFacts, flag: Mismatch | None) -> tuple[tuple[str,
     return tuple(stated)
 
 
-def _check(measured: Metrics, facts: Facts) -> None:
+def _check(measured: Metrics, facts: MlPegFacts) -> None:
     for benchmark, metrics in measured.items():
         where = f"release {facts.name}: benchmark {benchmark}"
         if benchmark not in facts.benchmarks:

@@ -1,6 +1,6 @@
 """MLIPAudit: soft thresholds per item, averaged over items, metrics and benchmarks."""
 
-from scoring.mlipaudit.facts import Metric, MlipAuditFacts, Slip, Variant
+from scoring.mlipaudit.facts import Metric, MlipAuditFacts, Slip
 from scoring.mlipaudit.measured import Measured, scores_of_items
 from scoring.mlipaudit.release import load_mlipaudit, parse_mlipaudit
 from scoring.mlipaudit.soft_threshold import Direction, Rule, item_scores
@@ -14,7 +14,6 @@ __all__ = [
     "MlipAuditScore",
     "Rule",
     "Slip",
-    "Variant",
     "item_scores",
     "load_mlipaudit",
     "mlipaudit_score",

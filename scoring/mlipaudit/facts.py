@@ -5,10 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from scoring.errors import ScoringError
 from scoring.mlipaudit.soft_threshold import Direction, Rule
+from scoring.names import Variant
+from scoring.release_files import ReleasePart, first_fault
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Text = Annotated[str, Field(min_length=1)]
@@ -17,13 +19,6 @@ KCAL_PER_MOL_PER_EV = 1.602176634e-19 * 6.02214076e23 / 4184
 """Exact: elementary charge and Avogadro's number of the SI of 2019, the thermochemical calorie."""
 
 CONVERSIONS = {("kcal/mol", "eV"): 1 / KCAL_PER_MOL_PER_EV, ("eV", "kcal/mol"): KCAL_PER_MOL_PER_EV}
-
-
-class Variant(StrEnum):
-    """`as_published` scores as MLIPAudit's program does, slips and all; `corrected` as its text says."""
-
-    AS_PUBLISHED = "as_published"
-    CORRECTED = "corrected"
 
 
 class Frames(StrEnum):
@@ -41,11 +36,7 @@ class ByGroup(StrEnum):
     VALUES = "values averaged, failed left out"
 
 
-class _Facts(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Metric(_Facts):
+class Metric(ReleasePart):
     """How one metric of a benchmark is scored.
 
     Args:
@@ -97,7 +88,7 @@ class Metric(_Facts):
         return 1.0 if self.limit_unit == self.unit else CONVERSIONS[self.unit, self.limit_unit]
 
 
-class Benchmark(_Facts):
+class Benchmark(ReleasePart):
     """One benchmark: the mean of its metrics is its score.
 
     Args:
@@ -111,7 +102,7 @@ class Benchmark(_Facts):
     metrics: dict[Text, Metric] = Field(min_length=1)
 
 
-class Override(_Facts):
+class Override(ReleasePart):
     """Fields of a `Metric` that MLIPAudit's program has otherwise than its text."""
 
     threshold_unit: Text | None = None
@@ -122,7 +113,7 @@ class Override(_Facts):
     one_failure_is_all: bool | None = None
 
 
-class Slip(_Facts):
+class Slip(ReleasePart):
     """One place where program and text part: what the program does, and what `corrected` does."""
 
     name: Text
@@ -134,7 +125,7 @@ class Slip(_Facts):
     as_published: Override
 
 
-class MlipAuditFacts(_Facts):
+class MlipAuditFacts(ReleasePart):
     """One release: what it measures and against what, and its slips."""
 
     name: Text
@@ -168,7 +159,7 @@ class MlipAuditFacts(_Facts):
         try:
             self.metric(slip.benchmark, metric, Variant.AS_PUBLISHED)
         except ValidationError as error:
-            raise ValueError(f"slips: '{slip.name}': {error.errors()[0]['msg']}") from None
+            raise ValueError(f"slips: '{slip.name}': {first_fault(error)}") from None
 
     def _metrics(self, benchmark: str) -> dict[str, Metric]:
         found = self.benchmarks.get(benchmark)

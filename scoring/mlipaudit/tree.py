@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from scoring.errors import ScoringError
-from scoring.mlipaudit.facts import Benchmark, ByGroup, Metric, MlipAuditFacts, Variant
+from scoring.mlipaudit.facts import Benchmark, ByGroup, Metric, MlipAuditFacts
 from scoring.mlipaudit.measured import Measured, Scored, scored
 from scoring.mlipaudit.soft_threshold import Direction, Float, Rule
+from scoring.names import Variant
 from scoring.term import Term, explain
 from scoring.tree import Leaf, Node, RawMetric, Scale
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from scoring.lambench.published import PublishedScores, score_published
+from scoring.lambench.published import TableModel, score_published
 from scoring.lambench.published_config import release_from_config
 
 Json = dict[str, Any]
@@ -72,7 +72,7 @@ def model(ff: Json, pc: Json, *, time: Json | None = None, nve: Json | None = No
     return {FF: ff, PC: pc, USE: used, "model": {"supports_omol": omol}}
 
 
-def scored(config: Json, raw: object, *, corrected: bool = False) -> dict[str, PublishedScores]:
+def scored(config: Json, raw: object, *, corrected: bool = False) -> dict[str, TableModel]:
     """The scores of the models of a table, read from both files' content as the command does it."""
     rules = release_from_config(config, "config.json").release
     return score_published(rules.corrected() if corrected else rules, raw)

@@ -10,7 +10,8 @@ import pytest
 
 from scoring import RawMetric
 from scoring.evaluation import Draw
-from scoring.ml_peg import Facts, Gap, Variant, mismatches, ml_peg_score, ml_peg_tree, parse_facts
+from scoring.ml_peg import LevelGap, MlPegFacts, mismatches, ml_peg_score, ml_peg_tree, parse_facts
+from scoring.names import Variant
 from scoring.term import Term
 from tests.world.one_tree import score
 
@@ -62,7 +63,7 @@ A = (3 * A1 + 0.75) / 4
 OVERALL = (2 * A + 0.5) / 3
 
 
-def small() -> Facts:
+def small() -> MlPegFacts:
     return parse_facts(SMALL, "small")
 
 
@@ -245,7 +246,7 @@ def test_order_of_facts_and_metrics_does_not_matter() -> None:
         for name, of in reversed(data["benchmarks"].items())
     }
     turned = dict(reversed(measured(dict(reversed(VALUES.items()))).items()))
-    assert ml_peg_score(turned, Facts.model_validate(data)) == scored({})
+    assert ml_peg_score(turned, MlPegFacts.model_validate(data)) == scored({})
 
 
 def test_every_number_says_why() -> None:
@@ -271,14 +272,14 @@ def test_nan_is_named_in_the_evidence() -> None:
 def test_levels_of_theory_are_compared_and_flagged() -> None:
     flags = mismatches(small(), {"A": "PBE", "B": "PBE"})
     assert [tuple(flag) for flag in flags] == [
-        ("a1", "e", "CCSD(T)/CBS", "PBE", Gap.HIGH_LEVEL),
-        ("b1", "m", "Experimental", "PBE", Gap.EXPERIMENT),
+        ("a1", "e", "CCSD(T)/CBS", "PBE", LevelGap.HIGH_LEVEL),
+        ("b1", "m", "Experimental", "PBE", LevelGap.EXPERIMENT),
     ]
     # The benchmark's own level goes before that of its category; names are compared letter by letter.
     flags = mismatches(small(), {"A": "PBE", "a1": "CCSD(T)/CBS", "B": "r2SCAN"})
     assert [(f.benchmark, f.metric, f.gap) for f in flags] == [
-        ("b1", "m", Gap.EXPERIMENT),
-        ("b1", "z", Gap.FUNCTIONAL),
+        ("b1", "m", LevelGap.EXPERIMENT),
+        ("b1", "z", LevelGap.FUNCTIONAL),
     ]
     # A model that states none differs from all; a metric without a level from none.
     assert {(f.benchmark, f.metric) for f in mismatches(small(), {})} == set(UNITS) - {("a1", "r")}

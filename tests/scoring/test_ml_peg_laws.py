@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from scoring import RawMetric
-from scoring.ml_peg import Facts, Variant, ml_peg_score
+from scoring.ml_peg import MlPegFacts, ml_peg_score
 from scoring.ml_peg.normalisers import NORMALISERS, BetweenThresholds
+from scoring.names import Variant
 from scoring.tree import Key
 
 Values = dict[Key, float | None]
@@ -33,7 +34,7 @@ def weights_of(n: int) -> st.SearchStrategy[list[float]]:
 
 
 @st.composite
-def facts(draw: st.DrawFn) -> Facts:
+def facts(draw: st.DrawFn) -> MlPegFacts:
     of_benchmarks = dict(zip(("a1", "a2", "b1", "c1"), [*draw(weights_of(2)), 1.0, 1.0], strict=True))
     of_categories = dict(zip("ABC", draw(weights_of(3)), strict=True))
     benchmarks: dict[str, dict[str, object]] = {}
@@ -46,10 +47,10 @@ def facts(draw: st.DrawFn) -> Facts:
         }
         benchmarks[name] = {"category": category, "weight": of_benchmarks[name], "metrics": read}
     data = {"name": "r", "title": "R", "source": "s", "benchmarks": benchmarks, "category_weights": of_categories}
-    return Facts.model_validate(data)
+    return MlPegFacts.model_validate(data)
 
 
-def overall(of: Mapping[Key, float | None], under: Facts, variant: str = "corrected") -> float | None:
+def overall(of: Mapping[Key, float | None], under: MlPegFacts, variant: str = "corrected") -> float | None:
     measured: dict[str, dict[str, RawMetric]] = {}
     for (benchmark, metric), value in of.items():
         measured.setdefault(benchmark, {})[metric] = RawMetric(benchmark, metric, value, "eV")
@@ -58,7 +59,7 @@ def overall(of: Mapping[Key, float | None], under: Facts, variant: str = "correc
 
 @given(values, facts(), st.sampled_from(Variant))
 @settings(max_examples=15, deadline=None)
-def test_scores_stay_between_0_and_1_and_below_their_best(of: Values, under: Facts, variant: Variant) -> None:
+def test_scores_stay_between_0_and_1_and_below_their_best(of: Values, under: MlPegFacts, variant: Variant) -> None:
     measured: dict[str, dict[str, RawMetric]] = {}
     for (benchmark, metric), value in of.items():
         measured.setdefault(benchmark, {})[metric] = RawMetric(benchmark, metric, value, "eV")
@@ -70,7 +71,9 @@ def test_scores_stay_between_0_and_1_and_below_their_best(of: Values, under: Fac
 
 @given(values, facts(), st.sampled_from(KEYS), finite, finite)
 @settings(max_examples=15, deadline=None)
-def test_improving_a_metric_never_worsens_the_score(of: Values, under: Facts, key: Key, x: float, y: float) -> None:
+def test_improving_a_metric_never_worsens_the_score(
+    of: Values, under: MlPegFacts, key: Key, x: float, y: float
+) -> None:
     good, bad = THRESHOLDS[key[1]]
     worse, better = sorted((x, y), reverse=good < bad)
     assert overall(of | {key: better}, under) >= overall(of | {key: worse}, under)  # type: ignore[operator]
@@ -79,7 +82,7 @@ def test_improving_a_metric_never_worsens_the_score(of: Values, under: Facts, ke
 @given(values, facts(), st.sampled_from(KEYS), numbers, st.sampled_from([None, math.nan, math.inf]))
 @settings(max_examples=15, deadline=None)
 def test_failing_never_improves_the_score(
-    of: Values, under: Facts, key: Key, value: float, failed: float | None
+    of: Values, under: MlPegFacts, key: Key, value: float, failed: float | None
 ) -> None:
     skipped = {k: v for k, v in of.items() if k != key}
     with_value = overall(of | {key: value}, under)
@@ -90,13 +93,13 @@ def test_failing_never_improves_the_score(
 
 @given(values, facts(), st.permutations(KEYS), st.sampled_from(Variant))
 @settings(max_examples=12, deadline=None)
-def test_order_does_not_matter(of: Values, under: Facts, order: list[Key], variant: Variant) -> None:
+def test_order_does_not_matter(of: Values, under: MlPegFacts, order: list[Key], variant: Variant) -> None:
     assert overall({key: of[key] for key in order}, under, variant) == overall(of, under, variant)
 
 
 @given(values, facts())
 @settings(max_examples=12, deadline=None)
-def test_a_complete_finite_model_scores_the_same_in_both_variants(of: Values, under: Facts) -> None:
+def test_a_complete_finite_model_scores_the_same_in_both_variants(of: Values, under: MlPegFacts) -> None:
     whole = {key: 1.0 if value is None or not math.isfinite(value) else value for key, value in of.items()}
     assert overall(whole, under) == overall(whole, under, "as_published")
 

@@ -12,13 +12,13 @@ from scoring.mlipaudit import (
     Direction,
     Measured,
     Rule,
-    Variant,
     item_scores,
     load_mlipaudit,
     mlipaudit_score,
     mlipaudit_tree,
     mlipaudit_trees,
 )
+from scoring.names import Variant
 from scoring.term import Term
 from scoring.tree import RawMetric
 from tests.world.one_tree import score

@@ -8,8 +8,9 @@ from math import inf, nan
 import pytest
 
 from scoring.errors import ScoringError
-from scoring.mlipaudit import Measured, Variant, item_scores, load_mlipaudit, mlipaudit_score, parse_mlipaudit
+from scoring.mlipaudit import Measured, item_scores, load_mlipaudit, mlipaudit_score, parse_mlipaudit
 from scoring.mlipaudit.measured import checked
+from scoring.names import Variant
 
 FACTS = load_mlipaudit()
 TEXT = (resources.files("scoring.releases") / "mlipaudit.toml").read_text(encoding="utf-8")
@@ -140,9 +141,9 @@ def test_alpha_that_is_none(value: str) -> None:
         ("alpha = 3.0", "alpha = ", "release test: not TOML: "),
         ("alpha = 3.0", "alpha = 3.0\nbeta = 1", "release test: beta: Extra inputs are not permitted"),
         ('rule = "decay"', 'rule = "linear"', "peak_deviation.rule: Input should be"),
-        ("threshold = 0.075", "", "metrics.rmsd: Value error, threshold: rule 'soft threshold' takes one"),
+        ("threshold = 0.075", "", "metrics.rmsd: threshold: rule 'soft threshold' takes one"),
         ('threshold_unit = "eV"', 'threshold_unit = "K"', "threshold_unit: 'kcal/mol' does not convert to 'K'"),
-        ("at_most = 1.0\n", "at_most = 2.0\n", "metrics.stability: Value error, at_most: a score is at most 1"),
+        ("at_most = 1.0\n", "at_most = 2.0\n", "metrics.stability: at_most: a score is at most 1"),
         (
             'metrics = ["tm_score"]',
             'metrics = ["tm"]',
@@ -157,7 +158,7 @@ def test_alpha_that_is_none(value: str) -> None:
         (
             'rule = "step"',
             'rule = "score"',
-            "slips: 'converged or not': Value error, threshold: rule 'score' takes none",
+            "slips: 'converged or not': threshold: rule 'score' takes none",
         ),
         ('name = "converged or not"', 'name = "TM-score as an error"', "slips: 'TM-score as an error' is named twice"),
     ],

@@ -11,15 +11,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.mlipaudit import (
-    Direction,
-    Measured,
-    Variant,
-    item_scores,
-    load_mlipaudit,
-    mlipaudit_tree,
-)
+from scoring.mlipaudit import Direction, Measured, item_scores, load_mlipaudit, mlipaudit_tree
 from scoring.mlipaudit.measured import Item
+from scoring.names import Variant
 from tests.world.one_tree import score
 
 RELEASE = load_mlipaudit()

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scoring import ScoringError
-from scoring.lambench.published import PublishedScores
+from scoring.lambench.published import TableModel
 from tests.scoring.published_tables import FF, FIVE, GENERAL, PC, USE, Json, changed, scored, without
 
 SLOW = (HealthCheck.too_slow,)  # two tables take some 20 ms
@@ -44,15 +44,15 @@ def number_at(table: Json, path: str) -> float:
     return value
 
 
-def costs(scores: PublishedScores) -> list[float]:
+def costs(scores: TableModel) -> list[float]:
     """Every score and domain, so that less is better."""
-    terms = [scores.force_field, scores.property_error, *scores.instability.values()]
+    terms = [scores.scores["force_field"], scores.scores["property_error"], *scores.instability.values()]
     below = [part for term in terms[:2] for part in term.parts]
     lower = [math.inf if term.value is None else term.value for term in (*terms, *below)]
-    return [*lower, math.inf if scores.efficiency.value is None else -scores.efficiency.value]
+    return [*lower, math.inf if scores.scores["efficiency"].value is None else -scores.scores["efficiency"].value]
 
 
-def never_better(before: PublishedScores, after: PublishedScores) -> None:
+def never_better(before: TableModel, after: TableModel) -> None:
     for old, new in zip(costs(before), costs(after), strict=True):
         assert new >= old - ROUNDING
 
@@ -67,7 +67,7 @@ ERRORS = [
 ANSWERS = [(name, path) for name, table in TABLES.items() for path in paths(table) if not path.startswith("model")]
 
 
-def both(rule: str, table: Json) -> dict[str, PublishedScores]:
+def both(rule: str, table: Json) -> dict[str, TableModel]:
     """Corrected scores of a table beside another of the same systems."""
     config = changed(FIVE, "pc.missing_domain_rule", rule)
     return scored(config, {"this": table, "other": BY_SYSTEM}, corrected=True)
@@ -129,13 +129,13 @@ def test_corrected_scores_stay_in_their_range(changes: list[tuple[tuple[str, str
             least = 1e-9 if "time" in path else 0.0
             table = changed(table, path, max(number_at(table, path) * factor, least))
     scores = scored(FIVE, {"this": table}, corrected=True)["this"]
-    for term in (scores.force_field, scores.property_error):
+    for term in (scores.scores["force_field"], scores.scores["property_error"]):
         assert all(0.0 <= below.value <= 1.0 for _, below in term.walk() if below.value is not None)
-    assert scores.force_field.value is not None
-    assert scores.force_field.value >= 1e-3  # the floor
+    assert scores.scores["force_field"].value is not None
+    assert scores.scores["force_field"].value >= 1e-3  # the floor
     assert all(term.value is not None and 0.0 <= term.value <= 5.0 for term in scores.instability.values())
-    assert scores.efficiency.value is not None
-    assert scores.efficiency.value > 0
+    assert scores.scores["efficiency"].value is not None
+    assert scores.scores["efficiency"].value > 0
 
 
 def turned(content: object) -> object:

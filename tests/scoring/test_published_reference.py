@@ -160,16 +160,20 @@ def test_agrees_with_the_formula_in_plain_loops() -> None:
         pc = reference_pc(config, raw)
         for name, found in scored(config, raw).items():
             ff, domains = reference_ff(config, raw[name])
-            assert same(found.force_field.value, ff, SEVENTH_DECIMAL)
-            got = {part.name: part.value for part in found.force_field.parts}
+            assert same(found.scores["force_field"].value, ff, SEVENTH_DECIMAL)
+            got = {part.name: part.value for part in found.scores["force_field"].parts}
             assert got.keys() == domains.keys()
             assert all(same(got[domain], domains[domain], SEVENTH_DECIMAL) for domain in domains)
-            assert same(found.property_error.value, pc[name], 1e-12)
+            assert same(found.scores["property_error"].value, pc[name], 1e-12)
             used = raw[name][USE]
-            assert found.efficiency.value == pytest.approx(100 / used["inference_efficiency"]["average_time"])
-            assert found.stability.value == pytest.approx(reference_instability(config, used["nve_md"]), rel=1e-12)
+            assert found.scores["efficiency"].value == pytest.approx(100 / used["inference_efficiency"]["average_time"])
+            assert found.scores["instability"].value == pytest.approx(
+                reference_instability(config, used["nve_md"]), rel=1e-12
+            )
             unscored += ff is None
-            dropped += len(found.property_error.parts) < len({t["domain"] for t in config["pc"]["tasks"].values()})
+            dropped += len(found.scores["property_error"].parts) < len(
+                {t["domain"] for t in config["pc"]["tasks"].values()}
+            )
     # The random tables reach what they are for.
     assert unscored > 10
     assert dropped > 10

@@ -34,10 +34,10 @@ from scoring import (
     load_release,
     property_tree,
 )
-from scoring.ml_peg import Facts, Variant, ml_peg_tree
+from scoring.ml_peg import MlPegFacts, ml_peg_tree
 from scoring.mlipaudit import Measured as Items
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_tree
-from scoring.mlipaudit import Variant as AuditVariant
+from scoring.names import Variant
 
 DOMAINS = ("Catalysis", "Inorganic Materials", "Molecules / dimers, 100 %")  # the last: names that a path must escape
 RELEASES = {"corrected": load_release(), "as_published": load_release("lambench-0.3.1")}
@@ -145,7 +145,7 @@ def _efficiency(rules: Release, rng: np.random.Generator) -> Node:
     return efficiency_tree(times, rules.efficiency)
 
 
-def _facts() -> Facts:
+def _facts() -> MlPegFacts:
     """Errors, a score that grows with quality, a logarithmic metric; weights of zero at every level."""
     benchmarks: dict[str, object] = {}
     for i, task in enumerate((*FRAMES, *PROPERTIES)):
@@ -157,7 +157,7 @@ def _facts() -> Facts:
         benchmarks[task.name] = {"category": task.domain, "weight": 0.0 if i == 3 else 1.0 + i % 2, "metrics": metrics}
     weights = {DOMAINS[0]: 0.5}
     data = {"name": "r", "title": "R", "source": "s", "benchmarks": benchmarks, "category_weights": weights}
-    return Facts.model_validate(data)
+    return MlPegFacts.model_validate(data)
 
 
 def _ml_peg(variant: str, names: Sequence[str], rng: np.random.Generator) -> SchemeFile:
@@ -184,9 +184,7 @@ def _mlipaudit(variant: str, names: Sequence[str], rng: np.random.Generator) -> 
 
     def tree(compatible: bool) -> Node:
         unknown = {"reactivity"} if rng.uniform() < 0.3 else set()
-        return mlipaudit_tree(
-            _shown(facts, unknown, rng), facts, AuditVariant(variant), unknown, compatible_only=compatible
-        )
+        return mlipaudit_tree(_shown(facts, unknown, rng), facts, Variant(variant), unknown, compatible_only=compatible)
 
     scores = (
         _score("mlipaudit", names, lambda: tree(False)),

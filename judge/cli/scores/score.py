@@ -18,8 +18,9 @@ from judge.cli.scores.score_files import ml_peg_command, mlipaudit_command
 from judge.cli.scores.score_suite import suite_command
 from judge.config import UsageError
 from scoring import Release, Term, load_release, packaged_releases
-from scoring.lambench.published import PublishedScores, rounded, score_published
+from scoring.lambench.published import TableModel, rounded, score_published
 from scoring.lambench.published_config import Read, release_from_config
+from scoring.names import EFFICIENCY, FORCE_FIELD, INSTABILITY, LAMBENCH, PROPERTY_ERROR, SCORES, Variant, of_scheme
 from submissions.tables import plain_table, table_console
 
 app = typer.Typer(no_args_is_help=True)
@@ -63,25 +64,26 @@ def lambench(
         print(note, file=sys.stderr)
 
 
-def _as_data(release: Release, scores: PublishedScores) -> dict[str, object]:
+def _as_data(release: Release, model: TableModel) -> dict[str, object]:
     """One model's scores. Those that follow from full-precision metrics are rounded as the release prints them.
 
     Force-field errors are not rounded: their metrics are published to 0.1 meV only, so that the last printed digit does
     not follow from them.
     """
-    found: dict[str, object] = {
-        "ff_error": _finite(scores.force_field.value),
-        "pc_error": _shown(release, scores.property_error.value),
-        "efficiency": _shown(release, scores.efficiency.value),
-        "instability": _shown(release, scores.stability.value),
-        "instability_is_lower_bound": scores.is_lower_bound,
-        "ff_domains": _domains(scores.force_field),
-        "pc_domains": _domains(scores.property_error),
+    scores = model.scores
+    data: dict[str, object] = {
+        "ff_error": _finite(scores[FORCE_FIELD].value),
+        "pc_error": _shown(release, scores[PROPERTY_ERROR].value),
+        "efficiency": _shown(release, scores[EFFICIENCY].value),
+        "instability": _shown(release, scores[INSTABILITY].value),
+        "instability_is_lower_bound": model.is_lower_bound,
+        "ff_domains": _domains(scores[FORCE_FIELD]),
+        "pc_domains": _domains(scores[PROPERTY_ERROR]),
     }
-    if len(scores.instability) > 1:
-        by_tolerance = {f"{t:g} {release.instability.unit}": _finite(s.value) for t, s in scores.instability.items()}
-        found["instability_by_tolerance"] = by_tolerance
-    return found | {"notes": list(scores.notes)}
+    if len(model.instability) > 1:
+        unit = release.instability.unit
+        data["instability_by_tolerance"] = {f"{t:g} {unit}": _finite(s.value) for t, s in model.instability.items()}
+    return data | {"notes": list(model.notes)}
 
 
 def _domains(term: Term) -> Mapping[str, float | None]:
@@ -89,7 +91,7 @@ def _domains(term: Term) -> Mapping[str, float | None]:
 
 
 def _shown(release: Release, value: float | None) -> float | None:
-    if release.variant == "as_published":
+    if release.variant is Variant.AS_PUBLISHED:
         return rounded(value, release.published.ranking_decimals)
     return _finite(value)
 
@@ -98,18 +100,15 @@ def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value
 
 
-def _print_table(release: Release, scores: Mapping[str, PublishedScores]) -> None:
-    numbers = ("force-field error", "property error", "efficiency", "instability")
-    table = plain_table("model", *numbers, numbers=numbers, title=release.title)
-    for name, model in scores.items():
-        bound = "≥ " if model.is_lower_bound and model.stability.value is not None else ""
-        table.add_row(
-            escape(name),
-            _text(model.force_field.value),
-            _text(model.property_error.value),
-            _text(model.efficiency.value),
-            bound + _text(model.stability.value),
-        )
+def _print_table(release: Release, models: Mapping[str, TableModel]) -> None:
+    keys = of_scheme(LAMBENCH)
+    labels = [SCORES[key].label.lower() for key in keys]
+    table = plain_table("model", *labels, numbers=labels, title=release.title)
+    for name, model in models.items():
+        cells = [_text(model.scores[key].value) for key in keys]
+        if model.is_lower_bound and model.scores[INSTABILITY].value is not None:
+            cells[keys.index(INSTABILITY)] = f"≥ {cells[keys.index(INSTABILITY)]}"
+        table.add_row(escape(name), *cells)
     table_console().print(table)
 
 

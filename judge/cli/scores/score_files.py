@@ -20,11 +20,10 @@ from judge.cli.scores.explain import ALL_LEVELS, print_tree
 from judge.cli.scores.score_files_input import MlipAuditFile, MlipAuditModel, MlPegFile, MlPegModel, read_table
 from judge.config import UsageError
 from scoring import RawMetric, ScoringError, Term, as_data
-from scoring.ml_peg import Facts, Mismatch, load_facts, mismatches, ml_peg_score, parse_facts
-from scoring.ml_peg import Variant as MlPegVariant
+from scoring.ml_peg import Mismatch, MlPegFacts, load_facts, mismatches, ml_peg_score, parse_facts
 from scoring.mlipaudit import Measured as MeasuredItems
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_score, parse_mlipaudit
-from scoring.mlipaudit import Variant as MlipAuditVariant
+from scoring.names import Variant
 from scoring.ranking import ranks
 from submissions.tables import number_text, plain_table, table_console
 
@@ -81,7 +80,7 @@ def ml_peg_command(
     stated = parse_facts(read_text(facts), facts.name) if facts else load_facts()
     if preset and preset not in stated.presets:
         raise UsageError(f"--preset: {stated.name} has no {preset!r}, but {', '.join(stated.presets) or 'none at all'}")
-    variant = MlPegVariant.AS_PUBLISHED if as_published else MlPegVariant.CORRECTED
+    variant = Variant.AS_PUBLISHED if as_published else Variant.CORRECTED
     models = read_table(MlPegFile, metrics).models
     rows = []
     for name, model in models.items():
@@ -107,7 +106,7 @@ def mlipaudit_command(
 ) -> None:
     """Computes MLIPAudit scores of results in a file: over all benchmarks, and over the compatible ones."""
     stated = parse_mlipaudit(read_text(facts), facts.name) if facts else load_mlipaudit()
-    variant = MlipAuditVariant.AS_PUBLISHED if as_published else MlipAuditVariant.CORRECTED
+    variant = Variant.AS_PUBLISHED if as_published else Variant.CORRECTED
     rows = []
     for name, model in read_table(MlipAuditFile, results).models.items():
         try:
@@ -117,7 +116,7 @@ def mlipaudit_command(
     _show(_Board("mlipaudit", stated.name, stated.title, variant, "benchmark", rows), results, explain, as_json)
 
 
-def _ml_peg_row(name: str, model: MlPegModel, facts: Facts, variant: MlPegVariant, preset: str) -> _Row:
+def _ml_peg_row(name: str, model: MlPegModel, facts: MlPegFacts, variant: Variant, preset: str) -> _Row:
     measured = {
         benchmark: {metric: RawMetric(benchmark, metric, **dict(read)) for metric, read in metrics.items()}
         for benchmark, metrics in model.metrics.items()
@@ -130,7 +129,7 @@ def _ml_peg_row(name: str, model: MlPegModel, facts: Facts, variant: MlPegVarian
     return _Row(name, {OVERALL: overall}, overall.parts, {}, flags)
 
 
-def _mlipaudit_row(name: str, model: MlipAuditModel, facts: MlipAuditFacts, variant: MlipAuditVariant) -> _Row:
+def _mlipaudit_row(name: str, model: MlipAuditModel, facts: MlipAuditFacts, variant: Variant) -> _Row:
     measured = {
         benchmark: {metric: MeasuredItems(**dict(read)) for metric, read in metrics.items()}
         for benchmark, metrics in model.results.items()

@@ -21,7 +21,7 @@ from judge.view.columns import score_span, score_text
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, ScoreFile
 from judge.view.page_context import Frame
 from scoring import explain
-from scoring.names import ERRORS, SCORES
+from scoring.names import ERRORS, SCORES, Variant
 
 MOST = 5
 NOT_STATED = "not stated"
@@ -34,7 +34,7 @@ def comparison(frame: Frame, models: Sequence[ModelFile]) -> tuple[Group, ...]:
     """
     scores = {reference.id: reference.scores for reference in frame.references}
     scores |= {row.submission.id: row.scores for row in frame.board.rows}
-    corrected, as_published = (_scores(frame.file, variant) for variant in ("corrected", "as_published"))
+    corrected, as_published = (_scores(frame.file, variant) for variant in (Variant.CORRECTED, Variant.AS_PUBLISHED))
     groups = [
         Group("Ranking", _ranking(models)),
         Group("Scores", _score_lines(corrected, models)),
@@ -63,7 +63,7 @@ def _n_ok(model: ModelFile) -> Cell:
     return Cell(f"{sum(outcome.verdict == 'OK' for outcome in model.outcomes)} of {len(model.outcomes)}")
 
 
-def _scores(file: LeaderboardFile, variant: str) -> list[ScoreFile]:
+def _scores(file: LeaderboardFile, variant: Variant) -> list[ScoreFile]:
     return [score for scheme in file.schemes if scheme.variant == variant for score in scheme.scores]
 
 
