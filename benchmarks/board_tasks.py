@@ -13,7 +13,18 @@ from typing import NamedTuple
 import numpy as np
 from ase.data import atomic_numbers
 
-from tasks.datasets.card import Card, Crystal, Curve, CurveReference, Difference, Domain, LabelSet, Scan, Table, Term
+from tasks.datasets.card import (
+    Card,
+    Crystal,
+    Curve,
+    CurveReference,
+    Difference,
+    Domain,
+    LabelSet,
+    Scan,
+    Summand,
+    Table,
+)
 from tasks.datasets.dataset import Dataset, load_dataset, save_dataset
 from tasks.kind import Parameters
 from tasks.kinds.compression import PROPERTIES as COMPRESSED
@@ -226,7 +237,10 @@ def _differences(template: Template, n: int, sets: tuple[str, ...], rng: np.rand
             group=group,
             cluster=cluster,
             quantity=("barrier", "reaction energy")[i % 2] if template.name.startswith("paths") else "",
-            terms=(Term(structure=2 * i, coefficient=1.0), Term(structure=2 * i + 1, coefficient=-1.0)),
+            terms=(
+                Summand(structure=2 * i, coefficient=1.0),
+                Summand(structure=2 * i + 1, coefficient=-1.0),
+            ),
             reference=_each(sets, rng, 1.0),
         )
         for i, (id, group, cluster) in enumerate(zip(*_names(n, template.name, rng), strict=True))

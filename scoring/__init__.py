@@ -7,17 +7,17 @@ from scoring.lambench.force_field import force_field_tree
 from scoring.lambench.instability import Run, RunOutcome, instability_tree
 from scoring.lambench.property_error import dropped_domains, property_tree
 from scoring.lambench.release import Release, load_release, packaged_releases, parse_release
-from scoring.ranking import Entry, Placed, ranking
+from scoring.ranking import Placed, RankingEntry, ranking
 from scoring.term import Term, as_data, explain, explain_all
 from scoring.tree import Node, RawMetric
 
 __all__ = [
     "Answers",
     "AskedTask",
-    "Entry",
     "MeasuredError",
     "Node",
     "Placed",
+    "RankingEntry",
     "RawMetric",
     "Release",
     "Run",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Entry(NamedTuple):
+class RankingEntry(NamedTuple):
     """One model in the ranking; `complete` where every task of the suite came to OK."""
 
     key: str
@@ -26,7 +26,7 @@ class Placed(NamedTuple):
     rank: int | None
 
 
-def ranking(entries: Sequence[Entry]) -> list[Placed]:
+def ranking(entries: Sequence[RankingEntry]) -> list[Placed]:
     """Entries from best to worst; equal scores share a rank and the next is skipped (1, 1, 3).
 
     Complete entries come first, by force-field error, then property error, lower first; a score that is missing or
@@ -66,7 +66,7 @@ def costs(values: NDArray[np.float64], *, lower_is_better: bool) -> NDArray[np.f
     return np.where(np.isnan(values), np.inf, values if lower_is_better else -values)
 
 
-def _scores(entry: Entry) -> tuple[float, float]:
+def _scores(entry: RankingEntry) -> tuple[float, float]:
     return _number(entry.force_field_error), _number(entry.property_error)
 
 

@@ -7,3 +7,4 @@ ruff check .
 ruff format --check .
 mypy --strict
 lint-imports
+python setup/words.py

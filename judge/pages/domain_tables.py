@@ -10,7 +10,7 @@ from judge.view.score_display import known, uncertainty_of
 from scoring import Term
 from scoring.intervals import Interval
 from scoring.names import ERRORS, SCORES
-from scoring.ranking import Entry, ranking
+from scoring.ranking import RankingEntry, ranking
 
 
 class DomainCell(NamedTuple):
@@ -70,7 +70,7 @@ def _lines(
     rows = {row.submission.id: row for row in board.rows}
     cells = {id: {key: _cell(board, row, key, domain) for key in keys} for id, row in rows.items()}
     entries = [
-        Entry(
+        RankingEntry(
             id,
             id not in references and all(line.ok for line in row.tasks if line.task.domain == domain),
             *(cells[id][key].value if key in keys else None for key in ERRORS),

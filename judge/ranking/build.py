@@ -14,7 +14,7 @@ from judge.ranking.uncertainty import firmness
 from judge.records.decisions import Decisions
 from judge.records.records import Result
 from sandbox.verdict import Verdict
-from scoring import Entry, Node, Release, ScoringError, Term, load_release, ranking
+from scoring import Node, RankingEntry, Release, ScoringError, Term, load_release, ranking
 from scoring.names import FORCE_FIELD, PROPERTY_ERROR
 from submissions.records import Submission
 from tasks.kinds.registry import KINDS
@@ -119,7 +119,7 @@ def _lambench_trees(
 def _placed(rows: Mapping[str, Row]) -> tuple[Row, ...]:
     """The rows in their order, each with its rank; those for comparison last, without a rank."""
     entries = [
-        Entry(
+        RankingEntry(
             id,
             bool(row.tasks) and not row.shortfalls and not row.reference,
             row.scores[FORCE_FIELD].value,

@@ -13,7 +13,14 @@ from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import ScoringError
 from scoring.clusters import ClusterSums, cluster_sums
-from scoring.mlipaudit import Measured, Metric, MlipAuditFacts, load_mlipaudit, mlipaudit_trees, scores_of_items
+from scoring.mlipaudit import (
+    AuditMetric,
+    Measured,
+    MlipAuditFacts,
+    load_mlipaudit,
+    mlipaudit_trees,
+    scores_of_items,
+)
 from scoring.names import COMPATIBLE, MLIPAUDIT, Variant
 from submissions.records import Submission
 from tasks.metrics.measurement import Items
@@ -54,7 +61,7 @@ def audit_facts(suite: Suite) -> MlipAuditFacts | None:
     return facts.model_copy(update={"benchmarks": kept, "slips": slips})
 
 
-def _measured_in(suite: Suite, benchmark: str, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+def _measured_in(suite: Suite, benchmark: str, metrics: Mapping[str, AuditMetric]) -> dict[str, AuditMetric]:
     """Those of a benchmark's metrics that are measured, with the tasks that they are measured in."""
     tasks = ", ".join(task.name for task in suite.tasks if task.mlipaudit == benchmark)
     return {

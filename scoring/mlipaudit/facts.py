@@ -21,7 +21,7 @@ KCAL_PER_MOL_PER_EV = 1.602176634e-19 * 6.02214076e23 / 4184
 CONVERSIONS = {("kcal/mol", "eV"): 1 / KCAL_PER_MOL_PER_EV, ("eV", "kcal/mol"): KCAL_PER_MOL_PER_EV}
 
 
-class Frames(StrEnum):
+class FrameAverage(StrEnum):
     """What becomes of the frames of a trajectory."""
 
     MEAN = "mean"
@@ -36,7 +36,7 @@ class ByGroup(StrEnum):
     VALUES = "values averaged, failed left out"
 
 
-class Metric(ReleasePart):
+class AuditMetric(ReleasePart):
     """How one metric of a benchmark is scored.
 
     Args:
@@ -56,7 +56,7 @@ class Metric(ReleasePart):
     rule: Rule = Rule.SOFT_THRESHOLD
     larger_is_better: bool = False
     at_most: Positive | None = None
-    over_frames: Frames | None = None
+    over_frames: FrameAverage | None = None
     by_group: ByGroup | None = None
     one_failure_is_all: bool = False
 
@@ -99,16 +99,16 @@ class Benchmark(ReleasePart):
     title: Text
     category: Text
     elements_per_item: bool = False
-    metrics: dict[Text, Metric] = Field(min_length=1)
+    metrics: dict[Text, AuditMetric] = Field(min_length=1)
 
 
 class Override(ReleasePart):
-    """Fields of a `Metric` that MLIPAudit's program has otherwise than its text."""
+    """Fields of a `AuditMetric` that MLIPAudit's program has otherwise than its text."""
 
     threshold_unit: Text | None = None
     rule: Rule | None = None
     larger_is_better: bool | None = None
-    over_frames: Frames | None = None
+    over_frames: FrameAverage | None = None
     by_group: ByGroup | None = None
     one_failure_is_all: bool | None = None
 
@@ -161,7 +161,7 @@ class MlipAuditFacts(ReleasePart):
         except ValidationError as error:
             raise ValueError(f"slips: '{slip.name}': {first_fault(error)}") from None
 
-    def _metrics(self, benchmark: str) -> dict[str, Metric]:
+    def _metrics(self, benchmark: str) -> dict[str, AuditMetric]:
         found = self.benchmarks.get(benchmark)
         return {} if found is None else found.metrics
 
@@ -170,7 +170,7 @@ class MlipAuditFacts(ReleasePart):
         """In the order of the benchmarks."""
         return tuple(dict.fromkeys(benchmark.category for benchmark in self.benchmarks.values()))
 
-    def metric(self, benchmark: str, metric: str, variant: Variant) -> Metric:
+    def metric(self, benchmark: str, metric: str, variant: Variant) -> AuditMetric:
         """How a metric of a benchmark is scored in a variant.
 
         Raises:
@@ -183,7 +183,7 @@ class MlipAuditFacts(ReleasePart):
         changes: dict[str, object] = {}
         for slip in self.slips_of(benchmark, metric, variant):
             changes |= slip.as_published.model_dump(exclude_unset=True)
-        return Metric.model_validate(found.model_dump() | changes) if changes else found
+        return AuditMetric.model_validate(found.model_dump() | changes) if changes else found
 
     def slips_of(self, benchmark: str, metric: str, variant: Variant) -> tuple[Slip, ...]:
         """The slips that a metric has in a variant; none in `corrected`."""

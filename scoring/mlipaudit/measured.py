@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.errors import ScoringError
-from scoring.mlipaudit.facts import ByGroup, Frames, Metric
+from scoring.mlipaudit.facts import AuditMetric, ByGroup, FrameAverage
 from scoring.mlipaudit.soft_threshold import Float, Rule, item_scores
 
 Item = float | None | Sequence[float]
@@ -55,7 +55,9 @@ class Scored(NamedTuple):
     n_failed: int
 
 
-def scored(measured: Measured, metric: Metric, alpha: float, where: str, *, count_unsupported: bool = True) -> Scored:
+def scored(
+    measured: Measured, metric: AuditMetric, alpha: float, where: str, *, count_unsupported: bool = True
+) -> Scored:
     """The score over the items of a metric, with what it is made of.
 
     Args:
@@ -87,7 +89,7 @@ def scored(measured: Measured, metric: Metric, alpha: float, where: str, *, coun
     return Scored(value, uncharged, fsum(succeeded / len(succeeded)), n_items, n_failed)
 
 
-def checked(measured: Measured, metric: Metric, where: str) -> Float:
+def checked(measured: Measured, metric: AuditMetric, where: str) -> Float:
     """(n,) a number for each item, in its own unit; NaN where it failed.
 
     Raises:
@@ -109,7 +111,7 @@ def checked(measured: Measured, metric: Metric, where: str) -> Float:
     )
 
 
-def _check_groups(measured: Measured, metric: Metric, where: str) -> None:
+def _check_groups(measured: Measured, metric: AuditMetric, where: str) -> None:
     if metric.by_group is None:
         if measured.groups is not None:
             raise ScoringError(f"{where}: groups: this metric has none")
@@ -122,13 +124,13 @@ def _check_groups(measured: Measured, metric: Metric, where: str) -> None:
         raise ScoringError(f"{where}: {field}: belongs to no group; give None among the values, with its group")
 
 
-def _all_in_range(values: Float, metric: Metric) -> bool:
+def _all_in_range(values: Float, metric: AuditMetric) -> bool:
     """Whether all of (n,) numbers are such that nothing must be said of any, nor cut."""
     most = np.inf if metric.at_most is None else metric.at_most
     return metric.over_frames is None and not (values < 0).any() and not (values > most).any()
 
 
-def _number(item: Item, metric: Metric, where: str) -> float:
+def _number(item: Item, metric: AuditMetric, where: str) -> float:
     if item is None:
         return np.nan
     if isinstance(item, (int, float, np.number)):
@@ -142,7 +144,7 @@ def _number(item: Item, metric: Metric, where: str) -> float:
     return _over(frames, metric.over_frames) if len(frames) else np.nan
 
 
-def _in_range(value: float, metric: Metric, where: str) -> float:
+def _in_range(value: float, metric: AuditMetric, where: str) -> float:
     if value < 0:
         raise ScoringError(f"{where} is {value:g}, negative; give errors as magnitudes")
     if not isfinite(value):
@@ -154,18 +156,23 @@ def _in_range(value: float, metric: Metric, where: str) -> float:
     return min(value, metric.at_most)
 
 
-def _over(frames: Float, how: Frames) -> float:
+def _over(frames: Float, how: FrameAverage) -> float:
     match how:
-        case Frames.MEAN:
+        case FrameAverage.MEAN:
             return fsum(frames / len(frames))
-        case Frames.MINIMUM:
+        case FrameAverage.MINIMUM:
             return float(frames.min())
-        case Frames.MAXIMUM:
+        case FrameAverage.MAXIMUM:
             return float(frames.max())
 
 
 def _mean_score(
-    values: Float, failed: NDArray[np.bool_], groups: Sequence[str] | None, metric: Metric, alpha: float, n_zero: int
+    values: Float,
+    failed: NDArray[np.bool_],
+    groups: Sequence[str] | None,
+    metric: AuditMetric,
+    alpha: float,
+    n_zero: int,
 ) -> float:
     """The mean score, with `n_zero` more items that score 0."""
     if groups is None:
@@ -181,7 +188,7 @@ def _mean_score(
     return fsum(fsum(scores[member]) / int(member.sum()) for member in members) / len(members)
 
 
-def scores_of_items(values: Float, metric: Metric, alpha: float) -> Float:
+def scores_of_items(values: Float, metric: AuditMetric, alpha: float) -> Float:
     """(n,) the score of each item of a metric, from its value in the metric's own unit; 0 where that is NaN."""
     limit = 1.0 if metric.rule is Rule.SCORE or metric.threshold is None else metric.threshold
     return item_scores(values * metric.factor, limit, alpha, metric.direction, metric.rule)

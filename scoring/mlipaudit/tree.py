@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scoring.errors import ScoringError
-from scoring.mlipaudit.facts import Benchmark, ByGroup, Metric, MlipAuditFacts
+from scoring.mlipaudit.facts import AuditMetric, Benchmark, ByGroup, MlipAuditFacts
 from scoring.mlipaudit.measured import Measured, Scored, scored
 from scoring.mlipaudit.soft_threshold import Direction, Float, Rule
 from scoring.names import Variant
@@ -100,7 +100,7 @@ def mlipaudit_trees(
         ScoringError: as `mlipaudit_tree`.
     """
     _check(measured, facts, incompatible)
-    known: dict[tuple[str, str, Metric, int], Scored] = {}
+    known: dict[tuple[str, str, AuditMetric, int], Scored] = {}
     return {
         (variant, only): _tree(_Scheme(measured, facts, variant, incompatible, only, known))
         for variant in Variant
@@ -167,7 +167,7 @@ class _Scheme(NamedTuple):
     variant: Variant
     incompatible: Set[str]
     compatible_only: bool
-    known: dict[tuple[str, str, Metric, int], Scored]
+    known: dict[tuple[str, str, AuditMetric, int], Scored]
 
     def category(self, title: str, names: list[str]) -> Node:
         return Node(
@@ -199,7 +199,7 @@ class _Scheme(NamedTuple):
             source="; ".join([metric.source, *(slip.source for slip in slips)]),
         )
 
-    def raw(self, benchmark: str, name: str, metric: Metric) -> RawMetric:
+    def raw(self, benchmark: str, name: str, metric: AuditMetric) -> RawMetric:
         found = self.measured.get(benchmark, {}).get(name)
         if found is None:
             return RawMetric(benchmark, name, None, "score", _facts(metric, self.facts.alpha))
@@ -223,7 +223,7 @@ class _Scheme(NamedTuple):
         )
 
 
-def _in_words(metric: Metric, alpha: float) -> str:
+def _in_words(metric: AuditMetric, alpha: float) -> str:
     t = f"t = {metric.threshold}" + ("" if metric.limit_unit == "1" else f" {metric.limit_unit}")
     beyond = "x - t" if metric.direction is Direction.SMALLER_IS_BETTER else "t - x"
     good = "up to" if metric.direction is Direction.SMALLER_IS_BETTER else "from"
@@ -243,14 +243,14 @@ def _in_words(metric: Metric, alpha: float) -> str:
     return "; ".join(words)
 
 
-def _facts(metric: Metric, alpha: float) -> tuple[tuple[str, float | str], ...]:
+def _facts(metric: AuditMetric, alpha: float) -> tuple[tuple[str, float | str], ...]:
     direction = ("direction", str(Direction.LARGER_IS_BETTER if metric.rule is Rule.SCORE else metric.direction))
     if metric.threshold is None:
         return (direction,)
     return ("threshold", metric.threshold), ("threshold unit", metric.limit_unit), ("alpha", alpha), direction
 
 
-def _seen(result: Scored, found: Measured, metric: Metric) -> tuple[tuple[str, float | str], ...]:
+def _seen(result: Scored, found: Measured, metric: AuditMetric) -> tuple[tuple[str, float | str], ...]:
     seen: list[tuple[str, float | str]] = []
     if result.mean is not None:
         seen += [("mean", result.mean), ("mean unit", metric.unit)]

@@ -28,13 +28,13 @@ class DatasetError(ValueError):
     """A data set that cannot be used: one line that names file and field."""
 
 
-class Entry(BaseModel):
+class CardPart(BaseModel):
     """A part of a card or a table: frozen, and nothing unknown in it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class D3(Entry):
+class D3(CardPart):
     """The DFT-D3 correction that belongs to a level of theory.
 
     Args:
@@ -46,7 +46,7 @@ class D3(Entry):
     damping: Literal["bj", "zero"] = "bj"
 
 
-class LabelSet(Entry):
+class LabelSet(CardPart):
     """One level of theory at which the structures are labelled.
 
     Args:
@@ -66,7 +66,7 @@ class LabelSet(Entry):
         return self
 
 
-class Card(Entry):
+class Card(CardPart):
     """The card of a data set.
 
     Args:
@@ -133,7 +133,7 @@ class Card(Entry):
         return not self.public_since
 
 
-class Term(Entry):
+class Summand(CardPart):
     """A structure in a sum of energies.
 
     Args:
@@ -144,7 +144,7 @@ class Term(Entry):
     coefficient: FiniteFloat
 
 
-class Difference(Entry):
+class Difference(CardPart):
     """An energy difference: Σ coefficient × E(structure), with its reference by label set.
 
     Args:
@@ -158,11 +158,11 @@ class Difference(Entry):
     cluster: str = ""
     quantity: str = ""
     area: Positive | None = None
-    terms: tuple[Term, ...] = Field(min_length=1)
+    terms: tuple[Summand, ...] = Field(min_length=1)
     reference: dict[str, FiniteFloat]
 
 
-class CurveReference(Entry):
+class CurveReference(CardPart):
     """Parameters of an equation of state at zero pressure.
 
     Args:
@@ -176,7 +176,7 @@ class CurveReference(Entry):
     b0_prime: FiniteFloat
 
 
-class Curve(Entry):
+class Curve(CardPart):
     """An equation of state: the structures along the curve, and its parameters by label set."""
 
     id: str = Field(min_length=1)
@@ -186,7 +186,7 @@ class Curve(Entry):
     reference: dict[str, CurveReference]
 
 
-class Scan(Entry):
+class Scan(CardPart):
     """An energy profile: the structures along a scan, and their energies at the reference.
 
     Args:
@@ -216,7 +216,7 @@ class Scan(Entry):
         return self
 
 
-class Crystal(Entry):
+class Crystal(CardPart):
     """Properties of one structure, by label set and name (`k_vrh_gpa`, `volume_per_atom`) as the kinds need them."""
 
     id: str = Field(min_length=1)
@@ -226,7 +226,7 @@ class Crystal(Entry):
     reference: dict[str, dict[str, FiniteFloat]]
 
 
-class Table(Entry):
+class Table(CardPart):
     """The names, groups and items of the structures. Nothing of it enters a container.
 
     Args:

@@ -28,7 +28,7 @@ import numpy as np
 from ase.data import chemical_symbols
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from tasks.datasets.card import Card, DatasetError, Difference, Positive, Term
+from tasks.datasets.card import Card, DatasetError, Difference, Positive, Summand
 from tasks.datasets.dataset import Dataset
 from tasks.importing.importers import read_molecules, with_periodicity
 from tasks.importing.stated_tables import (
@@ -159,7 +159,7 @@ def _difference(
             cluster=stated.cluster or stated.id,
             quantity=stated.quantity,
             area=stated.area_angstrom2,
-            terms=tuple(Term(structure=index[t.structure], coefficient=t.coefficient) for t in stated.terms),
+            terms=tuple(Summand(structure=index[t.structure], coefficient=t.coefficient) for t in stated.terms),
             reference=reference,
         )
     except ValidationError as error:

@@ -17,7 +17,7 @@ from ase.build import molecule
 from ase.data import dbh24, s22
 from ase.units import invcm, kcal, mol
 
-from tasks.datasets.card import Card, Difference, LabelSet, Scan, Term
+from tasks.datasets.card import Card, Difference, LabelSet, Scan, Summand
 from tasks.datasets.dataset import Dataset
 from tasks.quickstart.dataset import ASE_LICENCE, Entries, Named, dataset_of
 
@@ -65,7 +65,7 @@ def build_s22() -> Dataset:
         start = len(structures)
         parts = (("dimer", dimer), ("A", dimer[:first]), ("B", dimer[first:]))
         structures += [Named(f"{name}/{part}", group, atoms) for part, atoms in parts]
-        terms = tuple(Term(structure=start + k, coefficient=c) for k, c in enumerate((1.0, -1.0, -1.0)))
+        terms = tuple(Summand(structure=start + k, coefficient=c) for k, c in enumerate((1.0, -1.0, -1.0)))
         reference = {CC: s22.get_interaction_energy_cc(name)}
         items.append(Difference(id=name, group=group, cluster=name, terms=terms, reference=reference))
     for entry in structures:
@@ -111,8 +111,8 @@ def build_dbh24() -> Dataset:
             ("reverse", dbh24.get_dbh24_final_states(reaction), dbh24.get_dbh24_Vb(state)),
         )
         for way, ends, barrier in ways:
-            terms = [Term(structure=index[state], coefficient=1.0)]
-            terms += [Term(structure=index[end], coefficient=-1.0) for end in ends]
+            terms = [Summand(structure=index[state], coefficient=1.0)]
+            terms += [Summand(structure=index[end], coefficient=-1.0) for end in ends]
             items.append(
                 Difference(
                     id=f"{about} {way}",

@@ -39,7 +39,7 @@ from submissions.records import Record, Submission
 from submissions.requests import ReferredImage, SubmissionRequest
 from submissions.store.interface import StoreError
 from submissions.store.local import LocalStore
-from tasks.datasets.card import Card, DatasetError, Difference, Table, Term, card_toml
+from tasks.datasets.card import Card, DatasetError, Difference, Summand, Table, card_toml
 from tasks.datasets.dataset import load_dataset, read_card
 from tasks.metrics.measurement import Items
 from tasks.structures.frames import hash_arrays
@@ -232,7 +232,7 @@ TABLE = Table(
     id=("a", "b"),
     group=("g", "g"),
     cluster=("a", "b"),
-    differences=(Difference(id="d", terms=(Term(structure=0, coefficient=-1.0),), reference={"PBE": 0.25}),),
+    differences=(Difference(id="d", terms=(Summand(structure=0, coefficient=-1.0),), reference={"PBE": 0.25}),),
 )
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from scoring import (
     AskedTask,
-    Entry,
     Placed,
+    RankingEntry,
     Run,
     RunOutcome,
     ScoringError,
@@ -148,12 +148,12 @@ def test_efficiency_by_hand() -> None:
 
 def test_ranking_shares_ranks_and_leaves_incomplete_entries_out() -> None:
     entries = [
-        Entry("late", True, 0.3, 0.1),
-        Entry("tie b", True, 0.2, 0.5),
-        Entry("tie a", True, 0.2, 0.5),
-        Entry("first", True, 0.2, 0.4),
-        Entry("best but incomplete", False, 0.01, 0.01),
-        Entry("no number", True, math.nan, None),
+        RankingEntry("late", True, 0.3, 0.1),
+        RankingEntry("tie b", True, 0.2, 0.5),
+        RankingEntry("tie a", True, 0.2, 0.5),
+        RankingEntry("first", True, 0.2, 0.4),
+        RankingEntry("best but incomplete", False, 0.01, 0.01),
+        RankingEntry("no number", True, math.nan, None),
     ]
     assert ranking(entries) == [
         Placed("first", 1), Placed("tie a", 2), Placed("tie b", 2), Placed("late", 4), Placed("no number", 5),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from scoring import (
     AskedTask,
-    Entry,
     MeasuredError,
+    RankingEntry,
     Run,
     RunOutcome,
     Term,
@@ -169,7 +169,7 @@ scores = st.one_of(st.none(), st.floats(0, 1), st.just(math.nan))
 @few
 @given(st.lists(st.tuples(st.booleans(), scores, scores), max_size=8), st.randoms(use_true_random=False))
 def test_ranking_does_not_depend_on_order(rows: list[tuple[bool, float | None, float | None]], random: object) -> None:
-    entries = [Entry(f"model {i}", *row) for i, row in enumerate(rows)]
+    entries = [RankingEntry(f"model {i}", *row) for i, row in enumerate(rows)]
     turned = list(entries)
     random.shuffle(turned)  # type: ignore[attr-defined]
     placed = ranking(entries)

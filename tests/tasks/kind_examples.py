@@ -10,7 +10,17 @@ from ase import Atoms
 from ase.build import bulk
 from ase.calculators.emt import EMT
 
-from tasks.datasets.card import Card, Crystal, Curve, CurveReference, Difference, LabelSet, Scan, Table, Term
+from tasks.datasets.card import (
+    Card,
+    Crystal,
+    Curve,
+    CurveReference,
+    Difference,
+    LabelSet,
+    Scan,
+    Summand,
+    Table,
+)
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.rounding import rounded
 from tasks.kind import Kind, Observation, Parameters, Watch
@@ -74,7 +84,10 @@ def energy_differences() -> KindExample:
             id=f"d{i}",
             group=("one", "two")[i % 2],
             quantity=("barrier", "reaction energy")[i % 3 == 0],
-            terms=(Term(structure=i, coefficient=1.0), Term(structure=i + 1, coefficient=-0.5)),
+            terms=(
+                Summand(structure=i, coefficient=1.0),
+                Summand(structure=i + 1, coefficient=-0.5),
+            ),
             reference={PBE: 0.3 * i - 1.0},
         )
         for i in range(9)

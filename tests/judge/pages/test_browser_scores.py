@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from judge.view.assets import SCORE_NAMES, score_names_script
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, SchemeFile
-from scoring import Entry, Node, Term, explain, ranking
+from scoring import Node, RankingEntry, Term, explain, ranking
 from scoring.evaluation import Draw
 from scoring.tree import AsItIs, Key, Leaf, with_left_out
 from scoring.tree import Path as NamePath
@@ -226,7 +226,7 @@ def ranks_of(
         if model.reference or all(math.isnan(cost) for cost in own):
             continue
         complete = not scheme.complete_only or all(of.verdict == "OK" for of in model.outcomes)
-        entries.append(Entry(model.id, complete, own[0], own[1] if len(own) > 1 else None))
+        entries.append(RankingEntry(model.id, complete, own[0], own[1] if len(own) > 1 else None))
         costs.append(own[0])
     placed = {one.key: one.rank for one in ranking(entries)}
     gaps = np.diff(np.sort([cost for cost in costs if math.isfinite(cost)]))

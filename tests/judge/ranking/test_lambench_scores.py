@@ -19,7 +19,7 @@ from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Node, ScoringError, explain, load_release
 from submissions.records import Submission
-from tasks.datasets.card import Difference, Scan, Term
+from tasks.datasets.card import Difference, Scan, Summand
 from tasks.metrics.measurement import Items, Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite, packaged_suites
@@ -257,7 +257,10 @@ def differences(quantities: Sequence[str]) -> Any:
             id=f"d{i}",
             group=("Desorption", "Dissociation", "Transfer")[i % 3] if quantities != [""] else "",
             quantity=quantities[i // 3 % len(quantities)],
-            terms=(Term(structure=i, coefficient=1.0), Term(structure=i + 1, coefficient=-1.0)),
+            terms=(
+                Summand(structure=i, coefficient=1.0),
+                Summand(structure=i + 1, coefficient=-1.0),
+            ),
             reference={PBE: 0.5 + i},
         )
         for i in range(6)

@@ -7,7 +7,7 @@ import pytest
 from ase.build import bulk, fcc111
 from ase.calculators.emt import EMT
 
-from tasks.datasets.card import Difference, Scan, Table, Term
+from tasks.datasets.card import Difference, Scan, Summand, Table
 from tasks.importing.item_comparison import compare_items, compared_items, structures_of
 from tasks.importing.reference_comparison import LabelComparison
 from tasks.model.calculator import InProcessCalculator
@@ -31,7 +31,10 @@ def table(difference: float = 1.0, scan: float = 1.0, area: bool = False) -> Tab
     for i, name in enumerate(METALS):
         cell = MADE[2 * i + 1].cell
         size = 2 * float(np.linalg.norm(np.cross(cell[0], cell[1]))) if area else None
-        terms = (Term(structure=2 * i + 1, coefficient=1.0), Term(structure=2 * i, coefficient=-1.0))
+        terms = (
+            Summand(structure=2 * i + 1, coefficient=1.0),
+            Summand(structure=2 * i, coefficient=-1.0),
+        )
         value = (MADE_ENERGY[2 * i + 1] - MADE_ENERGY[2 * i]) / (size or 1.0)
         faces.append(Difference(id=name, area=size, terms=terms, reference={"EMT": float(difference * value)}))
     scans = []
@@ -115,6 +118,6 @@ def test_items_are_chosen_whole_and_sums_that_do_not_balance_are_left_out() -> N
     assert len(part.scans) == 1
     assert len(structures_of(part)) == 8
     assert len(compared_items(table(), FRAMES, 1, seed=0).scans) == 1
-    bare = Difference(id="Cu4", terms=(Term(structure=0, coefficient=1.0),), reference={"EMT": 0.1})
+    bare = Difference(id="Cu4", terms=(Summand(structure=0, coefficient=1.0),), reference={"EMT": 0.1})
     with_bare = table().model_copy(update={"differences": (*table().differences, bare)})
     assert [d.id for d in compared_items(with_bare, FRAMES, 100, seed=0).differences] == list(METALS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ase.build import bulk, molecule
 
-from tasks.datasets.card import Card, Crystal, Difference, LabelSet, Scan, Table, Term
+from tasks.datasets.card import Card, Crystal, Difference, LabelSet, Scan, Summand, Table
 from tasks.datasets.dataset import Dataset
 from tasks.importing.import_summary import summarise
 from tasks.importing.reference_checks import atoms_of_sum, doubtful_references, impossible_references
@@ -17,8 +17,8 @@ from tasks.structures.frames import Frames
 HARTREE = 27.211386
 # Cu (cubic, 4 atoms, 11.76 Å³ each), its vacancy cell, H2, H.
 STRUCTURES = [bulk("Cu", a=3.61, cubic=True), bulk("Cu", a=3.61, cubic=True)[1:], molecule("H2"), molecule("H")]
-VACANCY = (Term(structure=1, coefficient=1.0), Term(structure=0, coefficient=-0.75))
-SPLIT = (Term(structure=2, coefficient=-1.0), Term(structure=3, coefficient=2.0))
+VACANCY = (Summand(structure=1, coefficient=1.0), Summand(structure=0, coefficient=-0.75))
+SPLIT = (Summand(structure=2, coefficient=-1.0), Summand(structure=3, coefficient=2.0))
 
 
 def dataset(pressure: float | None = None, **items: Any) -> Dataset:
@@ -33,7 +33,7 @@ def dataset(pressure: float | None = None, **items: Any) -> Dataset:
     )
 
 
-def difference(value: float, terms: tuple[Term, ...] = SPLIT, area: float | None = None) -> Dataset:
+def difference(value: float, terms: tuple[Summand, ...] = SPLIT, area: float | None = None) -> Dataset:
     item = Difference(id="item", terms=terms, area=area, reference={"PBE": value})
     return dataset(differences=(item,))
 
@@ -161,9 +161,9 @@ def test_crystals_harder_than_diamond_are_doubtful_unless_they_are_under_pressur
 def test_atoms_are_those_of_the_fuller_side() -> None:
     frames = Frames.from_atoms(STRUCTURES)
     terms = (
-        Term(structure=0, coefficient=0.5),
-        Term(structure=2, coefficient=-3.0),
-        Term(structure=3, coefficient=1.0),
+        Summand(structure=0, coefficient=0.5),
+        Summand(structure=2, coefficient=-3.0),
+        Summand(structure=3, coefficient=1.0),
     )
     assert atoms_of_sum(Difference(id="x", terms=terms, reference={}), frames) == 6.0
     assert atoms_of_sum(Difference(id="x", terms=VACANCY, reference={}), frames) == 3.0

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tasks.datasets.card import Card, Difference, LabelSet, Table, Term
+from tasks.datasets.card import Card, Difference, LabelSet, Summand, Table
 from tasks.datasets.dataset import Dataset
 from tasks.kinds.energy_differences import EnergyDifferences, EnergyDifferencesParameters
 from tasks.metrics.measurement import Metric, MetricPart
@@ -36,7 +36,7 @@ def differences(*rows: Difference, **card: Any) -> Dataset:
 
 
 def row(name: str, reference: float, *terms: tuple[float, int], **fields: Any) -> Difference:
-    sums = tuple(Term(structure=structure, coefficient=coefficient) for coefficient, structure in terms)
+    sums = tuple(Summand(structure=structure, coefficient=coefficient) for coefficient, structure in terms)
     return Difference(id=name, terms=sums, reference={"PBE": reference}, **fields)
 
 

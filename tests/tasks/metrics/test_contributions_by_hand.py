@@ -10,7 +10,7 @@ import pytest
 from ase import Atoms, units
 from ase.build import bulk
 
-from tasks.datasets.card import Card, Crystal, Difference, LabelSet, Scan, Table, Term
+from tasks.datasets.card import Card, Crystal, Difference, LabelSet, Scan, Summand, Table
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation
 from tasks.kinds.registry import KINDS
@@ -56,7 +56,7 @@ def test_differences_of_two_quantities() -> None:
     rows = tuple(
         Difference(
             id=f"d{i}", group="left" if i < 2 else "right", quantity=quantity, reference={"PBE": reference},
-            terms=(Term(structure=i, coefficient=1.0),), cluster="path" if i < 2 else "",
+            terms=(Summand(structure=i, coefficient=1.0),), cluster="path" if i < 2 else "",
         )
         for i, (quantity, reference) in enumerate(zip(quantities, references, strict=True))
     )  # fmt: skip

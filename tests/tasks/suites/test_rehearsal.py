@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ase.build import bulk
 
-from tasks.datasets.card import Card, Difference, LabelSet, Scan, Table, Term
+from tasks.datasets.card import Card, Difference, LabelSet, Scan, Summand, Table
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.kinds.registry import KINDS
 from tasks.structures.frames import Frames
@@ -34,7 +34,7 @@ def tabled(**items: Any) -> Dataset:
 
 
 def difference(**more: Any) -> Difference:
-    return Difference(id="d", terms=(Term(structure=0, coefficient=1.0),), reference={"PBE": 1.0}, **more)
+    return Difference(id="d", terms=(Summand(structure=0, coefficient=1.0),), reference={"PBE": 1.0}, **more)
 
 
 def scan(**more: Any) -> Scan:
