@@ -8,6 +8,11 @@ from judge.disclosure.redaction import public_peaks, public_sentence
 from judge.records.records import Result
 from submissions.requests import TaskState
 
+LOG_WITHHELD = (
+    "The logs of hidden tasks are withheld: a container could write structures into them. "
+    "The log of the preflight, on public structures, is shown."
+)
+
 
 def task_states(results: Iterable[Result], public: Collection[str]) -> tuple[TaskState, ...]:
     """The results as their author may see them.

@@ -6,6 +6,7 @@ import json
 
 from rich.markup import escape
 
+from judge.disclosure.author_view import LOG_WITHHELD
 from judge.intake.status import read_progress
 from judge.workspace import Workspace
 from sandbox.events import plain
@@ -25,12 +26,13 @@ def show_to_author(workspace: Workspace, submission: Submission, task: str | Non
         progress = progress.model_copy(update={"tasks": shown, "n_tasks": len(shown)})
     log = read_log(workspace.store, submission.id)
     if as_json:
-        print(json.dumps({**progress.model_dump(mode="json"), "log": log}, indent=1))
+        print(json.dumps({**progress.model_dump(mode="json"), "log": log, "log_withheld": LOG_WITHHELD}, indent=1))
         return
     console = table_console()
     console.print(f"[bold]{escape(plain(progress.name))}[/]  {progress.submission}: {progress.state}")
     for line in progress_lines(progress):
         console.print(line, soft_wrap=True)
+    console.print(LOG_WITHHELD, soft_wrap=True)
     if log:
         console.print("\nWhat the container printed in the preflight:")
         for line in log.splitlines():

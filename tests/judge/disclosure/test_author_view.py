@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from judge.disclosure.author_view import task_states
+from judge.disclosure.author_view import LOG_WITHHELD, task_states
 from judge.records.records import Peaks
 from sandbox.verdict import Verdict
 from submissions.preflight.acceptance import submission_path
@@ -48,7 +48,8 @@ def test_the_command_prints_what_the_author_reads_in_the_status(world: World) ->
         card.write_text(re.sub('public_since = ".*"', f'public_since = "{since}"', card.read_text()))
     status, printed = world.run_json_here("show", submitted.id, "--author")
     assert (status, type(printed)) == (0, dict)
-    log = printed.pop("log")
+    log, withheld = printed.pop("log"), printed.pop("log_withheld")
+    assert withheld == LOG_WITHHELD
     progress = SubmissionProgress.read(json.dumps(printed).encode())
     assert (progress.state, {task.task for task in progress.tasks}) == ("judged", {"copper", "nickel"})
     assert log == "\\x1b[2Jready\n[bold]not markup[/]"

@@ -209,7 +209,7 @@ def test_the_log_of_the_preflight_is_on_the_page_as_text(judged: tuple[World, by
     assert "loading weights" in page
     assert "\\x1b[31mred\\x1b[0m &lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<script>alert" not in page
-    assert "The log of a hidden task is withheld" in page
+    assert "Logs of hidden tasks are withheld" in page
 
 
 @pytest.mark.slow
