@@ -316,7 +316,7 @@ def test_another_scheme_shows_the_numbers_of_the_file(ranking: Watched, site: Pa
         without = page.locator("#ranking [data-above=unranked]")
         why = "a task of the suite failed" if scheme["complete_only"] else "the scores that determine the rank"
         expect(without).to_contain_text(why)
-        assert ("at its worst" in without.inner_text()) == scheme["complete_only"]
+        assert ("counts as the worst" in without.inner_text()) == scheme["complete_only"]
     assert column(page, "force_field") == ["0.100", "0.200", "0.300", "0.505", "1.000"]  # composition only: last
 
 

@@ -99,6 +99,6 @@ def test_what_is_not_there_is_said_with_a_way_back(site: Site, browser: Browser,
         response = page.goto(f"{site.address}/{path}")
         assert response is not None
         assert response.status in (403, 404)  # 403 where nobody may list the bucket, as on AWS
-        assert page.locator("h1").text_content() == "There is no such page"
+        assert page.locator("h1").text_content() == "Page not found"
         page.get_by_role("link").click()
         expect(page.locator("#ranking")).to_be_visible()
