@@ -24,5 +24,5 @@ def refused(world: World, *arguments: str, **environment: str) -> list[str]:
     status, out, err = world.run_here(*PUBLISH, *arguments, **environment)
     assert (status, out, manifests(world), (world.root / "public").exists()) == (1, "", [], False)
     *lines, last = err.splitlines()
-    assert last == f"Nothing was published. Reasons against it, above: {len(lines)}"
+    assert last == f"Nothing was published. Number of reasons, above: {len(lines)}"
     return lines

@@ -163,7 +163,10 @@ def test_bad_frames_are_refused_with_file_and_frame(change: dict[str, Any], says
     ("other", "says"),
     [
         (molecule("CH4"), r"frame 1: is CH4, not C2H6 as frame 0: is it of another scan\?"),
-        (Atoms("C2H6", molecule("C2H6").positions, info={"charge": 1}), r"frame 1: charge: is \+1, not \+0 as in fra"),
+        (
+            Atoms("C2H6", molecule("C2H6").positions, info={"charge": 1, "multiplicity": 2}),
+            r"frame 1: charge: is \+1, not \+0 as in fra",
+        ),
         (Atoms("C2H6", molecule("C2H6").positions, cell=[9, 9, 9], pbc=True), r"frame 1: pbc: is not that of frame 0"),
     ],
 )
