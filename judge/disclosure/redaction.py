@@ -26,7 +26,7 @@ from submissions.records import Submission
 from tasks.datasets.card import Card, DatasetError
 from tasks.datasets.dataset import read_card
 from tasks.kinds.registry import KINDS
-from tasks.metrics.measurement import Metric, MetricPart
+from tasks.metrics.metric import Metric, MetricPart
 from tasks.observing.probe_errors import is_probe
 
 LEAST_ITEMS = 5

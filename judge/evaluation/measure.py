@@ -23,7 +23,8 @@ from sandbox.verdict import Verdict
 from submissions.records import utc_now
 from submissions.store.interface import Store
 from tasks.datasets.dataset import Dataset, load_dataset
-from tasks.metrics.measurement import Measurement, Metric
+from tasks.metrics.measurement import Measurement
+from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 
 MAX_PARTS = 2000  # of a result: all elements and a good many groups; what is beyond is in the items table

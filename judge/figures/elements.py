@@ -14,7 +14,7 @@ from judge.figures.figure import Cell, Figure, Heading, Trace
 from judge.ranking.leaderboard import Row, TaskLine
 from judge.view import formatting
 from judge.view.page_context import Frame
-from tasks.metrics.measurement import MetricPart
+from tasks.metrics.metric import MetricPart
 
 SYMBOLS = chemical_symbols[1:119]
 """All 118 elements."""

@@ -14,7 +14,7 @@ from judge.ranking.leaderboard import Row
 from judge.view import formatting
 from judge.view.page_context import Frame
 from judge.view.table_cells import shown
-from tasks.metrics.measurement import MetricPart
+from tasks.metrics.metric import MetricPart
 
 DRAWN = 12
 """The plot has so many groups of a task, those with the largest errors. The table has all."""

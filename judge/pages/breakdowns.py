@@ -11,7 +11,7 @@ from markupsafe import Markup
 from judge.records.records import Result
 from judge.view import formatting
 from judge.view.table_cells import isolated, lean_row, number_cells, shown
-from tasks.metrics.measurement import MetricPart
+from tasks.metrics.metric import MetricPart
 
 
 class PartColumn(NamedTuple):

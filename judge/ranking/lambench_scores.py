@@ -29,7 +29,7 @@ from scoring import (
 from scoring.names import EFFICIENCY, FORCE_FIELD, INSTABILITY, PROPERTY_ERROR, instability_at
 from tasks.kind import ScoreFamily
 from tasks.kinds.registry import KINDS
-from tasks.metrics.measurement import Metric
+from tasks.metrics.metric import Metric
 from tasks.suites.suite import Suite, Task
 
 DEFAULT_PUBLISHED = "lambench-0.3.1"

@@ -16,7 +16,8 @@ from sandbox.verdict import Verdict
 from scoring import Answers, AskedTask, MeasuredError, RawMetric, Release, Run, RunOutcome
 from tasks.kind import ScoreFamily
 from tasks.kinds.registry import KINDS
-from tasks.metrics.measurement import Items, Metric
+from tasks.metrics.measurement import Items
+from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task
 

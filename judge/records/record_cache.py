@@ -28,7 +28,7 @@ from submissions.records import Submission
 from submissions.store.interface import Stamped, Store
 
 ROOMS = ("submissions", "attempts", "results")
-FEW = 20  # up to so many submissions, their objects are listed one by one
+FEW = 2  # up to so many submissions, each has listings of its own: beyond, three listings serve all
 # These files decide what is cached of a result: another version of them does not use the cache.
 _CODE = ("record_cache.py", "result_selection.py", "records.py")
 

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field
 
 from sandbox.verdict import FaultCause, Verdict
 from submissions.records import Fields, Record
-from tasks.metrics.measurement import Metric, MetricPart
+from tasks.metrics.metric import Metric, MetricPart
 
 
 class Claim(Record):

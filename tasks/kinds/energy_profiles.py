@@ -40,7 +40,8 @@ from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
 from tasks.metrics.failure_cost import penalised_sums
 from tasks.metrics.kind_metric import KindMetric
-from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart, items_of
+from tasks.metrics.measurement import Items, Measurement, items_of
+from tasks.metrics.metric import Metric, MetricPart
 from tasks.observing.frames_observation import AsksEachStructure, read_frames
 from tasks.observing.probe_errors import ENERGY_PROBES, probe_results
 from tasks.structures.frames import Float

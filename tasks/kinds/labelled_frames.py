@@ -32,7 +32,8 @@ from tasks.kind import DatasetPart, KindBaseline, Observation, Parameters, Score
 from tasks.metrics.averages import Average, contributions_to, parts_by_group
 from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
 from tasks.metrics.kind_metric import KindMetric
-from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.metric import Metric, MetricPart
 from tasks.observing.frames_observation import AsksEachStructure, read_frames
 from tasks.observing.probe_errors import ENERGY_PROBES, FORCE_PROBES, probe_results
 from tasks.structures.composition import composition, composition_energy

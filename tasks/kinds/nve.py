@@ -34,7 +34,8 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import Observation, Parameters, ScoreFamily, Traits, Watch, Work
 from tasks.metrics.kind_metric import Better, KindMetric
-from tasks.metrics.measurement import Items, Measurement, Metric
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.metric import Metric
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.checkpoints import RunCheckpoint
 from tasks.observing.time_budget import TimeBudget

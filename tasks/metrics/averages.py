@@ -9,7 +9,7 @@ import numpy as np
 
 from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.failure_cost import failure_cost, penalised_sums
-from tasks.metrics.measurement import Metric, MetricPart
+from tasks.metrics.metric import Metric, MetricPart
 from tasks.structures.frames import Bool, Float
 
 # More groups are a list of items, not a breakdown.

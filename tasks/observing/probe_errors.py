@@ -31,7 +31,7 @@ import numpy as np
 
 from tasks.kind import Observation
 from tasks.metrics.kind_metric import KindMetric
-from tasks.metrics.measurement import Metric
+from tasks.metrics.metric import Metric
 from tasks.observing.memorisation_probes import (
     ROW,
     CopyAnswers,

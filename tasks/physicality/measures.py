@@ -13,7 +13,8 @@ from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation
 from tasks.metrics.averages import Average
 from tasks.metrics.contributions import stored_column
-from tasks.metrics.measurement import Items, Metric
+from tasks.metrics.measurement import Items
+from tasks.metrics.metric import Metric
 from tasks.observing.frames_observation import read_frames
 from tasks.physicality.variants import PROBES, VOIGT
 from tasks.simulation import diatomics

@@ -11,7 +11,8 @@ from tasks.kind import Observation
 from tasks.metrics.averages import Average, contributions_to
 from tasks.metrics.contributions import Contribution, WithFailureCost, stored_column
 from tasks.metrics.kind_metric import Better, KindMetric
-from tasks.metrics.measurement import Items, Measurement, Metric
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.metric import Metric
 from tasks.structures.frames import Bool, Float
 from tasks.structures.predictions import Cause
 from tasks.timing.batched_frames import BatchVerdicts, batched_times, compare_batches

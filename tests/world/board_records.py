@@ -15,7 +15,8 @@ from judge.records.records import Claim, End, Origin, Peaks, Provenance, Result
 from sandbox.verdict import Verdict
 from submissions.records import Check, ImageRecord, ModelCard, PreflightReport, Submission, submission_id
 from submissions.store.interface import Store
-from tasks.metrics.measurement import Items, Metric
+from tasks.metrics.measurement import Items
+from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task
 

@@ -17,7 +17,8 @@ from judge.view.page_context import Frame, frame
 from judge.view.sources import Sources
 from submissions.records import Submission
 from tasks.kinds.nve import DRIFT_COLUMNS, NveParameters
-from tasks.metrics.measurement import Items, Metric, MetricPart
+from tasks.metrics.measurement import Items
+from tasks.metrics.metric import Metric, MetricPart
 from tasks.physicality.kind import PhysicalityParameters
 from tasks.physicality.measures import DIATOMICS, curve_columns
 from tasks.suites.suite import Suite, Task

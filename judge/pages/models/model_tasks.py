@@ -19,7 +19,7 @@ from judge.view.leaderboard_export import task_page
 from judge.view.table_cells import lean_row, number_cells, shown, word_cell
 from scoring import Term
 from scoring.names import FORCE_FIELD, PROPERTY_ERROR
-from tasks.metrics.measurement import Metric
+from tasks.metrics.metric import Metric
 
 RAW = ("time_mean", "slope_geomean")
 """Metrics that tell most of a task without errors beside a trivial model's."""

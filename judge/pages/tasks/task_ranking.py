@@ -10,7 +10,7 @@ from judge.ranking.leaderboard import Leaderboard, Row, TaskLine
 from judge.view.score_display import known, uncertainty_of
 from judge.view.score_shares import TaskScore
 from scoring.intervals import Interval
-from tasks.metrics.measurement import Metric
+from tasks.metrics.metric import Metric
 
 Shares = Mapping[str, Mapping[str, TaskScore]]
 """By submission and task."""

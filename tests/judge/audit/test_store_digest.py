@@ -14,7 +14,7 @@ import pytest
 from judge.audit.store_digest import digest_lines, digest_of, line_of
 from judge.records.records import Result, Signature
 from sandbox.verdict import Verdict
-from tasks.metrics.measurement import Metric
+from tasks.metrics.metric import Metric
 from tests.world.board_records import SUITE, good_results, refused, submission
 from tests.world.small_data import save_frames
 from tests.world.world import World

@@ -40,7 +40,8 @@ from sandbox.verdict import Verdict
 from submissions.records import ImageRecord
 from submissions.store.local import LocalStore
 from tasks.datasets.card import Card, LabelSet
-from tasks.metrics.measurement import Items, Metric, MetricPart
+from tasks.metrics.measurement import Items
+from tasks.metrics.metric import Metric, MetricPart
 from tasks.structures.predictions import Cause
 from tests.world.board_records import SUITE, error, good_results, result, save, submission
 from tests.world.small_data import save_frames

@@ -10,7 +10,8 @@ import numpy as np
 from judge.records.records import Result
 from tasks.datasets.dataset import Dataset, Structures
 from tasks.kind import HostTooNoisy, Observation, Parameters, Traits, Watch, Work
-from tasks.metrics.measurement import Items, Measurement, Metric, MetricPart
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.metric import Metric, MetricPart
 from tasks.model.calculator import BatchCalculator
 from tasks.observing.frames_observation import observe_frames, read_frames
 from tasks.structures.predictions import Cause

@@ -12,7 +12,7 @@ from judge.ranking.leaderboard import Leaderboard
 from judge.records.decisions import EventKind
 from judge.records.manifest import FOLDER
 from judge.records.records import Result
-from tasks.metrics.measurement import Metric
+from tasks.metrics.metric import Metric
 from tasks.suites.suite import Suite, Task
 from tests.world.board_records import (
     ENERGY,

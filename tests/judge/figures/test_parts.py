@@ -10,7 +10,7 @@ import pytest
 from judge.figures.elements import SYMBOLS, elements_figure, elements_of, place_of
 from judge.figures.groups import DRAWN, groups_of
 from judge.view.page_context import Frame
-from tasks.metrics.measurement import MetricPart
+from tasks.metrics.metric import MetricPart
 from tests.judge.figures.hostile_board import plot_of
 from tests.world.board_records import FORCE, result, submission
 from tests.world.curves import CRYSTALS, KNOWN, PUBLIC, SUITE, board_of, frame_of, results_of

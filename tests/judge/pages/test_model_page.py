@@ -26,7 +26,7 @@ from judge.view.sources import Sources
 from sandbox.verdict import Verdict
 from submissions.records import Arrival, Check, StatedLabelSet, Submission, TrainingSet
 from submissions.store.local import LocalStore
-from tasks.metrics.measurement import Metric, MetricPart
+from tasks.metrics.metric import Metric, MetricPart
 from tasks.suites.suite import Suite
 from tests.world.board_records import NOON, SUITE, digest, error, good_results, refused, result, save, submission
 

@@ -22,7 +22,8 @@ from scoring import RawMetric, load_release
 from scoring.intervals import Interval
 from submissions.records import StatedLabelSet, TrainingSet
 from submissions.store.local import LocalStore
-from tasks.metrics.measurement import Items, Metric
+from tasks.metrics.measurement import Items
+from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite
 from tests.world.board_records import SUITE, error, frames_metrics, good_results, result, save, submission, task

@@ -15,7 +15,7 @@ from judge.view.page_context import Frame
 from judge.view.sources import Sources
 from submissions.records import TrainingSet
 from tasks.kinds.registry import KINDS
-from tasks.metrics.measurement import MetricPart
+from tasks.metrics.metric import MetricPart
 from tasks.suites.suite import load_suite, packaged_suites
 from tests.judge.pages.page_reader import PageReader, page_frame
 from tests.judge.pages.three_models import CRYSTALS_CARD

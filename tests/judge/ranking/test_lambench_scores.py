@@ -20,7 +20,8 @@ from sandbox.verdict import Verdict
 from scoring import Node, ScoringError, explain, load_release
 from submissions.records import Submission
 from tasks.datasets.card import Difference, Scan, Summand
-from tasks.metrics.measurement import Items, Metric
+from tasks.metrics.measurement import Items
+from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite, packaged_suites
 from tests.tasks.kind_examples import EXAMPLES, METALS, PBE, example, observed, rattled

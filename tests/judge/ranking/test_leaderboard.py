@@ -20,7 +20,8 @@ from sandbox.verdict import Verdict
 from scoring import Term, load_release
 from scoring.names import COMPATIBLE, ML_PEG, MLIPAUDIT
 from submissions.records import Submission
-from tasks.metrics.measurement import Items, Metric
+from tasks.metrics.measurement import Items
+from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, load_suite
 from tests.world.board_records import (

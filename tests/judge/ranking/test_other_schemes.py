@@ -21,7 +21,8 @@ from scoring import ScoringError, Term, load_release
 from scoring.clusters import ClusterSums
 from scoring.names import COMPATIBLE, ML_PEG, MLIPAUDIT
 from submissions.records import StatedLabelSet, Submission
-from tasks.metrics.measurement import Items, Metric
+from tasks.metrics.measurement import Items
+from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task, load_suite
 from tests.world.board_records import (

@@ -32,7 +32,7 @@ from sandbox.verdict import Verdict
 from submissions.records import Submission
 from tasks.datasets.dataset import Dataset, load_dataset
 from tasks.kinds.energy_differences import EnergyDifferences, EnergyDifferencesParameters
-from tasks.metrics.measurement import Metric
+from tasks.metrics.metric import Metric
 from tasks.suites.suite import StatedReference, Suite, Task, load_suite
 from tests.tasks.made_up import observed
 from tests.world.board_records import SUITE, error, frames_metrics, good_results, items_of, result, submission, task

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from tasks.datasets.card import Card, Difference, LabelSet, Summand, Table
 from tasks.datasets.dataset import Dataset
 from tasks.kinds.energy_differences import EnergyDifferences, EnergyDifferencesParameters
-from tasks.metrics.measurement import Metric, MetricPart
+from tasks.metrics.metric import Metric, MetricPart
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause
 from tests.tasks.made_up import observed

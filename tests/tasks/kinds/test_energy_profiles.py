@@ -17,7 +17,7 @@ from scipy.interpolate import PchipInterpolator
 from tasks.datasets.card import Card, LabelSet, Scan, Table
 from tasks.datasets.dataset import Dataset
 from tasks.kinds.energy_profiles import EnergyProfiles, EnergyProfilesParameters
-from tasks.metrics.measurement import MetricPart
+from tasks.metrics.metric import MetricPart
 from tasks.model.calculator import InProcessCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause

@@ -16,7 +16,8 @@ from tasks.kind import Kind
 from tasks.kinds.registry import KINDS
 from tasks.metrics.averages import Average
 from tasks.metrics.contributions import Contributing, Contribution
-from tasks.metrics.measurement import Items, Measurement, Metric
+from tasks.metrics.measurement import Items, Measurement
+from tasks.metrics.metric import Metric
 from tasks.physicality.structures import build_physicality
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Labels, Predictions, Properties
