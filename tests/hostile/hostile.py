@@ -1,21 +1,25 @@
 """Submissions that misbehave: each factory breaks one rule, and the judge must find out which."""
 
 import os
-import socket
 import time
 
 import numpy as np
-from ase.calculators.calculator import Calculator
 from ase.calculators.emt import EMT
 
-
-class Zero(Calculator):
-    """Zero energy, zero forces."""
-
-    implemented_properties = ("energy", "forces", "stress")
-
-    def calculate(self, atoms=None, properties=(), system_changes=()):
-        self.results = {"energy": 0.0, "forces": np.zeros((len(atoms), 3)), "stress": np.zeros(6)}
+# ruff: noqa: F401 - all are factories that a label names in this module
+from looks_around import look_around
+from out_of_memory import (
+    child_out_of_memory,
+    child_out_of_memory_at_start,
+    child_out_of_memory_then_exit,
+    child_out_of_memory_then_garbage,
+    child_out_of_memory_then_hang,
+    eats_memory,
+    fill_memory,
+    gpu_out_of_memory,
+    jax_out_of_memory,
+)
+from zero import Zero, judge_socket
 
 
 def honest():
@@ -103,17 +107,6 @@ def wrong_units():
     return Raising()
 
 
-def judge_socket():
-    """The guest's own connection, found among the open files."""
-    for name in os.listdir("/proc/self/fd"):
-        try:
-            if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
-                return socket.socket(fileno=os.dup(int(name)))
-        except OSError:
-            continue
-    raise RuntimeError("no socket")
-
-
 def garbage():
     class Garbage(Zero):
         def calculate(self, atoms=None, properties=(), system_changes=()):
@@ -160,87 +153,6 @@ def hangs():
     return Hangs()
 
 
-def eats_memory():
-    class Eats(Zero):
-        def calculate(self, atoms=None, properties=(), system_changes=()):
-            held = []
-            while True:
-                held.append(np.ones(1 << 22))
-
-    return Eats()
-
-
-def in_a_child(action):
-    """Runs `action` in a forked child, and waits for it."""
-    pid = os.fork()
-    if not pid:
-        action()
-        os._exit(0)
-    os.waitpid(pid, 0)
-
-
-def fill_memory():
-    held = []
-    while True:
-        held.append(np.ones(1 << 20))
-
-
-class LosesAChild(Zero):
-    """Its child is killed for memory while it calculates; it goes on."""
-
-    def calculate(self, atoms=None, properties=(), system_changes=()):
-        in_a_child(fill_memory)
-        super().calculate(atoms)
-
-
-def child_out_of_memory():
-    return LosesAChild()
-
-
-def child_out_of_memory_then_exit():
-    class Leaves(LosesAChild):
-        def calculate(self, atoms=None, properties=(), system_changes=()):
-            super().calculate(atoms)
-            os._exit(1)
-
-    return Leaves()
-
-
-def child_out_of_memory_then_hang():
-    class Hangs(LosesAChild):
-        def calculate(self, atoms=None, properties=(), system_changes=()):
-            super().calculate(atoms)
-            time.sleep(3600)
-
-    return Hangs()
-
-
-def child_out_of_memory_then_garbage():
-    class Garbles(LosesAChild):
-        def calculate(self, atoms=None, properties=(), system_changes=()):
-            super().calculate(atoms)
-            judge_socket().sendall((64).to_bytes(8, "little") + b"\xff" * 64)
-            time.sleep(60)
-
-    return Garbles()
-
-
-def child_out_of_memory_at_start():
-    in_a_child(fill_memory)
-    raise RuntimeError("a worker is gone")
-
-
-def gpu_out_of_memory():
-    class OutOfMemoryError(RuntimeError):  # as PyTorch calls its own
-        pass
-
-    raise OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
-
-
-def jax_out_of_memory():
-    raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 21474836480 bytes.")
-
-
 def ends_by(action):
     class Ends(Zero):
         def calculate(self, atoms=None, properties=(), system_changes=()):
@@ -284,97 +196,3 @@ def half_an_answer():
         os._exit(5)
 
     return ends_by(half)
-
-
-def look_around():
-    """Answers with what it can see: one number a question, as the energy of frames of that many atoms."""
-
-    class Looks(Zero):
-        def calculate(self, atoms=None, properties=(), system_changes=()):
-            super().calculate(atoms)
-            self.results["energy"] = float(QUESTIONS[len(atoms) - 1]())
-
-    return Looks()
-
-
-def can(action):
-    def ask():
-        try:
-            action()
-        except OSError:
-            return 0
-        return 1
-
-    return ask
-
-
-def write(path):
-    return can(lambda: open(path, "w").close())
-
-
-def capabilities():
-    with open("/proc/self/status") as file:
-        fields = dict(line.split(":", 1) for line in file)
-    return sum(int(fields[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"))
-
-
-def status(field):
-    def ask():
-        with open("/proc/self/status") as file:
-            return int(dict(line.split(":", 1) for line in file)[field])
-
-    return ask
-
-
-def reach(address):
-    def connect():
-        with socket.socket() as sock:
-            sock.settimeout(2)
-            sock.connect(address)
-
-    return can(connect)
-
-
-def core_limit():
-    import resource
-
-    return resource.getrlimit(resource.RLIMIT_CORE)[1]
-
-
-def open_files():
-    import resource
-
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-
-
-def compiled_code_runs():
-    import stat
-
-    with open("/tmp/program", "w") as file:
-        file.write("#!/bin/sh\nexit 7\n")
-    os.chmod("/tmp/program", stat.S_IRWXU)
-    return os.waitstatus_to_exitcode(os.system("/tmp/program"))
-
-
-QUESTIONS = [
-    os.getuid,
-    os.getgid,
-    write("/model/x"),
-    write("/etc/x"),
-    write("/lambench/x"),
-    write("/tmp/x"),
-    write("/dev/shm/x"),
-    capabilities,
-    status("NoNewPrivs"),
-    status("Seccomp"),
-    lambda: len(os.listdir("/sys/class/net")),
-    reach(("169.254.169.254", 80)),
-    reach(("172.17.0.1", 2375)),
-    core_limit,
-    open_files,
-    compiled_code_runs,
-    can(lambda: os.listdir("/var/run/docker.sock")),
-    lambda: int(os.environ["HOME"] == "/tmp"),
-    lambda: int(any("SECRET" in name for name in os.environ)),
-    can(lambda: os.listdir("/root")),
-]
