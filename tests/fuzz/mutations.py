@@ -10,12 +10,17 @@ from os import environ
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 BATCH = 50
 SOAK_SEED = int(environ.get("LAMBENCH_FUZZ_SEED", secrets.randbits(64)))
 COUNTS: Counter[str] = Counter()
+SIZES = pytest.mark.parametrize(
+    ("share", "soak"),
+    [pytest.param(0.02, False, id="share"), pytest.param(1.0, True, marks=pytest.mark.soak, id="whole")],
+)
 
 NUMBERS = (0, 1, 7, 8, 255, 2**16, 2**31, 2**32, 2**47, 2**48 - 1, 2**48, 2**63 - 1, 2**63, 2**64 - 1)
 WORDS = (

@@ -26,7 +26,7 @@ from sandbox.wire.guard import MAX_FAILURES, MAX_HEADER_BYTES, Guard, expected_r
 from sandbox.wire.remote import Hello, RemoteCalculator, StartupError
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause
-from tests.fuzz.mutations import COUNTS, NUMBERS, fuzz, mangled, mangled_json
+from tests.fuzz.mutations import COUNTS, NUMBERS, SIZES, fuzz, mangled, mangled_json
 
 FRAMES = Frames.from_atoms([bulk("Cu"), molecule("H2O")])
 EXPECTED = expected_result(2, 4, ALL_PROPERTIES)
@@ -38,11 +38,6 @@ FAILED = {"op": "failed", "protocol": "1", "class": "ValueError", "text": "no we
 SPECIAL = (np.nan, np.inf, -np.inf, 1e15, 1e308, 5e-324, -0.0)
 CONSTANT_BYTES = 16 * 2**20  # a header's JSON as objects, the channel's buffer
 PATIENCE_S = 20.0
-
-SIZES = pytest.mark.parametrize(
-    ("share", "soak"),
-    [pytest.param(0.02, False, id="share"), pytest.param(1.0, True, marks=pytest.mark.soak, id="whole")],
-)
 
 
 def arrays_of(random: Random, number: int) -> tuple[list[tuple[str, np.ndarray]], dict[str, str]]:
