@@ -1,96 +1,15 @@
-"""ML-PEG's five levels, worked by hand on one small release of two categories, three benchmarks and five metrics."""
+"""ML-PEG's five levels, worked by hand: values that are missing, infinite or NaN, weights and presets."""
 
 from __future__ import annotations
 
 import math
 import tomllib
 
-import numpy as np
 import pytest
 
-from scoring import RawMetric
-from scoring.evaluation import Draw
-from scoring.ml_peg import LevelGap, MlPegFacts, mismatches, ml_peg_score, ml_peg_tree, parse_facts
+from scoring.ml_peg import MlPegFacts, ml_peg_score
 from scoring.names import Variant
-from scoring.term import Term
-from tests.world.one_tree import score
-
-SMALL = """
-name = "small"
-title = "Small"
-source = "worked by hand"
-
-[category_weights]
-A = 2.0
-
-[presets.only-A]
-others = 0.0
-categories = { A = 5.0 }
-
-[presets.mine]
-benchmarks = { a2 = 3.0 }
-metrics = { a1 = { r = 0.0 } }
-
-[benchmarks.a1]
-category = "A"
-weight = 3.0
-source = "a1.yml"
-[benchmarks.a1.metrics]
-e = { good = 1.0, bad = 5.0, unit = "kcal/mol", level_of_theory = "CCSD(T)/CBS" }
-r = { good = 1.0, bad = -1.0, unit = "-", weight = 3.0 }
-
-[benchmarks.a2]
-category = "A"
-[benchmarks.a2.metrics]
-f = { good = 0.0, bad = 10.0, unit = "GPa", level_of_theory = "PBE" }
-
-[benchmarks.b1]
-category = "B"
-[benchmarks.b1.metrics]
-m = { good = 0.01, bad = 1.0, unit = "eV", normaliser = "logarithmic", level_of_theory = "Experimental" }
-z = { good = 0.0, bad = 1.0, unit = "eV", weight = 0.0, level_of_theory = "PBE" }
-"""
-UNITS = {("a1", "e"): "kcal/mol", ("a1", "r"): "-", ("a2", "f"): "GPa", ("b1", "m"): "eV", ("b1", "z"): "eV"}
-VALUES: dict[tuple[str, str], float | None] = {
-    ("a1", "e"): 3.0,  # 0.5
-    ("a1", "r"): 0.5,  # 0.75
-    ("a2", "f"): 2.5,  # 0.75
-    ("b1", "m"): 0.1,  # 0.5
-    ("b1", "z"): 0.25,  # 0.75, of no weight
-}
-A1 = (0.5 + 3 * 0.75) / 4
-A = (3 * A1 + 0.75) / 4
-OVERALL = (2 * A + 0.5) / 3
-
-
-def small() -> MlPegFacts:
-    return parse_facts(SMALL, "small")
-
-
-def measured(values: dict[tuple[str, str], float | None]) -> dict[str, dict[str, RawMetric]]:
-    by_benchmark: dict[str, dict[str, RawMetric]] = {}
-    for (benchmark, metric), value in values.items():
-        by_benchmark.setdefault(benchmark, {})[metric] = RawMetric(
-            benchmark, metric, value, UNITS[benchmark, metric], n_items=10
-        )
-    return by_benchmark
-
-
-def scored(changes: dict[tuple[str, str], float | None], variant: str = "corrected", preset: str = "") -> Term:
-    return ml_peg_score(measured(VALUES | changes), small(), variant, preset)
-
-
-def without(*keys: tuple[str, str], variant: str = "corrected") -> Term:
-    kept = {key: value for key, value in VALUES.items() if key not in keys}
-    return ml_peg_score(measured(kept), small(), variant)
-
-
-def at(term: Term, *path: str) -> Term:
-    for name in path:
-        part = term.part(name)
-        assert part is not None, name
-        term = part
-    return term
+from tests.scoring.small_ml_peg import OVERALL, SMALL, VALUES, A, at, measured, scored, small, without
 
 
 @pytest.mark.parametrize("variant", Variant)
@@ -247,64 +166,3 @@ def test_order_of_facts_and_metrics_does_not_matter() -> None:
     }
     turned = dict(reversed(measured(dict(reversed(VALUES.items()))).items()))
     assert ml_peg_score(turned, MlPegFacts.model_validate(data)) == scored({})
-
-
-def test_every_number_says_why() -> None:
-    term = scored({})
-    leaf = at(term, "A", "a1", "e")
-    assert leaf.raw is not None
-    assert leaf.raw.facts == (("good", 1.0), ("bad", 5.0), ("level of theory", "CCSD(T)/CBS"))
-    assert (leaf.raw.unit, leaf.raw.n_items) == ("kcal/mol", 10)
-    assert leaf.rule == "linear from 0 at 5 to 1 at 1 kcal/mol, capped"
-    assert at(term, "B", "b1", "m").rule == "linear in the logarithm from 0 at 1 to 1 at 0.01 eV, capped"
-    assert (leaf.source, at(term, "A", "a1").source, term.source) == ("a1.yml", "a1.yml", "worked by hand")
-    assert at(term, "A").rule == "weighted mean of the benchmarks; a missing one counts 0"
-    assert leaf.share == 0.25
-    assert at(term, "A").share == pytest.approx(2 / 3)
-
-
-def test_nan_is_named_in_the_evidence() -> None:
-    leaf = at(scored({("a1", "r"): math.nan}), "A", "a1", "r")
-    assert leaf.raw is not None
-    assert ("answered", "NaN") in leaf.raw.facts
-
-
-def test_levels_of_theory_are_compared_and_flagged() -> None:
-    flags = mismatches(small(), {"A": "PBE", "B": "PBE"})
-    assert [tuple(flag) for flag in flags] == [
-        ("a1", "e", "CCSD(T)/CBS", "PBE", LevelGap.HIGH_LEVEL),
-        ("b1", "m", "Experimental", "PBE", LevelGap.EXPERIMENT),
-    ]
-    # The benchmark's own level goes before that of its category; names are compared letter by letter.
-    flags = mismatches(small(), {"A": "PBE", "a1": "CCSD(T)/CBS", "B": "r2SCAN"})
-    assert [(f.benchmark, f.metric, f.gap) for f in flags] == [
-        ("b1", "m", LevelGap.EXPERIMENT),
-        ("b1", "z", LevelGap.FUNCTIONAL),
-    ]
-    # A model that states none differs from all; a metric without a level from none.
-    assert {(f.benchmark, f.metric) for f in mismatches(small(), {})} == set(UNITS) - {("a1", "r")}
-
-
-def test_a_mismatch_stands_beside_the_metric_and_changes_no_score() -> None:
-    term = ml_peg_score(measured(VALUES), small(), levels={"A": "PBE"})
-    facts = at(term, "A", "a1", "e").raw.facts  # type: ignore[union-attr]
-    assert facts[-2:] == (("level of theory of the model", "PBE"), ("held against", "a higher level of theory"))
-    assert len(at(term, "A", "a2", "f").raw.facts) == 3  # type: ignore[union-attr]
-    assert term.value == scored({}).value
-
-
-def test_draws_give_what_the_scores_of_the_drawn_metrics_are() -> None:
-    tree = ml_peg_tree(measured(VALUES), small())
-    drawn = np.array([1.0, 3.0, 5.0, np.nan])
-    expected = [scored({("a1", "e"): None if np.isnan(x) else float(x)}).value for x in drawn]
-    assert score(tree, metrics={("a1", "e"): drawn}) == pytest.approx(expected)
-
-
-def test_drawn_weights_and_benchmarks() -> None:
-    tree = ml_peg_tree(measured(VALUES), small())
-    weights = {("overall", "A"): np.array([1.0, 0.0]), ("overall", "B"): np.array([0.0, 1.0])}
-    assert score(tree, Draw(weights=weights)) == pytest.approx([A, 0.5])
-    drawn = Draw(units={"a1": np.array([2.0, 0.0]), "a2": np.array([0.0, 2.0])})
-    assert score(tree, drawn) == pytest.approx([(2 * A1 + 0.5) / 3, (2 * 0.75 + 0.5) / 3])
-    assert [node.name for _, node in tree.walk() if node.pool] == ["A", "B"]
-    assert tree.units == ("a1", "a2", "b1")

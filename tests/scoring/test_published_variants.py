@@ -1,4 +1,4 @@
-"""Every switch of a published release, by hand: a synthetic release of five domains, and pairs that differ by one."""
+"""Every switch of a published release for force-field errors, by hand: pairs of releases that differ by one switch."""
 
 from __future__ import annotations
 
@@ -6,22 +6,8 @@ import math
 
 import pytest
 
-from scoring.lambench.published import TableModel
-from tests.scoring.published_tables import FF, FIVE, GENERAL, PC, USE, Json, changed, scored, without
-
-UNIT_PS = 10.180505710759414  # 1000 Å·√(u/eV)
-
-
-def one(config: Json = FIVE, table: Json = GENERAL, *, corrected: bool = False) -> TableModel:
-    return scored(config, {"general": table}, corrected=corrected)["general"]
-
-
-def ff_domains(scores: TableModel) -> dict[str, float | None]:
-    return {part.name: part.value for part in scores.scores["force_field"].parts}
-
-
-def pc_domains(scores: TableModel) -> dict[str, float | None]:
-    return {part.name: part.value for part in scores.scores["property_error"].parts}
+from tests.scoring.five_domains import ff_domains, one, pc_domains
+from tests.scoring.published_tables import FF, FIVE, GENERAL, changed, scored, without
 
 
 def test_five_domains_without_a_cap_by_hand() -> None:
@@ -102,106 +88,6 @@ def test_a_task_with_energies_alone_leaves_the_forces_to_others() -> None:
     assert ff_domains(one(config))["Catalysis"] == pytest.approx((0.2 + 0.1) / 2, abs=1e-12)
 
 
-def test_the_cap_of_property_errors_before_the_success_rate_divides() -> None:
-    capped = one(changed(FIVE, "pc.cap_at_1_before_penalty", True))
-    # min(1.5, 1) / 0.5 = 2: the cap does not hold for what was divided.
-    assert pc_domains(capped)["Inorganic Materials"] == pytest.approx((0.4 + 2.0 + 0.2) / 3, abs=1e-12)
-    assert capped.scores["force_field"].value == one().scores["force_field"].value
-
-
-def test_no_column_divides_or_another_does() -> None:
-    none = changed(FIVE, "pc.tasks.phonon.penalty", None)
-    assert pc_domains(one(none))["Inorganic Materials"] == pytest.approx((0.2 + 1.5 + 0.2) / 3, abs=1e-12)
-    other = changed(FIVE, "pc.tasks.phonon.penalty", "converged")
-    table = changed(GENERAL, f"{PC}.phonon.converged", 0.25)
-    assert pc_domains(one(other, table))["Inorganic Materials"] == pytest.approx((0.8 + 6.0 + 0.2) / 3, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("cap", "rate", "phonon"),
-    [
-        (True, 1.0, (0.2, 1.0)),
-        (True, 100.0, (0.2, 1.0)),  # in percent: capped at 1 with the errors, as the published code does
-        (False, 100.0, (0.002, 0.015)),  # without a cap, divided by it as it stands
-        (True, 0.8, (0.25, 1.25)),
-        (False, 0.8, (0.25, 1.875)),
-    ],
-)
-def test_success_rates_that_divide(cap: bool, rate: float, phonon: tuple[float, float]) -> None:
-    config = changed(FIVE, "pc.cap_at_1_before_penalty", cap)
-    scores = one(config, changed(GENERAL, f"{PC}.phonon.success_rate", rate))
-    assert pc_domains(scores)["Inorganic Materials"] == pytest.approx((sum(phonon) + 0.2) / 3)
-    assert any("success rate 100: capped at 1" in note for note in scores.notes) == (cap and rate > 1)
-
-
-def test_a_success_rate_of_zero_makes_the_error_infinite_and_is_said() -> None:
-    scores = one(table=changed(GENERAL, f"{PC}.phonon.success_rate", 0.0))
-    assert scores.scores["property_error"].value == math.inf
-    assert f"{PC}: infinite: divided by a success rate of 0" in scores.notes
-    corrected = one(table=changed(GENERAL, f"{PC}.phonon.success_rate", 0.0), corrected=True)
-    # Corrected, errors of nothing are no errors: both columns of three are worst.
-    assert pc_domains(corrected)["Inorganic Materials"] == pytest.approx((1.0 + 1.0 + 0.2) / 3)
-    assert "phonon: success rate 0: counted as worst: nothing is known to have succeeded" in corrected.notes
-
-
-def test_zero_by_zero_is_missing() -> None:
-    row = {"entropy": 0.0, "frequency": 0.0, "success_rate": 0.0}
-    scores = one(table=changed(GENERAL, f"{PC}.phonon", row))
-    assert pc_domains(scores)["Inorganic Materials"] == pytest.approx(0.2)
-    assert scores.notes == (f"{PC}: missing, left out: phonon (entropy, frequency)",)
-
-
-@pytest.mark.parametrize("gone", [True, False])
-def test_without_the_success_rate_that_divides_there_is_no_value(gone: bool) -> None:
-    path = f"{PC}.phonon.success_rate"
-    lacking = without(GENERAL, path) if gone else changed(GENERAL, path, None)
-    both = scored(FIVE, {"general": GENERAL, "lacking": lacking})
-    assert pc_domains(both["lacking"])["Inorganic Materials"] == pytest.approx(0.2)  # elastic alone
-    assert both["lacking"].notes == (f"{PC}: missing, left out: phonon (entropy, frequency)",)
-    assert pc_domains(both["general"]) == pc_domains(one())
-    assert pc_domains(one(table=lacking, corrected=True))["Inorganic Materials"] == pytest.approx((1 + 1 + 0.2) / 3)
-
-
-@pytest.mark.parametrize("together", [True, False])
-@pytest.mark.parametrize("gone", [True, False])
-def test_a_missing_column_is_skipped_as_published_and_worst_when_corrected(gone: bool, together: bool) -> None:
-    path = f"{PC}.neb.ø_Transfer"
-    lacking = without(GENERAL, path) if gone else changed(GENERAL, path, None)
-    raw = {"general": GENERAL, "lacking": lacking} if together else {"lacking": lacking}
-    published, corrected = (scored(FIVE, raw, corrected=c)["lacking"] for c in (False, True))
-    assert pc_domains(published)["Catalysis"] == pytest.approx(0.5)
-    assert pc_domains(corrected)["Catalysis"] == pytest.approx((0.5 + 1.0) / 2)
-    assert published.notes == (f"{PC}: missing, left out: neb (ø_Transfer)",)
-    assert f"{PC}: missing, counted as worst: neb (ø_Transfer)" in corrected.notes
-
-
-def test_a_model_without_a_domain() -> None:
-    raw = {"general": GENERAL, "lacking": without(GENERAL, f"{PC}.neb")}
-    skipped = scored(FIVE, raw)
-    assert skipped["lacking"].scores["property_error"].value == pytest.approx((1.2 + 0.4) / 2)
-    assert skipped["general"].scores["property_error"].value == pytest.approx((1.2 + 0.6 + 0.4) / 3)
-    assert pc_domains(skipped["lacking"])["Catalysis"] is None
-    dropped = scored(changed(FIVE, "pc.missing_domain_rule", "drop_domain_for_all_models"), raw)
-    for scores in dropped.values():
-        assert scores.scores["property_error"].value == pytest.approx((1.2 + 0.4) / 2)
-        assert set(pc_domains(scores)) == {"Inorganic Materials", "Small Molecules"}
-        assert "Catalysis: dropped for all models: lacking has none of it" in scores.notes
-    corrected = scored(FIVE, raw, corrected=True)["lacking"]
-    assert pc_domains(corrected)["Catalysis"] is None
-    assert corrected.scores["property_error"].value == pytest.approx(((0.2 + 1.0 + 0.2) / 3 + 1.0 + 0.4) / 3)
-
-
-@pytest.mark.parametrize("rule", ["skip_for_that_model", "drop_domain_for_all_models"])
-def test_a_model_without_any_property_takes_no_part(rule: str) -> None:
-    config = changed(FIVE, "pc.missing_domain_rule", rule)
-    for none in (without(GENERAL, PC), changed(GENERAL, PC, {}), changed(GENERAL, PC, None)):
-        both = scored(config, {"general": GENERAL, "none": none})
-        assert both["none"].scores["property_error"].value is None
-        assert both["none"].scores["force_field"].value == both["general"].scores["force_field"].value
-        assert any(note.startswith(f"{PC}: missing, so there is no score: phonon (") for note in both["none"].notes)
-        assert both["general"].scores["property_error"].value == one().scores["property_error"].value
-
-
 @pytest.mark.parametrize("gone", [True, False])
 def test_a_model_without_stress_has_no_published_score_and_the_worst_virial_when_corrected(gone: bool) -> None:
     path = f"{FF}.hea.virial_rmse_natoms"
@@ -221,122 +107,6 @@ def test_a_perfect_error_zeroes_its_domain_as_published_and_is_floored_when_corr
     table = changed(GENERAL, f"{FF}.mgo.energy_rmse_natoms", 0.0)
     assert ff_domains(one(table=table))["Catalysis"] == pytest.approx((0 + 0.3) / 2)
     assert ff_domains(one(table=table, corrected=True))["Catalysis"] == pytest.approx((math.sqrt(0.1 * 1e-3) + 0.3) / 2)
-
-
-def test_efficiency_of_all_frames_or_of_systems() -> None:
-    rows: Json = {"water": {"average_time": 50.0}, "copper": {"average_time": 150.0}}
-    path = f"{USE}.inference_efficiency"
-    assert one(table=changed(GENERAL, path, rows)).scores["efficiency"].value == pytest.approx(1.0)
-    assert one(changed(FIVE, "efficiency.eta0_us_per_atom", 50.0)).scores["efficiency"].value == pytest.approx(50 / 250)
-    for lacking in ({"average_time": None}, None):
-        table = changed(GENERAL, path, {**rows, "copper": lacking})
-        published, corrected = one(table=table), one(table=table, corrected=True)
-        assert published.scores["efficiency"].value is None
-        assert "inference_efficiency: average_time: missing, so there is no score: copper" in published.notes
-        assert corrected.scores["efficiency"].value == 0.0
-        assert "inference_efficiency: average_time: missing, counted as worst: copper" in corrected.notes
-    for nothing in ({"average_time": None}, {}, None):
-        scores = one(table=changed(GENERAL, path, nothing))
-        assert scores.scores["efficiency"].value is None
-        assert scores.notes == ("inference_efficiency: average_time: missing: no efficiency",)
-
-
-def test_a_system_that_only_other_models_have_timed_is_missing() -> None:
-    path = f"{USE}.inference_efficiency"
-    both: Json = {"water": {"average_time": 50.0}, "copper": {"average_time": 150.0}}
-    raw = {"general": changed(GENERAL, path, both), "fast": changed(GENERAL, path, {"water": {"average_time": 1.0}})}
-    assert scored(FIVE, raw)["fast"].scores["efficiency"].value is None
-    assert scored(FIVE, raw, corrected=True)["fast"].scores["efficiency"].value == 0.0
-    assert scored(FIVE, raw, corrected=True)["general"].scores["efficiency"].value == pytest.approx(1.0)
-
-
-def test_instability_of_all_runs_or_of_each() -> None:
-    config = changed(FIVE, "stability.n_structures", 5)
-    runs: Json = {
-        "a": {"slope": 5e-6, "steps": 10000.0},  # quiet
-        "b": {"slope": 5e-3, "steps": 10000.0},  # one decade
-        "c": {"slope": 5e3, "steps": 10000.0},  # seven decades
-        "d": {"slope": 5e-6, "steps": 900.0},  # ended early
-        "e": {"slope": None, "steps": 10000.0},
-    }
-    table = changed(GENERAL, f"{USE}.nve_md", runs)
-    scores = one(config, table)
-    assert scores.scores["instability"].value == pytest.approx((0 + 1 + 7 + 5 + 5) / 5)
-    assert not scores.is_lower_bound
-    capped = one(changed(config, "stability.cap_slope_at_5_decades", True), table)
-    assert capped.scores["instability"].value == pytest.approx((0 + 1 + 5 + 5 + 5) / 5)
-    assert one(changed(config, "stability.num_steps", 900), table).scores["instability"].value == pytest.approx(
-        4 * 5 / 5
-    )
-    assert one(changed(config, "stability.failure_value", 6), table).scores["instability"].value == pytest.approx(
-        20 / 5
-    )
-
-
-def test_a_run_that_is_not_in_the_table_is_failed_when_corrected() -> None:
-    run: Json = {"slope": 5e-6, "steps": 10000.0}
-    table = changed(GENERAL, f"{USE}.nve_md", {"a": run, "b": None})
-    published, corrected = one(table=table), one(table=table, corrected=True)
-    assert published.scores["instability"].value == pytest.approx(5 / 2)
-    assert corrected.scores["instability"].value == pytest.approx(8 * 5 / 9)
-    assert "nve_md: no row of b: counted as failed" in published.notes
-    assert "nve_md: 2 runs of 9: the others are left out" in published.notes
-    assert "nve_md: 2 runs of 9: the others are counted as failed" in corrected.notes
-
-
-@pytest.mark.parametrize(("rate", "failed"), [(1.0, 0), (0.89, 1), (0.67, 3), (0.11, 8), (0.0, 9)])
-def test_the_least_instability_of_a_summary(rate: float, failed: int) -> None:
-    scores = one(table=changed(GENERAL, f"{USE}.nve_md.success_rate", rate))
-    assert scores.scores["instability"].value == pytest.approx(((9 - failed) * 2 + failed * 5) / 9)
-    assert scores.is_lower_bound
-
-
-def test_no_run_succeeded_and_there_is_no_slope() -> None:
-    assert one(table=changed(GENERAL, f"{USE}.nve_md", {"success_rate": 0.0})).scores["instability"].value == 5.0
-
-
-@pytest.mark.parametrize(
-    ("summary", "least", "gone"),
-    [
-        ({"success_rate": 0.67}, 3 * 5 / 9, "slope"),  # the 6 others may not have drifted at all
-        ({"slope": 0.05}, 2.0, "success_rate"),  # all may have succeeded
-        ({"steps": 10000.0}, 0.0, "slope and success_rate"),
-    ],
-)
-def test_half_a_summary_gives_less_of_a_bound_and_the_worst_where_corrected(
-    summary: dict[str, float], least: float, gone: str
-) -> None:
-    table = changed(GENERAL, f"{USE}.nve_md", dict(summary))
-    published, corrected = one(table=table), one(table=table, corrected=True)
-    assert published.scores["instability"].value == pytest.approx(least)
-    assert published.notes == (f"nve_md: {gone}: missing: the least instability that fits the rest",)
-    assert corrected.scores["instability"].value == 5.0
-    assert f"nve_md: {gone}: missing: every run counts as failed" in corrected.notes
-
-
-def test_without_dynamics_there_is_no_instability_and_it_is_said() -> None:
-    none: list[Json | None] = [{}, None]
-    for nothing in none:
-        scores = one(table=changed(GENERAL, f"{USE}.nve_md", nothing))
-        assert scores.scores["instability"].value is None
-        assert scores.notes == ("nve_md: missing: no instability",)
-
-
-def test_slopes_are_in_lambenchs_unit_of_time_as_published_and_in_ps_when_corrected() -> None:
-    table = changed(GENERAL, f"{USE}.nve_md.success_rate", 1.0)
-    assert one(table=table).scores["instability"].value == pytest.approx(math.log10(0.05 / 5e-4))
-    corrected = one(table=table, corrected=True)
-    drift = 0.05 / UNIT_PS  # eV/atom/ps
-    assert list(corrected.instability) == [4.9e-5, 5e-4]
-    assert corrected.instability[4.9e-5].value == pytest.approx(math.log10(drift / 4.9e-5))
-    assert corrected.instability[5e-4].value == pytest.approx(math.log10(drift / 5e-4))
-    assert corrected.scores["instability"] is corrected.instability[4.9e-5]
-    other = one(changed(FIVE, "stability.tolerance", 5e-3), table)
-    assert other.scores["instability"].value == pytest.approx(1.0)
-    wild = changed(table, f"{USE}.nve_md.slope", 5e4)
-    assert one(table=wild).scores["instability"].value == pytest.approx(8.0)
-    assert one(changed(FIVE, "stability.cap_slope_at_5_decades", True), wild).scores["instability"].value == 5.0
-    assert one(table=wild, corrected=True).instability[5e-4].value == 5.0
 
 
 def test_a_model_that_does_not_say_its_labels_is_held_against_pbe_and_it_is_said() -> None:

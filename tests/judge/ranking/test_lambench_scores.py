@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import pytest
-from ase import Atoms
 
 from judge.ranking.build import build_leaderboard
 from judge.ranking.lambench_scores import corrected_trees, published_release, published_trees
-from judge.ranking.published_names import check_unit, metric_of
 from judge.ranking.score_inputs import Judged
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import Node, ScoringError, explain, load_release
 from submissions.records import Submission
-from tasks.datasets.card import Difference, Scan, Summand
 from tasks.metrics.measurement import Items
 from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
-from tasks.suites.suite import Suite, Task, load_suite, packaged_suites
-from tests.tasks.kind_examples import EXAMPLES, METALS, PBE, example, observed, rattled
+from tasks.suites.suite import Suite, Task
 from tests.world.board_records import ENERGY, FORCE, VIRIAL, items_of, refused, result, runs, submission, task, timed
 
 A, B = submission("alpha"), submission("beta")
@@ -249,72 +243,3 @@ def test_a_negative_error_is_named_with_submission_release_task_and_field(name: 
     judged = Judged(SUITE, {(r.submission, r.task): r for r in given}, lambda r: RUNS, [])
     with pytest.raises(ScoringError, match=rf"results/{A.id}: release corrected: task {name}: .* below zero"):
         corrected_trees(judged, A.id, load_release())
-
-
-def differences(quantities: Sequence[str]) -> Any:
-    """Energy differences as those of a published set: one quantity, or several with groups."""
-    rows = [
-        Difference(
-            id=f"d{i}",
-            group=("Desorption", "Dissociation", "Transfer")[i % 3] if quantities != [""] else "",
-            quantity=quantities[i // 3 % len(quantities)],
-            terms=(
-                Summand(structure=i, coefficient=1.0),
-                Summand(structure=i + 1, coefficient=-1.0),
-            ),
-            reference={PBE: 0.5 + i},
-        )
-        for i in range(6)
-    ]
-    parameters = {"tolerance": 0.1, "tolerance_quantity": quantities[0]} if quantities[0] else {}
-    return example("energy_differences", rattled(7), parameters, table={"differences": rows})
-
-
-def stacking_faults() -> Any:
-    structures = [Atoms(f"{metal}2", [(0, 0, 0), (0, 0, z)]) for metal in METALS[:2] for z in np.linspace(2, 3, 4)]
-    scans = [
-        Scan(id=m, structures=tuple(range(4 * i, 4 * i + 4)), x=range(4), area=9.0, reference={PBE: (0.0, 0.5, 0.7, 1)})
-        for i, m in enumerate(METALS[:2])
-    ]
-    return example("energy_profiles", structures, {"quantity": "stacking_fault"}, table={"scans": scans})
-
-
-@pytest.fixture(scope="module")
-def given_by_kind() -> dict[str, set[str]]:
-    """The metrics that each kind gives on data sets like the published ones."""
-    made = [EXAMPLES[name]() for name in ("energy_profiles", "elasticity", "phonons", "compression")]
-    made += [stacking_faults(), differences(["barrier", "reaction energy"]), differences([""])]
-    found: dict[str, set[str]] = {}
-    for each in made:
-        found.setdefault(each.kind.name, set()).update(observed(each, {})[0].metrics)
-    return found
-
-
-@pytest.mark.parametrize("name", [name for name in packaged_suites() if load_suite(name).release])
-def test_every_packaged_suite_fits_the_release_it_was_published_with(
-    name: str, given_by_kind: dict[str, set[str]]
-) -> None:
-    suite = load_suite(name)
-    release, of = published_release(suite), {t.release_name: t for t in suite.tasks if t.release_name}
-    assert release.variant == "as_published"
-    for published_name, labelled in release.force_field_tasks.items():
-        assert (of[published_name].kind, of[published_name].domain) == ("labelled_frames", labelled.domain)
-    assert release.force_field_tasks or release.property_tasks
-    for published_name, facts in release.property_tasks.items():
-        own = of[published_name]
-        assert own.domain == facts.domain
-        for column in facts.baselines:
-            assert metric_of(own.kind, column) in given_by_kind[own.kind], column
-        if own.kind == "energy_differences":
-            check_unit(own.name, own.release_name, "mae", own.parameters.unit)  # type: ignore[attr-defined]
-            with pytest.raises(ScoringError, match="hartree"):
-                check_unit(own.name, own.release_name, "mae", "hartree")
-    known = {*release.force_field_tasks, *release.property_tasks, "nve_md", "inference_efficiency"}
-    if release.force_field_tasks and release.property_tasks:
-        assert set(of) <= known
-
-
-def test_there_are_suites_with_a_release() -> None:
-    assert sum(bool(load_suite(name).release) for name in packaged_suites()) >= 3
-    with pytest.raises(ScoringError, match=r"release lambench-9: not known"):
-        published_release(replace(SUITE, release="lambench-9"))

@@ -1,0 +1,118 @@
+"""ML-PEG over stored results: means by hand, failures, label sets and units."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from judge.ranking.ml_peg_scores import TRIVIAL_ERROR
+from sandbox.verdict import Verdict
+from scoring.names import ML_PEG
+from submissions.records import StatedLabelSet
+from tasks.metrics.metric import Metric
+from tests.judge.ranking.other_scores import NOTHING, TASKS, A, B, below, scored
+from tests.world.board_records import (
+    ENERGY,
+    FORCE,
+    SUITE,
+    VIRIAL,
+    error,
+    frames_metrics,
+    good_results,
+    refused,
+    result,
+    submission,
+    task,
+)
+
+
+def test_ml_peg_by_hand() -> None:
+    """Good is no error and bad the trivial model's: means over metrics, benchmarks and categories (domains)."""
+    metrics = {ENERGY: error(0.2), FORCE: error(1.0, "eV/Å", baseline=4.0), VIRIAL: error(3.0)}
+    given = [
+        result(A, TASKS["crystals"], metrics),
+        result(A, TASKS["molecules"], frames_metrics(0.5)),
+        result(A, TASKS["barriers"], {"mae": error(0.3, "eV"), "rmse": error(0.9, "eV")}),
+    ]
+    found, problems = scored(SUITE, [A], given)
+    overall = found[A.id].corrected[ML_PEG]
+    crystals = (0.8 + 0.75 + 0.0) / 3
+    assert overall.value == pytest.approx((crystals + (0.5 + 0.7) / 2) / 2)
+    assert overall.at_best is None
+    assert below(overall, "Inorganic Materials", "crystals", "force_rmse").value == pytest.approx(0.75)
+    assert problems == []
+
+
+def test_ml_peg_corrected_takes_charged_errors_and_as_published_those_of_what_succeeded() -> None:
+    barriers = {"mae": replace(error(0.8, "eV", n_failed=3), value=0.2)}
+    suite = replace(SUITE, tasks=(TASKS["barriers"],))
+    found, _ = scored(suite, [A], [result(A, TASKS["barriers"], barriers)])
+    assert found[A.id].corrected[ML_PEG].value == pytest.approx(0.2)
+    assert found[A.id].as_published[ML_PEG].value == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.CRASHED, Verdict.UNSUPPORTED, None])
+def test_what_a_model_failed_counts_0_and_beside_it_1(verdict: Verdict | None) -> None:
+    """Also where nobody else was judged in that task: to crash is never to be asked less."""
+    some = [r for r in good_results(A, 0.4) if r.task != "barriers"]
+    some += [] if verdict is None else [refused(A, TASKS["barriers"], verdict)]
+    for others in ([], good_results(B, 0.1)):
+        found, _ = scored(SUITE, [A, B], some + others)
+        overall = found[A.id].corrected[ML_PEG]
+        assert overall.value == pytest.approx((0.6 + (0.6 + 0.0) / 2) / 2)
+        assert overall.at_best == pytest.approx((0.6 + (0.6 + 1.0) / 2) / 2)
+        assert found[A.id].as_published[ML_PEG].value == pytest.approx(0.6)
+        missing = below(overall, "Molecules", "barriers", "mae")
+        assert missing.raw is not None
+        assert missing.raw.unit == ("eV" if others else TRIVIAL_ERROR)
+
+
+def test_nobody_judged_has_no_score() -> None:
+    found, problems = scored(SUITE, [A], [])
+    assert found == {A.id: NOTHING}
+    assert problems == []
+
+
+def test_a_pure_number_has_a_unit_too() -> None:
+    count = {"n_barriers_off": error(5.0, "", baseline=20.0)}
+    scans = task("scans", "energy_profiles", "Molecules")
+    found, problems = scored(replace(SUITE, tasks=(scans,)), [A], [result(A, scans, count)])
+    assert found[A.id].corrected[ML_PEG].value == pytest.approx(0.75)
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "stated"),
+    [("PBE", None), ("wB97M-V", "wB97M-V"), ("", "not stated")],
+)
+def test_another_level_of_theory_than_the_label_sets_is_flagged(declared: str, stated: str | None) -> None:
+    sets = {"Molecules": StatedLabelSet(name=declared)} if declared else {}
+    model = submission("gamma", label_sets=sets)
+    given = [result(model, TASKS["barriers"], {"mae": error(0.3, "eV")}, label_set="PBE")]
+    found, _ = scored(replace(SUITE, tasks=(TASKS["barriers"],)), [model], given)
+    leaf = below(found[model.id].corrected[ML_PEG], "Molecules", "barriers", "mae")
+    assert leaf.raw is not None
+    facts = dict(leaf.raw.facts)
+    assert facts["level of theory"] == "PBE"
+    assert facts.get("level of theory of the model") == stated
+
+
+def test_two_label_sets_are_held_each_against_its_own_baseline() -> None:
+    suite = replace(SUITE, tasks=(TASKS["barriers"],))
+    given = [
+        result(A, TASKS["barriers"], {"mae": error(0.3, "eV", baseline=0.5)}, label_set="PBE"),
+        result(B, TASKS["barriers"], {"mae": error(0.3, "eV", baseline=3.0)}, label_set="wB97M-V"),
+    ]
+    for order in (given, given[::-1]):
+        found, _ = scored(suite, [A, B], order)
+        assert [found[key].corrected[ML_PEG].value for key in (A.id, B.id)] == [pytest.approx(0.4), pytest.approx(0.9)]
+
+
+def test_an_error_below_zero_takes_the_score_and_is_named() -> None:
+    wrong = {"mae": Metric(value=0.1, charged=-0.1, unit="eV", n_items=10, baseline=1.0)}
+    found, problems = scored(SUITE, [A, B], [result(A, TASKS["barriers"], wrong), *good_results(B, 0.5)])
+    assert found[A.id] == NOTHING
+    assert ML_PEG in found[B.id].corrected
+    (problem,) = problems
+    assert problem.startswith(f"results/{A.id}: release small: benchmark barriers: metric mae: value")
