@@ -13,11 +13,11 @@ from tests.tasks.physicality.pair_potential import Pairs
 
 def test_a_seed_gives_the_same_dataset_each_time(tmp_path: Any) -> None:
     first, again, other = build_physicality(), build_physicality(), build_physicality(1, "2")
-    assert first.frames_sha256 == again.frames_sha256 != other.frames_sha256
+    assert first.structures.frames_sha256 == again.structures.frames_sha256 != other.structures.frames_sha256
     assert (first.card.full_name, other.card.full_name) == ("physicality@1", "physicality@2")
     assert not first.card.label_sets
     loaded = load_dataset(save_dataset(first, tmp_path))
-    assert loaded.frames_sha256 == first.frames_sha256
+    assert loaded.structures.frames_sha256 == first.structures.frames_sha256
 
 
 def test_structures_are_small_sensible_and_without_symmetry() -> None:

@@ -96,7 +96,7 @@ for name in build_quickstart(Path(sys.argv[1])):
     folder, digest = Path(sys.argv[1]) / name, hashlib.sha256()
     for file in sorted(folder.iterdir()):
         digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
-    hashes[name] = (digest.hexdigest(), load_dataset(folder).frames_sha256)
+    hashes[name] = (digest.hexdigest(), load_dataset(folder).structures.frames_sha256)
 print(json.dumps({"hashes": hashes, "in_use": np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])}))
 """
 
