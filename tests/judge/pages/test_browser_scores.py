@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,24 +18,24 @@ from numpy.typing import NDArray
 from judge.view.assets import SCORE_NAMES, score_names_script
 from judge.view.leaderboard_schema import LeaderboardFile, ModelFile, SchemeFile
 from scoring import Node, RankingEntry, Term, explain, ranking
-from scoring.evaluation import Draw
-from scoring.tree import AsItIs, Key, Leaf, with_left_out
 from scoring.tree import Path as NamePath
+from scoring.tree import with_left_out
+from tests.judge.pages.drawn_settings import Mine, Places, by_python, one_by_one, path_key
 from tests.servers.site_server import served
 from tests.world.leaderboard_reader import score_of_file
 from tests.world.one_tree import score
 from tests.world.random_leaderboard import random_leaderboard
-from tests.world.reader_settings import Settings, Threshold, with_settings
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.slow
+
+
 SCRIPTS = Path(__file__).parents[3] / "templates" / "js"
 N_SETTINGS = 1000
 SAME = 1e-12
-EDITABLE = ("baseline", "cap", "floor", "good", "bad", "tolerance", "worst", "reference")
 
-pytestmark = pytest.mark.slow
 
 # What every setting comes to: [score of each model by score, rank of each model].
 COMPUTE = """async ([folder, number, settings]) => {
@@ -52,6 +51,7 @@ COMPUTE = """async ([folder, number, settings]) => {
   });
 }"""
 
+
 NODES = """async ([number, { weights, thresholds }]) => {
   const file = await (await fetch("leaderboard.json")).json();
   const { evaluateScheme } = await import("./js/evaluate.js");
@@ -60,6 +60,7 @@ NODES = """async ([number, { weights, thresholds }]) => {
   return scheme.scores.flatMap(({ key, models }) => Object.keys(models).map((id) => [
     key, id, [...found.nodes(id, key)], [...found.shares(id, key)], found.worst(id, key)]));
 }"""
+
 
 # What the file says of each score of a model, and what its tree comes to: how many were measured, of how many.
 COVERAGE = """async (number) => {
@@ -74,6 +75,7 @@ COVERAGE = """async (number) => {
   }));
 }"""
 
+
 # A drift of two runs as it was measured.
 DRIFT = """async (leaves) => {
   const { allColumns } = await import("./js/columns.js");
@@ -84,127 +86,6 @@ DRIFT = """async (leaves) => {
   const columns = allColumns({ tasks: [] }, { scores: [score] }, new Map(), "raw");
   return columns.get("task:drift/slope").value({ id: "alpha" });
 }"""
-
-
-@dataclass(frozen=True)
-class Mine:
-    """A reader's settings of a scheme; paths begin with the score's key."""
-
-    weights: Mapping[NamePath, float]
-    thresholds: Mapping[Threshold, float]
-
-    def of(self, key: str) -> Settings:
-        """Those of one score."""
-        return Settings({path[1:]: w for path, w in self.weights.items() if path[0] == key}, self.thresholds)
-
-    def data(self) -> dict[str, list[tuple[str, float]]]:
-        """As the script takes them."""
-        return {
-            "weights": [(path_key(path), factor) for path, factor in self.weights.items()],
-            "thresholds": [(path_key(key), number) for key, number in self.thresholds.items()],
-        }
-
-
-def path_key(names: Sequence[str]) -> str:
-    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in names)
-
-
-class Places:
-    """Where a reader may set something in a scheme: paths, and numbers with what they are."""
-
-    def __init__(self, scheme: SchemeFile) -> None:
-        self.paths: dict[NamePath, None] = {}
-        self.numbers: dict[Threshold, float] = {}
-        for of in scheme.scores:
-            for model in of.models:
-                tree = score_of_file(of, model)
-                assert tree is not None
-                for path, node in tree.walk():
-                    if len(path) > 1:
-                        self.paths[of.key, *path[1:]] = None
-                    for name, value in _numbers(node).items():
-                        self.numbers[(*node.leaf.key, name)] = value  # type: ignore[union-attr]
-
-    def draw(self, rng: np.random.Generator) -> Mine:
-        """Weights from 0 to 4 at every level, and thresholds over decades; now of many places, now of a few."""
-        share = rng.choice([0.02, 0.1, 0.3])
-        paths = [path for path in self.paths if rng.random() < share]
-        numbers = [key for key in self.numbers if rng.random() < share]
-        return Mine(
-            {path: max(0.0, rng.uniform(-1, 4)) for path in paths},
-            {key: _drawn(key[2], self.numbers[key], rng) for key in numbers},
-        )
-
-
-def _numbers(node: Node) -> dict[str, float]:
-    if node.leaf is None:
-        return {}
-    return {k: v for k, v in node.leaf.scale.numbers().items() if k in EDITABLE and not isinstance(v, str)}
-
-
-def _drawn(name: str, own: float, rng: np.random.Generator) -> float:
-    if name == "cap" and rng.uniform() < 0.2:
-        return 1e300
-    start = own if 0 < own < math.inf else 1e-3 if name == "floor" else 1.0
-    return float(start * 10 ** rng.uniform(-3, 3))
-
-
-class Given:
-    """Settings as arrays (B,): factors by path, and numbers by threshold, NaN where one is not set."""
-
-    def __init__(self, given: Sequence[Mine]) -> None:
-        self.n = len(given)
-        self.factors: dict[NamePath, NDArray[np.float64]] = {}
-        self.numbers: dict[Threshold, NDArray[np.float64]] = {}
-        for b, one in enumerate(given):
-            for path, factor in one.weights.items():
-                self.factors.setdefault(path, np.ones(self.n))[b] = factor
-            for key, number in one.thresholds.items():
-                self.numbers.setdefault(key, np.full(self.n, np.nan))[b] = number
-
-    def score(self, tree: Node, key: str) -> NDArray[np.float64]:
-        """(B,) the score of a tree under each of the settings: its leaves are scaled here, with an array of numbers."""
-        weights = {}
-        metrics: dict[Key, NDArray[np.float64]] = {}
-        for path, node in tree.walk():
-            if (factor := self.factors.get((key, *path[1:]))) is not None:
-                weights[path] = node.weight * factor
-            if node.leaf is not None and node.leaf.raw.value is not None:
-                metrics[node.leaf.key] = self._scaled(node.leaf, node.leaf.raw.value)
-        return np.broadcast_to(score(_unscaled(tree), Draw(weights=weights), metrics), self.n)
-
-    def _scaled(self, leaf: Leaf, value: float) -> NDArray[np.float64]:
-        """(B,) what is scored of a metric."""
-        numbers = {}
-        for name, own in leaf.scale.numbers().items():
-            number = self.numbers.get((*leaf.key, name))
-            if number is not None and name in EDITABLE:
-                numbers[name] = np.where(np.isnan(number), own, number)
-        return np.broadcast_to(replace(leaf.scale, **numbers)(np.full(self.n, value)), self.n)
-
-
-def _unscaled(node: Node) -> Node:
-    leaf = node.leaf and replace(node.leaf, scale=AsItIs())
-    return replace(node, leaf=leaf, parts=tuple(map(_unscaled, node.parts)))
-
-
-def by_python(scheme: SchemeFile, models: Sequence[str], given: Sequence[Mine]) -> NDArray[np.float64]:
-    """(B, M, S) the scores of all models under all settings; NaN where there is none."""
-    arrays = Given(given)
-    found = np.full((len(given), len(models), len(scheme.scores)), np.nan)
-    for s, of in enumerate(scheme.scores):
-        for m, model in enumerate(models):
-            tree = score_of_file(of, model)
-            if tree is not None:
-                value = arrays.score(tree, of.key)
-                found[:, m, s] = np.where(np.isnan(value), np.nan if of.nothing is None else of.nothing, value)
-    return found
-
-
-def one_by_one(tree: Node, mine: Settings) -> Node:
-    """The tree under one reader's settings; a leaf without an answer has another scale, without such numbers."""
-    known = {(*node.leaf.key, name) for _, node in tree.walk() if node.leaf for name in _numbers(node)}
-    return with_settings(tree, Settings(mine.weights, {k: v for k, v in mine.thresholds.items() if k in known}))
 
 
 def differences(here: NDArray[np.float64], there: NDArray[np.float64]) -> int:

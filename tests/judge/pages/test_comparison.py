@@ -1,0 +1,117 @@
+"""The rows of a comparison: which model is best, and whether the intervals show it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from judge.disclosure.public_leaderboard import public_board
+from judge.pages.compare import compare_page
+from judge.pages.compare.comparison import comparison
+from judge.pages.compare.comparison_lines import Cell, CompareLine, differences, line
+from judge.ranking.load import read_board
+from judge.view.page_context import Frame, frame
+from judge.view.sources import Sources
+from submissions.store.local import LocalStore
+from tests.judge.pages.seven_models import FAILED
+from tests.world.board_records import SUITE
+
+pytestmark = pytest.mark.together("comparison")
+
+
+AS_PUBLISHED = "Scores, as published"
+
+
+def lines_of(seven_models: Frame, *names: str) -> dict[str, CompareLine]:
+    """All rows of these models side by side, by name; scores corrected."""
+    chosen = [next(model for model in seven_models.file.models if model.name == name) for name in names]
+    groups = [group for group in comparison(seven_models, chosen) if group.title != AS_PUBLISHED]
+    return {line.name: line for group in groups for line in group.lines}
+
+
+def test_rows_are_of_the_leaderboard(seven_models: Frame) -> None:
+    lines = lines_of(seven_models, "beta", "alpha", FAILED)
+    assert [cell.text for cell in lines["Rank"].cells] == ["2", "1", "not ranked"]
+    assert [cell.text for cell in lines["Force-field error ↓"].cells][:2] == ["0.200", "0.100"]
+    assert [cell.text for cell in lines["Molecules, property error ↓"].cells][:2] == ["0.200", "0.100"]
+    assert [cell.note for cell in lines["energy ↓"].cells] == ["200 meV/atom", "100 meV/atom", ""]
+    assert [cell.text for cell in lines["Tasks judged OK"].cells] == ["5 of 5", "5 of 5", "4 of 5"]
+    assert [cell.fault for cell in lines["molecules"].cells] == ["", "", "time limit"]
+    assert lines["Precision"].same
+    assert not lines["Rank"].same
+
+
+def test_what_the_author_did_not_state_is_said(seven_models: Frame) -> None:
+    lines = lines_of(seven_models, "alpha", "beta")
+    assert {cell.text for cell in lines["Weights"].cells} == {"not stated"}
+    assert {cell.text for cell in lines["Parameters, counted"].cells} == {"not counted"}
+    assert {cell.text for cell in lines["Team"].cells} == {"not known"}
+
+
+def marks(*cells: Cell, lower: bool | None = True) -> list[str]:
+    return [cell.mark for cell in line("error", cells, lower).cells]
+
+
+def test_the_best_is_sure_only_where_its_interval_lies_apart() -> None:
+    near, far = Cell("0.2", value=0.2, interval=(0.1, 0.3)), Cell("0.6", value=0.6, interval=(0.5, 0.7))
+    wide = Cell("0.6", value=0.6, interval=(0.25, 0.7))
+    unknown, held = Cell("0.6", value=0.6), Cell("0.6", value=0.6, interval=(0.6, 0.6))
+    assert marks(near, far) == ["best", ""]
+    assert marks(near, far, lower=False) == ["", "best"]
+    assert (
+        marks(near, wide)
+        == marks(near, unknown)
+        == marks(near, held)
+        == marks(near, far, wide)[:2]
+        == ["undecided", ""]
+    )
+    assert marks(near, far, lower=None) == ["", ""]
+    assert marks(near, near, far) == ["undecided", "undecided", ""]
+    assert marks(near, near) == ["", ""]
+    assert marks(near, Cell("–")) == ["", ""]
+
+
+def test_a_difference_is_said_with_how_sure_it_is() -> None:
+    best, far = Cell("0.200", value=0.2, interval=(0.1, 0.3)), Cell("0.600", value=0.6, interval=(0.5, 0.7))
+    wide, alone = Cell("0.600", value=0.6, interval=(0.25, 0.7)), Cell("0.600", value=0.6)
+    (found,) = differences(line("error", [best, far, wide, alone, Cell("–")], lower=True))
+    assert [(cell.text, cell.note) for cell in found.cells] == [
+        ("–", ""),
+        ("+0.400", "+0.200 to +0.600"),
+        ("+0.400", "intervals overlap"),
+        ("+0.400", "no interval"),
+        ("–", ""),
+    ]
+    (found,) = differences(line("score", [best, far], lower=False))
+    assert found.cells[0][:2] == ("−0.400", "−0.600 to −0.200")
+    assert differences(line("error", [best, best], lower=True)) == ()
+    assert differences(line("time", [best, far])) == ()
+
+
+def test_scores_are_those_of_every_scheme_in_both_variants(seven_models: Frame) -> None:
+    chosen = seven_models.file.models[:2]
+    groups = {group.title: group for group in comparison(seven_models, chosen)}
+    for variant, title in (("corrected", "Scores"), ("as_published", AS_PUBLISHED)):
+        scores = [score for scheme in seven_models.file.schemes if scheme.variant == variant for score in scheme.scores]
+        shown = [line for line in groups[title].lines if not line.below]
+        assert [line.name[:-2] for line in shown] == [score.label for score in scores]
+        assert [[cell.value for cell in line.cells] for line in shown] == [
+            [score.models[model.id].score for model in chosen] for score in scores
+        ]
+
+
+def test_efficiency_has_no_best_across_hardware(seven_models: Frame) -> None:
+    chosen = list(seven_models.file.models[:2])
+    other = chosen[1].model_copy(update={"hardware": "another class"})
+    alike, apart = (comparison(seven_models, each) for each in (chosen, [chosen[0], other]))
+    found = [{line.name: line for group in of for line in group.lines} for of in (alike, apart)]
+    for name in ("Efficiency ↑", "time, mean ↓"):
+        assert any(cell.mark for cell in found[0][name].cells)
+        assert not any(cell.mark for cell in found[1][name].cells)
+
+
+def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
+    of = frame(public_board(read_board(LocalStore(tmp_path), SUITE, pytest.fail), ()), Sources())
+    page = compare_page.pages(of)["compare.html"].decode()
+    assert "There is no submission yet: there is nothing to compare." in page

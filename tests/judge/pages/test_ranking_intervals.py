@@ -1,0 +1,60 @@
+"""Intervals of scores and ranks, tied models, and the robustness of the ranking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from submissions.store.local import LocalStore
+from tests.judge.pages.built_site import TWO, Page, build, fill, fill_two
+from tests.world.board_records import error, submission
+
+
+def crossing(store: LocalStore, tmp_path: Path) -> Page:
+    """The index of three models: alpha is better in one set, beta in the other, gamma is worse in both.
+
+    Two sets drawn anew are twice the first, twice the second, or one of each, with chances of 1/4, 1/4 and 1/2.
+    """
+    fill_two(store, alpha=(error(0.2), error(0.6)), beta=(error(0.6), error(0.3)), gamma=(error(0.9), error(0.9)))
+    pages, problems = build(store, tmp_path / "site", TWO)
+    assert problems == []
+    return pages[tmp_path / "site" / "index.html"]
+
+
+def test_scores_and_ranks_have_intervals(store: LocalStore, tmp_path: Path) -> None:
+    index = crossing(store, tmp_path)
+    # Nothing but the choice of sets could be resampled: each of the two metrics is held.
+    held = "*, a lower bound of the width"
+    rows = {name: index.cells("ranking-title", name) for name in ("alpha", "beta", "gamma")}
+    assert rows["alpha"][:2] == ["1, 95 % interval 1–2", f"0.400 95 % interval 0.200 – 0.600 {held}"]
+    assert rows["beta"][:2] == ["2, 95 % interval 1–2", f"0.450 95 % interval 0.300 – 0.600 {held}"]
+    assert rows["gamma"][:2] == ["3", f"0.900 95 % interval 0.900 – 0.900 {held}"]
+    assert {a["title"] for _, a in index.tags if a.get("class") == "range" and "title" in a} == {
+        "Lower bound of the width: 2 parts could not be resampled"
+    }
+
+
+def test_models_that_cannot_be_told_apart_are_joined_and_said(store: LocalStore, tmp_path: Path) -> None:
+    """alpha − beta is −0.4 or 0.3, as the sets are drawn; gamma is always worse than both."""
+    index = crossing(store, tmp_path)
+    assert index.classes["ranking-title"][1:4] == ["tied odd", "tied odd", ""]
+    assert index.text.count("tied with no. 1") == 1
+    assert "tied with no. 1" in index.rows("ranking-title")[2][1]
+    page = Page(tmp_path / "site" / "submissions" / f"{submission('beta').id}.html")
+    assert "Rank 2 of 3, 1–2 on resampled test sets, tied with no. 1" in page.words
+
+
+def test_how_firm_the_ranking_is(store: LocalStore, tmp_path: Path) -> None:
+    """Without one, 0.6 against 0.3; without the other, 0.2 against 0.6. alpha leads while one weighs more than 3/7."""
+    index = crossing(store, tmp_path)
+    firm = "Robustness of the ranking by property error"
+    assert index.cells(firm, "alpha") == ["1", "1–2", "1–2", "1–2 2 without one"]
+    assert index.cells(firm, "beta") == ["2", "1–2", "1–2", "1–2 1 without one"]
+    assert index.cells(firm, "gamma") == ["3", "3", "3", "3"]
+
+
+def test_a_single_model_has_nothing_to_be_firm_against(store: LocalStore, tmp_path: Path) -> None:
+    fill(store, "alpha")
+    pages, _ = build(store, tmp_path / "site")
+    index = pages[tmp_path / "site" / "index.html"]
+    assert "Only one model is ranked." in index.text
+    assert not any(label.startswith("How firm") for label in index.tables)

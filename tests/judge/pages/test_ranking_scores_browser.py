@@ -1,0 +1,78 @@
+"""Scores of other schemes, domains and a reader’s own weights, in a real browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judge.view import formatting
+from tests.judge.pages.ranking_site import Watched, column, names, wait_for
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import BrowserContext, expect
+
+pytestmark = [pytest.mark.slow, pytest.mark.together("ranking in a browser")]
+
+
+def test_another_scheme_shows_the_numbers_of_the_file(ranking: Watched, ranking_site: Path) -> None:
+    file = json.loads((ranking_site / "leaderboard.json").read_text())
+    page = ranking.open()
+    assert {scheme["variant"] for scheme in file["schemes"]} == {"corrected", "as_published"}
+    for scheme in [*file["schemes"], file["schemes"][0]]:  # and back again
+        page.get_by_label("Variant").select_option(scheme["variant"])
+        page.get_by_role("combobox", name="Scheme").select_option(scheme["key"])
+        ids = page.locator("#ranking tr[data-id]").evaluate_all("rows => rows.map(tr => tr.dataset.id)")
+        for score in scheme["scores"]:
+            values = [score["models"][id]["score"] if id in score["models"] else None for id in ids]
+            shown = number_of_times if score["key"] == "efficiency" else formatting.decimals
+            assert column(page, score["key"]) == [shown(value) for value in values]
+        default = scheme is file["schemes"][0]
+        expect(page.locator("[data-own]")).to_be_visible(visible=not default)
+        assert page.locator("#ranking td .range").first.is_visible() == default
+        without = page.locator("#ranking [data-above=unranked]")
+        why = "a task of the suite failed" if scheme["complete_only"] else "the scores that determine the rank"
+        expect(without).to_contain_text(why)
+        assert ("counts as the worst" in without.inner_text()) == scheme["complete_only"]
+    assert column(page, "force_field") == ["0.100", "0.200", "0.300", "0.505", "1.000"]  # composition only: last
+
+
+def number_of_times(value: float | None) -> str:
+    return formatting.number(value, 2)
+
+
+def test_a_readers_weights_rank_anew(ranking: Watched) -> None:
+    """alpha has the best errors everywhere: nothing moves it; who weighs nothing sees no score, and can go back."""
+    page = ranking.open("?w.force_field/Molecules=0&w.property_error/Molecules=0")
+    expect(page.locator("[data-own]")).to_contain_text("Your weights")
+    assert names(page) == ["alpha", "gamma", "beta", "delta"]
+    expect(page.locator("#ranking tr", has_text="delta").locator(".coverage").first).to_have_text("1 of 2 tasks")
+    assert column(page, "property_error") == ["–"] * 5
+    assert not page.locator("#ranking td .range").first.is_visible()
+    assert column(page, "force_field")[3] == "0.010"  # what it lacks has no weight
+    page.get_by_role("button", name="Back to the published ranking").click()
+    wait_for(page, lambda page: column(page, "property_error")[0], "0.100")
+    expect(page.locator("[data-own]")).to_be_hidden()
+    page.wait_for_url(f"{ranking.base}index.html")
+
+
+def test_the_other_tables_sort_too(ranking_url: str, wide_context: BrowserContext) -> None:
+    with wide_context.new_page() as page:
+        page.goto(f"{ranking_url}firmness.html")
+        firm = page.locator("table").first
+        firm.get_by_role("button", name="Model").click()
+        shown = [text.split()[0] for text in firm.locator("th.model[scope=row]").all_text_contents()]
+        assert shown == ["alpha", "beta", "gamma"]
+        page.goto(f"{ranking_url}schemes.html")
+        page.locator("#as-published").get_by_role("button", name="Property error").click()
+        cells = page.locator("#as-published td.score:nth-of-type(2) .number").all_text_contents()
+        assert cells == ["0.100", "0.200", "0.300", "–"]
+
+
+def test_a_domain_ranks_by_itself(ranking_url: str, wide_context: BrowserContext) -> None:
+    """delta has a result of crystals alone, and another task of that domain is not judged: it ranks in none."""
+    with wide_context.new_page() as page:
+        page.goto(f"{ranking_url}domains.html")
+        ranks = page.locator("table").first.locator("td.rank").all_text_contents()
+        assert ranks == ["1", "2", "3", "–"]

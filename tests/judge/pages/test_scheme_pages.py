@@ -1,0 +1,104 @@
+"""The pages of other scoring schemes, of scores as published, and the explanation of a score."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from judge.records.items_file import items_path, pack_items
+from submissions.store.local import LocalStore
+from tasks.metrics.measurement import Items
+from tasks.structures.predictions import Cause
+from tests.judge.pages.built_site import TWO, build, charged, fill, fill_two
+from tests.world.board_records import SUITE, error, frames_metrics, good_results, result, save, submission
+
+
+def test_the_difference_to_what_lambench_publishes(store: LocalStore, tmp_path: Path) -> None:
+    """alpha: failures not charged; beta: the set without an answer left out, in place of counting 1."""
+    fill_two(store, alpha=(charged(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None), gamma=(None, None))
+    pages, _ = build(store, tmp_path / "site", TWO)
+    index = pages[tmp_path / "site" / "index.html"]
+    assert index.cells("ranking-title", "alpha")[1].startswith("0.300")
+    assert index.cells("ranking-title", "beta")[1].startswith("0.700 1 of 2 tasks")
+    published = pages[tmp_path / "site" / "schemes.html"]
+    assert published.cells("as-published-title", "alpha") == ["0.150 −0.150"]
+    assert published.cells("as-published-title", "beta") == ["0.400 −0.300"]
+    assert published.cells("as-published-title", "gamma") == ["–"]
+    for said in (
+        "LAMBench 0.3.1, as published",
+        "Failed items are not charged",
+        "A property without an answer is left",
+    ):
+        assert said in published.text
+
+
+def test_a_model_to_which_lambench_gives_no_score(store: LocalStore, tmp_path: Path) -> None:
+    """Without stress: half of the domain of molecules, 0.5, and of 0.9 · 0.5 + 0.1 where there are virials."""
+    fill(store, "alpha")
+    without = submission("beta")
+    found = good_results(without, 0.5)
+    found[0] = result(without, SUITE.tasks[0], frames_metrics(0.5))
+    save(store, [without], found)
+    pages, _ = build(store, tmp_path / "site")
+    assert pages[tmp_path / "site" / "schemes.html"].cells("as-published-title", "beta") == [
+        "– corrected: 0.525",
+        "0.500 same",
+        "1.5 same",  # made of times: two digits
+        "0.000 same",
+    ]
+
+
+def test_other_schemes(store: LocalStore, tmp_path: Path) -> None:
+    """ML-PEG: 1 − error / trivial model's, mean over the sets. As published, it leaves out what is missing."""
+    fill_two(store, alpha=(error(0.2), error(0.6)), beta=(error(0.4), None))
+    pages, _ = build(store, tmp_path / "site", TWO)
+    others = pages[tmp_path / "site" / "schemes.html"]
+    assert others.rows("other-schemes-title")[0] == ["Model", "ML-PEG ↑, higher is better"]
+    # Two sets drawn anew: twice the one, each once, or twice the other. Their items are one cluster each, and held.
+    (alpha,), (beta,) = (others.cells("other-schemes-title", name) for name in ("alpha", "beta"))
+    assert alpha == "0.60095 % interval 0.400 – 0.800 *, a lower bound of the width"
+    assert beta.startswith("0.300 up to 0.80095 % interval 0.000 – 0.600 *")
+    assert beta.endswith("as published: 0.600")
+    assert "“bad” is the error of the trivial model" in others.text
+    assert "MLIPAudit" not in others.text
+
+
+def test_mlipaudit_scores_items(store: LocalStore, tmp_path: Path) -> None:
+    """Of errors of 0.5 and 2 kcal/mol against a threshold of 1, and one that failed: 1, exp(−3) and 0."""
+    audited = replace(TWO.tasks[0], mlipaudit="noncovalent_interactions")
+    of = submission("alpha")
+    found = result(of, audited, {"mae": error(0.1, "eV", n_failed=1)}, notes={"items in": "kcal/mol"})
+    save(store, [of], [found])
+    names, causes = ["a", "b", "c"], np.array([Cause.NONE, Cause.NONE, Cause.ERROR], np.int8)
+    items = Items(names, names, names, causes, {"error": np.array([0.5, -2.0, np.nan])})
+    store.put(items_path(of.id, audited.name, found.result_key), pack_items(items))
+    pages, _ = build(store, tmp_path / "site", replace(TWO, tasks=(audited,)))
+    others = pages[tmp_path / "site" / "schemes.html"]
+    assert others.rows("other-schemes-title")[0] == [
+        "Model",
+        *(f"{name} ↑, higher is better" for name in ("ML-PEG", "MLIPAudit", "MLIPAudit, compatible benchmarks")),
+    ]
+    mean = f"{(1 + math.exp(-3)) / 3:.3f}"
+    ml_peg, overall, compatible = others.cells("other-schemes-title", "alpha")
+    assert (ml_peg, compatible) == ("0.900", mean)
+    assert overall.startswith(f"{mean}95 % interval 0.000 – 1.000")  # of three items drawn anew, each its own cluster
+
+
+def test_why_a_score_is_what_it_is(store: LocalStore, tmp_path: Path) -> None:
+    fill_two(store, alpha=(charged(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None))
+    pages, _ = build(store, tmp_path / "site", TWO)
+    page = pages[tmp_path / "site" / "submissions" / f"{submission('alpha').id}.html"]
+    why = page.words.partition("Why these scores")[2]
+    assert why.index("Property error 0.3000") < why.index("Molecules 0.3000") < why.index("one 0.4000")
+    assert why.count("Each: mean over metric columns.") == 1  # of both tasks, and not again of each
+    assert "share 50 % as published 0.1000 Mean absolute error 0.4000" in why
+    assert (
+        "Error / baseline, at most 1. 400 meV; baseline 1 000 meV; 1 of 10 items failed, 100 meV without them." in why
+    )
+    assert "Source: LAMBench, arXiv:2504.19578" in why
+    beta = pages[tmp_path / "site" / "submissions" / f"{submission('beta').id}.html"]
+    why = beta.words.partition("Why these scores")[2]
+    assert "two counts 1.0000 share 50 % as published left out" in why
