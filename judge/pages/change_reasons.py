@@ -102,10 +102,10 @@ def _changed_results(before: ByTask, after: ByTask) -> list[Reason]:
     return [Reason(words, tuple(sorted(tasks))) for words, tasks in clauses if tasks]
 
 
-def _differ(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    if one[0] != other[0]:
+def _differ(before: tuple[str, str], after: tuple[str, str]) -> bool:
+    if before[0] != after[0]:
         return True
-    return bool(one[1]) and bool(other[1]) and one[1] != other[1]
+    return bool(before[1]) and bool(after[1]) and before[1] != after[1]
 
 
 def _changed_scoring(id: str, before: Publication, after: Publication) -> Reason:
@@ -132,8 +132,8 @@ def _changed_competitors(
 ) -> list[Reason]:
     """The models that came above this model, and those that are no longer above it."""
     above_before, above_after = before.above(id), after.above(id)
-    came, went = above_after - above_before, above_before - above_after
-    new, overtook = came - before.scores.keys(), came & before.scores.keys()
+    risen, went = above_after - above_before, above_before - above_after
+    new, overtook = risen - before.scores.keys(), risen & before.scores.keys()
     gone, fell = went - after.scores.keys(), went & after.scores.keys()
     changes = []
     if new:

@@ -1,4 +1,4 @@
-"""What is there for machines."""
+"""The files for programs: `leaderboard.json` and its JSON Schema."""
 
 from __future__ import annotations
 

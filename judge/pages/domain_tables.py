@@ -1,4 +1,4 @@
-"""Models by what they came to in one domain: who is at home in molecules alone has its place there."""
+"""The ranking within each domain. A model made for one domain alone has a rank there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scoring.ranking import RankingEntry, ranking
 
 
 class DomainCell(NamedTuple):
-    """An error in one domain; `term` is None where the model was asked for none."""
+    """The error of a model in one domain; `term` is None if the model has no such error."""
 
     term: Term | None
     interval: Interval | None
@@ -25,7 +25,7 @@ class DomainCell(NamedTuple):
 
 
 class DomainLine(NamedTuple):
-    """A model in one domain; `rank` is None where a task of it came to no OK, or it takes no part."""
+    """A model in one domain; `rank` is None if a task of the domain is not OK, or if the model is a reference."""
 
     row: Row
     rank: int | None
@@ -33,7 +33,11 @@ class DomainLine(NamedTuple):
 
 
 class DomainTable(NamedTuple):
-    """One domain: its errors as columns, by their scores' keys, and all models, those without a rank last."""
+    """One domain with all models, those without a rank last.
+
+    Args:
+        keys: keys of the scores whose errors are the columns.
+    """
 
     title: str
     keys: tuple[str, ...]
@@ -49,10 +53,10 @@ class DomainTable(NamedTuple):
 
 
 def domain_tables(board: Leaderboard, references: Collection[str] = ()) -> tuple[DomainTable, ...]:
-    """A table for each domain that has an error, where there is more than one.
+    """A table for each domain with an error; none if there is only one such domain.
 
     Args:
-        references: ids of submissions that take no part.
+        references: ids of the submissions that have no rank.
     """
     if not board.rows:
         return ()

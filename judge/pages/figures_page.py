@@ -15,6 +15,6 @@ DRAWN = (pareto, radar, heat_map, failures_by_cause, verdicts_by_task, drift_fig
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
-    """`figures.html`, with as many of them as there is something to show for."""
-    found = [figure for draw in DRAWN if (figure := draw(frame)) is not None]
-    return {PAGE: frame.draw(PAGE, PAGE, figures=found)}
+    """`figures.html` with each figure that has data."""
+    figures = [figure for draw in DRAWN if (figure := draw(frame)) is not None]
+    return {PAGE: frame.draw(PAGE, PAGE, figures=figures)}

@@ -1,4 +1,4 @@
-"""The page that all begin with: the ranking."""
+"""The first page: the ranking."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from judge.view.preloads import modules_behind
 from scoring.names import SCORES
 
 SCRIPTS, DOMAIN_TABLES = ("board.js", "settings.js", "sortable.js"), "domain_tables.js"
-N_LINES = 10  # of tables below the ranking; `judge.pages.table_pages` have all
+N_LINES = 10  # of each table below the ranking; the pages of `judge.pages.table_pages` show all lines
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
@@ -48,7 +48,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
 
 
 def _modules(frame: Frame, by_domain: Sequence[DomainTable]) -> tuple[str, ...]:
-    """The modules that the page will ask for: one that it names and does not use, a browser complains of."""
+    """The modules that the page loads, and no others: a browser warns of a preloaded module that is not used."""
     main = PurePosixPath(frame.assets.names[MAIN])
     names = [*SCRIPTS, *([DOMAIN_TABLES] if by_domain else [])]
     return modules_behind(frame.assets.files, (str(main.with_name(name)) for name in names))

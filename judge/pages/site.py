@@ -1,4 +1,4 @@
-"""Leaderboard to pages: all files of the site. Pure but for reading templates."""
+"""All files of the site, made from the leaderboard. The only input or output is reading templates."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ PARTS = (
 
 
 def render(leaderboard: Leaderboard, sources: Sources | None = None) -> dict[str, bytes]:
-    """Every file of the site by its path in it; assets carry the hash of their content in their name."""
-    told = sources or Sources()
-    of = frame(public_board(leaderboard, told.public), told)  # whatever follows knows nothing else
-    files = dict(of.assets.files)
+    """The files of the site by path; the name of an asset has the hash of its content."""
+    known = sources or Sources()
+    public = frame(public_board(leaderboard, known.public), known)  # all pages are made from this alone
+    files = dict(public.assets.files)
     for part in PARTS:
-        files |= part.pages(of)
+        files |= part.pages(public)
     return files

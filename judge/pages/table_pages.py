@@ -1,4 +1,4 @@
-"""The long tables beside the ranking, each a page of its own: by domain, by other rules, how firm the ranking is."""
+"""Long tables, each on its own page: by domain, by other scoring schemes, and the robustness of the ranking."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from judge.view.page_context import Frame
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
-    """`domains.html`, `schemes.html` and `firmness.html`, of all models."""
+    """`domains.html`, `schemes.html` and `firmness.html`, with all models."""
     board, keys = frame.board, frame.keys
     references = [model.id for model in frame.file.models if model.reference]
     return {

@@ -1,4 +1,4 @@
-"""How the judge works, and how to submit: pages of words, whose numbers come from code, release and board."""
+"""The pages "How it works" and "How to submit". Their numbers come from code, scoring release and leaderboard."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from submissions.preflight.preflight import MAX_PREFLIGHT_S
 from submissions.records import ModelCard
 from tasks.metrics.failure_cost import COST_IN_BASELINES
 
-_GPU = "GPU "  # as `judge.records.hardware.hardware_class` begins the class of a machine that has one
+_GPU = "GPU "  # the hardware class of a machine with a GPU begins so: `judge.records.hardware.hardware_class`
 _LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "memory_bytes": ("Memory, without swap", formatting.size),
     "tmp_bytes": ("/tmp, within that memory", formatting.size),
@@ -30,15 +30,15 @@ _LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "pids": ("Processes and threads", formatting.thousands),
     "open_files": ("Open files", formatting.thousands),
     "startup_s": ("From the start to the loaded model", formatting.duration),
-    "message_s": ("One message, there and back", formatting.duration),
+    "message_s": ("One message and its answer", formatting.duration),
     "max_atoms_per_batch": ("Atoms in a batch", formatting.thousands),
-    "log_bytes": ("What is kept of its log", formatting.size),
+    "log_bytes": ("Stored part of its log", formatting.size),
 }
-_OF_THE_HOST = frozenset({"cpus"})  # whose default is the machine that draws the page
+_OF_THE_HOST = frozenset({"cpus"})  # their default depends on the machine that makes the page
 
 
 class LimitLine(NamedTuple):
-    """A limit of the sandbox: what is limited, and to how much."""
+    """A limit of the sandbox, as text."""
 
     name: str
     value: str
@@ -89,18 +89,18 @@ def _submit(frame: Frame) -> bytes:
 
 
 def limit_lines(ran: Iterable[Result]) -> tuple[LimitLine, ...]:
-    """The limits that results ran under, from the least to the most; without any, what a judge has if told nothing."""
+    """The limits of these results, each as a range from the smallest to the largest; the defaults if there are none."""
     stated = [result.provenance.limits for result in ran]
     default = Limits(cpus=1).model_dump()
-    found = []
+    lines = []
     for name, (words, text) in _LIMITS.items():
         values = sorted({limits[name] for limits in stated if name in limits})
         if not values and not stated and name not in _OF_THE_HOST:
             values = [float(default[name])]
         if values:
             ends = dict.fromkeys((values[0], values[-1]))
-            found.append(LimitLine(words, "\u00a0–\u00a0".join(text(_whole(name, value)) for value in ends)))
-    return tuple(found)
+            lines.append(LimitLine(words, "\u00a0–\u00a0".join(text(_whole(name, value)) for value in ends)))
+    return tuple(lines)
 
 
 def _whole(name: str, value: float) -> float:
@@ -108,7 +108,7 @@ def _whole(name: str, value: float) -> float:
 
 
 def _never_on_gpu(board: Leaderboard) -> tuple[str, ...]:
-    """The kinds of the suite's tasks that no result on the board was taken of on a GPU."""
+    """The titles of the suite's kinds of tasks that have no result from a GPU."""
     kinds = {task.kind: task.traits.title for task in board.suite.tasks}
     lines = [line for row in board.rows for line in row.tasks if line.result is not None]
     on_gpu = {line.task.kind for line in lines if line.result and _on_gpu(line.result)}

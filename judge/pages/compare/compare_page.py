@@ -26,6 +26,6 @@ def pages(frame: Frame) -> dict[str, bytes]:
 
 
 def first_models(frame: Frame) -> tuple[ModelFile, ...]:
-    """The best of the ranking; where not even two are ranked, the first that there are."""
+    """The best of the ranking; the first models if fewer than two are ranked."""
     ranked = tuple(model for model in frame.file.models if model.rank is not None and not model.reference)
     return (ranked if len(ranked) > 1 else frame.file.models)[:MOST]

@@ -112,10 +112,10 @@ def _difference(cell: Cell, first: Cell, text_of: Callable[[float], str]) -> Cel
     )
 
 
-def _separate(one: Cell, other: Cell) -> bool:
-    if one.interval is None or other.interval is None or not (_has_width(one) and _has_width(other)):
+def _separate(a: Cell, b: Cell) -> bool:
+    if a.interval is None or b.interval is None or not (_has_width(a) and _has_width(b)):
         return False
-    return one.interval[1] < other.interval[0] or other.interval[1] < one.interval[0]
+    return a.interval[1] < b.interval[0] or b.interval[1] < a.interval[0]
 
 
 def _has_width(cell: Cell) -> bool:

@@ -25,5 +25,5 @@ FIGURES: Sequence[Callable[[Frame, Row], Figure | None]] = (
 
 
 def figures_of(frame: Frame, row: Row) -> tuple[Figure, ...]:
-    """Those that there is anything to show in."""
+    """The figures that have data of this model."""
     return tuple(figure for draw in FIGURES if (figure := draw(frame, row)) is not None)

@@ -9,7 +9,7 @@ from judge.pages.models.model_card import card_lines, judged_lines
 from judge.pages.models.model_figures import figures_of
 from judge.pages.models.model_tasks import domains_of, provenance_of
 from judge.pages.models.reproducibility import repeats_of
-from judge.pages.models.score_tree import is_otherwise, score_trees
+from judge.pages.models.score_tree import differs_as_published, score_trees
 from judge.pages.models.tree_markup import tree_markup
 from judge.ranking.leaderboard import Row
 from judge.view import score_display
@@ -32,7 +32,7 @@ def _page(frame: Frame, row: Row, related: Related) -> bytes:
     board, sources, card = frame.board, frame.sources, row.submission.card
     about = {column.label: column.about for column in frame.columns}
     trees = score_trees(board, row, frame.keys)
-    shared, own = provenance_of(row)
+    shared, by_task = provenance_of(row)
     return frame.draw(
         "submission.html",
         row.page,
@@ -42,21 +42,21 @@ def _page(frame: Frame, row: Row, related: Related) -> bytes:
         team=team_of(row.submission),
         related=related,
         figures=figures_of(frame, row),
-        differs=any(is_otherwise(tree) for tree in trees),
+        differs=any(differs_as_published(tree) for tree in trees),
         trees=[tree_markup(tree, about.get(tree.name, "")) for tree in trees],
-        domains=domains_of(row, own, sources.public),
+        domains=domains_of(row, by_task, sources.public),
         provenance=shared,
         repeats=repeats_of(row),
         least_items=LEAST_ITEMS,
-        others=_others(frame, row),
+        others=_neighbour(frame, row),
         log=sources.logs.get(row.submission.id, ""),
     )
 
 
-def _others(frame: Frame, row: Row) -> list[str]:
-    """The model next before in the ranking, or next after: whom to compare a model with first."""
+def _neighbour(frame: Frame, row: Row) -> list[str]:
+    """The id of the model before this one in the ranking, or after the first: a comparison begins with it."""
     ranked = frame.board.ranked
-    place = next((i for i, of in enumerate(ranked) if of is row), None)
+    place = next((i for i, other in enumerate(ranked) if other is row), None)
     if place is None or len(ranked) < 2:
-        return [of.submission.id for of in ranked[:1]]
+        return [other.submission.id for other in ranked[:1]]
     return [ranked[place - 1 if place else 1].submission.id]

@@ -1,4 +1,4 @@
-"""The tasks of a model as its page shows them: a line each that opens to metrics, facts, parts and provenance."""
+"""The tasks on the page of a model: each is a line that opens to metrics, parts and provenance."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ from scoring.names import FORCE_FIELD, PROPERTY_ERROR
 from tasks.metrics.metric import Metric
 
 RAW = ("time_mean", "slope_geomean")
-"""Metrics that tell most of a task without errors beside a trivial model's."""
+"""Metrics for the line of a task that has no normalised error; the first that the task has is shown."""
 
 SHORT = 16
-"""Digits of hashes that the result's own record has in full; there it can be found by its key, which is whole."""
+"""Shown digits of a hash. The stored result has the whole hash, and the page shows the whole key of that result."""
+
+Value = TypeVar("Value")
 
 
-Of = TypeVar("Of")
-
-
-class Told(NamedTuple):
-    """A number that a task's line shows: how it is called, and the number with its unit."""
+class LineNumber(NamedTuple):
+    """A number in the line of a task, with its unit."""
 
     name: str
     number: Markup
@@ -42,9 +41,9 @@ class MetricTable(NamedTuple):
     """The metrics of a task.
 
     Args:
-        body: its rows as HTML, drawn here: a page has hundreds; empty where there are none.
-        charged: whether failures change any of them.
-        compared: whether any is held against a trivial model's.
+        body: the rows as HTML, written by Python since a page has hundreds; empty if there are none.
+        charged: whether failures change any metric.
+        compared: whether any metric has an error of the trivial model.
     """
 
     body: Markup
@@ -53,25 +52,25 @@ class MetricTable(NamedTuple):
 
 
 Facts = dict[str, Markup]
-"""Texts by what they are of."""
+"""Texts by the names of the facts."""
 
 
 class TaskSection(NamedTuple):
     """One task.
 
     Args:
-        number: of the task in its suite, from 1.
-        page: of the task, in the site.
-        told: what its line shows.
-        failed: of how many items, how many failed.
-        provenance: where it is otherwise than in the model's other tasks.
-        hidden: whether less may be shown of its data set.
+        number: position of the task in its suite, from 1.
+        page: path in the site of the page about the task.
+        numbers: what its line shows.
+        failed: the number of failed items and of all items, as text.
+        provenance: the facts that differ from those of the model's other tasks.
+        hidden: whether the data set is hidden.
     """
 
     line: TaskLine
     number: int
     page: str
-    told: tuple[Told, ...]
+    numbers: tuple[LineNumber, ...]
     failed: str
     metrics: MetricTable
     breakdowns: tuple[Breakdown, ...]
@@ -80,7 +79,7 @@ class TaskSection(NamedTuple):
 
 
 class DomainTasks(NamedTuple):
-    """The tasks of one domain, in the order of the suite, and how many came to OK."""
+    """The tasks of one domain, in the order of the suite, and how many have the verdict OK."""
 
     domain: str
     tasks: tuple[TaskSection, ...]
@@ -91,14 +90,12 @@ def domains_of(row: Row, provenance: Mapping[str, Facts], public: Collection[str
     """All tasks of the suite, by domain.
 
     Args:
-        provenance: by task, see `provenance_of`.
+        provenance: facts by task, from `provenance_of`.
         public: names of the data sets that are public.
     """
     errors = _errors(row)
     by_domain: dict[str, list[TaskSection]] = {}
     for place, line in enumerate(row.tasks, 1):
-        own = provenance.get(line.task.name, {})
-        hidden = is_hidden(line, public)
         section = TaskSection(
             line,
             place,
@@ -107,8 +104,8 @@ def domains_of(row: Row, provenance: Mapping[str, Facts], public: Collection[str
             _failed(line.result),
             _metrics(line),
             breakdowns_of(line.result),
-            own,
-            hidden,
+            provenance.get(line.task.name, {}),
+            is_hidden(line, public),
         )
         by_domain.setdefault(line.task.domain, []).append(section)
     return tuple(
@@ -117,34 +114,34 @@ def domains_of(row: Row, provenance: Mapping[str, Facts], public: Collection[str
     )
 
 
-def _errors(row: Row) -> dict[str, list[Told]]:
-    """By task, what it adds to the error scores: of labelled frames an error for each label type, of others one."""
-    found: dict[str, list[Told]] = {}
+def _errors(row: Row) -> dict[str, list[LineNumber]]:
+    """By task, its normalised errors: one for each label type if it has labelled frames, else one."""
+    errors: dict[str, list[LineNumber]] = {}
     names = {line.task.name for line in row.tasks}
     for domain in row.scores[FORCE_FIELD].parts:
         for label in domain.parts:
-            _add_errors(found, names, label.parts, label.name)
+            _add_errors(errors, names, label.parts, label.name)
     for domain in row.scores[PROPERTY_ERROR].parts:
-        _add_errors(found, names, domain.parts, "error")
-    return found
+        _add_errors(errors, names, domain.parts, "error")
+    return errors
 
 
-def _add_errors(found: dict[str, list[Told]], names: Collection[str], terms: Iterable[Term], label: str) -> None:
+def _add_errors(errors: dict[str, list[LineNumber]], names: Collection[str], terms: Iterable[Term], label: str) -> None:
     for term in terms:
         if term.name in names:
             value = term.value if term.counted is None else term.counted
             counts = "" if term.counted is None else "counts "
-            found.setdefault(term.name, []).append(Told(label, Markup(counts + formatting.decimals(value))))
+            errors.setdefault(term.name, []).append(LineNumber(label, Markup(counts + formatting.decimals(value))))
 
 
-def _raw(line: TaskLine) -> tuple[Told, ...]:
-    """A raw metric, where a task is part of no error."""
+def _raw(line: TaskLine) -> tuple[LineNumber, ...]:
+    """The raw metric in the line of a task that is part of no error score."""
     metrics = {} if line.result is None else line.result.metrics
     name = next((name for name in RAW if name in metrics), None)
     if name is None:
         return ()
     metric, label = metrics[name], formatting.metric_label(name).partition(",")[0].lower()
-    return (Told(label, _shown(metric.value, metric.unit, formatting.shown_unit(metric.unit))),)
+    return (LineNumber(label, _shown(metric.value, metric.unit, formatting.shown_unit(metric.unit))),)
 
 
 def _failed(result: Result | None) -> str:
@@ -182,35 +179,36 @@ def _normalised(metric: Metric) -> float | None:
 
 
 def _shown(value: float | None, stored: str, unit: str = "") -> Markup:
-    told = shown(formatting.shown_value(value, stored))
-    return Markup(f"{told} {words(unit)}" if unit else told)
+    text = shown(formatting.shown_value(value, stored))
+    return Markup(f"{text} {words(unit)}" if unit else text)
 
 
 def provenance_of(row: Row) -> tuple[Facts, dict[str, Facts]]:
-    """Where the numbers of a model come from: what is the same in all its tasks, and by task the rest."""
+    """Where the numbers of a model come from: the facts that all its tasks share, and the other facts by task."""
     results = {line.task.name: line.result for line in row.tasks if line.result is not None}
-    told = {task: _provenance(result) for task, result in results.items()}
+    facts_by_task = {task: _provenance(result) for task, result in results.items()}
     limits = {task: result.provenance.limits for task, result in results.items()}
-    shared, shared_limits = ({}, {}) if len(told) < 2 else (_same(told.values()), _same(limits.values()))
+    shared, shared_limits = ({}, {}) if len(results) < 2 else (_same(facts_by_task.values()), _same(limits.values()))
     by_task = {
-        task: _without(facts, shared) | _limits(_without(limits[task], shared_limits)) for task, facts in told.items()
+        task: _without(facts, shared) | _limits(_without(limits[task], shared_limits))
+        for task, facts in facts_by_task.items()
     }
     return shared | _limits(shared_limits), by_task
 
 
-def _same(found: Collection[Mapping[str, Of]]) -> dict[str, Of]:
-    """What all have alike."""
-    first = next(iter(found))
-    return {name: of for name, of in first.items() if all(other.get(name) == of for other in found)}
+def _same(mappings: Collection[Mapping[str, Value]]) -> dict[str, Value]:
+    """The items that all have."""
+    first = next(iter(mappings))
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in mappings)}
 
 
-def _without(facts: Mapping[str, Of], shared: Mapping[str, Of]) -> dict[str, Of]:
-    return {name: of for name, of in facts.items() if name not in shared}
+def _without(facts: Mapping[str, Value], shared: Mapping[str, Value]) -> dict[str, Value]:
+    return {name: value for name, value in facts.items() if name not in shared}
 
 
 def _limits(limits: Mapping[str, float]) -> Facts:
-    told = ", ".join(f"{name.replace('_', ' ')} {number(of, 4)}" for name, of in sorted(limits.items()))
-    return {"Limits": words(told)} if told else {}
+    text = ", ".join(f"{name.replace('_', ' ')} {number(value, 4)}" for name, value in sorted(limits.items()))
+    return {"Limits": words(text)} if text else {}
 
 
 def _provenance(result: Result) -> Facts:
@@ -219,7 +217,7 @@ def _provenance(result: Result) -> Facts:
     where = "in a locked container" if origin.driver == "docker" else "as a local process, not isolated"
     stated = {
         "Measured": words(formatting.moment(result.measured)),
-        "Round": words(f"{result.round}, judged anew") if result.round else Markup(),
+        "Round": words(f"{result.round}, judged again") if result.round else Markup(),
         "Ran": words(f"{where}, on {origin.device or 'an unnamed device'}"),
         "Hardware": words(origin.hardware),
         "Dispersion": words(made.dispersion),

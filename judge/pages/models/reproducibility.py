@@ -1,4 +1,4 @@
-"""What is known of a model from being asked, timed or judged more than once, in sentences."""
+"""How far answers, times and results of a model repeat, in sentences."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from collections.abc import Iterator
 from judge.ranking.leaderboard import Row, TaskLine
 from judge.view.formatting import count, percent, thousands
 
-ASKED_AGAIN = "asked again"  # as the preflight's check is called
+CONSISTENCY_CHECK = "asked again"  # the name of the check in stored preflights begins so
 
 
 def repeats_of(row: Row) -> tuple[str, ...]:
-    """A sentence for each way in which something of the model was repeated, the judging itself first."""
-    return (_rounds(row), *_asked_again(row), *_timed_again(row), *_in_the_preflight(row))
+    """A sentence for each kind of repetition: judging, answers, times, and answers in the preflight."""
+    return (_rounds(row), *_consistency(row), *_spread_of_times(row), *_in_the_preflight(row))
 
 
 def _rounds(row: Row) -> str:
     judged = [line for line in row.tasks if line.result is not None]
-    anew = [f"{line.task.name} (round {line.result.round})" for line in judged if line.result and line.result.round]
+    repeated = [f"{line.task.name} (round {line.result.round})" for line in judged if line.result and line.result.round]
     if not judged:
-        return "Nothing was judged yet."
-    if anew:
-        return f"What counts is of a later round of judging in {', '.join(anew)}; every other task is of its first."
-    return "Judged once: no task counts from a later round, so how far a second judging would differ is not known."
+        return "No task was judged yet."
+    if repeated:
+        return f"Results of a later round count in {', '.join(repeated)}; those of the first round in all other tasks."
+    return "Each task was judged once, so the difference to a second judging is not known."
 
 
-def _asked_again(row: Row) -> Iterator[str]:
-    """Structures of the timing tasks that a fresh container was asked again, and what it answered."""
-    asked = otherwise = 0.0
+def _consistency(row: Row) -> Iterator[str]:
+    """How many structures of the timing tasks got another answer from a fresh container."""
+    n_repeated = n_different = 0.0
     for line in _timed(row):
         metrics = _values(line)
-        asked += metrics.get("n_rechecked", 0.0)
-        otherwise += metrics.get("n_inconsistent", 0.0)
-    if asked:
-        found = thousands(round(otherwise)) if otherwise else "none"
-        yield f"Asked again in a fresh container, {found} of {count(round(asked), 'structure')} got another answer."
+        n_repeated += metrics.get("n_rechecked", 0.0)
+        n_different += metrics.get("n_inconsistent", 0.0)
+    if n_repeated:
+        different = thousands(round(n_different)) if n_different else "None"
+        yield f"{different} of {count(round(n_repeated), 'structure')} got another answer in a fresh container."
 
 
-def _timed_again(row: Row) -> Iterator[str]:
+def _spread_of_times(row: Row) -> Iterator[str]:
     spreads = {line.task.name: spread for line in _timed(row) if (spread := _values(line).get("time_spread"))}
     if spreads:
-        said = ", ".join(f"{percent(spread)} in {name}" for name, spread in spreads.items())
-        yield f"The middle half of the times of single structures spans, of their median: {said}."
+        shares = ", ".join(f"{percent(spread)} in {name}" for name, spread in spreads.items())
+        yield f"Interquartile range of the times of single structures, relative to their median: {shares}."
 
 
 def _in_the_preflight(row: Row) -> Iterator[str]:
     for check in row.submission.preflight.checks:
-        if check.name.startswith(ASKED_AGAIN):
+        if check.name.startswith(CONSISTENCY_CHECK):
             yield f"In the preflight, {check.name}: {check.value}."
 
 

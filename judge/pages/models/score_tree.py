@@ -1,6 +1,6 @@
-"""Why a score is what it is: each number with its share in the one above it, down to the raw metric.
+"""How a score is computed: a tree of numbers down to the raw metrics, each with its share in the number above it.
 
-What a scheme as published comes to otherwise stands with the same number, so that there is one tree to read.
+If the scheme as published gives another number, that number stands in the same tree.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ PLACES = 4
 
 
 class Published(NamedTuple):
-    """What a number is as published.
+    """A number as published, if it differs.
 
     Args:
-        words: the number; or that it is left out, or that there is no such number.
-        share: in the published number above; None where it is the same, or the number is not there.
-        rule: empty where it is the same.
+        words: the number, or that it is left out or not there.
+        share: its share in the published number above; None if the share is the same or the number is not there.
+        rule: the published rule; empty if it is the same.
     """
 
     words: str
@@ -34,18 +34,19 @@ class Published(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """One number of a score as text and what it is made of; `share` is None at the top.
+    """One number of a score as text, with its parts.
 
     Args:
-        worth: the number; a dash where there is none.
-        counted: whether that is what it counts in the number above, since it has no value.
-        up_to: its value if what is missing, or was left out, came out at the other end.
-        source: of rule and facts, where it is another than that of the number above.
-        published: where that reads otherwise.
+        number: as text; a dash if there is none.
+        counted: whether the number has no value of its own and is what it counts in the number above.
+        up_to: its value if all missing parts had their worst, or their best, value.
+        share: its share in the number above; None at the top.
+        source: of rule and facts; empty if it is that of the number above.
+        published: the number as published; None if it does not differ.
     """
 
     name: str
-    worth: str
+    number: str
     counted: bool
     up_to: float | None
     interval: Interval | None
@@ -58,96 +59,101 @@ class Branch(NamedTuple):
 
 
 def score_trees(board: Leaderboard, row: Row, keys: Sequence[str]) -> tuple[Branch, ...]:
-    """Each score of a row as a tree, those of other schemes last. A raw metric is told where it first stands."""
-    told: set[tuple[str, str]] = set()
+    """Each score of a row as a tree, other schemes last. A raw metric has its facts in its first place only."""
+    described: set[tuple[str, str]] = set()
     trees = []
     for key in keys:
         corrected, published = row.scores[key], row.as_published[key]
-        tree = _Reading(uncertainty_of(board, key, row), told).branch(corrected, published, (), "")
+        tree = _TreeWriter(uncertainty_of(board, key, row), described).branch(corrected, published, (), "")
         trees.append(tree._replace(share=None, source=corrected.source or board.release.source))
     for name, label in OTHERS.items():
         if name in row.scores:
             corrected, other = row.scores[name], row.as_published.get(name)
-            tree = _Reading(uncertainty_of(board, name, row), told).branch(corrected, other, (), "")
+            tree = _TreeWriter(uncertainty_of(board, name, row), described).branch(corrected, other, (), "")
             trees.append(tree._replace(name=label, share=None))
     return tuple(trees)
 
 
-def is_otherwise(branch: Branch) -> bool:
-    """Whether anything of a tree is otherwise as published."""
-    return branch.published is not None or any(is_otherwise(part) for part in branch.parts)
+def differs_as_published(branch: Branch) -> bool:
+    """Whether any number of a tree differs as published."""
+    return branch.published is not None or any(differs_as_published(part) for part in branch.parts)
 
 
-class _Reading(NamedTuple):
-    """One score as it is read.
+class _TreeWriter(NamedTuple):
+    """Writes the tree of one score.
 
     Args:
-        firm: its intervals.
-        told: tasks and metrics that were told in full before.
+        uncertainty: the intervals of the score.
+        described: tasks and metrics whose facts are already written.
     """
 
-    firm: Uncertainty | None
-    told: set[tuple[str, str]]
+    uncertainty: Uncertainty | None
+    described: set[tuple[str, str]]
 
     def branch(self, term: Term, published: Term | None, path: tuple[str, ...], above: str) -> Branch:
-        """A number and what is below it.
+        """A number and its parts.
 
         Args:
             path: the names above it.
-            above: where the number above comes from.
+            above: the source of the number above.
         """
-        own, source = (*path, term.name), term.source or above
-        there = {part.name: part for part in published.parts} if published is not None else {}
+        here, source = (*path, term.name), term.source or above
+        published_parts = {part.name: part for part in published.parts} if published is not None else {}
         raw = term.raw
         return Branch(
             formatting.metric_label(term.name) if raw and raw.metric == term.name else term.name,
-            _worth(term),
+            _number(term),
             term.counted is not None,
             term.at_worst if term.at_worst is not None else term.at_best,
-            known(self.firm.nodes.get(own)) if self.firm else None,
+            known(self.uncertainty.nodes.get(here)) if self.uncertainty else None,
             term.share,
             term.rule,
             self._evidence(term.node.leaf, term.name) if term.node.leaf else "",
             source if source != above else "",
             _published(term, published),
             (
-                *(self._part(part, there.get(part.name), bool(there), own, source) for part in term.parts),
-                *(_only_published(part) for name, part in there.items() if term.part(name) is None),
+                *(
+                    self._part(part, published_parts.get(part.name), bool(published_parts), here, source)
+                    for part in term.parts
+                ),
+                *(_only_published(part) for name, part in published_parts.items() if term.part(name) is None),
             ),
         )
 
-    def _part(self, term: Term, published: Term | None, any_there: bool, path: tuple[str, ...], source: str) -> Branch:
-        """A number below another; that a whole branch is missing as published is said at its top alone."""
+    def _part(
+        self, term: Term, published: Term | None, any_published: bool, path: tuple[str, ...], source: str
+    ) -> Branch:
+        """A number below another. If the published scheme lacks a whole branch, only its top says so."""
         branch = self.branch(term, published, path, source)
-        return branch._replace(published=Published("not there")) if any_there and published is None else branch
+        return branch._replace(published=Published("not there")) if any_published and published is None else branch
 
     def _evidence(self, leaf: Leaf, under: str) -> str:
-        if leaf.key in self.told:
+        if leaf.key in self.described:
             return ""
-        self.told.add(leaf.key)
-        if isinstance(leaf.scale, AsItIs):  # the number itself
+        self.described.add(leaf.key)
+        if isinstance(leaf.scale, AsItIs):  # the number is the metric itself
             return ""
-        interval = known(self.firm.metrics.get(leaf.key)) if self.firm else None
+        interval = known(self.uncertainty.metrics.get(leaf.key)) if self.uncertainty else None
         return formatting.evidence_words(leaf.raw, under, interval)
 
 
 def _only_published(term: Term) -> Branch:
-    """What only the scheme as published has: its number and rule, and nothing below."""
-    own = Published(_worth(term), term.share)
-    return Branch(term.name, formatting.NONE, False, None, None, None, term.rule, "", term.source, own, ())
+    """A number that only the scheme as published has, without its parts."""
+    published = Published(_number(term), term.share)
+    return Branch(term.name, formatting.NONE, False, None, None, None, term.rule, "", term.source, published, ())
 
 
-def _worth(term: Term) -> str:
+def _number(term: Term) -> str:
     return formatting.decimals(term.value if term.counted is None else term.counted, PLACES)
 
 
 def _published(term: Term, published: Term | None) -> Published | None:
-    """What is otherwise as published; None where nothing that a reader sees is."""
+    """The number as published; None if a reader would see no difference."""
     if published is None:
         return None
-    value = _worth(published)
+    value = _number(published)
     share = None if percent(published.share) == percent(term.share) else published.share
-    if (value, published.counted is None) == (_worth(term), term.counted is None) and share is None:
+    if (value, published.counted is None) == (_number(term), term.counted is None) and share is None:
         return None
     rule = "" if published.rule == term.rule else published.rule
     if published.value is None and published.counted is None:

@@ -1,4 +1,4 @@
-"""How much worse models are on hidden data than on public data of the same sort: a sign of what was learnt by heart."""
+"""Errors on hidden data compared with errors on public data of the same kind: a sign of training on the test set."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Gap(NamedTuple):
     """One metric in a hidden and a public task of one kind and domain.
 
     Args:
-        median: over models of their normalised error in the hidden task over that in the public one.
-        n_models: that have both.
+        median: normalised error in the hidden task divided by that in the public task; median over models.
+        n_models: the number of models with both errors.
     """
 
     hidden: Task
@@ -30,30 +30,32 @@ class Gap(NamedTuple):
 
 
 def gaps(board: Leaderboard, task: Task, shares: Shares, sources: Sources) -> tuple[Gap, ...]:
-    """All that a task is one side of; in the order of the suite, then by metric."""
-    own_public = task.dataset in sources.public
-    found: list[Gap] = []
+    """The gaps between a task and the others of its kind and domain, in the order of the suite, then by metric."""
+    is_public = task.dataset in sources.public
+    between: list[Gap] = []
     for other in board.suite.tasks:
-        if (other.kind, other.domain) != (task.kind, task.domain) or (other.dataset in sources.public) == own_public:
+        if (other.kind, other.domain) != (task.kind, task.domain) or (other.dataset in sources.public) == is_public:
             continue
-        hidden, public = (other, task) if own_public else (task, other)
-        found += _between(board, hidden, public, shares)
-    return tuple(found)
+        hidden, public = (other, task) if is_public else (task, other)
+        between += _between(board, hidden, public, shares)
+    return tuple(between)
 
 
 def _between(board: Leaderboard, hidden: Task, public: Task, shares: Shares) -> Sequence[Gap]:
     ratios: dict[str, list[float]] = {}
     for row in board.rows:
-        own = shares[row.submission.id]
-        there = _errors(own, public)
-        for metric, error in _errors(own, hidden).items():
-            if there.get(metric, 0.0) > 0:
-                ratios.setdefault(metric, []).append(error / there[metric])
-    return [Gap(hidden, public, name, statistics.median(found), len(found)) for name, found in sorted(ratios.items())]
+        scores = shares[row.submission.id]
+        public_errors = _errors(scores, public)
+        for metric, error in _errors(scores, hidden).items():
+            if public_errors.get(metric, 0.0) > 0:
+                ratios.setdefault(metric, []).append(error / public_errors[metric])
+    return [
+        Gap(hidden, public, name, statistics.median(values), len(values)) for name, values in sorted(ratios.items())
+    ]
 
 
-def _errors(own: Mapping[str, TaskScore], task: Task) -> dict[str, float]:
-    score = own.get(task.name)
-    if score is None or score.key not in ERRORS:  # only a ratio of errors has a meaning
+def _errors(scores: Mapping[str, TaskScore], task: Task) -> dict[str, float]:
+    score = scores.get(task.name)
+    if score is None or score.key not in ERRORS:  # a ratio of other scores means nothing
         return {}
     return {part.metric: part.term.value for part in score.parts if part.term.value is not None}

@@ -1,4 +1,4 @@
-"""What the page of a task says about its kind: the formula, how the judge asks, and what a failure costs."""
+"""The text about the kind of a task: the formula, how the judge asks the model, and the cost of a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page a task: what is measured, on what, what a failure costs, and who did how."""
+"""A page for each task: what is measured, the data set, failure costs, and all models."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from scoring.lambench.release import Release
 from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
-_DRIFT = "slope_geomean"  # each run is scored by its slope; a record has their geometric mean
+_DRIFT = "slope_geomean"  # a run is scored by its slope; the result has the geometric mean over runs
 
 
 class MetricSummary(NamedTuple):
     """A metric of a task over all models.
 
     Args:
-        scored: whether a score is made of it.
-        costs: least and most that one failed item was charged; empty where nothing is.
-        baselines: least and largest of what its errors are divided by, by label set; empty where there is none.
-        values: least, median and largest value of the models, failures charged; empty where none has one.
+        scored: whether a score is computed from it.
+        costs: smallest and largest cost of a failed item; empty if there is none.
+        baselines: smallest and largest baseline over label sets; empty if there is none.
+        values: smallest, median and largest value of the models, failures penalised; empty if there is none.
     """
 
     name: str
@@ -47,19 +47,19 @@ class MetricSummary(NamedTuple):
 
 
 class ScoreLine(NamedTuple):
-    """What a metric of the task counts in a score.
+    """A metric of the task in a score.
 
     Args:
-        share: of the whole score, 0 to 1.
-        held: what it is held against, in words.
-        worst: what it counts where a model has no answer.
+        share: its share of the whole score, 0 to 1.
+        divisor: the numbers of its scale, in words.
+        worst: what it counts if the task fails.
     """
 
     score: str
     metric: str
     share: float
     rule: str
-    held: str
+    divisor: str
     worst: str
 
 
@@ -73,7 +73,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
 def _page(frame: Frame, index: int, shares: Shares) -> bytes:
     board, tasks = frame.board, frame.board.suite.tasks
     task, dataset = tasks[index], data_set(tasks[index], frame.sources)
-    key = next((own[task.name].key for own in shares.values() if task.name in own), None)
+    key = next((scores[task.name].key for scores in shares.values() if task.name in scores), None)
     names = _scored(task, shares)
     metrics = _metrics(board, index, names)
     column = next((column for column in frame.columns if column.key == key), None)
@@ -103,8 +103,8 @@ def _page(frame: Frame, index: int, shares: Shares) -> bytes:
 
 
 def _scored(task: Task, shares: Shares) -> tuple[str, ...]:
-    """The metrics that scores are made of, by their names in the records."""
-    parts = [part for own in shares.values() if task.name in own for part in own[task.name].parts]
+    """The names of the metrics that scores are computed from, as in results."""
+    parts = [part for scores in shares.values() if task.name in scores for part in scores[task.name].parts]
     if parts and task.traits.score is ScoreFamily.INSTABILITY:
         return (_DRIFT,)
     return tuple(dict.fromkeys(part.metric for part in parts))
@@ -113,11 +113,11 @@ def _scored(task: Task, shares: Shares) -> tuple[str, ...]:
 def _metrics(board: Leaderboard, index: int, scored: Sequence[str]) -> tuple[MetricSummary, ...]:
     results = [result for row in board.rows if (result := row.tasks[index].result) is not None]
     names = dict.fromkeys(scored) | dict.fromkeys(name for result in results for name in result.metrics)
-    found = []
+    summaries = []
     for name in names:
         records = [result.metrics[name] for result in results if name in result.metrics]
         values = [v for r in records if (v := r.value if r.charged is None else r.charged) is not None]
-        found.append(
+        summaries.append(
             MetricSummary(
                 name,
                 records[0].unit if records else "",
@@ -128,7 +128,7 @@ def _metrics(board: Leaderboard, index: int, scored: Sequence[str]) -> tuple[Met
                 (min(values), statistics.median(values), max(values)) if values else (),
             )
         )
-    return tuple(found)
+    return tuple(summaries)
 
 
 def _ends(values: Iterable[float | None]) -> tuple[float, ...]:
@@ -137,45 +137,46 @@ def _ends(values: Iterable[float | None]) -> tuple[float, ...]:
 
 
 def _leader(board: Leaderboard) -> Row | None:
-    """The first of the ranking; None where nobody is ranked."""
+    """The first of the ranking; None if no model is ranked."""
     return next(iter(board.ranked), None)
 
 
 def _score_lines(board: Leaderboard, task: Task, shares: Shares) -> tuple[ScoreLine, ...]:
-    """What the task counts for the first of the ranking, in every score that has it."""
+    """The metrics of the task in each score of the first model of the ranking."""
     row = _leader(board)
     if row is None:
         return ()
-    found: list[tuple[str, Counted, str]] = []
-    own = shares[row.submission.id].get(task.name)
-    if own is not None:
-        parts = _as_one(own) if task.traits.score is ScoreFamily.INSTABILITY else own.parts
-        found += [(names.SCORES[own.key].label, part, _worst(own.key, board.release)) for part in parts]
+    entries: list[tuple[str, Counted, str]] = []
+    task_score = shares[row.submission.id].get(task.name)
+    if task_score is not None:
+        parts = _mean_of_runs(task_score) if task.traits.score is ScoreFamily.INSTABILITY else task_score.parts
+        worst = _worst(task_score.key, board.release)
+        entries += [(names.SCORES[task_score.key].label, part, worst) for part in parts]
     for key, label in OTHERS.items():
         if key in row.scores:
             label += "" if key == names.ML_PEG else _shared(board, task)
             counted = other_counts(row.scores[key], {task.name, task.mlipaudit} - {""})
-            found += [(label, part, "0") for part in counted]
+            entries += [(label, part, "0") for part in counted]
     return tuple(
         ScoreLine(score, part.metric, part.share, part.term.rule, held_against(part.term), worst)
-        for score, part, worst in found
+        for score, part, worst in entries
     )
 
 
-def _as_one(own: TaskScore) -> tuple[Counted, ...]:
-    """The runs of a task of dynamics as one metric: all are counted alike."""
-    told = next((part for part in own.parts if part.term.value is not None), own.parts[0])
-    return (told._replace(metric=_DRIFT, share=own.share),)
+def _mean_of_runs(score: TaskScore) -> tuple[Counted, ...]:
+    """The runs of a task of dynamics as one metric: all have the same rule."""
+    run = next((part for part in score.parts if part.term.value is not None), score.parts[0])
+    return (run._replace(metric=_DRIFT, share=score.share),)
 
 
 def _shared(board: Leaderboard, task: Task) -> str:
-    """That a benchmark of MLIPAudit is made of several tasks, where it is."""
+    """The other tasks of the same benchmark of MLIPAudit, in words; empty if there are none."""
     others = [other.name for other in board.suite.tasks if other is not task and other.mlipaudit == task.mlipaudit]
     return f", together with {', '.join(others)}" if task.mlipaudit and others else ""
 
 
 def _worst(key: str, release: Release) -> str:
-    """What a task without an answer counts."""
+    """What a failed task counts in a score."""
     worst = {
         names.FORCE_FIELD: release.force_field.absent,
         names.PROPERTY_ERROR: release.property_error.absent,
@@ -186,12 +187,12 @@ def _worst(key: str, release: Release) -> str:
 
 
 class Reference(NamedTuple):
-    """A row to compare with, that nobody submitted.
+    """A row for comparison that is not a submission.
 
     Args:
         value: on the scale of the score.
-        raw: [unit of the metric] where one number is behind it.
-        trivial: whether it is what all errors are divided by.
+        raw: the metric [its unit]; None if the row has no single metric.
+        trivial: whether it is the trivial model, whose errors are the divisors.
     """
 
     name: str
@@ -202,12 +203,12 @@ class Reference(NamedTuple):
 
 
 def _references(frame: Frame, task: Task, key: str | None) -> tuple[Reference, ...]:
-    """What every model is held against in this task, and what others published of it."""
+    """The reference of this task, and results that others published."""
     release = frame.board.release
     match key:
         case names.FORCE_FIELD | names.PROPERTY_ERROR:
             base = task.traits.baseline
-            about = f"{base.about} Nobody submitted it; it is 1 by definition."
+            about = f"{base.about} It is not a submission; its error is 1 by definition."
             return (Reference(base.name, about, 1.0, trivial=True), *_stated(frame, task))
         case names.EFFICIENCY:
             speed = release.efficiency.reference_us_per_atom
@@ -223,6 +224,6 @@ def _stated(frame: Frame, task: Task) -> Iterable[Reference]:
     for reference in frame.references:
         if reference.page or reference.id == COMPOSITION_ONLY:
             continue
-        own = scores_by_task(frame.board, reference.scores).get(task.name)
-        if own is not None and own.value is not None:
-            yield Reference(reference.name, f"{reference.about} Source: {reference.source}.", own.value)
+        score = scores_by_task(frame.board, reference.scores).get(task.name)
+        if score is not None and score.value is not None:
+            yield Reference(reference.name, f"{reference.about} Source: {reference.source}.", score.value)

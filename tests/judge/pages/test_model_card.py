@@ -59,7 +59,7 @@ def test_what_is_known_of_charge_labels_and_hardware(tmp_path: Path) -> None:
 def test_repeated_runs(tmp_path: Path) -> None:
     once = submission("once")
     page = page_of(tmp_path / "1", once, good_results(once, 0.2))
-    assert "Judged once: no task counts from a later round" in page.words
+    assert "Each task was judged once, so the difference to a second judging is not known." in page.words
     again = submission("again")
     found = good_results(again, 0.2)
     found[2] = found[2].model_copy(update={"round": 2})
@@ -79,8 +79,8 @@ def test_repeated_runs(tmp_path: Path) -> None:
     rows = [replace(row, tasks=tuple(_with(line, found) for line in row.tasks)) for row in board.rows]
     drawn = model_pages.pages(frame(public_board(replace(board, rows=tuple(rows)), ()), Sources()))
     page = Reader(next(iter(drawn.values())).decode())
-    assert "of a later round of judging in barriers (round 2); every other task is of its first." in page.words
-    assert "Asked again in a fresh container, 1 of 8 structures got another answer." in page.words
+    assert "later round count in barriers (round 2); those of the first round in all other tasks." in page.words
+    assert "1 of 8 structures got another answer in a fresh container." in page.words
     assert "12\u00a0% in speed" in "".join(page.said)
 
 

@@ -32,7 +32,7 @@ def test_a_model_with_no_result_says_so(tmp_path: Path) -> None:
     page = page_of(tmp_path, submission("alpha"))
     assert "Not ranked: no task was judged yet." in page.words
     assert page.words.count("Not judged yet.") == len(SUITE.tasks)
-    assert "Nothing was judged yet." in page.words  # of repeats
+    assert "No task was judged yet." in page.words  # in the part about repeated runs
     assert "No task ran yet." in page.words
     assert "0 of 3 OK" in page.words
     assert page.words.count("None") == page.words.count("nan") == 0
