@@ -88,7 +88,7 @@ class ServerProcess:
         deadline = time.monotonic() + deadline_s
         while not ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
-                raise ServerFailed(f"{self._process.args}: {self.log.read_text(errors='replace')[-2000:]}")
+                raise ServerFailed(f"{self._process.args!r}: {self.log.read_text(errors='replace')[-2000:]}")
             time.sleep(0.05)
 
     def kill(self) -> None:

@@ -231,7 +231,7 @@ class World:
         """The same as `run`, in this process."""
         return run_in_process(main, "judge", arguments, self.root, environment)
 
-    def run_json_here(self, *arguments: str) -> tuple[int, object]:
+    def run_json_here(self, *arguments: str) -> tuple[int, Any]:
         """The same as `run_json`, in this process."""
         status, out, _ = self.run_here(*arguments, "--json")
         return status, json.loads(out)

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from judge.config import UsageError
 from judge.evaluation.current_results import current_results
 from judge.evaluation.unit_report import Did
-from judge.evaluation.work_plan import UsageError
 from judge.records.attempts import read_histories
 from judge.records.decisions import EventKind, record_event
 from judge.records.signing import SigningKey

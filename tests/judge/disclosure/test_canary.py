@@ -31,6 +31,7 @@ from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.drivers.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
 from submissions.preflight.log import store_log
+from tasks.kinds.nve import NveParameters
 from tasks.kinds.registry import KINDS
 from tasks.suites.suite import load_suite
 from tests.judge.disclosure.leaks import (
@@ -254,7 +255,7 @@ def test_the_same_is_observed_where_there_are_no_labels(kind: str) -> None:
         with TemporaryDirectory(prefix="lj") as folder:
             world = hidden_world(Path(folder))
             world.store.put(KEY, bytes(32))  # else each store would draw copies of its own
-            parameters = {"parameters": KINDS[kind].parameters(steps=3, sample_every=1)} if kind == "nve" else {}
+            parameters = {"parameters": NveParameters(steps=3, sample_every=1)} if kind == "nve" else {}
             unit = world.unit(world.submit("honest"), KINDS[kind], dataset="secret@1", **parameters)
             if not labels:
                 for name in ("labels.safetensors", "table.json"):

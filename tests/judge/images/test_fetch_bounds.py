@@ -11,6 +11,7 @@ from judge.config import JudgeSettings
 from judge.images import fetch
 from judge.images.fetch import mirror_image
 from judge.workspace import Workspace
+from sandbox.image.layer_check import ImageBudget
 from sandbox.image.tar_entries import TarBudget
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.requests import SentLayer, SentPart, UploadedImage
@@ -37,8 +38,7 @@ def test_a_layer_counts_as_often_as_it_is_unpacked(settings: JudgeSettings, monk
     assert refused(lambda: upload(small, send(image))).verdict is Verdict.POLICY_VIOLATION
     held = image.diff_ids[:1]
     assert refused(lambda: upload(small, send(image, left_out=held), held=held)).verdict is Verdict.POLICY_VIOLATION
-    budget = fetch.ImageBudget
-    monkeypatch.setattr(fetch, "ImageBudget", lambda max_bytes: budget(max_bytes, tar=TarBudget(entries=4)))
+    monkeypatch.setattr(fetch, "ImageBudget", lambda max_bytes: ImageBudget(max_bytes, tar=TarBudget(entries=4)))
     assert "files" in refused(lambda: upload(settings, send(image))).sentence
 
 

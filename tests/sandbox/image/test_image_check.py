@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
+from typing import Any
 
 import docker.errors
 import pytest
@@ -16,7 +17,7 @@ from sandbox.image.image_check import image_from_inspection
 from sandbox.image.start_faults import start_fault
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 
-GOOD = {
+GOOD: dict[str, Any] = {
     "Id": "sha256:" + "a" * 64,
     "Os": "linux",
     "Architecture": "amd64",

@@ -121,9 +121,9 @@ def test_no_sentence_is_said_of_both_ends() -> None:
     calls = dict(calls_of_finding())
     assert len(calls) >= 40
     assert [place for place, call in calls.items() if not isinstance(call.args[0], ast.Constant)] == []
-    texts = {
-        held: {ast.unparse(c.args[1]) for c in calls.values() if c.args[0].value is held} for held in (True, False)
-    }  # type: ignore[attr-defined]
+    texts: dict[bool, set[str]] = {True: set(), False: set()}
+    for call in calls.values():
+        texts[ast.literal_eval(call.args[0])].add(ast.unparse(call.args[1]))
     assert not texts[True] & texts[False]
 
 

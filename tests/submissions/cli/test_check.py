@@ -269,10 +269,11 @@ def test_a_rounded_number_of_parameters_is_no_contradiction(
 
 
 def test_nothing_in_the_table_of_a_preflight_moves_a_cursor() -> None:
-    console = Console(file=StringIO(), width=200, force_terminal=True, color_system=None)
+    screen = StringIO()
+    console = Console(file=screen, width=200, force_terminal=True, color_system=None)
     bad = "x\x1b[2J[red]"
     console.print(preflight_table(bad, report(Check(name=bad, passed=None, value=bad))))
-    shown = console.file.getvalue()
+    shown = screen.getvalue()
     assert "\x1b[2J" not in shown
     assert shown.count("x\\x1b[2J[red]") == 3
 

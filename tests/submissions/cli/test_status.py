@@ -166,7 +166,7 @@ def test_no_word_of_a_status_bucket_reaches_the_terminal_unescaped(mail: Mail) -
         verdict=Verdict.CRASHED,
         name=TRICK,
         sentence=TRICK,
-        said=TRICK,
+        container_log=TRICK,
         submission=TRICK,
     )
     task = TaskState(task=TRICK, verdict=Verdict.OK, phase=TRICK, sentence=TRICK)

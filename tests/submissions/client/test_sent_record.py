@@ -54,7 +54,7 @@ def forms(*slots: str, renewed: datetime = LATER, kind: str = "parts") -> Upload
 
 def sent_with(*parts: PartUpload, spent: dict[str, datetime] | None = None) -> SentRecord:
     layer = LayerUpload(parts=parts, whole=True)
-    return SentRecord(invitation="alice", images={IMAGE: {LAYER: layer}}, spent=spent or {})
+    return SentRecord(invitation="alice", images={IMAGE: {LAYER: layer}}, used_slots=spent or {})
 
 
 def test_a_part_that_the_judge_has_cleared_away_is_not_there() -> None:

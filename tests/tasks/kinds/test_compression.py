@@ -164,7 +164,11 @@ def test_no_failure_improves_what_is_charged() -> None:
     # From exact answers to ones far beyond the cost of a failure.
     volumes = reference + np.geomspace(1e-3, 1e4, 12)
     cell = np.cbrt(volumes)[:, None, None] * np.eye(3)
-    arrays = {"cell": cell, "positions": np.zeros((12, 3)), "failure": np.zeros(12, np.int8)}
+    arrays: dict[str, np.ndarray] = {
+        "cell": cell,
+        "positions": np.zeros((12, 3)),
+        "failure": np.zeros(12, np.int8),
+    }
 
     def charged(failing: int | None) -> float:
         cells, failure = cell.copy(), arrays["failure"].copy()
