@@ -1,4 +1,4 @@
-"""What all pages load: one stylesheet, the script's modules, plotly and the data, each under a name of its content."""
+"""The files that all pages load: one stylesheet, JavaScript modules, plotly and the data, named by their hashes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ SCORE_NAMES = "scores.js"
 
 
 class Assets(NamedTuple):
-    """Paths in the site, and what lies there.
+    """The assets of a site.
 
     Args:
-        names: by what a template calls it: `icon.svg`, `style.css`, `main.js`, `plotly.js`, `leaderboard.json`.
+        names: path in the site by the name in templates: `icon.svg`, `style.css`, `main.js`, `plotly.js`,
+            `leaderboard.json`.
         files: content by path.
     """
 
@@ -48,13 +49,13 @@ def assets(leaderboard: bytes) -> Assets:
 
 
 def hashed(name: str, content: bytes) -> str:
-    """The path of an asset, with the hash of its content."""
+    """The path of an asset; it contains the hash of its content."""
     path = PurePosixPath(name)
     return f"{FOLDER}{path.stem}-{hashlib.sha256(content).hexdigest()[:12]}{path.suffix}"
 
 
 def _scripts() -> tuple[str, dict[str, bytes]]:
-    """The folder of the script's modules, which name one another: one hash stands for all; and the modules."""
+    """The folder of the script's modules, and the modules. They import one another, so one hash covers all of them."""
     entries = sorted((resources.files("templates") / SCRIPTS).iterdir(), key=lambda entry: entry.name)
     scripts = {entry.name: entry.read_bytes() for entry in entries if entry.name.endswith(".js")}
     scripts[SCORE_NAMES] = score_names_script()
@@ -65,7 +66,7 @@ def _scripts() -> tuple[str, dict[str, bytes]]:
 
 
 def score_names_script() -> bytes:
-    """`scoring.names` as a module of the script."""
+    """`scoring.names` as a JavaScript module."""
     scores = {key: score._asdict() for key, score in names.SCORES.items()}
     constants = {"SCORES": scores, "LAMBENCH": names.LAMBENCH, "MLIPAUDIT": names.MLIPAUDIT}
     return "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in constants.items()).encode()
@@ -73,7 +74,7 @@ def score_names_script() -> bytes:
 
 @cache
 def plotly() -> bytes:
-    """plotly.js as its Python package brings it."""
+    """The plotly.js of the installed Python package."""
     return (resources.files("plotly") / "package_data" / "plotly.min.js").read_bytes()
 
 

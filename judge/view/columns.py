@@ -27,35 +27,37 @@ from tasks.suites.suite import Task
 from tasks.timing.efficiency_metrics import FAILURE_COST
 
 _ABOUT = {
-    FORCE_FIELD: "Energy, force and virial RMSE beside those of a composition-only model: logarithmic mean over "
-    "tasks, weighted over label types, mean over domains. 0 is perfect, 1 is no better than the trivial model.",
-    PROPERTY_ERROR: "Barriers, binding, crystals’ volumes, moduli and vibrations and the like, beside a trivial "
-    "model: mean over metrics, then over domains. 0 is perfect, 1 is no better.",
-    EFFICIENCY: "{speed} µs per atom over the mean time of a single structure, on the judge’s clock. A "
-    "structure that failed counts {slow} s per atom; a task without any time, as infinitely slow. Times are published "
-    "to two digits, and so is this.",
+    FORCE_FIELD: "Energy, force and virial RMSE, each divided by that of a composition-only model: logarithmic mean "
+    "over tasks, weighted mean over label types, mean over domains. 0 is perfect, 1 is no better than that model.",
+    PROPERTY_ERROR: "Errors of barriers, binding, crystal volumes, moduli, vibrations and other properties, each "
+    "divided by that of a trivial model: mean over metrics, then over domains. 0 is perfect, 1 is no better than that "
+    "model.",
+    EFFICIENCY: "{speed} µs per atom over the mean time per atom of a single structure, on the judge’s clock. A "
+    "structure that failed counts {slow} s per atom; a task without any time counts as infinitely slow. Times and "
+    "efficiency are published to two digits.",
     INSTABILITY: "Decades by which the energy drift of constant-energy dynamics exceeds {tolerance} eV/atom/ps, mean "
     "over runs. A run that blows up counts {worst}; one that ran out of time is left out.",
 }
 
 
 def score_text(key: str, value: float | None) -> str:
-    """A value of a score as it is shown: what is made of times has no more digits than these."""
+    """A value of a score as the pages show it. A score that is computed from times has as few digits as the times."""
     return formatting.number(value, TIME_DIGITS) if SCORES[key].from_times else formatting.decimals(value)
 
 
 def score_span(key: str, low: float, high: float) -> str:
-    """From one value of a score to another."""
+    """The range between two values of a score, as text."""
     return f"{score_text(key, low)}\u00a0–\u00a0{score_text(key, high)}"
 
 
 class Column(NamedTuple):
-    """One score as a column: how it is called, which way is better, and how long its bar may get.
+    """One score as a column of a table.
 
     Args:
-        best: of those that are ranked; of efficiency, by class of hardware, else under the empty name.
-        classes: of hardware, of which there are several, and values of one are not to be held against another's.
-        tolerances: other than the default, that the release states for drifts.
+        full: the value whose bar has the full length.
+        best: the best value of the ranked models by `class_of`.
+        classes: hardware classes; values of different classes do not compare. Empty if there are fewer than two.
+        tolerances: drift tolerances of the release, without the default.
     """
 
     key: str
@@ -77,15 +79,15 @@ class Column(NamedTuple):
         return row.scores[self.key]
 
     def order(self, row: Row) -> float | None:
-        """What the column is sorted by: what was left out counts as worst."""
+        """The value that the column is sorted by; tasks that were left out count as worst."""
         return _order(self.term(row))
 
     def text(self, value: float | None) -> str:
-        """A value of the score as it is shown."""
+        """A value of the score as the pages show it."""
         return score_text(self.key, value)
 
     def span(self, interval: Interval) -> str:
-        """From one end to the other, as values are shown."""
+        """The interval as text."""
         return score_span(self.key, *interval[:2])
 
     def share(self, row: Row) -> float:
@@ -93,16 +95,16 @@ class Column(NamedTuple):
         return (self.term(row).value or 0.0) / self.full
 
     def class_of(self, row: Row) -> str:
-        """The class of hardware that a row's value belongs to; empty where they are all of one."""
+        """The hardware class of a row's value; empty if `classes` is."""
         return hardware_of(row) if self.classes else ""
 
     def is_best(self, row: Row) -> bool:
-        """True for the best of those that are ranked, within one class of hardware."""
+        """True for the best ranked model of its hardware class."""
         value = self.order(row)
         return row.rank is not None and value is not None and value == self.best.get(self.class_of(row))
 
     def others(self, row: Row) -> Mapping[float, Term]:
-        """The same score at tolerances other than the default."""
+        """The instability at each tolerance other than the default; empty for other scores."""
         tolerances = self.tolerances if self.key == INSTABILITY else ()
         return {tolerance: row.scores[instability_at(tolerance)] for tolerance in tolerances}
 
@@ -114,7 +116,7 @@ def _order(term: Term) -> float | None:
 def columns_of(board: Leaderboard) -> tuple[Column, ...]:
     """The scores that the suite has tasks for."""
     worst = board.release.instability.worst_decades
-    told = _numbers(board.release)
+    numbers = _numbers(board.release)
     columns = []
     for key in of_scheme(LAMBENCH):
         if board.rows and not board.rows[0].scores[key].total:
@@ -126,7 +128,7 @@ def columns_of(board: Leaderboard) -> tuple[Column, ...]:
             SCORES[key].label,
             SCORES[key].lower_is_better,
             SCORES[key].counts,
-            _ABOUT[key].format_map(told),
+            _ABOUT[key].format_map(numbers),
             full,
             {},
             _classes(board, key),
@@ -137,7 +139,7 @@ def columns_of(board: Leaderboard) -> tuple[Column, ...]:
 
 
 def _numbers(release: Release) -> dict[str, str]:
-    """The numbers that the texts about the scores have."""
+    """The numbers in the texts about the scores."""
     return {
         "speed": formatting.number(release.efficiency.reference_us_per_atom, 3),
         "slow": formatting.number(FAILURE_COST / 1e6, 1),
@@ -147,7 +149,7 @@ def _numbers(release: Release) -> dict[str, str]:
 
 
 def _classes(board: Leaderboard, key: str) -> tuple[str, ...]:
-    """The classes of hardware that a score is only comparable within, where there are several."""
+    """The hardware classes of a score that is computed from times; empty if there are fewer than two."""
     classes = sorted({hardware_of(row) for row in board.rows} - {""}) if SCORES[key].from_times else []
     return tuple(classes) if len(classes) > 1 else ()
 
@@ -155,15 +157,15 @@ def _classes(board: Leaderboard, key: str) -> tuple[str, ...]:
 def _best(board: Leaderboard, column: Column) -> dict[str, float]:
     best: dict[str, float] = {}
     for row in board.ranked:
-        value, of = column.order(row), column.class_of(row)
+        value, hardware = column.order(row), column.class_of(row)
         if value is not None:
-            best[of] = (min if column.lower_is_better else max)(value, best.get(of, value))
+            best[hardware] = (min if column.lower_is_better else max)(value, best.get(hardware, value))
     return best
 
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """One task of the suite over all submissions."""
+    """A task of the suite, with the number of submissions whose verdict is OK."""
 
     task: Task
     n_items: int
@@ -178,7 +180,7 @@ class TaskGroup(NamedTuple):
 
 
 def task_groups(board: Leaderboard) -> tuple[TaskGroup, ...]:
-    """The tasks of the suite by kind, both in the order of the suite."""
+    """The tasks of the suite by kind. Kinds and tasks are in the order of the suite."""
     groups: dict[str, list[TaskSummary]] = {}
     for summary in _task_summaries(board):
         groups.setdefault(summary.task.kind, []).append(summary)
@@ -186,7 +188,7 @@ def task_groups(board: Leaderboard) -> tuple[TaskGroup, ...]:
 
 
 def _task_summaries(board: Leaderboard) -> tuple[TaskSummary, ...]:
-    """The tasks of the suite, in its order."""
+    """The summaries of the tasks, in the order of the suite."""
     lines = [[row.tasks[index] for row in board.rows] for index in range(len(board.suite.tasks))]
     return tuple(
         TaskSummary(

@@ -1,4 +1,4 @@
-"""Numbers and names as a reader sees them: pure functions from values to text."""
+"""Pure functions from values to the text that a reader sees."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from tasks.kinds.registry import KINDS
 NONE = "–"
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Facts of a metric that are in the metric's own unit.
+# Facts of a metric that have the unit of the metric.
 _IN_UNIT = frozenset({"baseline", "good", "bad", "tolerance", "reference"})
 _PREFIXED = {"eV/atom": "meV/atom", "eV/Å": "meV/Å", "eV": "meV"}
-# They turn the text after them around, or hide it; <bdi> isolates only what closes properly.
+# Marks that reverse or hide the text after them; <bdi> isolates them only if they are closed.
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-# Control characters but tab and new line, and surrogates: the categories Cc and Cs.
+# Control characters except tab and new line, and surrogates: the categories Cc and Cs.
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
 _UNWANTED = re.compile(f"[{_CONTROL}{_DIRECTION}]")
 
 
 def plain(text: str) -> str:
-    """The text without control characters and without marks that turn the direction of what follows."""
+    """The text without control characters and without marks that reverse the text after them."""
     return _UNWANTED.sub("", text)
 
 
 def is_web_address(text: str) -> bool:
-    """True for an address that a link may lead to: http or https with a host, and nothing that is not printable."""
+    """True if a link may lead to this address: http or https with a host, and only printable characters."""
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -40,7 +40,7 @@ def is_web_address(text: str) -> bool:
 
 
 def metric_label(name: str) -> str:
-    """The name of a metric in words; of an unknown one its own name, spaced. What comes after a colon is a group."""
+    """The name of a metric in words; for an unknown metric its own name with spaces. After a colon it names a group."""
     metric, colon, group = name.partition(":")
     words = metric.replace("_", " ")
     return KINDS.labels.get(metric, words[:1].upper() + words[1:]) + (f": {group}" if colon else "")
@@ -52,7 +52,7 @@ def verdict_words(verdict: str) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """The value with so many significant digits: 0.0213, 1 250, 4.90 × 10⁻⁵; a dash where there is none."""
+    """The value with `digits` significant digits: 0.0213, 1 250, 4.90 × 10⁻⁵; a dash if there is none."""
     if value is None or math.isnan(value):
         return NONE
     if math.isinf(value):
@@ -68,17 +68,17 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def decimals(value: float | None, places: int = 3) -> str:
-    """The value with so many decimals, so that a column lines up; a dash where there is none."""
+    """The value with `places` decimals, so that a column lines up; a dash if there is none."""
     if value is None or not math.isfinite(value):
         return number(value)
     return f"{value:.{places}f}".replace("-", "−")
 
 
 def signed(value: float, text_of: Callable[[float], str] | None = None) -> str:
-    """The difference with its sign, +0.020 or −0.020; `same` where none of it is shown.
+    """The difference with its sign, +0.020 or −0.020; `same` if it is zero in the digits shown.
 
     Args:
-        text_of: its size as text; None: with three decimals.
+        text_of: turns the size of the difference into text; None: with three decimals.
     """
     text_of = text_of or decimals
     text = text_of(abs(value))
@@ -88,41 +88,41 @@ def signed(value: float, text_of: Callable[[float], str] | None = None) -> str:
 
 
 def span(low: float, high: float, places: int = 3) -> str:
-    """From one score to another: 0.380 – 0.450."""
+    """A range of scores: 0.380 – 0.450."""
     return f"{decimals(low, places)}\u00a0–\u00a0{decimals(high, places)}"
 
 
 def rank_span(low: float, high: float) -> str:
-    """From one rank to another: 1–3; 2 where both are the same."""
+    """A range of ranks: 1–3; 2 if both are the same."""
     return f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
 
 
 def percent(share: float) -> str:
-    """A share in percent, whole where it is large: 45 %, 4.5 %."""
+    """A share in percent with two digits: 45 %, 4.5 %."""
     return f"{number(100 * share, 2)}\u00a0%"
 
 
 def evidence_words(raw: RawMetric, under: str = "", interval: Interval | None = None) -> str:
-    """The raw metric in its `shown_unit`, what it is held against, and how many of its items failed.
+    """The raw metric in its `shown_unit`, its baseline or thresholds, and how many of its items failed.
 
     Args:
-        under: the name that it stands under, and need not say again.
+        under: the heading above the text; a metric of this name is not named again.
         interval: of the metric.
     """
-    said = [_raw(raw, under, interval)]
+    clauses = [_raw(raw, under, interval)]
     facts = dict(raw.facts)
     for name, fact in raw.facts:
         if name.endswith(" unit"):
             continue
         unit = facts.get(f"{name} unit", raw.unit if name in _IN_UNIT else "")
-        said.append(f"{name} {_quantity(fact, str(unit))}")
+        clauses.append(f"{name} {_quantity(fact, str(unit))}")
     if raw.n_failed:
-        said.append(f"{raw.n_failed} of {count(raw.n_items, 'item')} failed")
+        clauses.append(f"{raw.n_failed} of {count(raw.n_items, 'item')} failed")
         if raw.uncharged is not None and raw.value is not None:
-            said[-1] += f", {_quantity(raw.uncharged, raw.unit)} without them"
+            clauses[-1] += f", {_quantity(raw.uncharged, raw.unit)} without them"
     elif raw.n_items:
-        said.append(f"over {count(raw.n_items, 'item')}")
-    return "; ".join(text for text in said if text)
+        clauses.append(f"over {count(raw.n_items, 'item')}")
+    return "; ".join(clause for clause in clauses if clause)
 
 
 def _raw(raw: RawMetric, under: str, interval: Interval | None) -> str:
@@ -144,7 +144,7 @@ def _quantity(value: float | str, unit: str) -> str:
 
 
 def shown_unit(unit: str) -> str:
-    """The unit that a stored unit is shown in: energies in meV."""
+    """The unit in which a value of a stored unit is shown: meV for eV."""
     return _PREFIXED.get(unit, unit)
 
 
@@ -154,7 +154,7 @@ def shown_value(value: float | None, unit: str) -> float | None:
 
 
 def duration(seconds: float | None) -> str:
-    """1.2 s, 4 min 5 s, 2 h 3 min; a dash where there is none. Public times have two digits."""
+    """1.2 s, 4 min 5 s, 2 h 3 min; a dash if there is none. Public times have two digits."""
     if seconds is None:
         return NONE
     if seconds < 60:
@@ -166,7 +166,7 @@ def duration(seconds: float | None) -> str:
 
 
 def size(n_bytes: int | None) -> str:
-    """So many MiB or GiB; a dash where there is none."""
+    """The size in MiB or GiB; a dash if there is none."""
     if n_bytes is None:
         return NONE
     mebibytes = n_bytes / 2**20

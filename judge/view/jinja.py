@@ -1,4 +1,4 @@
-"""Jinja2 as the pages have it: every text escaped, and the filters by which numbers become text."""
+"""The Jinja2 environment of the pages: it escapes every text, and its filters turn numbers into text."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from judge.view import escaping, formatting
 
 
 def template(name: str) -> str:
-    """The text of a file in the templates."""
+    """The text of the file `name` in `templates/`."""
     return (resources.files("templates") / name).read_text(encoding="utf-8")
 
 
 def has_template(name: str) -> bool:
-    """Whether there is such a file in the templates."""
+    """True if `templates/` has the file `name`."""
     return (resources.files("templates") / name).is_file()
 
 
 def environment() -> Environment:
-    """Jinja2 with every text escaped, and every name cleared of marks that would turn the page around."""
+    """The environment. It escapes every text, and removes control characters and marks that reverse a text."""
     made = Environment(
         loader=FunctionLoader(template),
         autoescape=True,

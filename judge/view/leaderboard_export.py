@@ -1,4 +1,4 @@
-"""Leaderboard to `leaderboard.json`: what a reader's script, or anybody's, reckons scores and ranks from."""
+"""`leaderboard.json` from a leaderboard: the data from which scores and ranks can be computed again."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _NOTHING = {(ML_PEG, Variant.CORRECTED): 0.0}  # see `scoring.ml_peg.ml_peg_scor
 def leaderboard_file(
     board: Leaderboard, sources: Sources, references: Sequence[ReferenceRow] | None = None
 ) -> LeaderboardFile:
-    """The file of a board as anybody may read it (`judge.disclosure.public_leaderboard`).
+    """The file of a public board (`judge.disclosure.public_leaderboard`).
 
     Args:
-        references: those that nobody submitted; None: as `computed_references` has them.
+        references: rows without a submission; None: those of `computed_references`.
     """
     references = computed_references(board) if references is None else references
-    known = Submissions(board)
+    submissions = Submissions(board)
     schemes = tuple(
         scheme
         for variant in (Variant.CORRECTED, Variant.AS_PUBLISHED)
@@ -65,7 +65,7 @@ def leaderboard_file(
             for task in board.suite.tasks
         ),
         models=(
-            *(_model(row, known) for row in board.rows),
+            *(_model(row, submissions) for row in board.rows),
             *(_reference_model(reference, len(board.suite.tasks)) for reference in references),
         ),
         schemes=schemes,
@@ -74,12 +74,12 @@ def leaderboard_file(
 
 
 def task_page(name: str) -> str:
-    """Where the page of a task lies in the site."""
+    """The path of a task's page in the site."""
     return f"tasks/{name}.html"
 
 
 def hardware_of(row: Row) -> str:
-    """The classes of machine that a model was timed on; empty where it was not."""
+    """The hardware classes on which a model was timed; empty if it was not timed."""
     timed = [line.result for line in row.tasks if line.task.traits.times and line.ok and line.result]
     return "; ".join(sorted({result.provenance.origin.hardware for result in timed}))
 
@@ -90,20 +90,20 @@ def _public_since(dataset: str, sources: Sources) -> str:
 
 
 def _reference_model(reference: ReferenceRow, n_tasks: int) -> ModelFile:
-    """A row that nobody submitted: nothing of it was judged."""
+    """A reference row without a submission; none of its tasks was judged."""
     return ModelFile(
         id=reference.id,
         name=reference.name,
         version="",
         page=reference.page,
         rank=None,
-        isolated=True,  # there is nothing that did not run in a container
+        isolated=True,  # nothing of it ran outside a container
         reference=" ".join((reference.about, f"Source: {reference.source}." if reference.source else "")).strip(),
         outcomes=(Outcome(),) * n_tasks,
     )
 
 
-def _model(row: Row, known: Submissions) -> ModelFile:
+def _model(row: Row, submissions: Submissions) -> ModelFile:
     submission, card = row.submission, row.submission.card
     elements = measured_elements(submission.preflight)
     return ModelFile(
@@ -115,7 +115,7 @@ def _model(row: Row, known: Submissions) -> ModelFile:
         isolated=row.isolated,
         reference=row.reference,
         team=team_of(submission),
-        n_of_team=known.n_of_team(submission) or 1,
+        n_of_team=submissions.n_of_team(submission) or 1,
         submitted=submission.created,
         open_weights=card.open_weights,
         parameters=card.n_parameters,
@@ -167,7 +167,7 @@ def _scheme(board: Leaderboard, key: str, label: str, variant: Variant, scores: 
 
 
 def _scores(board: Leaderboard, scheme: str, variant: Variant, references: Sequence[ReferenceRow]) -> list[ScoreFile]:
-    """The scores of a scheme that any model has, for all models and for the references that nobody submitted."""
+    """The scores of a scheme that at least one model has, for all models and references."""
     files = []
     for key in of_scheme(scheme):
         shared, models = SharedTrees(), {}
@@ -176,7 +176,7 @@ def _scores(board: Leaderboard, scheme: str, variant: Variant, references: Seque
             if term is not None:
                 firm = uncertainty_of(board, key, row) if variant is Variant.CORRECTED else None
                 models[row.submission.id] = _values(key, term, shared, firm)
-        models |= {one.id: _values(key, one.scores[key], shared) for one in references if key in one.scores}
+        models |= {ref.id: _values(key, ref.scores[key], shared) for ref in references if key in ref.scores}
         if any(values.total for values in models.values()):
             files.append(
                 ScoreFile(
@@ -207,7 +207,7 @@ def _values(key: str, term: Term, shared: SharedTrees, firm: Uncertainty | None 
 
 
 def _finite(key: str, value: float | None) -> float | None:
-    """A score as it is published; JSON has no infinity."""
+    """A score as it is published; None if it is infinite, because JSON has no infinity."""
     return public_score(key, value) if value is not None and math.isfinite(value) else None
 
 

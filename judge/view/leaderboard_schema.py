@@ -1,9 +1,9 @@
-"""`leaderboard.json`: all that the leaderboard shows, for machines, and for the script of the pages.
+"""The schema of `leaderboard.json`: the data of the leaderboard, for machines and for the scripts of the pages.
 
-A score is a tree (docs/leaderboard-json.md says how it is reckoned). Models that are asked the same share one tree, and
-each has its own values at the leaves. So a reader can reckon every score again, under other weights and thresholds.
+A score is a tree (docs/leaderboard-json.md states how it is computed). Models with the same tasks share one tree; each
+has its own values at the leaves. So a reader can compute every score again, with other weights and thresholds.
 
-What is not finite is a word, since JSON has no number for it: "Infinity", and null where there is no value.
+JSON has no number for infinity: it is the text "Infinity". A missing value is null.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Index = Annotated[int, Field(ge=0)]
 
 
 class Entry(BaseModel):
-    """A part of the file: frozen, and nothing unknown in it."""
+    """A part of the file: frozen, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -28,8 +28,8 @@ class LeafFile(Entry):
 
     Args:
         unit: of its values.
-        scale: name of the formula from its values to what is scored.
-        numbers: that the formula is given, by name.
+        scale: name of the formula that turns a value into the scored number.
+        numbers: the constants of the formula, by name.
     """
 
     task: str
@@ -43,11 +43,11 @@ class NodeFile(Entry):
     """One number of a score.
 
     Args:
-        weight: beside its siblings.
-        how: the mean over the parts.
-        absent: what a part without a value counts: null, it is left out; "none", then there is no value here either.
-        decimals: that the value is rounded to; null: not at all.
-        unit: the task, or run, that this is; empty for what is above or below.
+        weight: relative to its siblings.
+        how: the kind of mean over the parts.
+        absent: the value of a part without one; null: the part is left out; "none": this node has no value either.
+        decimals: the value is rounded to so many; null: it is not rounded.
+        unit: the task or run that this node is; empty for nodes above or below it.
     """
 
     name: str
@@ -66,14 +66,14 @@ class ScoreValues(Entry):
     Args:
         tree: index of its tree.
         leaves: a value for each leaf of that tree, from the first to the last.
-        divisors: by index of a leaf, what its normalised error is divided by, where that is not 1.
-        left_out: indices of leaves that were not measured for no fault of the model: they have no weight.
-        score: as it is published; null: none.
-        interval: in which 95 % of resampled test sets lie.
-        at_worst: the score, if what was left out had come out worst.
-        covered: of `total` tasks or runs, how many were measured.
+        divisors: by index of a leaf, the divisor of its normalised error, if it is not 1.
+        left_out: indices of leaves that were not measured through no fault of the model: they have no weight.
+        score: as it is published; null if there is none.
+        interval: the middle 95 % of the score over resampled test sets.
+        at_worst: the score if every leaf in `left_out` had the worst value.
+        covered: how many of `total` tasks or runs were measured.
         ranks: interval of the rank by this score.
-        group: number of the group of models that cannot be told apart from its first.
+        group: number of the group of models that cannot be distinguished from its leader.
     """
 
     tree: Index
@@ -90,11 +90,11 @@ class ScoreValues(Entry):
 
 
 class ScoreFile(Entry):
-    """A score, of all models.
+    """A score of all models.
 
     Args:
-        nothing: the score of a model without any value; null: it has none.
-        trees: that models share.
+        nothing: the score of a model without any value; null if it has none.
+        trees: shared by models.
         models: by id of the model.
     """
 
@@ -107,12 +107,12 @@ class ScoreFile(Entry):
 
 
 class SchemeFile(Entry):
-    """A scheme in one variant.
+    """A scoring scheme in one variant.
 
     Args:
-        variant: as its own authors add results up, or so that no model gains by failing.
-        ranked_by: scores that models are ordered by, the second among equals of the first.
-        complete_only: whether a model with a task that came to no OK is left without a rank.
+        variant: `as_published`: the rules of the scheme's authors; `corrected`: no model gains by failing.
+        ranked_by: scores that order the models; the second orders those with an equal first.
+        complete_only: true if a model with a verdict other than OK has no rank.
     """
 
     key: Literal["lambench", "ml-peg", "mlipaudit"]
@@ -126,7 +126,7 @@ class SchemeFile(Entry):
 
 
 class TaskFile(Entry):
-    """A task of the suite; `public_since` is empty where its data set is hidden. `page` is its path in the site."""
+    """A task of the suite. `public_since` is empty if its data set is hidden. `page` is a path in the site."""
 
     name: str
     kind: str
@@ -138,7 +138,7 @@ class TaskFile(Entry):
 
 
 class Outcome(Entry):
-    """What a model came to in one task; `verdict` is empty where it was not judged."""
+    """The verdict of a model in one task; `verdict` is empty if it was not judged."""
 
     verdict: str = ""
     n_items: int = 0
@@ -149,18 +149,18 @@ class ModelFile(Entry):
     """A model.
 
     Args:
-        page: path in the site; empty: it has none, since nobody submitted it.
-        rank: in the default ranking; null: it is not ranked.
-        isolated: whether all of it ran in a container.
-        reference: what it is there for, where it takes no part: a reference row. Empty for a submission that does.
-        team: whose submission it is, as the judge knows them; empty: not known.
-        n_of_team: how many submissions this team has made, with those taken out; 1 where the team is not known.
-        parameters, parameters_counted: as stated, and as counted in the preflight.
-        conservative, conservative_measured: whether forces are the gradient of the energy.
-        elements: as stated.
-        elements_answered: of those in the preflight's structures, that got an answer.
-        label_sets: by domain, the level of theory that its energies belong to.
-        hardware: class of machine that it was timed on; empty: it was not.
+        page: path in the site; empty for a row without a submission.
+        rank: in the default ranking; null if it is not ranked.
+        isolated: true if it ran only in containers.
+        reference: the purpose of a reference row, which takes no part in the ranking; empty for other rows.
+        team: its team, as far as the judge knows; empty if it is not known.
+        n_of_team: how many submissions this team has made, with those taken out; 1 if the team is not known.
+        parameters, parameters_counted: the number of parameters, stated, and counted in the preflight.
+        conservative, conservative_measured: whether forces are the gradient of the energy, stated and measured.
+        elements: stated.
+        elements_answered: the elements in the preflight's structures for which the model gave an answer.
+        label_sets: the level of theory of its energies, by domain.
+        hardware: hardware class on which it was timed; empty if it was not timed.
         outcomes: in the order of the tasks.
     """
 
@@ -189,11 +189,11 @@ class ModelFile(Entry):
 
 
 class PresetFile(Entry):
-    """Weights that have a name.
+    """Weights with a name.
 
     Args:
-        scheme: that they are of.
-        weights: pairs of a path (names from below the top of a score, the score's key first) and a factor.
+        scheme: the scheme that they belong to.
+        weights: pairs of a path and a factor. A path has the score's key, then names from below the top of its tree.
     """
 
     name: str
@@ -206,8 +206,8 @@ class LeaderboardFile(Entry):
     """The leaderboard.
 
     Args:
-        release: name of the corrected rules that models are ranked by.
-        published: name of the release that results are also added up by.
+        release: name of the corrected rules, which rank the models.
+        published: name of the release by whose rules the scores as published are computed.
         measured: when the newest number was measured.
     """
 

@@ -1,4 +1,4 @@
-"""What all pages share, and how one is drawn."""
+"""The data that all pages share, and the drawing of one page."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from judge.view.sources import Sources
 
 @dataclass(frozen=True)
 class Frame:
-    """What all pages are made of.
+    """The data that all pages share.
 
     Args:
-        board: as anybody may read it (`judge.disclosure.public_leaderboard`); nothing else of it reaches a page.
-        file: `leaderboard.json`, as which `data` is its content.
-        columns: the scores that the suite has tasks for.
-        standings: by submission, of those that are ranked.
-        references: rows without a rank: submissions that are there for comparison, and what nobody submitted.
+        board: the public board (`judge.disclosure.public_leaderboard`). Pages never see the stored one.
+        file: the content of `leaderboard.json`; `data` is the same as bytes.
+        columns: the scores for which the suite has tasks.
+        rank_statuses: by submission, for ranked models.
+        references: rows without a rank: submissions for comparison, and rows without a submission.
     """
 
     board: Leaderboard
@@ -46,11 +46,11 @@ class Frame:
         """The keys of the columns."""
         return [column.key for column in self.columns]
 
-    def draw(self, template: str, path: str, **own: object) -> bytes:
-        """The page that lies at `path` in the site.
+    def draw(self, template: str, path: str, **variables: object) -> bytes:
+        """The page at `path` in the site.
 
         Args:
-            own: what this page's template is given beside what all are.
+            variables: of this page's template, beside those of all pages.
         """
         shared = {
             "assets": self.assets.names,
@@ -62,11 +62,11 @@ class Frame:
             "root": "../" * path.count("/"),
             "sources": self.sources,
         }
-        return self.templates.get_template(template).render(shared, **own).encode()
+        return self.templates.get_template(template).render(shared, **variables).encode()
 
 
 def frame(board: Leaderboard, sources: Sources) -> Frame:
-    """The frame of a board as anybody may read it."""
+    """The frame of a public board."""
     computed = computed_references(board)
     file = leaderboard_file(board, sources, computed)
     data = file.model_dump_json(exclude_defaults=True).encode() + b"\n"

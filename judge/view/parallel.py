@@ -42,14 +42,14 @@ def drawn_in_parallel(draw: Callable[[Sequence[Item]], Files], items: Sequence[I
 
 
 def _processors() -> int:
-    """How many processors this process may use; 1 if that is not known, or if it has threads, which no child has."""
+    """How many processors this process may use; 1 if that is not known, or if it has threads: a fork loses them."""
     if not hasattr(os, "sched_getaffinity") or threading.active_count() > 1:
         return 1
     return len(os.sched_getaffinity(0))
 
 
 def _shares(items: Sequence[Item], n: int) -> list[Sequence[Item]]:
-    """The items in up to `n` pieces of about one length, in their order."""
+    """The items in up to `n` pieces of nearly equal length, in their order."""
     n = max(1, min(n, len(items) // (LEAST // 2))) if len(items) >= LEAST else 1
     ends = [len(items) * k // n for k in range(n + 1)]
     return [items[first:last] for first, last in pairwise(ends)]
@@ -57,7 +57,7 @@ def _shares(items: Sequence[Item], n: int) -> list[Sequence[Item]]:
 
 def _child(draw: Callable[[Sequence[Item]], Files], share: Sequence[Item]) -> tuple[ForkProcess, Connection]:
     """A process that draws the share, and the end of the pipe that receives its files."""
-    fork = get_context("fork")  # a forked child has all that its parent has read
+    fork = get_context("fork")  # a forked child has all data that its parent has read
     receiver, sender = fork.Pipe(duplex=False)
 
     def send() -> None:

@@ -1,4 +1,4 @@
-"""The modules of the script that a module asks for, so that a page can ask for all of them at once."""
+"""The modules that a JavaScript module imports, so that a page can preload all of them at once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _IMPORT = re.compile(rb'^(?:import|\}).*? from "\./([\w.]+)";$', re.MULTILINE)
 
 
 def modules_behind(files: Mapping[str, bytes], begin: Iterable[str]) -> tuple[str, ...]:
-    """The paths to begin with, and those of all modules that they import, or that these do, each once.
+    """The paths `begin`, and those of all modules that they import, directly or indirectly, each once.
 
     Args:
-        files: of the site, by path.
+        files: contents of the site's files by path.
     """
-    found = list(dict.fromkeys(begin))
-    for path in found:  # grows meanwhile
+    paths = list(dict.fromkeys(begin))
+    for path in paths:  # the list grows in the loop
         for name in _IMPORT.findall(files[path]):
-            behind = str(PurePosixPath(path).with_name(name.decode()))
-            if behind not in found:
-                found.append(behind)
-    return tuple(found)
+            imported = str(PurePosixPath(path).with_name(name.decode()))
+            if imported not in paths:
+                paths.append(imported)
+    return tuple(paths)

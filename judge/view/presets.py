@@ -1,4 +1,4 @@
-"""Weights that have a name: what a reader may want to look at, of the tasks that the suite has."""
+"""Presets: named weights that a reader can choose, made for the tasks of the suite."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from scoring.names import ERRORS, FORCE_FIELD, LAMBENCH, ML_PEG, PROPERTY_ERROR,
 Weights = dict[tuple[str, ...], float]
 
 _TYPES = {"energy": "Energies", "force": "Forces", "virial": "Virials"}
-_MOST = 1000  # a factor that a reader may set, see js/settings_numbers.js
+_MOST = 1000  # the largest factor that a reader may set: js/settings_numbers.js
 
 
 def presets_of(schemes: Iterable[SchemeFile], variant: Variant = Variant.CORRECTED) -> tuple[PresetFile, ...]:
-    """The presets of all schemes, of what their scores have in this variant; such as change nothing are not among them.
+    """The presets of all schemes, made from their scores in this variant. A preset that changes nothing is left out.
 
-    A factor of 0 leaves a part out. Each stands for both variants: what a score does not have is passed over.
+    A factor of 0 leaves a part out. A preset serves both variants: a path that a score does not have is ignored.
     """
-    found = []
+    presets: list[PresetFile] = []
     for scheme in schemes:
         if scheme.variant == variant:
             trees = {score.key: _fullest(score) for score in scheme.scores if score.models}
-            found += [preset for preset in _all(scheme.key, trees) if preset.weights]
-    return tuple(found)
+            presets += [preset for preset in _all(scheme.key, trees) if preset.weights]
+    return tuple(presets)
 
 
 def _all(scheme: str, trees: Mapping[str, NodeFile]) -> Iterator[PresetFile]:
@@ -49,7 +49,7 @@ def _preset(scheme: str, name: str, about: str, weights: Weights) -> PresetFile:
 
 
 def _fullest(score: ScoreFile) -> NodeFile:
-    """Of its trees, one with most nodes: a model may have been asked less."""
+    """The tree with the most nodes. Models with fewer tasks have smaller trees."""
     return max(score.trees, key=_size)
 
 
@@ -58,7 +58,7 @@ def _size(node: NodeFile) -> int:
 
 
 def _each_alone(scheme: str, trees: Mapping[str, NodeFile]) -> Iterator[PresetFile]:
-    """One part of the first level each: a domain or category. A score without it has no value then."""
+    """A preset for each domain or category alone. Under it, a score without that part has no value."""
     names = list(dict.fromkeys(part.name for tree in trees.values() for part in tree.parts if part.weight > 0))
     for name in names:
         others: Weights = {
@@ -68,31 +68,31 @@ def _each_alone(scheme: str, trees: Mapping[str, NodeFile]) -> Iterator[PresetFi
 
 
 def _types_alone(scheme: str, tree: NodeFile | None) -> Iterator[PresetFile]:
-    """One label type each, in every domain that has it."""
+    """A preset for each label type alone, in the domains that have it."""
     domains = () if tree is None else tree.parts
     for label, words in _TYPES.items():
-        having = [domain for domain in domains if any(part.name == label for part in domain.parts)]
-        others = [(domain.name, part.name) for domain in having for part in domain.parts if part.name != label]
+        labelled = [domain for domain in domains if any(part.name == label for part in domain.parts)]
+        others = [(domain.name, part.name) for domain in labelled for part in domain.parts if part.name != label]
         weights: Weights = {(FORCE_FIELD, *path): 0.0 for path in others}
-        without: Weights = {(FORCE_FIELD, domain.name): 0.0 for domain in domains if domain not in having}
+        without: Weights = {(FORCE_FIELD, domain.name): 0.0 for domain in domains if domain not in labelled}
         if weights:
             about = f"Of the force-field error, {words.lower()} alone, in the domains that have them."
             yield _preset(scheme, f"{words} alone", about, weights | without)
 
 
 def _alike(trees: Mapping[str, NodeFile]) -> Weights:
-    """Factors at the tasks of the property error, which weigh as many as they have metrics."""
+    """Factors that give all tasks of a domain of the property error one weight; else it is their number of metrics."""
     tree = trees.get(PROPERTY_ERROR)
-    found: Weights = {}
+    weights: Weights = {}
     for domain in () if tree is None else tree.parts:
         factors = _levelling([part.weight for part in domain.parts])
         for part, factor in zip(domain.parts, factors, strict=True):
-            found[PROPERTY_ERROR, domain.name, part.name] = factor
-    return found
+            weights[PROPERTY_ERROR, domain.name, part.name] = factor
+    return weights
 
 
 def _levelling(weights: Sequence[float]) -> list[float]:
-    """Factors that make all weights the same, whole where they can be; 1 where they are the same or one is 0."""
+    """Factors that make all weights equal, integers if possible; 1 if the weights are equal or one is 0."""
     if not weights or min(weights) <= 0 or len(set(weights)) == 1:
         return [1.0] * len(weights)
     if all(weight.is_integer() for weight in weights) and (whole := lcm(*map(int, weights))) <= _MOST:
@@ -101,13 +101,13 @@ def _levelling(weights: Sequence[float]) -> list[float]:
 
 
 def _of_facts(trees: Mapping[str, NodeFile], preset: Preset) -> Weights:
-    """Factors at the categories of this suite, where it has any that the preset names."""
-    found: Weights = {}
+    """Factors of the suite's categories; empty for a score without a category that the preset names."""
+    weights: Weights = {}
     for key, tree in trees.items():
         if not {part.name for part in tree.parts if part.weight > 0} & set(preset.categories):
             continue
         for part in tree.parts:
-            wanted = preset.categories.get(part.name, preset.others)
-            if wanted is not None and part.weight > 0:
-                found[key, part.name] = wanted / part.weight
-    return found
+            weight = preset.categories.get(part.name, preset.others)
+            if weight is not None and part.weight > 0:
+                weights[key, part.name] = weight / part.weight
+    return weights

@@ -1,8 +1,9 @@
-"""What else was submitted that a reader of a model's page should know of: of its name, its team, its image."""
+"""Submissions related to a model: those with the same name, of the same team, or with the same image."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from judge.ranking.leaderboard import Leaderboard, Row
@@ -10,12 +11,12 @@ from submissions.records import Submission
 
 
 class Version(NamedTuple):
-    """One submission among those that belong together.
+    """One of several related submissions.
 
     Args:
-        row: None where it was taken out of the ranking.
-        out: `withdrawn`, and why; empty while it is in.
-        this: whether it is the one whose page this is.
+        row: None if it was taken out of the ranking.
+        out: why it was taken out, such as `withdrawn: REASON`; empty if it was not.
+        this: True for the submission of the page.
     """
 
     submission: Submission
@@ -25,12 +26,12 @@ class Version(NamedTuple):
 
 
 class Related(NamedTuple):
-    """The submissions that belong to one, each list the oldest first.
+    """The submissions related to one submission; each list has the oldest first.
 
     Args:
-        versions: of the same name or by the same team, with itself.
-        n_of_team: how many submissions the team made, with those taken out; 0: the team is not known.
-        same_image: others of the very same image.
+        versions: those with the same name or of the same team, with the submission itself.
+        n_of_team: how many submissions the team made, with those taken out; 0 if the team is not known.
+        same_image: other submissions of the same image.
     """
 
     versions: tuple[Version, ...]
@@ -39,42 +40,49 @@ class Related(NamedTuple):
 
 
 def team_of(submission: Submission) -> str:
-    """Whose submission it is: the invitation that it came with, else the affiliation or author it states."""
+    """The team of a submission: its invitation, else the affiliation or author that it states."""
     return submission.arrival.invitation or submission.card.affiliation or submission.author
 
 
 class Submissions:
-    """All submissions of a board, those that were taken out too, to be asked what belongs to one."""
+    """All submissions of a board, with those that were taken out; finds related ones."""
 
     def __init__(self, board: Leaderboard) -> None:
         rows = [Version(row.submission, row, "", False) for row in board.rows]
-        out = [Version(one.submission, None, f"{one.word}: {one.reason}", False) for one in board.taken_out]
-        known = sorted([*rows, *out], key=lambda of: (of.submission.created, of.submission.id))
-        self._by_name = _grouped(known, lambda of: of.submission.card.name.casefold())
-        self._by_team = _grouped(known, lambda of: team_of(of.submission).casefold())
-        self._by_image = _grouped(known, lambda of: of.submission.image.id)
+        out = [Version(entry.submission, None, f"{entry.word}: {entry.reason}", False) for entry in board.taken_out]
+        versions = sorted([*rows, *out], key=_age)
+        self._by_name = _grouped(versions, lambda version: version.submission.card.name.casefold())
+        self._by_team = _grouped(versions, lambda version: team_of(version.submission).casefold())
+        self._by_image = _grouped(versions, lambda version: version.submission.image.id)
 
     def related(self, submission: Submission) -> Related:
-        """What belongs to `submission`."""
-        own = self._of_team(submission)
+        """The submissions related to `submission`."""
+        of_team = self._of_team(submission)
         named = self._by_name.get(submission.card.name.casefold(), ())
-        versions = {of.submission.id: of for of in (*own, *named)}
-        ordered = sorted(versions.values(), key=lambda of: (of.submission.created, of.submission.id))
-        same = [of for of in self._by_image.get(submission.image.id, ()) if of.submission.id != submission.id]
-        marked = (of._replace(this=of.submission.id == submission.id) for of in ordered)
-        return Related(tuple(marked), len(own), tuple(same))
+        versions = {version.submission.id: version for version in (*of_team, *named)}
+        marked = (
+            version._replace(this=version.submission.id == submission.id)
+            for version in sorted(versions.values(), key=_age)
+        )
+        same_image = self._by_image.get(submission.image.id, ())
+        others = (version for version in same_image if version.submission.id != submission.id)
+        return Related(tuple(marked), len(of_team), tuple(others))
 
     def n_of_team(self, submission: Submission) -> int:
-        """How many submissions its team made, with those taken out; 0: the team is not known."""
+        """How many submissions its team made, with those taken out; 0 if the team is not known."""
         return len(self._of_team(submission))
 
     def _of_team(self, submission: Submission) -> Sequence[Version]:
         return self._by_team.get(team_of(submission).casefold(), ())
 
 
-def _grouped(known: Iterable[Version], key: Callable[[Version], str]) -> Mapping[str, Sequence[Version]]:
+def _age(version: Version) -> tuple[datetime, str]:
+    return version.submission.created, version.submission.id
+
+
+def _grouped(versions: Iterable[Version], key: Callable[[Version], str]) -> Mapping[str, Sequence[Version]]:
     groups: dict[str, list[Version]] = {}
-    for of in known:
-        if key(of):
-            groups.setdefault(key(of), []).append(of)
+    for version in versions:
+        if key(version):
+            groups.setdefault(key(version), []).append(version)
     return groups

@@ -1,4 +1,4 @@
-"""What the pages show beside the scores: how firm they are, and what other schemes make of them."""
+"""Data that the pages show beside the scores: uncertainty, robustness of ranks, and scores of other schemes."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from scoring.lambench.rules import Missing, MissingDomain
 from scoring.names import ERRORS, LAMBENCH, SCORES
 from scoring.robustness import LeftOut, RankRange
 
-_NAMED = 3  # units that are named in a cell
+_NAMED = 3  # a cell names so many units
 OTHERS = {key: score.label for key, score in SCORES.items() if score.scheme != LAMBENCH}
 """Labels of the scores of other schemes, by key."""
 
 
 def uncertainty_of(board: Leaderboard, key: str, row: Row) -> Uncertainty | None:
-    """How far a score would move; None where nothing of it was resampled."""
+    """The uncertainty of a score of a row; None if nothing of it was resampled."""
     return board.firmness.intervals.get(key, {}).get(row.submission.id)
 
 
 def known(interval: Interval | None) -> Interval | None:
-    """The interval, None where there is nothing to show."""
+    """The interval; None if it is unknown."""
     return interval if interval is not None and interval.known else None
 
 
 def score_interval(board: Leaderboard, key: str, row: Row) -> Interval | None:
-    """The interval of a score of a row."""
-    found = uncertainty_of(board, key, row)
-    return None if found is None else known(found.score)
+    """The interval of a score of a row; None if it is unknown."""
+    uncertainty = uncertainty_of(board, key, row)
+    return None if uncertainty is None else known(uncertainty.score)
 
 
 class RankStatus(NamedTuple):
-    """Where a model stands among those that are ranked.
+    """How firm the rank of a model is.
 
     Args:
         ranks: the interval of its rank.
-        tied: it is in a group of several that cannot be told apart from their leader.
+        tied: True if it is in a group of several models that cannot be distinguished from their leader.
         group: number of that group.
-        leader: of that group; None where it leads itself, or is in none.
+        leader: of that group; None if the model leads it or is in no group.
     """
 
     ranks: Interval | None = None
@@ -51,19 +51,19 @@ class RankStatus(NamedTuple):
 
 
 def rank_statuses(board: Leaderboard, keys: Sequence[str]) -> dict[str, RankStatus]:
-    """By submission, its standing by the score that the ranking is by; nothing of those that are not ranked."""
+    """The rank status of each ranked model, by submission and by the score that orders the ranking."""
     key = ranked_by(keys)
-    found = {row.submission.id: (row, u) for row in board.ranked if key and (u := uncertainty_of(board, key, row))}
+    by_id = {row.submission.id: (row, u) for row in board.ranked if key and (u := uncertainty_of(board, key, row))}
     groups: dict[int, list[tuple[float, str]]] = {}
-    for name, (_, uncertainty) in found.items():
+    for name, (_, uncertainty) in by_id.items():
         if uncertainty.group is not None:
             groups.setdefault(uncertainty.group, []).append((uncertainty.value, name))
     rank_status = {}
-    for name, (_, uncertainty) in found.items():
+    for name, (_, uncertainty) in by_id.items():
         ranks, members = known(uncertainty.rank_interval), groups.get(uncertainty.group or 0, [])
         if len(members) > 1:
             leader = min(members)[1]  # as scoring.intervals.tie_groups orders them
-            leads = found[leader][0] if leader != name else None
+            leads = by_id[leader][0] if leader != name else None
             rank_status[name] = RankStatus(ranks, True, uncertainty.group or 0, leads)
         else:
             rank_status[name] = RankStatus(ranks)
@@ -71,12 +71,12 @@ def rank_statuses(board: Leaderboard, keys: Sequence[str]) -> dict[str, RankStat
 
 
 def ranked_by(keys: Sequence[str]) -> str | None:
-    """The score that the ranking is by, of those that the suite has tasks for."""
+    """The key of the score that orders the ranking, one of `keys`; None if there is none."""
     return next((key for key in ERRORS if key in keys), None)
 
 
 class FirmLine(NamedTuple):
-    """How far the rank of one model moves. `without` runs from the best to the worst rank without one unit."""
+    """How far the rank of one model moves. `without` has the best and the worst rank without one unit."""
 
     row: Row
     rank: int | None
@@ -87,7 +87,7 @@ class FirmLine(NamedTuple):
 
 
 class FirmTable(NamedTuple):
-    """The models that are ranked, by one score alone."""
+    """The ranked models, by one score alone."""
 
     key: str
     label: str
@@ -96,7 +96,7 @@ class FirmTable(NamedTuple):
 
 
 def firm_tables(board: Leaderboard, keys: Sequence[str]) -> tuple[FirmTable, ...]:
-    """How firm the ranks are, a table a score, that which the ranking is by first; none where there is one model."""
+    """How firm the ranks are: a table for each score, that of the ranking first; none for fewer than two models."""
     if len(board.ranked) < 2:
         return ()
     first = ranked_by(keys)
@@ -109,31 +109,31 @@ def firm_tables(board: Leaderboard, keys: Sequence[str]) -> tuple[FirmTable, ...
 
 
 def _firm_line(board: Leaderboard, key: str, row: Row) -> FirmLine:
-    own = uncertainty_of(board, key, row)
+    uncertainty = uncertainty_of(board, key, row)
     weights = board.firmness.weights.get(key, {}).get(row.submission.id)
-    left = board.firmness.without.get(key, {}).get(row.submission.id)
-    rank = next((of.rank for of in (own, weights, left) if of is not None), None)
-    ranks = None if own is None else known(own.rank_interval)
-    if rank is None or left is None or not left.without:
+    left_out = board.firmness.without.get(key, {}).get(row.submission.id)
+    rank = next((source.rank for source in (uncertainty, weights, left_out) if source is not None), None)
+    ranks = None if uncertainty is None else known(uncertainty.rank_interval)
+    if rank is None or left_out is None or not left_out.without:
         return FirmLine(row, rank, ranks, weights if rank else None, None, "")
-    between = min(left.without.values()), max(left.without.values())
-    return FirmLine(row, rank, ranks, weights, between, _decisive(left))
+    between = min(left_out.without.values()), max(left_out.without.values())
+    return FirmLine(row, rank, ranks, weights, between, _decisive(left_out))
 
 
-def _decisive(left: LeftOut) -> str:
-    """The ranks that it comes to without the units that move it most: `3 without crystals, barriers and 2 more`."""
+def _decisive(left_out: LeftOut) -> str:
+    """The ranks without the units whose removal changes them most: `3 without crystals, barriers and 2 more`."""
     by_rank: dict[int, list[str]] = {}
-    for unit in left.decisive:
-        by_rank.setdefault(left.without[unit], []).append(unit)
-    said = []
+    for unit in left_out.decisive:
+        by_rank.setdefault(left_out.without[unit], []).append(unit)
+    ranks = []
     for rank, units in sorted(by_rank.items()):
         more = f" and {len(units) - _NAMED} more" if len(units) > _NAMED else ""
-        said.append(f"{rank} without {', '.join(units[:_NAMED])}{more}")
-    return "; ".join(said)
+        ranks.append(f"{rank} without {', '.join(units[:_NAMED])}{more}")
+    return "; ".join(ranks)
 
 
 class PublishedCell(NamedTuple):
-    """A score as published, and how much more it is than the corrected one, of the numbers as they are shown."""
+    """A score as published, the corrected one, and the difference of both, rounded as the pages show them."""
 
     value: float | None
     corrected: float | None
@@ -146,39 +146,42 @@ class PublishedLine(NamedTuple):
 
 
 def published_lines(board: Leaderboard, keys: Sequence[str]) -> tuple[PublishedLine, ...]:
-    """Each row's scores as LAMBench itself adds them up."""
+    """Each row's scores by the rules of LAMBench itself."""
     return tuple(PublishedLine(row, tuple(_published(row, key) for key in keys)) for row in board.rows)
 
 
 def _published(row: Row, key: str) -> PublishedCell:
-    there, here = row.as_published[key].value, row.scores[key].value
-    both = there is not None and here is not None
-    return PublishedCell(there, here, round(there, 3) - round(here, 3) if both else None)  # type: ignore[arg-type]
+    published, corrected = row.as_published[key].value, row.scores[key].value
+    if published is None or corrected is None:
+        return PublishedCell(published, corrected, None)
+    return PublishedCell(published, corrected, round(published, 3) - round(corrected, 3))
 
 
 def published_words(release: Release) -> str:
-    """What a release does otherwise than `corrected`, in sentences."""
+    """The differences of a release from the corrected rules, in sentences."""
     force, properties, drift = release.force_field, release.property_error, release.instability
-    said = ["Failed items are not charged: an error is that of the items that succeeded"]
+    sentences = ["Failed items are not penalised: an error is that of the items that succeeded"]
     if properties.divided_by_success_rate:
-        said[0] += "; those of phonons and moduli are divided by the share that did"
+        sentences[0] += "; errors of phonons and moduli are divided by the share of items that succeeded"
     if force.missing is Missing.UNSCORED:
-        said.append("A model that lacks an error of energy, force or virial has no force-field error")
+        sentences.append("A model that lacks an error of energy, force or virial has no force-field error")
     if properties.missing is Missing.SKIPPED:
-        said.append("A property without an answer is left out, and the others share its weight")
+        sentences.append("A property without an answer is left out, and the others share its weight")
     if properties.missing_domain is MissingDomain.DROPPED:
-        said.append("A domain in which some model has no property is dropped for all")
+        sentences.append("A domain in which some model has no property is dropped for all")
     if properties.missing_domain is MissingDomain.SKIPPED:
-        said.append("A domain in which a model has no property is left out for that model")
+        sentences.append("A domain in which a model has no property is left out for that model")
     if force.cap is None or properties.cap is None:
-        said.append("An error beyond the trivial model’s counts as it is")
+        sentences.append("An error beyond the trivial model’s counts as it is")
     tolerance = formatting.number(drift.tolerances[0], 2)
-    said.append(f"A drift counts from {tolerance} {drift.unit}, and a run that ran out of time as one that blew up")
-    return ". ".join(said) + "."
+    sentences.append(
+        f"A drift counts from {tolerance} {drift.unit}, and a run that ran out of time as one that blew up"
+    )
+    return ". ".join(sentences) + "."
 
 
 class OtherCell(NamedTuple):
-    """A score by another scheme, corrected and as that scheme publishes it; None where there is none."""
+    """A score of another scheme, corrected and by that scheme's own rules; None if there is none."""
 
     term: Term | None
     published: Term | None
@@ -186,11 +189,11 @@ class OtherCell(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """True where what would be published reads otherwise."""
+        """True if the score as published differs in the digits shown."""
         if self.published is None:
             return False
-        own = None if self.term is None else self.term.value
-        return formatting.decimals(self.published.value) != formatting.decimals(own)
+        corrected = None if self.term is None else self.term.value
+        return formatting.decimals(self.published.value) != formatting.decimals(corrected)
 
 
 class OtherLine(NamedTuple):
@@ -204,7 +207,7 @@ class OtherTable(NamedTuple):
 
 
 def other_table(board: Leaderboard) -> OtherTable:
-    """Every row by the other schemes of which any row has a score."""
+    """The scores of all rows by the other schemes; a scheme of which no row has a score is left out."""
     names = {
         name: label
         for name, label in OTHERS.items()

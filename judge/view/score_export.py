@@ -1,4 +1,4 @@
-"""Trees of scores as `leaderboard.json` has them: the trees that models share, and the values of each model."""
+"""Trees of scores for `leaderboard.json`: the trees that models share, and the values of each model."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scoring import Node
 from scoring.lambench.answers import RelativeError
 from scoring.tree import Leaf
 
-DIVISOR = "divisor"  # a number of a scale that each model has its own of
+DIVISOR = "divisor"  # a number of a scale that differs between models
 
 
 class LeafValues(TypedDict):
-    """The part of `ScoreValues` that a tree states."""
+    """The fields of `ScoreValues` that follow from a tree."""
 
     leaves: tuple[Number | None, ...]
     divisors: dict[int, float]
@@ -23,7 +23,7 @@ class LeafValues(TypedDict):
 
 
 def tree_data(tree: Node) -> NodeFile:
-    """The tree without the values of the model whose it is: models that are asked the same have the same."""
+    """The tree without the values of its model. Models with the same tasks have equal results."""
     return NodeFile(
         name=tree.name,
         weight=tree.weight,
@@ -37,7 +37,7 @@ def tree_data(tree: Node) -> NodeFile:
 
 
 def leaf_values(tree: Node) -> LeafValues:
-    """What the tree's model has at the leaves, from the first to the last: fields of `ScoreValues`."""
+    """The values of the tree's model at the leaves, from the first to the last."""
     leaves = tree.leaves
     return {
         "leaves": tuple(None if leaf.raw.value is None else _number(leaf.raw.value) for leaf in leaves),
@@ -51,29 +51,29 @@ def leaf_values(tree: Node) -> LeafValues:
 
 
 class SharedTrees:
-    """Trees that models share, each once; `index` is where a tree lies among them."""
+    """Different trees, each once; `index` returns the position of a tree among them and adds it if it is new."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, int] = {}
+        self._indices: dict[Hashable, int] = {}
         self.trees: list[NodeFile] = []
 
     def index(self, tree: Node) -> int:
-        key = _alike(tree)
-        if key not in self._known:
-            self._known[key] = len(self.trees)
+        key = _tree_key(tree)
+        if key not in self._indices:
+            self._indices[key] = len(self.trees)
             self.trees.append(tree_data(tree))
-        return self._known[key]
+        return self._indices[key]
 
 
-def _alike(tree: Node) -> Hashable:
-    """What of a tree `tree_data` holds: equal where that is, and made in a fraction of the time."""
-    leaf = tree.leaf and _alike_leaf(tree.leaf)
-    parts = tuple([_alike(part) for part in tree.parts])
-    absent = repr(tree.absent)  # NaN is like no other, and here it is
+def _tree_key(tree: Node) -> Hashable:
+    """A key that is equal for trees with equal `tree_data`; it takes a fraction of the time."""
+    leaf = tree.leaf and _leaf_key(tree.leaf)
+    parts = tuple([_tree_key(part) for part in tree.parts])
+    absent = repr(tree.absent)  # NaN does not equal itself, but its text does
     return tree.name, tree.weight, tree.how, absent, tree.decimals, tree.unit, leaf, parts
 
 
-def _alike_leaf(leaf: Leaf) -> Hashable:
+def _leaf_key(leaf: Leaf) -> Hashable:
     raw, numbers = leaf.raw, leaf.scale.numbers()
     numbers.pop(DIVISOR, None)
     return raw.task, raw.metric, raw.unit, type(leaf.scale), *numbers.values()

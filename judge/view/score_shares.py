@@ -1,4 +1,4 @@
-"""What a task counts in the scores of a model: its metrics, normalised, and their shares, read off the trees."""
+"""The contribution of a task to the scores of a model: its normalised metrics and their shares, read from the trees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scoring.intervals import Interval, Uncertainty
 from scoring.names import LAMBENCH, SCORES, of_scheme
 from scoring.tree import Path
 
-_OF_THE_MODEL = frozenset({"mean", "mean unit", "level of theory of the model", "held against", "success rate"})
+_FACTS_OF_A_MODEL = frozenset({"mean", "mean unit", "level of theory of the model", "held against", "success rate"})
 
 
 class Counted(NamedTuple):
@@ -21,9 +21,9 @@ class Counted(NamedTuple):
 
     Args:
         metric: its name in the record.
-        term: at the end of a branch; its value is normalised, as it is scored.
-        weight: beside the other metrics of the task.
-        share: in the whole score, 0 to 1.
+        term: the leaf of the tree; its value is normalised.
+        weight: relative to the other metrics of the task.
+        share: of the whole score, 0 to 1.
         path: of its node in the tree.
     """
 
@@ -35,56 +35,56 @@ class Counted(NamedTuple):
 
     @property
     def worth(self) -> float | None:
-        """What it adds to the score, measured or not."""
+        """Its value in the score: the measured one, else the one that counts in its place."""
         return self.term.counted if self.term.value is None else self.term.value
 
 
 class TaskScore(NamedTuple):
-    """A task in a score of one model. A task of a kind that enters no score has none."""
+    """A task in a score of one model. A task whose kind enters no score has no `TaskScore`."""
 
     key: str
     parts: tuple[Counted, ...]
 
     @property
     def value(self) -> float | None:
-        """The score over this task alone; None where the model has no metric of it."""
+        """The score over this task alone; None if the model has no metric of it."""
         if all(part.term.value is None for part in self.parts):
             return None
         return _mean((part.weight, part.worth) for part in self.parts)
 
     @property
     def counted(self) -> float | None:
-        """What the task counts in the score where the model has no metric of it; None: it is left out."""
+        """The task's value in the score, also if the model has no metric of it; None if it is left out."""
         return _mean((part.weight, part.worth) for part in self.parts)
 
     @property
     def share(self) -> float:
-        """Of the task in the whole score, 0 to 1."""
+        """The share of the task in the whole score, 0 to 1."""
         return math.fsum(part.share for part in self.parts)
 
     def interval(self, firm: Uncertainty | None) -> Interval | None:
-        """From its metrics' lower ends to their upper ends, so rather too wide; None where one of them is not known."""
+        """From its metrics' lower ends to their upper ends, so rather too wide; None if one of them is not known."""
         if firm is None or self.value is None:
             return None
-        ends = [_ends(part, firm) for part in self.parts if part.weight > 0]
-        known = [end for end in ends if end is not None]
-        if len(known) < len(ends):
+        intervals = [_interval(part, firm) for part in self.parts if part.weight > 0]
+        known = [interval for interval in intervals if interval is not None]
+        if len(known) < len(intervals):
             return None
         weights = [part.weight for part in self.parts if part.weight > 0]
-        low = _mean(zip(weights, (end.low for end in known), strict=True))
-        high = _mean(zip(weights, (end.high for end in known), strict=True))
+        low = _mean(zip(weights, (interval.low for interval in known), strict=True))
+        high = _mean(zip(weights, (interval.high for interval in known), strict=True))
         if low is None or high is None:
             return None
-        return Interval(low, high, n_held=sum(end.n_held for end in known))
+        return Interval(low, high, n_held=sum(interval.n_held for interval in known))
 
 
 def task_scores(board: Leaderboard, row: Row) -> dict[str, TaskScore]:
-    """By task, what it counts in LAMBench's scores of a model: each kind enters one of them, or none."""
+    """The score of each task of a model, by task. Each kind enters one of LAMBench's scores, or none."""
     return scores_by_task(board, {key: row.scores[key] for key in of_scheme(LAMBENCH)})
 
 
 def scores_by_task(board: Leaderboard, scores: Mapping[str, Term]) -> dict[str, TaskScore]:
-    """The same of scores by their keys."""
+    """As `task_scores`, for the scores in `scores`."""
     names = frozenset(task.name for task in board.suite.tasks)
     by_task: dict[str, TaskScore] = {}
     for key, tree in scores.items():
@@ -102,22 +102,22 @@ def scores_by_task(board: Leaderboard, scores: Mapping[str, Term]) -> dict[str, 
 
 
 def other_counts(tree: Term, names: Collection[str]) -> tuple[Counted, ...]:
-    """The metrics in a tree of another scheme that are of a task or benchmark of one of these names."""
+    """The metrics, in a tree of another scheme, of the tasks or benchmarks with these names."""
     return tuple(counted for counted, _, raw in _leaves(tree, (), ()) if raw.task in names)
 
 
 def held_against(term: Term) -> str:
-    """What holds of every model alone of the evidence of a metric, in words: baseline, thresholds, tolerance."""
+    """The evidence of a metric that is the same for all models, in words: baseline, thresholds, tolerance."""
     if term.raw is None:
         return ""
-    facts = tuple(fact for fact in term.raw.facts if fact[0] not in _OF_THE_MODEL)
+    facts = tuple(fact for fact in term.raw.facts if fact[0] not in _FACTS_OF_A_MODEL)
     return evidence_words(term.raw._replace(value=None, uncharged=None, n_items=0, n_failed=0, facts=facts))
 
 
 def _leaves(
     term: Term, path: Path, shares: tuple[float, ...]
 ) -> Iterator[tuple[Counted, tuple[float, ...], RawMetric]]:
-    """The leaves, each with the shares on the way to it and its metric."""
+    """The leaves, each with the shares of the nodes above it and its metric."""
     path, shares = (*path, term.name), (*shares, term.share)
     if term.raw is not None:
         counted = Counted(term.raw.metric, term, term.share, math.prod(shares[1:]), path)
@@ -127,21 +127,21 @@ def _leaves(
 
 
 def _task_of(raw: RawMetric, names: Collection[str]) -> str | None:
-    """The task of a leaf. A run has the name `task: run`; hidden runs are one leaf with the name of their task."""
+    """The task of a leaf. A run is named `task: run`; hidden runs are one leaf, which has the name of their task."""
     task = raw.task if raw.task in names else raw.task.partition(": ")[0]
     return task if task in names else None
 
 
-def _ends(part: Counted, firm: Uncertainty) -> Interval | None:
+def _interval(part: Counted, firm: Uncertainty) -> Interval | None:
     if part.term.value is None:
         counted = part.term.counted
         return None if counted is None else Interval(counted, counted)
-    found = firm.nodes.get(part.path)
-    return found if found is not None and found.known else None
+    interval = firm.nodes.get(part.path)
+    return interval if interval is not None and interval.known else None
 
 
-def _mean(worth: Iterable[tuple[float, float | None]]) -> float | None:
-    """The mean of the values that are there, by their weights; None where none has a weight."""
-    used = [(weight, value) for weight, value in worth if value is not None and weight > 0]
+def _mean(weighted_values: Iterable[tuple[float, float | None]]) -> float | None:
+    """The weighted mean of the values that are not None; None if none of them has a weight."""
+    used = [(weight, value) for weight, value in weighted_values if value is not None and weight > 0]
     total = math.fsum(weight for weight, _ in used)
     return math.fsum(weight * value for weight, value in used) / total if used else None

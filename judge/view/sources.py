@@ -1,4 +1,4 @@
-"""What the pages are made of beside the leaderboard: read from store and data root, before anything is drawn."""
+"""The data of the pages beside the leaderboard, read from store and data root before the pages are drawn."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tasks.metrics.measurement import Items
 
 @dataclass(frozen=True)
 class Sources:
-    """What is known beside the board; of what is absent the pages say less.
+    """The data of the pages beside the board. Pages leave out whatever is missing here.
 
     Args:
-        public: names of the data sets that are public; of every other one less is shown.
-        cards: of data sets, by name; those that can be read here.
-        logs: by submission, what its container said in the preflight.
+        public: names of the public data sets; every other data set is hidden.
+        cards: the cards that can be read here, by data set.
+        logs: the container's log of the preflight, by submission.
         manifests: of this suite's publications, the oldest first.
-        items: by submission and task, tables that have curves: of dynamics and of physicality.
-        now: when this publication is made; None where none is, and then nothing of it is dated.
-        site_url: where the site can be reached, ending in a slash; empty where that is not known.
+        items: by submission and task, the tables with curves: dynamics and physicality.
+        now: the time of this publication; None if the pages are not published, and then they have no date.
+        site_url: the address of the site, ending in a slash; empty if it is not known.
     """
 
     public: Collection[str] = ()

@@ -1,7 +1,7 @@
-"""Cells of tables with little markup around them, since a page has thousands: for tables of the class `lean`.
+"""Cells of tables of the class `lean`, with little markup, because a page has thousands of cells.
 
-A cell there is a number unless it says `word`, and none is ended: HTML lets the next one, or the next row, do that. So
-nothing may stand between cells.
+A cell is a number unless it has the class `word`. It has no end tag: in HTML the next cell or row ends it. So no text
+may stand between cells.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from judge.view.escaping import number, words
 
 _LEAST, _MOST = 1e-3, 999.0
 _FIRST_FROM_THE_RIGHT = "\u0590"
-"""All scripts that are written from the right come after it."""
+"""Characters of scripts that are written from right to left are at or after this one."""
 
 
 @lru_cache(maxsize=1 << 14)
 def isolated(text: str) -> Markup:
-    """The text, kept from turning around what stands beside it, if it has letters that could."""
+    """The escaped text, in <bdi> if its letters could reverse the text beside it."""
     safe = words(text)
     return safe if text.isascii() or max(text) < _FIRST_FROM_THE_RIGHT else Markup(f"<bdi>{safe}</bdi>")
 
 
 def word_cell(text: str, more: str = "") -> str:
-    """A cell of text; `more` are further attributes, with a space before."""
+    """A cell of text. `more` has further attributes and begins with a space."""
     return f'<td class="word"{more}>{isolated(text)}'
 
 
 def lean_row(heading: str, cells: str) -> str:
-    """A row of cells under its heading: first of a row of numbers, it is the row's, as HTML has it."""
+    """A row of cells after its heading. HTML takes a <th> before data cells for the heading of the row."""
     return f"<tr><th>{heading}{cells}"
 
 
 def number_cells(texts: Sequence[str]) -> str:
-    """Cells of numbers, which need no escaping: they are made here."""
+    """Cells of formatted numbers, which need no escaping."""
     return f"<td>{'<td>'.join(texts)}" if texts else ""
 
 
 def shown(value: float | None, digits: int = 3) -> str:
-    """As `judge.view.formatting.number`, sooner for the numbers that most are: those without a power or thousands."""
+    """As `judge.view.formatting.number`, but faster for numbers without a power of ten and without thousands."""
     if value is None or not _LEAST <= abs(value) < _MOST:
         return number(value, digits)
     text = f"{value:#.{digits}g}"

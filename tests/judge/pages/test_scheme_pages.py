@@ -17,7 +17,7 @@ from tests.world.board_records import SUITE, error, frames_metrics, good_results
 
 
 def test_the_difference_to_what_lambench_publishes(store: LocalStore, tmp_path: Path) -> None:
-    """alpha: failures not charged; beta: the set without an answer left out, in place of counting 1."""
+    """alpha: failures not penalised; beta: the set without an answer left out, in place of counting 1."""
     fill_two(store, alpha=(charged(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None), gamma=(None, None))
     pages, _ = build(store, tmp_path / "site", TWO)
     index = pages[tmp_path / "site" / "index.html"]
@@ -29,7 +29,7 @@ def test_the_difference_to_what_lambench_publishes(store: LocalStore, tmp_path: 
     assert published.cells("as-published-title", "gamma") == ["–"]
     for said in (
         "LAMBench 0.3.1, as published",
-        "Failed items are not charged",
+        "Failed items are not penalised",
         "A property without an answer is left",
     ):
         assert said in published.text
