@@ -1,4 +1,4 @@
-"""What the author of a submission may see of its results, and nothing else."""
+"""The results of a submission, reduced to what its author may see."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LOG_WITHHELD = (
 
 
 def task_states(results: Iterable[Result], public: Collection[str]) -> tuple[TaskState, ...]:
-    """The results as their author may see them.
+    """The results, reduced to what their author may see.
 
     Args:
-        public: names of the data sets that are public; every other one is hidden.
+        public: names of the public data sets; every other data set is hidden.
     """
     return tuple(_task_state(result, hidden=result.provenance.dataset not in public) for result in results)
 

@@ -1,9 +1,9 @@
-"""What anybody may read of curves: of dynamics, and of pairs. Pure functions from items tables to what is drawn.
+"""Public curves of dynamics and of pairs of atoms: pure functions from items tables to the points of a plot.
 
-A submission answers after it saw the structures. So of a hidden data set nothing is shown that has room for them: of
-dynamics the mean over at least `LEAST_ITEMS` runs, to two digits, and of pairs nothing. Which pairs are asked is in the
-suite, and their distances are the element's: neither tells of a data set. But a hundred energies a pair are room enough
-to write down structures that the same container was shown just before.
+A submission answers after it saw the structures, so it could encode hidden structures in its answers. For a hidden data
+set of dynamics only the mean over at least `LEAST_ITEMS` runs is public, to two digits. For pairs nothing is public:
+the suite states the pairs, and their distances depend on the element alone, so they reveal no data set. But a hundred
+energies for each pair are enough to encode structures that the same container received just before.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from tasks.physicality.kind import PhysicalityParameters, diatomic_curves
 from tasks.structures.frames import Float
 
 PUBLIC_DIGITS = 4
-"""Of a value of a public data set: a line is drawn no finer."""
+"""Digits of a value of a public data set; a plot shows no more."""
 
 HIDDEN_DIGITS = 2
-"""Of a mean over a hidden data set: ten means a task are room for more than the scores have."""
+"""Digits of a mean over a hidden data set: ten means for each task could carry more data than the scores."""
 
 PAIR_POINTS = 34
-"""About so many of a pair's distances are drawn."""
+"""A plot has about so many distances of a pair."""
 
 
 class Drift(NamedTuple):
-    """How far the total energy is from where it started, over the runs of one task of one submission.
+    """The change of the total energy in the runs of one task of one submission.
 
     Args:
-        times_ps: of each point [ps], the first at 0.
-        mean: of |E(t) − E(0)| [eV/atom] over the runs that got as far; None where too few did, or none.
-        n_runs: how many did; None where `mean` is.
-        runs: of a public data set E(t) − E(0) [eV/atom] of each run, by structure; empty of a hidden one.
-        hidden: whether the data set is.
+        times_ps: (k,) the time of each point [ps]; the first is 0.
+        mean: (k,) the mean of |E(t) − E(0)| [eV/atom] over the runs that reached that time; None if too few did.
+        n_runs: (k,) the number of those runs; None if `mean` is.
+        runs: the structure, and (k,) E(t) − E(0) [eV/atom], of each run; empty for a hidden data set.
+        hidden: True if the data set is hidden.
     """
 
     times_ps: tuple[float, ...]
@@ -53,8 +53,8 @@ class Pair(NamedTuple):
     """The energy of two atoms of an element over their distance.
 
     Args:
-        distances: increasing [Å].
-        energies: less that at the largest distance [eV]; None where the model failed.
+        distances: (n,) increasing [Å].
+        energies: (n,) relative to that at the largest distance [eV]; None if the model failed.
     """
 
     symbol: str
@@ -63,17 +63,17 @@ class Pair(NamedTuple):
 
 
 def is_hidden(line: TaskLine, public: Collection[str]) -> bool:
-    """Whether the task is of a hidden data set, or its result of another one that is.
+    """True if the data set of the task is hidden, or that of its result.
 
     Args:
-        public: names of the data sets that are public.
+        public: names of the public data sets.
     """
     judged = line.task.dataset if line.result is None else line.result.provenance.dataset
     return not {line.task.dataset, judged} <= set(public)
 
 
 def public_drift(line: TaskLine, items: Items | None, public: Collection[str]) -> Drift | None:
-    """The drift of a task of dynamics as anybody may read it; None where the items tell of none."""
+    """The public drift of a task of dynamics; None if the items have no drift."""
     if items is None or line.result is None or not isinstance(line.task.parameters, NveParameters):
         return None
     curves = drift_curves(items, line.task.parameters)
@@ -86,27 +86,32 @@ def public_drift(line: TaskLine, items: Items | None, public: Collection[str]) -
 
 
 def public_pairs(line: TaskLine, items: Items | None, public: Collection[str]) -> tuple[Pair, ...]:
-    """The curves of the pairs of a task of physicality; none of a hidden data set."""
+    """The public curves of a task of physicality; empty for a hidden data set."""
     parameters = line.task.parameters
     if items is None or line.result is None or not isinstance(parameters, PhysicalityParameters):
         return ()
     if is_hidden(line, public):
         return ()
-    found = []
+    pairs = []
     for curve in diatomic_curves(items, parameters):
         chosen = _drawn_points(curve.energies)
         distances = tuple(rounded(float(r), PUBLIC_DIGITS) for r in curve.distances[chosen])
-        found.append(Pair(curve.symbol, distances, _shown(curve.energies[chosen], PUBLIC_DIGITS)))
-    return tuple(found)
+        pairs.append(Pair(curve.symbol, distances, _shown(curve.energies[chosen], PUBLIC_DIGITS)))
+    return tuple(pairs)
 
 
 def _mean(deviation: Float, least: int, digits: int) -> tuple[tuple[float | None, ...], tuple[int | None, ...]]:
-    """The mean size of each column of (k, 11) over the runs that have it, and their number, if they are not fewer than
-    `least`."""
-    there = np.isfinite(deviation)
-    counts = there.sum(axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):  # absurd energies become inf, and are not shown
-        sums = np.where(there, np.abs(deviation), 0.0).sum(axis=0)
+    """(k,) the mean size of each column of `deviation` over its finite values, and (k,) their number.
+
+    Both are None for a column with fewer than `least` finite values.
+
+    Args:
+        deviation: (n, k) of each run [eV/atom].
+    """
+    finite = np.isfinite(deviation)
+    counts = finite.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # huge energies overflow to inf, which is not shown
+        sums = np.where(finite, np.abs(deviation), 0.0).sum(axis=0)
     means = np.where(counts >= max(least, 1), sums / np.maximum(counts, 1), np.nan)
     shown = _shown(means, digits)
     return shown, tuple(None if m is None else int(n) for m, n in zip(shown, counts, strict=True))
@@ -117,7 +122,7 @@ def _runs(curves: DriftCurves) -> tuple[tuple[str, tuple[float | None, ...]], ..
 
 
 def _drawn_points(energies: Float) -> list[int]:
-    """Indices of every so many of the points, with the last of them and the lowest."""
+    """Indices of evenly chosen points of (n,) energies, with the last point and the one of lowest energy."""
     n = len(energies)
     chosen = set(range(0, n, max(1, math.ceil(n / PAIR_POINTS)))) | {n - 1}
     if np.isfinite(energies).any():

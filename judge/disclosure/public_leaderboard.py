@@ -1,4 +1,4 @@
-"""The leaderboard as anybody may read it: public results (`redaction`), and scores that tell of no single run."""
+"""The public leaderboard: public results (`redaction`), and scores that reveal no single run."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ ALL_RUNS = "mean over the runs of a hidden data set, which are not shown one by 
 
 
 def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
-    """The leaderboard as anybody may read it.
+    """The public leaderboard.
 
     Args:
-        public: names of the data sets that are public; every other one is hidden.
+        public: names of the public data sets; every other data set is hidden.
     """
     hidden = [task for task in board.suite.tasks if task.dataset not in public]
     runs = hidden_runs(board.rows, hidden)
@@ -33,12 +33,12 @@ def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
         rows=tuple(_public_row(row, public, runs) for row in board.rows),
         firmness=_public_firmness(board.firmness, runs),
         problems=(),
-        taken_out=tuple(replace(one, submission=public_submission(one.submission)) for one in board.taken_out),
+        taken_out=tuple(replace(out, submission=public_submission(out.submission)) for out in board.taken_out),
     )
 
 
 def hidden_runs(rows: Iterable[Row], hidden: Iterable[Task]) -> dict[str, str]:
-    """By run of a hidden task of dynamics, that task: each run is of one structure, and is not shown alone."""
+    """The task of each run of a hidden task of dynamics, by run. A run has one structure and is not shown alone."""
     prefixes = {f"{task.name}: ": task.name for task in hidden if task.traits.score is ScoreFamily.INSTABILITY}
     if not prefixes:
         return {}
@@ -58,23 +58,23 @@ def _public_row(row: Row, public: Collection[str], runs: Mapping[str, str]) -> R
 
 
 def public_term(key: str, term: Term, runs: Mapping[str, str]) -> Term:
-    """A score as anybody may read it: numbers with fewer digits, and the runs of a hidden task as one.
+    """A public score: numbers have fewer digits, and all runs of a hidden task are one part.
 
-    A score that is computed again from its leaves differs from its value in the digits that are cut.
+    A score that is computed again from its leaves differs from its value in the digits that were removed.
 
     Args:
-        key: of the score: times have fewer digits.
+        key: of the score; a score that is computed from times has fewer digits.
         runs: see `hidden_runs`.
     """
     return _public_term(term, score_digits(key), runs)
 
 
 def _public_term(term: Term, digits: int, runs: Mapping[str, str]) -> Term:
-    """Node and term are written out: a board has a hundred thousand, and `replace` takes twice as long."""
-    node, below = term.node, term.parts
-    if not runs.keys().isdisjoint([part.name for part in below]):
-        below = tuple(_with_runs_as_one(term, runs))
-    parts = tuple([_public_term(part, digits, runs) for part in below])
+    """As `public_term`. Node and term are made without `replace`, which takes twice as long; a board has 100,000."""
+    node, parts = term.node, term.parts
+    if not runs.keys().isdisjoint([part.name for part in parts]):
+        parts = tuple(_with_runs_as_one(term, runs))
+    parts = tuple([_public_term(part, digits, runs) for part in parts])
     return Term(
         node=Node(
             name=node.name,
@@ -106,15 +106,15 @@ def _public_leaf(leaf: Leaf, digits: int) -> Leaf:
     return Leaf(raw, _public_scale(leaf.scale), leaf.left_out)
 
 
-@lru_cache(maxsize=10_000)  # models that are asked the same share nearly all
+@lru_cache(maxsize=10_000)  # models with the same tasks share nearly all scales
 def _public_scale(scale: Scale) -> Scale:
-    """The scale with fewer digits: a baseline is the trivial model's error, which tells of the labels."""
+    """The scale with fewer digits: a baseline is the error of the trivial model and depends on the labels."""
     numbers = {name: cut(value) for name, value in scale.numbers().items() if type(value) is float}
     return replace(scale, **numbers)
 
 
 def _with_runs_as_one(term: Term, runs: Mapping[str, str]) -> Iterator[Term]:
-    """The parts of a term with one part in place of all runs of a hidden task, where the first of them was."""
+    """The parts of a term; one part stands for all runs of a hidden task, at the place of the first run."""
     of_task: dict[str, list[Term]] = {}
     for part in term.parts:
         of_task.setdefault(runs.get(part.name, ""), []).append(part)
@@ -127,13 +127,13 @@ def _with_runs_as_one(term: Term, runs: Mapping[str, str]) -> Iterator[Term]:
 
 
 def _one_run(task: str, runs: Sequence[Term], absent: float | None) -> Term:
-    """The mean of the runs that were not left out, with their weight; left out itself if all were."""
+    """The mean of the runs that were not left out, with their weight. If all were left out, this part is too."""
     kept = [run for run in runs if not run.node.leaves_out]
     share = sum(run.share for run in runs)
     value = None
     if any(run.value is not None for run in kept):
-        worths = [(run.share, absent if run.value is None else run.value) for run in kept]
-        value = sum(share * worth for share, worth in worths if worth is not None) / share
+        weighted = [(run.share, absent if run.value is None else run.value) for run in kept]
+        value = sum(weight * run_value for weight, run_value in weighted if run_value is not None) / share
     leaf = Leaf(RawMetric(task, INSTABILITY, value), AsItIs(), left_out=not kept)
     node = Node(task, ALL_RUNS, sum(run.node.weight for run in kept or runs), leaf=leaf, unit=task)
     counted = absent if kept and value is None else None
@@ -147,33 +147,31 @@ def _public_line(line: TaskLine, public: Collection[str]) -> TaskLine:
 
 
 def _public_firmness(firmness: Firmness, runs: Mapping[str, str]) -> Firmness:
-    """Without the runs of hidden tasks, and with times as they are shown."""
-    return Firmness(
-        {
-            score: {key: _public_intervals(of, runs, score_digits(score)) for key, of in found.items()}
-            for score, found in firmness.intervals.items()
-        },
-        firmness.weights,
-        {
-            score: {key: _public_units(of, runs) for key, of in found.items()}
-            for score, found in firmness.without.items()
-        },
-    )
+    """The uncertainties and rank ranges without runs of hidden tasks; numbers have the digits of public scores."""
+    intervals = {
+        score: {model: _public_intervals(each, runs, score_digits(score)) for model, each in by_model.items()}
+        for score, by_model in firmness.intervals.items()
+    }
+    without = {
+        score: {model: _public_units(each, runs) for model, each in by_model.items()}
+        for score, by_model in firmness.without.items()
+    }
+    return Firmness(intervals, firmness.weights, without)
 
 
-def _public_intervals(of: Uncertainty, runs: Mapping[str, str], digits: int) -> Uncertainty:
-    def shown(interval: Interval) -> Interval:
+def _public_intervals(uncertainty: Uncertainty, runs: Mapping[str, str], digits: int) -> Uncertainty:
+    def rounded_interval(interval: Interval) -> Interval:
         return Interval(rounded(interval.low, digits), rounded(interval.high, digits), interval.n_held)
 
     return replace(
-        of,
-        value=rounded(of.value, digits),
-        score=shown(of.score),
-        nodes={path: shown(each) for path, each in of.nodes.items() if runs.keys().isdisjoint(path)},
-        metrics={key: shown(each) for key, each in of.metrics.items() if key[0] not in runs},
+        uncertainty,
+        value=rounded(uncertainty.value, digits),
+        score=rounded_interval(uncertainty.score),
+        nodes={path: rounded_interval(i) for path, i in uncertainty.nodes.items() if runs.keys().isdisjoint(path)},
+        metrics={key: rounded_interval(i) for key, i in uncertainty.metrics.items() if key[0] not in runs},
     )
 
 
-def _public_units(of: LeftOut, runs: Mapping[str, str]) -> LeftOut:
-    without = {unit: rank for unit, rank in of.without.items() if unit not in runs}
-    return replace(of, without=without, decisive=tuple(unit for unit in of.decisive if unit not in runs))
+def _public_units(left_out: LeftOut, runs: Mapping[str, str]) -> LeftOut:
+    without = {unit: rank for unit, rank in left_out.without.items() if unit not in runs}
+    return replace(left_out, without=without, decisive=tuple(unit for unit in left_out.decisive if unit not in runs))

@@ -1,4 +1,4 @@
-"""What a board shows, as a manifest states it: the scores, and of which results they are."""
+"""The scores that a manifest states, and the results that they are computed from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scoring.names import LAMBENCH, of_scheme
 
 
 def published_scores(board: Leaderboard) -> dict[str, ManifestScores]:
-    """The scores of every submission on the board, cut as on the pages: in more digits answers could be hidden."""
+    """The scores of every submission on the board, with the digits of the pages: more digits could encode answers."""
     return {
         row.submission.id: ManifestScores(
             **{key: _score(key, row.scores[key].value) for key in of_scheme(LAMBENCH)}, rank=row.rank
@@ -22,10 +22,10 @@ def published_scores(board: Leaderboard) -> dict[str, ManifestScores]:
 
 
 def _score(key: str, value: float | None) -> float | None:
-    """JSON has no infinity: a score that is not finite is absent."""
+    """The public score; None if it is not finite, because JSON has no infinity."""
     return public_score(key, value) if value is not None and math.isfinite(value) else None
 
 
 def shown_results(board: Leaderboard) -> list[Result]:
-    """All results that the board shows."""
+    """All results on the board."""
     return [line.result for row in board.rows for line in row.tasks if line.result is not None]

@@ -1,10 +1,10 @@
-"""What of a stored record anybody may read: pure functions from what the judge knows to what it shows.
+"""Redaction: pure functions from stored records to public ones.
 
-A data set is hidden unless its card says since when it is public. Of hidden tasks nothing is shown that the submission
-could have chosen after it saw a structure, nor anything that tells of single structures: exit statuses, runs of
-dynamics one by one, parts of few items and what they are told from, and hashes that a guess of the structures could be
-held against are left out. Of every task, times, what is made of times, and peaks are cut to two digits, so that no one
-can speak through them, and what tells of the judge's machine beyond its hardware class is left out.
+A data set is hidden unless its card states since when it is public. A public record of a hidden task has nothing that
+the submission could have chosen after it saw a structure, and nothing that reveals single structures. So it has no exit
+status, no single run of dynamics, no part of few items or from which such a part follows, and no hash against which a
+guess of the structures could be checked. In every task, times, numbers computed from times, and peaks have two digits,
+so that no submission can encode data in them. Of the judge's machine only the hardware class is public.
 """
 
 from __future__ import annotations
@@ -30,46 +30,47 @@ from tasks.metrics.metric import Metric, MetricPart
 from tasks.observing.probe_errors import is_probe
 
 LEAST_ITEMS = 5
-"""A part of a hidden data set with fewer items would tell of single structures."""
+"""A part of a hidden data set with fewer items would reveal single structures."""
 
 SCORE_DIGITS = 6
-"""More than a page shows, for its sorting; a model that answers what it was asked could speak through the rest."""
+"""More digits than a page shows, for its sorting. In the remaining digits a model could encode what it was asked."""
 
 TIME_DIGITS = 2
 
 _FORMATS = tuple(f".{max(digits - 1, 0)}e" for digits in range(18))  # by digits
 
-# As `sandbox.evidence.exit_words` has it: a number of the submission's own choice.
+# The words of `sandbox.evidence.exit_words`. The submission chooses the number.
 _EXIT_STATUS = re.compile(r"exit status -?\d+")
-# Their sentences quote the image's own words.
+# Verdicts whose sentences quote text from the image.
 _OF_THE_IMAGE = frozenset({Verdict.IMAGE_INVALID, Verdict.POLICY_VIOLATION})
 
 
 def is_public(card: Card | None, today: date) -> bool:
-    """True where a card states a date (2014, 2014-05, 2014-05-01) since which its data set is public, and it is past.
+    """True if the card states a date (2014, 2014-05, 2014-05-01) since which its data set is public, and it is past.
 
-    Only pages and authors are shown less before a date to come: `Card.hidden`, which is about what a model is asked,
-    knows no calendar.
+    A date in the future hides the data set only from pages and authors. `Card.hidden`, which decides what a model is
+    asked, ignores the current date.
 
     Args:
-        card: None where there is none to be read: such a data set is hidden.
+        card: None if it cannot be read: such a data set is hidden.
     """
     since = "" if card is None else card.public_since
     return bool(since) and since <= today.isoformat()[: len(since)]
 
 
 def public_sets(data: Path, names: Iterable[str], today: date) -> frozenset[str]:
-    """Of the data sets of these names, those that are public by their cards in the data root."""
+    """The names of those data sets that are public by their cards in the data root."""
     return frozenset(name for name, card in read_cards(data, names).items() if is_public(card, today))
 
 
 def tells_of_single_labels(result: Result, card: Card | None, today: date) -> bool:
-    """True where a hidden data set has labels, and a metric is over so few items that it tells of single ones.
+    """True if a hidden data set has labels, and a metric is over so few items that it reveals single labels.
 
-    Neither fewer digits nor scores alone would hide them: the error of a model that answers zero is the label itself.
+    Neither fewer digits nor the publication of scores alone would hide a label: it is the error of a model that answers
+    zero.
 
     Args:
-        card: None where there is none to be read.
+        card: None if it cannot be read.
     """
     labelled = KINDS.traits(result.kind).labelled and (card is None or bool(card.label_sets))
     sizes = (metric.n_items for name, metric in result.metrics.items() if not is_probe(name))
@@ -77,36 +78,36 @@ def tells_of_single_labels(result: Result, card: Card | None, today: date) -> bo
 
 
 def read_cards(data: Path, names: Iterable[str]) -> dict[str, Card]:
-    """Of the data sets of these names, the cards in the data root that can be read."""
-    found = {}
+    """The cards of these data sets in the data root, by name; a card that cannot be read is left out."""
+    cards = {}
     for name in sorted(set(names)):
         with suppress(DatasetError):
-            found[name] = read_card(data / name)
-    return found
+            cards[name] = read_card(data / name)
+    return cards
 
 
 def rounded(value: float, digits: int = 2) -> float:
-    """The value to so many significant digits."""
+    """The value with `digits` significant digits."""
     return float(format(value, _FORMATS[digits])) if math.isfinite(value) else value
 
 
 def cut(value: float | None, digits: int = SCORE_DIGITS) -> float | None:
-    """`rounded`, of None nothing."""
+    """As `rounded`; None for None."""
     return None if value is None else rounded(value, digits)
 
 
 def score_digits(key: str) -> int:
-    """Significant digits of a score that anybody may read: fewer if it is computed from times."""
+    """The significant digits of a public score: fewer if it is computed from times."""
     return TIME_DIGITS if key in SCORES and SCORES[key].from_times else SCORE_DIGITS
 
 
 def public_score(key: str, value: float | None) -> float | None:
-    """A score as far as anybody may read it."""
+    """A score with the digits that are public."""
     return cut(value, score_digits(key))
 
 
 def public_peaks(peaks: Peaks | None) -> Peaks | None:
-    """Time and memory to two digits, memory in MiB."""
+    """The peaks with two digits: times in seconds, memory in whole MiB."""
     if peaks is None:
         return None
     memory = peaks.memory_bytes
@@ -118,7 +119,7 @@ def public_peaks(peaks: Peaks | None) -> Peaks | None:
 
 
 def public_sentence(verdict: Verdict, sentence: str, *, hidden: bool) -> str:
-    """The sentence of a verdict; of a hidden task, in words of our own alone."""
+    """The sentence of a verdict; for a hidden task without any word or number that the submission chose."""
     if not hidden:
         return sentence
     if verdict in _OF_THE_IMAGE:
@@ -127,26 +128,26 @@ def public_sentence(verdict: Verdict, sentence: str, *, hidden: bool) -> str:
 
 
 def public_parts(parts: Iterable[MetricPart], metrics: Mapping[str, Metric], *, hidden: bool) -> tuple[MetricPart, ...]:
-    """The parts that may be shown. Their names, of groups and elements, are the maintainer's words.
+    """The public parts. Their names, of groups and elements, come from the maintainer.
 
-    Of hidden sets to two digits, and neither one of few items, nor one that all but few items belong to: the whole
-    tells of the others. Where those left out of a breakdown have so few items together that the whole and the others
-    would tell of them, none of that breakdown is shown.
+    Parts of a hidden data set have two digits. A part with few items is left out. A part with all items except a few is
+    left out too: with the metric over the whole it would reveal those few. If the parts left out of a breakdown have
+    few items together, the whole breakdown is left out, because the other parts would reveal them.
 
     Args:
-        metrics: over the whole.
+        metrics: over the whole data set.
     """
-    found = tuple(parts)
+    parts = tuple(parts)
     if not hidden:
-        return _cut_parts(found, SCORE_DIGITS)
+        return _cut_parts(parts, SCORE_DIGITS)
     left_out: Counter[tuple[str, str]] = Counter()
-    for part in filter(_is_small, found):
+    for part in filter(_is_small, parts):
         left_out[part.by, part.metric] += part.n_items
-    telling = {breakdown for breakdown, n in left_out.items() if 0 < n < LEAST_ITEMS}
+    revealing = {breakdown for breakdown, n in left_out.items() if 0 < n < LEAST_ITEMS}
     shown = [
         part
-        for part in found
-        if not (_is_small(part) or _leaves_few(part, metrics) or (part.by, part.metric) in telling)
+        for part in parts
+        if not (_is_small(part) or _leaves_few(part, metrics) or (part.by, part.metric) in revealing)
     ]
     return _cut_parts(shown, TIME_DIGITS)
 
@@ -156,7 +157,7 @@ def _cut_parts(parts: Iterable[MetricPart], digits: int) -> tuple[MetricPart, ..
 
 
 def _leaves_few(part: MetricPart, metrics: Mapping[str, Metric]) -> bool:
-    """Whether of the whole so few items are no part of it that both together would tell of these."""
+    """True if so few items are outside the part that whole and part together reveal them."""
     whole = metrics.get(part.metric)
     return whole is not None and 0 < whole.n_items - part.n_items < LEAST_ITEMS
 
@@ -166,12 +167,12 @@ def _is_small(part: MetricPart) -> bool:
 
 
 def public_origin(origin: Origin) -> Origin:
-    """Where it was observed, as a class of machine and no machine in particular."""
+    """The origin without anything that identifies the machine; the hardware class stays."""
     return origin.model_copy(update={"host": "", "engine": "", "gpu": "", "gpu_driver": "", "selftest": ""})
 
 
 def public_result(result: Result, *, hidden: bool) -> Result:
-    """The result as anybody may read it: not what was signed, so without the signature."""
+    """The public result. It has no signature, because it differs from what was signed."""
     kept = {"seeds": {}, "frames_sha256": "", "labels_sha256": ""} if hidden else {}
     provenance = result.provenance.model_copy(update={"origin": public_origin(result.provenance.origin), **kept})
     result = _with_public_times(result) if KINDS.traits(result.kind).times else _with_cut_metrics(result)
@@ -187,7 +188,7 @@ def public_result(result: Result, *, hidden: bool) -> Result:
 
 
 def _with_public_times(result: Result) -> Result:
-    """The result of a kind that takes times, with these and what is made of them cut."""
+    """The result of a kind that measures times; times and numbers computed from them have two digits."""
     metrics = {
         name: metric if _is_count(name, metric.unit) else _cut_values(metric, TIME_DIGITS)
         for name, metric in result.metrics.items()
@@ -200,7 +201,7 @@ def _with_public_times(result: Result) -> Result:
 
 
 def _is_count(metric: str, unit: str) -> bool:
-    """Of structures or atoms, and no time."""
+    """True for a number of structures or atoms, which is not a time."""
     return unit == "atoms" or metric.startswith("n_")
 
 
@@ -220,7 +221,7 @@ def _cut_values(metric: Metric, digits: int) -> Metric:
 
 
 def public_submission(submission: Submission) -> Submission:
-    """The submission, its image called as its author calls it, and by no path of a machine."""
+    """The submission; of a folder as image only the name is public, not its path."""
     if submission.image.driver != "process":
         return submission
     name = PurePosixPath(submission.image.reference.partition("?")[0]).name
