@@ -102,7 +102,7 @@ def _figure(
         for name, errors in groups.items():
             placed += [(len(labels), error) for error in errors]
             labels.append(shortened(name, 30))
-    one = {"type": "line", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "yref": "paper"}
+    line_at_one = {"type": "line", "x0": 1, "x1": 1, "y0": 0, "y1": 1, "yref": "paper"}
     layout = {
         "hovermode": "closest",
         "xaxis": axis("error in the group / error in the task", type="log"),
@@ -112,7 +112,7 @@ def _figure(
             "range": [len(labels) - 0.5, -0.5],
             "zeroline": False,
         },
-        "shapes": [one],
+        "shapes": [line_at_one],
         "legend": {"orientation": "h"},
     }
     traces = [_trace(series, metric, placed) for series, metric in enumerate(metrics)]

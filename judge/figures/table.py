@@ -1,8 +1,8 @@
-"""The table of a figure as HTML. A script reads it too: what is offered as a file are these very cells.
+"""The table of a figure as HTML. A script reads its cells for the downloads.
 
-The page shows numbers as `judge.view.formatting` does. Where that has fewer digits than the number, or another unit,
-the cell says in `data-is`, as JSON, what it is; `js/figure_table.js` reads the others as they stand. A leading text
-that is that of the row above stands once, in a cell as high as all its rows.
+Cells show numbers as `judge.view.formatting` does. If a cell shows fewer digits than the number has, or another unit,
+its attribute `data-is` has the number as JSON; `js/figure_table.js` reads all other numbers from the text. A leading
+text that equals that of the row above appears once, in a cell that spans its rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def table_markup(headings: Sequence[Heading], rows: Sequence[Row], digits: int) 
     """Head and body of the table.
 
     Args:
-        digits: that numbers are shown with.
+        digits: significant digits of the numbers shown.
     """
     units = [heading.unit for heading in headings]
     shared = _shared(rows)
@@ -46,8 +46,8 @@ def table_markup(headings: Sequence[Heading], rows: Sequence[Row], digits: int) 
     return Markup(f"<thead><tr>{heads}</thead><tbody>{''.join(body)}</tbody>")
 
 
-def _head(heading: Heading, of_words: bool) -> str:
-    css = ' class="word"' if of_words else ""
+def _head(heading: Heading, text_only: bool) -> str:
+    css = ' class="word"' if text_only else ""
     unit = ""
     if heading.unit:
         css += f' data-unit="{words(heading.unit)}"'
@@ -56,7 +56,7 @@ def _head(heading: Heading, of_words: bool) -> str:
 
 
 def _row(row: Row, units: Sequence[str], digits: int, first: int, heights: Sequence[int]) -> str:
-    """The cells of a row from the `first` on, those before being the row's above."""
+    """The cells of a row from `first` on; the cells before span this row from above."""
     if first > 0 and not heights:
         return "".join([_cell(row[i], units[i], digits) for i in range(first, len(row))])
     spans = [f' rowspan="{high}"' if high > 1 else "" for high in heights]
@@ -68,14 +68,16 @@ def _row(row: Row, units: Sequence[str], digits: int, first: int, heights: Seque
 
 def _name_cell(cell: Cell, more: str) -> str:
     if isinstance(cell, str) and cell:
-        return f'<th scope="row"{more}>{_kept(cell) if more else isolated(cell)}'
-    return f'<th scope="row"{more}{_is(cell)}>{formatting.NONE if cell is None or cell == "" else words(str(cell))}'
+        return f'<th scope="row"{more}>{_sticky(cell) if more else isolated(cell)}'
+    return (
+        f'<th scope="row"{more}{_data_is(cell)}>{formatting.NONE if cell is None or cell == "" else words(str(cell))}'
+    )
 
 
 def _cell(cell: Cell, unit: str, digits: int, more: str = "") -> str:
-    """A cell that is no row's name; texts may be several rows high."""
+    """A cell other than the name of a row; a text may span several rows."""
     if isinstance(cell, str):
-        return f'<td class="word"{more}>{_kept(cell)}' if more else word_cell(cell)
+        return f'<td class="word"{more}>{_sticky(cell)}' if more else word_cell(cell)
     if cell is None:
         return f"<td>{formatting.NONE}"
     if isinstance(cell, int):
@@ -83,24 +85,24 @@ def _cell(cell: Cell, unit: str, digits: int, more: str = "") -> str:
             return f"<td>{cell}" if 0 <= cell < 1000 else f"<td>{formatting.thousands(cell)}"
         cell = float(cell)
     text = shown(formatting.shown_value(cell, unit) if unit else cell, digits)
-    return f"<td>{text}" if _reads_as(text, cell) else f"<td{_is(cell)}>{text}"
+    return f"<td>{text}" if _reads_as(text, cell) else f"<td{_data_is(cell)}>{text}"
 
 
-def _kept(text: str) -> Markup:
-    """The text of a cell that is several rows high, in an element that the stylesheet keeps in sight."""
+def _sticky(text: str) -> Markup:
+    """The text of a cell that spans rows, in an element that the stylesheet keeps in sight."""
     return Markup(f"<bdi>{words(text)}</bdi>")
 
 
 def _reads_as(text: str, value: float) -> bool:
-    """Whether a script gets the value from what is shown; a dash is nothing to it."""
-    try:  # spaces between thousands are in few texts
+    """True if a script reads the value from the text; it reads a dash as a missing value."""
+    try:  # short texts have no space between thousands
         return float(text.replace("−", "-").replace("\u202f", "") if value < 0 or len(text) > 4 else text) == value
     except ValueError:
         return text == formatting.NONE
 
 
-def _is(cell: Cell) -> str:
-    """The attribute that says what the cell is: what is not finite as a word, since JSON has no number for it."""
+def _data_is(cell: Cell) -> str:
+    """The attribute `data-is` with the value of the cell; infinity is a word, because JSON has no number for it."""
     if isinstance(cell, float):
         if math.isfinite(cell):
             return f' data-is="{float(cell)!r}"'
@@ -109,24 +111,24 @@ def _is(cell: Cell) -> str:
 
 
 def _shared(rows: Sequence[Row]) -> list[int]:
-    """Of each row, how many leading texts it has in common with the one above; never all of its cells."""
-    found = []
+    """For each row, how many leading texts equal those of the row above; never all of its cells."""
+    counts = []
     above: Row = ()
     for row in rows:
         n = 0
         while n < min(len(row) - 1, len(above)) and row[n] and isinstance(row[n], str) and row[n] == above[n]:
             n += 1
-        found.append(n)
+        counts.append(n)
         above = row
-    return found
+    return counts
 
 
 def _heights(shared: Sequence[int]) -> list[list[int]]:
-    """Of each row, how many rows high its leading cells are, from the first that is its own; others are one high."""
-    found: list[list[int]] = [[] for _ in shared]
+    """For each row, how many rows its leading cells span, from the first that is not shared; other cells span one."""
+    heights: list[list[int]] = [[] for _ in shared]
     depth = max(shared, default=0)
-    below = [1] * depth  # by column, how many rows a cell here would be high
+    below = [1] * depth  # by column, how many rows a cell here would span
     for index in range(len(shared) - 1, -1, -1) if depth else ():
-        found[index] = below[shared[index] :]
+        heights[index] = below[shared[index] :]
         below = [below[i] + 1 if i < shared[index] else 1 for i in range(depth)]
-    return found
+    return heights

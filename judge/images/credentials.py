@@ -37,5 +37,7 @@ def login_for(registry_config: Path | None, host: str) -> Login | None:
         if login.get(username) and login.get(password):
             return Login(login[username], login[password])
     if "IdentityToken" in login:
-        raise ConfigError(f"registry_config: that for {host} is an identity token: log in with a name and a password")
+        raise ConfigError(
+            f"registry_config: the login for {host} is an identity token: log in with a name and a password"
+        )
     return None

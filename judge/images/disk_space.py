@@ -20,7 +20,7 @@ def require_room(disk: Path, min_free_bytes: int, for_bytes: int = 0) -> None:
         raise JudgeFault(
             FaultCause.DISK,
             f"only {free / GIB:.2g} GiB are free at {disk}: free at least {needed / GIB:.2g} GiB "
-            "(judge gc tells what may go), or set min_free_bytes",
+            "(judge gc lists what can be deleted), or set min_free_bytes",
         )
 
 

@@ -4,9 +4,9 @@ The configuration is checked before any layer is transferred. Each layer is chec
 file, and goes to the mirror only if it is accepted: so the mirror holds only checked layers, and a crash leaves nothing
 behind.
 
-A layer that is not sent is taken from the mirror only if its author may leave it out. Naming a layer puts it into one's
-image, and knowing the diff ID of another author's weights does not prove possession of them. For the same reason a
-layer of a registry is always fetched from there, even if the mirror has its bytes.
+A layer that is not sent is taken from the mirror only if its author may leave it out. An author who names a layer gets
+it in the image, and knowing the diff ID of another author's weights does not prove possession of them. For the same
+reason a layer of a registry is always fetched from there, even if the mirror has its bytes.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _referred(settings: JudgeSettings, image: ReferredImage) -> _Image:
     def layers(config: ImageConfig) -> tuple[_Layer, ...]:
         blobs = in_registry.manifest.layers
         if len(blobs) != len(config.diff_ids):
-            raise invalid(f"The image has {len(blobs)} layers, and names {len(config.diff_ids)}: push it again.")
+            raise invalid(f"The image has {len(blobs)} layers but names {len(config.diff_ids)}: push it again.")
         pairs = zip(config.diff_ids, blobs, strict=True)
         return tuple(
             _Layer(diff_id, blob.size, blob.digest, partial(in_registry.layer, blob)) for diff_id, blob in pairs
@@ -217,7 +217,7 @@ def _parts(layer: SentLayer, part: ReadPart) -> Iterator[bytes]:
         SubmissionFault: a part is missing, or has other bytes than stated.
     """
     for number, sent in enumerate(layer.parts, 1):
-        name = f"Part {number} of {len(layer.parts)} of the layer {layer.diff_id} (slot {sent.slot})"
+        name = f"Part {number} of {len(layer.parts)} of the layer {layer.diff_id} (upload slot {sent.slot})"
         sha256, n_bytes = hashlib.sha256(), 0
         try:
             for chunk in part(sent):
@@ -229,7 +229,7 @@ def _parts(layer: SentLayer, part: ReadPart) -> Iterator[bytes]:
         except KeyError:
             raise invalid(f"{name} was not uploaded: send the image again.") from None
         if n_bytes != sent.n_bytes or sha256.hexdigest() != sent.sha256:
-            raise invalid(f"{name} has other bytes than were announced: send the image again.")
+            raise invalid(f"{name} has other bytes than the request states: send the image again.")
 
 
 def _take(
@@ -246,10 +246,10 @@ def _take(
         if layer.diff_id in held:
             raise JudgeFault(
                 FaultCause.REGISTRY,
-                f"the layer {layer.diff_id}, which need not be sent, is not in the mirror: have it sent again, by "
-                "taking in an image that has it",
+                f"the layer {layer.diff_id}, which authors may leave out, is not in the mirror: have an image that "
+                "has it sent whole",
             )
-        raise invalid(f"{name}, {layer.diff_id}, was left out, and is none that its author may leave out: send it.")
+        raise invalid(f"{name}, {layer.diff_id}, was left out, but its author may not leave it out: send it.")
     say(f"{name}: {decimal(layer.n_bytes)} …")
     folder = _spool_folder()
     require_room(folder, settings.min_free_bytes, layer.n_bytes)

@@ -21,7 +21,7 @@ from tasks.structures.validation_errors import one_line
 
 MAX_MANIFEST = 4 * 1024**2  # registries take no larger one
 MAX_CONFIG = MAX_REQUEST_BYTES
-MAX_LAYERS = 125  # engines unpack no more on top of each other
+MAX_LAYERS = 125  # engines accept no more
 
 _PLATFORM = "^[a-z0-9]{0,32}$"
 _TIME = re.compile(
@@ -76,7 +76,7 @@ class ImageIndex(_ForeignJson):
             if each.platform and (each.platform.os, each.platform.architecture) == ("linux", machine)
         ]
         if not fitting:
-            raise invalid(f"The image is not there for linux/{machine}: build with --platform linux/{machine}.")
+            raise invalid(f"The image does not exist for linux/{machine}: build with --platform linux/{machine}.")
         # A later variant of the architecture may use instructions that this machine does not have.
         return min(fitting, key=lambda each: (each.platform.variant if each.platform else "") not in ("", "v1", "v8"))
 
@@ -187,7 +187,7 @@ def read_manifest(data: bytes) -> ImageManifest | ImageIndex:
     fields = read_object(data, "manifest", _AGAIN)
     _require_one_meaning(fields, ("config", "layers", "manifests"), "manifest", _AGAIN)
     if fields.get("schemaVersion") != 2 or ("manifests" in fields) == ("layers" in fields):
-        raise invalid(f"The image's manifest is not one of an image, or of schema 1: {_AGAIN}")
+        raise invalid(f"The image's manifest is not an image manifest, or has schema 1: {_AGAIN}")
     if "manifests" in fields:
         return _validated(ImageIndex, fields, "manifest", _AGAIN)
     return _validated(ImageManifest, fields, "manifest", _AGAIN)
@@ -208,7 +208,7 @@ def read_config(data: bytes) -> ImageConfig:
     if config.rootfs.type != "layers":
         raise invalid(f"The image's configuration names no layers: {again}")
     if sum(not step.empty_layer for step in config.history or ()) > len(config.diff_ids):
-        raise invalid(f"The image's history tells of more layers than there are: {again}")
+        raise invalid(f"The image's history has more layers than the image: {again}")
     if not all(text.partition("=")[0].isprintable() for text in (config.config and config.config.Env) or ()):
         raise invalid("The image sets a variable whose name cannot be printed: take it out of its Dockerfile.")
     return config

@@ -2,7 +2,7 @@
 
 The judge builds each image there from checked layers and writes its manifest, in the form that every engine can pull.
 The record `layers/<diff ID>.json` states the digest of a layer in the mirror, so that a layer that was sent once need
-not be sent again. Which author may leave out which layer is decided elsewhere.
+not be sent again. `judge.intake` decides which author may leave out which layer.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Mirror:
         self._push(layer.digest, file)
         data = layer.model_dump_json(indent=1).encode()
         if not self._store.put_if_absent(_key(layer.diff_id), data) and not self.layer(layer.diff_id):
-            self._store.put(_key(layer.diff_id), data)  # the record was of an emptied registry, or of another one
+            self._store.put(_key(layer.diff_id), data)  # the record belongs to an emptied or another registry
         return layer
 
     def probe(self) -> None:
@@ -102,7 +102,7 @@ class Mirror:
         self._push(image_id, BytesIO(config))
         manifest = _manifest(image_id, len(config), layers)
         with self._faults():
-            # With a tag: the garbage collection of a registry deletes what has none.
+            # With a tag: the garbage collection of a registry deletes manifests without one.
             self._client.set_manifest(image_id.removeprefix("sha256:"), manifest)
         digest = f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}"
         reference = ImageReference(self._client.repository, digest)
@@ -138,8 +138,8 @@ class Mirror:
         except requests.HTTPError as error:
             raise JudgeFault(
                 FaultCause.REGISTRY,
-                f"the mirror {repository} does not do as it is told (status {status_of(error)}): see its log, "
-                "and that the judge may write to it",
+                f"the mirror {repository} refuses a request (status {status_of(error)}): see its log, "
+                "and check that the judge may write to it",
             ) from None
         except (requests.RequestException, dxf.exceptions.DXFError) as error:
             raise does_not_answer(repository, error) from error
@@ -155,8 +155,8 @@ def open_mirror(workspace: Workspace) -> Mirror:
     settings = workspace.settings
     repository: Repository | None = read_repository(settings.mirror)
     if not settings.mirror or not repository:
-        what = f"{settings.mirror!r} is no name in a registry" if settings.mirror else "is not set"
-        raise ConfigError(f"mirror: {what}: give HOST[:PORT]/NAME of the registry that is to keep the images")
+        what = f"{settings.mirror!r} is not the name of a repository" if settings.mirror else "is not set"
+        raise ConfigError(f"mirror: {what}: give HOST[:PORT]/NAME of the registry that keeps the images")
     login = login_for(settings.registry_config, repository.host)
     client = RegistryClient(repository, login, TIMEOUT_S)
     return Mirror(client, workspace.store)

@@ -32,7 +32,7 @@ def resolve_image(
             return fault
         if not record.mirror:
             return JudgeFault(
-                FaultCause.REGISTRY, f"{record.reference} of {submission.id} cannot be had here ({fault.sentence})"
+                FaultCause.REGISTRY, f"{record.reference} of {submission.id} is not available here ({fault.sentence})"
             )
         try:
             return pull_image(driver, record.mirror, record.id, record.size_bytes, min_free_bytes, registry_config)
@@ -74,7 +74,7 @@ def pull_image(
     if image.id != image_id:
         raise JudgeFault(
             FaultCause.REGISTRY,
-            f"the engine calls {mirror} {image.id}, and it is {image_id}: it must keep images by the digest of "
-            "their configuration (without the containerd image store)",
+            f"the engine has the ID {image.id} for {mirror}, which is {image_id}: it must identify images by the "
+            "digest of their configuration (without the containerd image store)",
         )
     return image

@@ -202,7 +202,7 @@ def registry_faults(client: RegistryClient) -> Iterator[None]:
         if 400 <= status < 500 and status not in _MAY_PASS:
             raise lacking from None
         raise JudgeFault(
-            FaultCause.REGISTRY, f"{repository} cannot be read now (status {status}): wait, and take it in again"
+            FaultCause.REGISTRY, f"{repository} cannot be read now (status {status}): try again later"
         ) from None
     except (requests.RequestException, dxf.exceptions.DXFError) as error:
         raise does_not_answer(repository, error) from error
@@ -218,7 +218,7 @@ def does_not_answer(repository: Repository, error: Exception) -> JudgeFault:
     return JudgeFault(
         FaultCause.REGISTRY,
         f"the registry {repository.host} does not answer as it should ({type(error).__name__}): "
-        "check the network, and take it in again",
+        "check the network, then try again",
     )
 
 
@@ -226,7 +226,7 @@ def login_refused(repository: Repository) -> JudgeFault:
     """The fault of a credential that the registry refuses."""
     return JudgeFault(
         FaultCause.REGISTRY,
-        f"{repository.host} refuses the judge's credential: write registry_config anew with docker login",
+        f"{repository.host} refuses the judge's credential: renew registry_config with docker login",
     )
 
 
@@ -261,8 +261,8 @@ def _require_own_service(repository: Repository, realm: str) -> None:
     if service not in (host, _TOKEN_SERVICES.get(host)):
         raise JudgeFault(
             FaultCause.REGISTRY,
-            f"{repository.host} sends whoever reads it to {plain(service, 80)!r} for a token, which is not its own: "
-            "take it out of registries",
+            f"{repository.host} names the token service {plain(service, 80)!r}, which is not its own: "
+            "take the registry out of registries",
         )
 
 

@@ -89,5 +89,5 @@ def test_an_image_that_is_gone_is_the_judges_loss(world: World, submission: Subm
     world.store.put(f"submissions/{gone.id}/submission.json", gone.model_dump_json().encode())
     status, out, _ = world.run("evaluate", "--all")
     assert status == 1
-    assert "gone:latest of gone-000000000000 cannot be had here" in out
+    assert "gone:latest of gone-000000000000 is not available here" in out
     assert {result.submission for result in world.results()} == {submission.id}

@@ -86,7 +86,7 @@ def test_a_private_registry_is_read_and_a_private_mirror_written(
 
 
 def test_without_a_mirror_nothing_arrives(settings: JudgeSettings) -> None:
-    for mirror, clue in (("", "is not set"), ("https://x/y", "no name"), ("localhost:5000", "no name")):
+    for mirror, clue in (("", "is not set"), ("https://x/y", "not the name"), ("localhost:5000", "not the name")):
         with pytest.raises(ConfigError, match=f"mirror: .*{clue}"):
             upload(settings.model_copy(update={"mirror": mirror}), send(MadeImage([some_tar()])))
 
@@ -144,7 +144,7 @@ def test_layers_that_are_not_those_of_the_configuration(settings: JudgeSettings,
     alice.push(image)
     config = {"digest": image.id, "size": len(image.config)}
     blobs = [{"digest": sha256(blob), "size": len(blob)} for blob in other.blobs()]
-    for layers, clue in ((blobs, "2 layers, and names 1"), (blobs[:1], "not the one that the image names")):
+    for layers, clue in ((blobs, "2 layers but names 1"), (blobs[:1], "not the one that the image names")):
         reference = alice.push_manifest(manifest_of(config, layers))
         assert clue in refused(lambda reference=reference: refer(settings, reference)).sentence
     sent = send(image, blobs=other.blobs()[:1])
@@ -171,4 +171,4 @@ def test_parts_are_those_that_were_announced(settings: JudgeSettings, mirrored: 
     sent = send(MadeImage([some_tar()]))
     slot = list(sent.parts)[1]
     del sent.parts[slot]
-    assert f"(slot {slot}) was not uploaded" in refused(lambda: upload(settings, sent)).sentence
+    assert f"(upload slot {slot}) was not uploaded" in refused(lambda: upload(settings, sent)).sentence

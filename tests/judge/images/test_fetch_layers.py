@@ -51,7 +51,7 @@ def test_another_authors_layer_is_not_to_be_had_by_its_name(
     thief = MadeImage([secret, some_tar("reader.py")])
     fault = refused(lambda: upload(settings, send(thief, left_out=victim.diff_ids), held=("sha256:" + "0" * 64,)))
     assert fault.verdict is Verdict.IMAGE_INVALID
-    assert "none that its author may leave out" in fault.sentence
+    assert "its author may not leave it out" in fault.sentence
 
     # A registry that takes manifests of blobs that it does not have: as if the thief had deleted the blob.
     mallory = AuthorsRepository(registry, "mallory/model")

@@ -241,7 +241,7 @@ def test_only_layers_that_are_public_may_be_left_out(world: IntakeWorld, failing
     world.intake()
     decision = world.decisions(invited)[slot]
     assert (decision.outcome, decision.verdict) == ("refused", Verdict.IMAGE_INVALID)
-    assert f"{secret}, was left out, and is none that its author may leave out" in decision.sentence
+    assert f"{secret}, was left out, but its author may not leave it out" in decision.sentence
     assert secret not in world.forms(invited).layers
     world.store.put(key, record_of_it)
     world.send(invited, request, 1)
