@@ -59,11 +59,11 @@ def build_leaderboard(
     compared = {s.id for s in kept.values() if s.id in references or s.card.name in names}
     lambench, rowless = _lambench_trees(judged, kept, (rules, published), compared)
     others = other_trees(judged, [kept[id] for id in lambench], rules)
-    trees = {id: own | others[id] for id, own in lambench.items()}
-    scores, as_published = corrected_terms(trees), published_terms(trees)
+    trees = {id: scores | others[id] for id, scores in lambench.items()}
+    corrected, as_published = corrected_terms(trees), published_terms(trees)
     rows = {}
     for id in trees:
-        row = _row(kept[id], suite, by_unit, scores[id], as_published[id])
+        row = _row(kept[id], suite, by_unit, corrected[id], as_published[id])
         rows[id] = replace(row, reference=COMPARED) if id in compared else row
     placed = _placed(rows)
     shown = [line.result for row in placed for line in row.tasks if line.result is not None]
@@ -85,13 +85,13 @@ def build_leaderboard(
 def _lambench_trees(
     judged: Judged, ids: Iterable[str], rules: tuple[Release, Release], compared: Collection[str]
 ) -> tuple[dict[str, ScoreTrees], tuple[str, ...]]:
-    """By submission its trees, and a line for each submission that has none, also in `judged.problems`.
+    """By submission its trees, and one line for each submission without trees, also added to `judged.problems`.
 
-    A broken metric leaves out the row of its own model, and no other.
+    A metric that cannot be scored leaves out the trees of its submission alone.
 
     Args:
-        rules: the corrected ones, and the published release.
-        compared: submissions that are there for comparison.
+        rules: the corrected and the published release.
+        compared: the submissions that are compared only.
     """
     release, published = rules
     corrected: dict[str, dict[str, Node]] = {}
@@ -103,7 +103,7 @@ def _lambench_trees(
             faults[id] = str(error)
     try:
         as_published = published_trees(judged, list(corrected), published, release, compared)
-    except ScoringError:  # alone, each submission shows whether the fault is its own
+    except ScoringError:  # scored alone, each submission shows whether it is faulty
         for id in list(corrected):
             try:
                 published_trees(judged, [id], published, release)
@@ -117,7 +117,7 @@ def _lambench_trees(
 
 
 def _placed(rows: Mapping[str, Row]) -> tuple[Row, ...]:
-    """The rows in their order, each with its rank; those for comparison last, without a rank."""
+    """The rows from best to worst, each with its rank; last the rows that are compared only, without a rank."""
     entries = [
         RankingEntry(
             id,

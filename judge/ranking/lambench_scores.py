@@ -1,4 +1,4 @@
-"""One store of results, added up: the trees of scores of each submission, corrected and as LAMBench publishes them."""
+"""LAMBench's scores from results: the trees of each submission, corrected and as published."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from tasks.metrics.metric import Metric
 from tasks.suites.suite import Suite, Task
 
 DEFAULT_PUBLISHED = "lambench-0.3.1"
-AS_IT_IS = 1.0  # what a release divides an error by that it states no baseline of
-# Where a release says nothing of a task: the kinds whose errors LAMBench divides by the success rate.
+NO_BASELINE = 1.0  # the divisor of an error for which a release states no baseline
+# For tasks that a release does not have: the kinds whose errors LAMBench divides by the success rate.
 _DIVIDED = frozenset({"phonons", "elasticity"})
 
 
@@ -42,26 +42,26 @@ def corrected_trees(judged: Judged, key: str, release: Release) -> dict[str, Nod
     """The scores of submission `key` by this judge's rules.
 
     Raises:
-        ScoringError: a metric that cannot be added up, naming submission, release, task and field.
+        ScoringError: a metric that cannot be scored, naming submission, release, task and field.
     """
-    asked_ff, asked_pc = judged.asked_force_field(key, release), judged.asked_property(key, release)
+    ff_tasks, property_tasks = judged.asked_force_field(key, release), judged.asked_property(key, release)
     runs = judged.runs(key)
     times = {task.name: judged.time(key, task) for task in judged.counted_in(ScoreFamily.EFFICIENCY)}
     with _named(key, release):
         return _trees(
             release,
-            force_field_tree(asked_ff, judged.answers(key, asked_ff, release.force_field.columns), release.force_field),
-            property_tree(asked_pc, judged.answers(key, asked_pc, {}), release.property_error),
+            force_field_tree(ff_tasks, judged.answers(key, ff_tasks, release.force_field.columns), release.force_field),
+            property_tree(property_tasks, judged.answers(key, property_tasks, {}), release.property_error),
             times,
             runs,
         )
 
 
 def published_release(suite: Suite) -> Release:
-    """The release whose rules the suite's tasks were published under; LAMBench's latest full one where it names none.
+    """The published release that the suite names; LAMBench's latest full one if it names none.
 
     Raises:
-        ScoringError: the suite names a release that is not known.
+        ScoringError: the suite names an unknown release.
     """
     return load_release(suite.release or DEFAULT_PUBLISHED)
 
@@ -73,42 +73,44 @@ def published_trees(
     corrected: Release,
     apart: Collection[str] = (),
 ) -> dict[str, dict[str, Node]]:
-    """The scores of each submission as LAMBench would publish them: of what succeeded alone, failures not charged.
+    """The scores of each submission as LAMBench would publish them: over what succeeded, without failure costs.
 
-    A task that the release has facts of (`Task.release_name`) is held against its published baselines and columns;
-    any other against its own baselines, in the metrics that `corrected` scores. Kinds from other packages have no part.
+    If the release has facts of a task (`Task.release_name`), its published baselines and columns count. Any other task
+    counts with its own baselines, in the metrics that `corrected` scores. Kinds from other packages do not count.
 
-    Of dynamics, every run that was not completed is a failed one.
+    Every dynamics run that was not completed counts as failed.
 
     Args:
-        apart: those of `keys` that drop no domain for others, whatever they lack.
+        apart: submissions among `keys` whose missing domains are not dropped for the others.
 
     Raises:
-        ScoringError: a metric that cannot be added up, naming submission, release, task and field.
+        ScoringError: a metric that cannot be scored, naming submission, release, task and field.
     """
     reader = _Published(judged, release, corrected)
-    asked_pc = {key: reader.asked_property(key) for key in keys}
-    answers_pc = {}
+    property_tasks = {key: reader.asked_property(key) for key in keys}
+    property_errors = {}
     for key in keys:
         with _named(key, release):
-            answers_pc[key] = reader.answers(key, asked_pc[key])
-            dropped_domains({key: asked_pc[key]}, {key: answers_pc[key]})  # reads them, in whose name they are at fault
+            property_errors[key] = reader.answers(key, property_tasks[key])
+            # Called for one submission at a time so that a fault is raised with its name.
+            dropped_domains({key: property_tasks[key]}, {key: property_errors[key]})
     dropped: Mapping[str, str] = {}
     if release.property_error.missing_domain == "drop_domain_for_all_models":
-        dropped = dropped_domains({key: of for key, of in asked_pc.items() if key not in apart}, answers_pc)
-    found = {}
+        counted = {key: tasks for key, tasks in property_tasks.items() if key not in apart}
+        dropped = dropped_domains(counted, property_errors)
+    trees = {}
     for key in keys:
-        asked_ff, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=RunOutcome.FAILED)
+        ff_tasks, runs = reader.asked_force_field(key), judged.runs(key, uncompleted=RunOutcome.FAILED)
         times = {task.name: reader.time(key, task) for task in judged.counted_in(ScoreFamily.EFFICIENCY)}
         with _named(key, release):
-            found[key] = _trees(
+            trees[key] = _trees(
                 release,
-                force_field_tree(asked_ff, reader.answers(key, asked_ff), release.force_field),
-                property_tree(asked_pc[key], answers_pc[key], release.property_error, dropped),
+                force_field_tree(ff_tasks, reader.answers(key, ff_tasks), release.force_field),
+                property_tree(property_tasks[key], property_errors[key], release.property_error, dropped),
                 times,
                 runs,
             )
-    return found
+    return trees
 
 
 def _trees(
@@ -118,7 +120,7 @@ def _trees(
     times: Mapping[str, float | None],
     runs: Sequence[Run],
 ) -> dict[str, Node]:
-    """The trees by key; those without a source of their own have that of the release."""
+    """The trees by key; a tree without a source has the release's."""
     rule = release.instability
     trees = {
         FORCE_FIELD: force_field,
@@ -132,7 +134,7 @@ def _trees(
 
 @contextmanager
 def _named(key: str, release: Release) -> Iterator[None]:
-    """What cannot be added up is named with submission and release."""
+    """Adds submission and release to the message of a `ScoringError`."""
     try:
         yield
     except ScoringError as error:
@@ -141,49 +143,48 @@ def _named(key: str, release: Release) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Published:
-    """Reads results as a release does."""
+    """The tasks and errors of submissions by the facts of a published release."""
 
     judged: Judged
     release: Release
     corrected: Release
 
     def asked_force_field(self, key: str) -> list[AskedTask]:
-        asked = []
+        tasks = []
         for task in self.judged.asked_force_field(key, self.corrected):
-            own, result = self._tasks[task.name], self.judged.results.get((key, task.name))
-            facts = self.release.force_field_tasks.get(own.release_name)
-            label_set = self._label_set(result)
+            facts = self.release.force_field_tasks.get(self._suite_tasks[task.name].release_name)
+            label_set = self._label_set(self.judged.results.get((key, task.name)))
             labels = facts and tuple(n for n in self.release.force_field.columns if facts.baseline(n, label_set))
-            asked.append(AskedTask(task.name, task.domain, labels or task.columns))
-        return asked
+            tasks.append(AskedTask(task.name, task.domain, labels or task.columns))
+        return tasks
 
     def asked_property(self, key: str) -> list[AskedTask]:
-        asked = []
+        tasks = []
         for task in self.judged.asked_property(key, self.corrected):
-            own = self._tasks[task.name]
-            if own.kind not in KINDS.built_in:
-                continue  # no release knows a kind that another package brings
-            facts = self.release.property_tasks.get(own.release_name)
-            columns = facts and tuple(metric_of(own.kind, column) for column in facts.baselines)
-            asked.append(AskedTask(task.name, task.domain, columns or task.columns))
-        return asked
+            suite_task = self._suite_tasks[task.name]
+            if suite_task.kind not in KINDS.built_in:
+                continue  # no release has the kinds of other packages
+            facts = self.release.property_tasks.get(suite_task.release_name)
+            columns = facts and tuple(metric_of(suite_task.kind, column) for column in facts.baselines)
+            tasks.append(AskedTask(task.name, task.domain, columns or task.columns))
+        return tasks
 
-    def answers(self, key: str, asked: Sequence[AskedTask]) -> Answers:
+    def answers(self, key: str, tasks: Sequence[AskedTask]) -> Answers:
         """Errors over what succeeded, by task and column."""
         answers: dict[str, dict[str, MeasuredError]] = {}
-        for task in asked:
-            own, result = self._tasks[task.name], self.judged.ok(key, task.name)
+        for task in tasks:
+            suite_task, result = self._suite_tasks[task.name], self.judged.ok(key, task.name)
             if result is None:
                 continue
-            in_force_field = own.traits.score is ScoreFamily.FORCE_FIELD
+            in_force_field = suite_task.traits.score is ScoreFamily.FORCE_FIELD
             for column in task.columns:
                 name = self.corrected.force_field.columns[column] if in_force_field else column
                 metric = result.metrics.get(name)
-                baseline = self._baseline(own, column, metric, result) if metric else None
+                baseline = self._baseline(suite_task, column, metric, result) if metric else None
                 if metric is None or baseline is None or not is_usable(baseline):
                     continue
                 raw = raw_metric(task.name, name, metric, penalised=False)
-                error = MeasuredError(raw, baseline, self._success_rate(own, result))
+                error = MeasuredError(raw, baseline, self._success_rate(suite_task, result))
                 answers.setdefault(task.name, {})[column] = error
         return answers
 
@@ -194,14 +195,14 @@ class _Published:
         return metric.value if metric else None
 
     @cached_property
-    def _tasks(self) -> Mapping[str, Task]:
+    def _suite_tasks(self) -> Mapping[str, Task]:
         return {task.name: task for task in self.judged.suite.tasks}
 
     def _label_set(self, result: Result | None) -> str:
-        """Which of the release's label sets a result belongs to: all that is not OMol25's level counts as the other."""
+        """The release's label set of a result: OMol25's level of theory, or the other one for everything else."""
         omol, other = self.release.published.label_sets
-        own = "" if result is None else result.label_set.replace("ω", "w")
-        return omol if own.casefold().startswith(omol.casefold()) else other
+        name = "" if result is None else result.label_set.replace("ω", "w")
+        return omol if name.casefold().startswith(omol.casefold()) else other
 
     def _baseline(self, task: Task, column: str, metric: Metric, result: Result) -> float | None:
         if task.traits.score is ScoreFamily.FORCE_FIELD:
@@ -212,7 +213,7 @@ class _Published:
             return metric.baseline
         check_unit(task.name, task.release_name, column, metric.unit)
         stated = {metric_of(task.kind, name): baseline for name, baseline in facts.baselines.items()}
-        return stated[column] or AS_IT_IS
+        return stated[column] or NO_BASELINE
 
     def _success_rate(self, task: Task, result: Result) -> float:
         facts = self.release.property_tasks.get(task.release_name)

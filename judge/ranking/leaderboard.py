@@ -1,4 +1,4 @@
-"""The leaderboard as data: what the pages are made of."""
+"""The leaderboard as data, from which the pages are made."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TaskLine:
 
     @property
     def status(self) -> str:
-        """The verdict, or that there is none yet."""
+        """The verdict, or `NOT_JUDGED`."""
         return NOT_JUDGED if self.result is None else str(self.result.verdict)
 
     @property
@@ -40,11 +40,11 @@ class Row:
     """One submission.
 
     Args:
-        rank: from 1; None if it is not ranked: a task of the suite has another verdict than OK, or it is a reference.
-        scores: by key (`scoring.names`), those of the schemes that the suite has tasks for.
-        as_published: the same results as the authors of each scheme would add them up.
-        isolated: False if any of it ran without a container.
-        reference: what it is compared for, in a sentence, if it does not take part; empty for all others.
+        rank: from 1; None if the verdict of a task is not OK, or if the submission is compared only.
+        scores: by key (`scoring.names`), for the schemes that the suite has tasks for.
+        as_published: the scores of the same results by the published rules of each scheme.
+        isolated: False if any task ran without a container.
+        reference: why it is compared, in a sentence, if it is compared only; empty for all others.
     """
 
     rank: int | None
@@ -57,12 +57,12 @@ class Row:
 
     @property
     def n_ok(self) -> int:
-        """How many tasks of the suite came to OK."""
+        """How many tasks of the suite have verdict OK."""
         return sum(line.ok for line in self.tasks)
 
     @property
     def shortfalls(self) -> dict[str, list[str]]:
-        """Names of the tasks that did not come to OK, by status."""
+        """By status, the names of the tasks whose verdict is not OK."""
         by_status: dict[str, list[str]] = {}
         for line in self.tasks:
             if not line.ok:
@@ -71,19 +71,18 @@ class Row:
 
     @property
     def page(self) -> str:
-        """Where its page lies in the site."""
+        """The path of its page in the site."""
         return f"submissions/{self.submission.id}.html"
 
 
 @dataclass(frozen=True)
 class Firmness:
-    """Of all submissions together.
+    """How far scores and ranks may move, by score and submission.
 
     Args:
-        intervals: by score and submission; ranks and groups of tied models are among those that are ranked, and no
-            other has any.
-        weights: by score and submission, the rank under random weights; of those that are ranked.
-        without: by score and submission, the rank without single tasks; of those that are ranked.
+        intervals: of all submissions. Only ranked ones have ranks and groups of tied models.
+        weights: of ranked submissions, the rank under random weights.
+        without: of ranked submissions, the rank without single tasks.
     """
 
     intervals: Mapping[str, Mapping[str, Uncertainty]] = field(default_factory=dict)
@@ -96,7 +95,7 @@ class TakenOut:
     """A submission that was withdrawn or disqualified: it has no row and no rank.
 
     Args:
-        word: which of the two.
+        word: "withdrawn" or "disqualified".
         reason: in the maintainer's words.
     """
 
@@ -108,17 +107,16 @@ class TakenOut:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """All submissions, best first, then those that are not ranked, and then those that are there for comparison.
+    """All submissions, best first, then those without a rank, then those that are compared only.
 
     Args:
-        release: that the ranking is by.
-        published: that `Row.as_published` is by.
-        firmness: how far scores and ranks would move.
-        measured: when the newest number was measured; None where there is none.
+        release: the rules of the ranking.
+        published: the rules of `Row.as_published`.
+        measured: when the newest number was measured; None if there is none.
         hardware: machines that timings were taken on.
-        problems: what could not be read or added up, a line each, for the maintainer.
-        taken_out: the last first.
-        rowless: those of the problems for which a submission has no row at all.
+        problems: one line for each record or metric that could not be read or scored, for the maintainer.
+        taken_out: the latest first.
+        rowless: the problems that leave a submission without a row.
     """
 
     suite: Suite
@@ -142,7 +140,7 @@ class Leaderboard:
 
     @property
     def references(self) -> tuple[Row, ...]:
-        """Those that are there for comparison."""
+        """The rows of submissions that are compared only."""
         return tuple(row for row in self.rows if row.reference)
 
     @property

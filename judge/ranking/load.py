@@ -1,4 +1,4 @@
-"""The leaderboard of what a store holds."""
+"""The leaderboard from the records of a store."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def read_board(
     trusted: Collection[str] | None = None,
     references: Collection[str] = (),
 ) -> Leaderboard:
-    """The leaderboard of a suite from all that is in the store.
+    """The leaderboard of a suite from all records in the store.
 
     Args:
-        on_problem: told a line about each record that cannot be read or added up, and is left out.
-        current: keys of the results that fit the present data sets, where that is known: see `load_results`.
-        trusted: keys, of which one must have signed each event; None: whoever did. `current_results` has asked already.
-        references: names or ids of submissions that are there for comparison.
+        on_problem: receives one line for each record that is left out because it cannot be read or scored.
+        current: keys of the results that fit the present data sets, if known: see `load_results`.
+        trusted: one of these keys must have signed each decision; None: any key. `current_results` checks results.
+        references: names or ids of submissions that are compared only.
     """
     with long_lived():
         submissions, results, decisions_by_id = _read(store, on_problem, current, trusted)
@@ -54,8 +54,9 @@ def _read(
     current: Collection[str] | None,
     trusted: Collection[str] | None,
 ) -> tuple[list[Submission], list[Result], dict[str, Decisions]]:
-    """All submissions that can be read with all their results, these, and where they stand. One broken record leaves
-    its row out: the page must not say "not judged" of what was judged.
+    """The submissions that can be read with all their results, these results, and the decisions about them.
+
+    One broken record leaves out the whole submission: a page must not say "not judged" of a task that was judged.
     """
     submissions: list[Submission] = []
     results: list[Result] = []
@@ -66,18 +67,18 @@ def _read(
         try:
             submission = read_record(store, key, Submission)
             decisions = read_decisions(store, submission.id, trusted)
-            of_submission = load_results(store, [submission.id], current, rounds=decisions.rounds)
+            loaded = load_results(store, [submission.id], current, rounds=decisions.rounds)
         except StoreError as error:
             on_problem(error.remedy)
             continue
         submissions.append(submission)
         decisions_by_id[submission.id] = decisions
-        results += of_submission
+        results += loaded
     return submissions, results, decisions_by_id
 
 
 def load_items(store: Store, result: Result) -> Items | None:
-    """The items table of a result; None where it is gone or broken."""
+    """The items table of a result; None if it is missing or broken."""
     try:
         return unpack_items(store.get(items_path(result.submission, result.task, result.result_key)))
     except (KeyError, ValueError):

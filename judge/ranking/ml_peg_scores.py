@@ -1,4 +1,4 @@
-"""Results added up as ML-PEG does it, with the trivial model's errors as thresholds."""
+"""ML-PEG's scores from results, with the trivial model's errors as thresholds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from judge.ranking.score_inputs import Judged, is_usable, least_asked, raw_metric
+from judge.ranking.score_inputs import Judged, default_metrics, is_usable, raw_metric
 from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
 from scoring import RawMetric, Release
@@ -18,11 +18,11 @@ from tasks.kind import ScoreFamily
 from tasks.suites.suite import Task
 
 PURE_NUMBER = "-"
-TRIVIAL_ERROR = "of the trivial model's error"  # the unit of a metric that nobody has yet, in which that error is 1
+TRIVIAL_ERROR = "of the trivial model's error"  # the unit of a metric without results, in which that error is 1
 
 
 class _Schemes(NamedTuple):
-    """Both variants for the models that are held against the same."""
+    """Both variants of the score, for all models with the same baselines and levels of theory."""
 
     facts: MlPegFacts
     corrected: Scheme
@@ -31,23 +31,23 @@ class _Schemes(NamedTuple):
 
 @dataclass(frozen=True)
 class MlPeg:
-    """ML-PEG's scores of the submissions of a suite. What is the same for many of them is made once."""
+    """ML-PEG's scores of the submissions of a suite. Submissions with the same baselines share their facts."""
 
     judged: Judged
     release: Release
 
     def trees(self, submission: Submission) -> ScoreTrees:
-        """The tree of a submission; none where nobody has a metric.
+        """The tree of a submission; none if no submission has a metric.
 
         Raises:
-            ScoringError: a metric that cannot be added up.
+            ScoringError: a metric that cannot be scored.
         """
         schemes = self._schemes_for(submission)
         if schemes is None:
             return ScoreTrees()
         results = {
-            name: (result, of.metrics)
-            for name, of in schemes.facts.benchmarks.items()
+            name: (result, benchmark.metrics)
+            for name, benchmark in schemes.facts.benchmarks.items()
             if (result := self.judged.ok(submission.id, name))
         }
 
@@ -62,10 +62,10 @@ class MlPeg:
         )
 
     def _schemes_for(self, submission: Submission) -> _Schemes | None:
-        """Thresholds from the trivial model's errors, against the label sets that a submission is held against.
+        """The schemes of a submission: thresholds are the trivial model's errors against its label sets.
 
-        A task that nobody has a metric of yet counts all the same, under the names that it will have at least: to crash
-        must not mean to be asked less. None where nobody has a metric of any.
+        A task counts even if no submission has a metric of it yet, with its `default_metrics`: a model that crashes
+        must not be asked for fewer metrics. None if no task has a metric.
         """
         suite, declared = self.judged.suite, submission.card.label_sets
         rows = [row for task in suite.tasks for row in _baselines(self.judged, submission.id, task, self.release)]
@@ -93,10 +93,10 @@ class MlPeg:
 
 
 def _baselines(judged: Judged, key: str, task: Task, release: Release) -> list[Baseline]:
-    """The trivial model's errors in a task, of the metrics that are scored; its own result goes before others."""
+    """The trivial model's errors in the scored metrics of a task, from the submission's own result if it has them."""
     known = judged.metrics(key, task.name)
     if not known:
-        names = least_asked(release, task)
+        names = default_metrics(release, task)
         return [Baseline(task.name, task.domain, name, TRIVIAL_ERROR, 1.0) for name in names]
     if task.traits.score is ScoreFamily.FORCE_FIELD:
         scored: Sequence[str] = [metric for metric in release.force_field.columns.values() if metric in known]
@@ -104,21 +104,21 @@ def _baselines(judged: Judged, key: str, task: Task, release: Release) -> list[B
         scored = task.traits.scored(known)
     rows = []
     for name in scored:
-        tells = (result for result in judged.telling(key, task.name) if _is_compared(result, name))
-        if (result := next(tells, None)) is not None:
+        with_baseline = (result for result in judged.comparable(key, task.name) if _has_baseline(result, name))
+        if (result := next(with_baseline, None)) is not None:
             metric = result.metrics[name]
             unit, baseline = metric.unit or PURE_NUMBER, metric.baseline or 0.0
             rows.append(Baseline(task.name, task.domain, name, unit, baseline, result.label_set))
     return rows
 
 
-def _is_compared(result: Result, name: str) -> bool:
+def _has_baseline(result: Result, name: str) -> bool:
     """Whether a result has a metric with a baseline that errors can be divided by."""
     return name in result.metrics and is_usable(result.metrics[name].baseline)
 
 
 def _measured(result: Result, names: Iterable[str], *, penalised: bool) -> dict[str, RawMetric]:
-    """Those of the metrics that a result has."""
+    """The metrics of these names that a result has."""
     raw = {
         name: raw_metric(result.task, name, result.metrics[name], penalised=penalised)
         for name in names

@@ -1,4 +1,4 @@
-"""Results added up as MLIPAudit does it: a task of a suite says which of its benchmarks it belongs to."""
+"""MLIPAudit's scores from results: a task of a suite states its MLIPAudit benchmark."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _PROFILE_UNIT = "kcal/mol"  # of the barrier errors of scans
 
 
 def audit_facts(suite: Suite) -> MlipAuditFacts | None:
-    """MLIPAudit's facts of the benchmarks, and of their metrics, that the suite measures; None where it has none.
+    """MLIPAudit's facts of the benchmarks and metrics that the suite measures; None if it measures none.
 
     Raises:
-        ScoringError: a task names a benchmark that MLIPAudit does not have, or that this judge has no errors for.
+        ScoringError: a task names a benchmark that MLIPAudit does not have, or that this judge does not measure.
     """
     facts = load_mlipaudit()
     named = {task.mlipaudit for task in suite.tasks if task.mlipaudit}
@@ -53,8 +53,8 @@ def audit_facts(suite: Suite) -> MlipAuditFacts | None:
     if not named:
         return None
     kept = {
-        name: of.model_copy(update={"metrics": _measured_in(suite, name, of.metrics)})
-        for name, of in facts.benchmarks.items()
+        name: benchmark.model_copy(update={"metrics": _measured_in(suite, name, benchmark.metrics)})
+        for name, benchmark in facts.benchmarks.items()
         if name in named
     }
     slips = tuple(s for s in facts.slips if s.benchmark in named and set(s.metrics) <= set(_ERRORS[s.benchmark]))
@@ -62,11 +62,11 @@ def audit_facts(suite: Suite) -> MlipAuditFacts | None:
 
 
 def _measured_in(suite: Suite, benchmark: str, metrics: Mapping[str, AuditMetric]) -> dict[str, AuditMetric]:
-    """Those of a benchmark's metrics that are measured, with the tasks that they are measured in."""
+    """A benchmark's metrics that the suite measures, each with a source that names the tasks."""
     tasks = ", ".join(task.name for task in suite.tasks if task.mlipaudit == benchmark)
     return {
-        name: of.model_copy(update={"source": f"measured in {tasks}; threshold: {of.source}"})
-        for name, of in metrics.items()
+        name: metric.model_copy(update={"source": f"measured in {tasks}; threshold: {metric.source}"})
+        for name, metric in metrics.items()
         if name in _ERRORS[benchmark]
     }
 
@@ -74,14 +74,14 @@ def _measured_in(suite: Suite, benchmark: str, metrics: Mapping[str, AuditMetric
 def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submission) -> ScoreTrees:
     """The trees of a submission over all and over compatible benchmarks.
 
-    None where the model has nothing to show in any benchmark; nor where items are lost: no fault of its own.
+    No trees if no benchmark was run, or if the items of one cannot be read, which is not the model's fault.
 
     Raises:
         ScoringError: errors that cannot be scored.
     """
     if facts is None:
         return ScoreTrees()
-    shown: dict[str, Mapping[str, _Shown]] = {}
+    errors: dict[str, Mapping[str, _MetricErrors]] = {}
     incompatible: set[str] = set()
     for name, benchmark in facts.benchmarks.items():
         tasks = [task for task in judged.suite.tasks if task.mlipaudit == name]
@@ -90,15 +90,14 @@ def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submis
         if verdicts == {Verdict.UNSUPPORTED} and not benchmark.elements_per_item:
             incompatible.add(name)
         elif verdicts & {Verdict.OK, Verdict.UNSUPPORTED}:
-            tables = [_shown(judged, submission.id, task, facts) for task in tasks]
-            there = [table for table in tables if table is not None]
-            if len(there) < len(tables):
+            tables = [_task_errors(judged, submission.id, task, facts) for task in tasks]
+            readable = [table for table in tables if table is not None]
+            if len(readable) < len(tables):
                 return ScoreTrees()
-            shown[name] = _merged(there, benchmark.elements_per_item)
-    if not shown:
+            errors[name] = _merged(readable, benchmark.elements_per_item)
+    if not errors:
         return ScoreTrees()
-    measured = {name: {metric: of.measured for metric, of in table.items()} for name, table in shown.items()}
-
+    measured = {name: {metric: part.measured for metric, part in table.items()} for name, table in errors.items()}
     trees = mlipaudit_trees(measured, facts, incompatible)
     corrected, as_published = (
         {MLIPAUDIT: trees[variant, False], COMPATIBLE: trees[variant, True]}
@@ -108,50 +107,50 @@ def audit_trees(judged: Judged, facts: MlipAuditFacts | None, submission: Submis
         corrected,
         as_published,
         tuple(
-            _by_cluster(name, metric, of, of.clusters, facts)
-            for name, table in shown.items()
-            for metric, of in table.items()
-            if of.clusters is not None
+            _by_cluster(name, metric, part.measured, part.clusters, facts)
+            for name, table in errors.items()
+            for metric, part in table.items()
+            if part.clusters is not None
         ),
     )
 
 
 def _by_cluster(
-    benchmark: str, metric: str, shown: _Shown, clusters: Sequence[str], facts: MlipAuditFacts
+    benchmark: str, metric: str, measured: Measured, clusters: Sequence[str], facts: MlipAuditFacts
 ) -> ClusterSums:
-    """The scores of a metric's items by cluster; those of unknown elements, which have no value, score 0."""
-    found = facts.metric(benchmark, metric, Variant.CORRECTED)
-    values = np.asarray(shown.measured.values, np.float64)
+    """The scores of a metric's items by cluster; items with unsupported elements have no value and score 0."""
+    values = np.asarray(measured.values, np.float64)
     scores = np.zeros(len(clusters))
-    scores[: len(values)] = scores_of_items(values, found, facts.alpha)
+    scores[: len(values)] = scores_of_items(values, facts.metric(benchmark, metric, Variant.CORRECTED), facts.alpha)
     return cluster_sums(benchmark, metric, clusters, scores)
 
 
-class _Shown(NamedTuple):
-    """What a model has to show in one metric of a benchmark.
+class _MetricErrors(NamedTuple):
+    """A model's errors in one metric of a benchmark.
 
     Args:
-        clusters: of the items that have a place among the values, then of those of unknown elements; None where a task
-            did not come to items.
+        clusters: the cluster of each item: first the items among the values, then the items with unsupported elements;
+            None if a task has no items.
     """
 
     measured: Measured
     clusters: tuple[str, ...] | None
 
 
-def _shown(judged: Judged, key: str, task: Task, facts: MlipAuditFacts) -> dict[str, _Shown] | None:
-    """What a model has to show in one task of a benchmark, by metric; None where its items are lost.
+def _task_errors(judged: Judged, key: str, task: Task, facts: MlipAuditFacts) -> dict[str, _MetricErrors] | None:
+    """By metric, a model's errors in one task of a benchmark; None if its items cannot be read.
 
-    Where the task did not come to OK, every item has failed, or none of its elements is known.
+    If the verdict is not OK, every item has failed; if it is UNSUPPORTED, every item has unsupported elements.
     """
     result, ok = judged.results.get((key, task.name)), judged.ok(key, task.name)
-    units = {metric: of.unit for metric, of in facts.benchmarks[task.mlipaudit].metrics.items()}
+    units = {name: metric.unit for name, metric in facts.benchmarks[task.mlipaudit].metrics.items()}
     if ok is None:
-        unknown = result is not None and result.verdict is Verdict.UNSUPPORTED
+        unsupported = result is not None and result.verdict is Verdict.UNSUPPORTED
         n = judged.n_items(task.name)
-        n_failed, n_unsupported = (0, n) if unknown else (n, 0)
+        n_failed, n_unsupported = (0, n) if unsupported else (n, 0)
         return {
-            metric: _Shown(Measured(np.empty(0), unit, n_failed, n_unsupported), None) for metric, unit in units.items()
+            metric: _MetricErrors(Measured(np.empty(0), unit, n_failed, n_unsupported), None)
+            for metric, unit in units.items()
         }
     items = judged.items(ok, "no MLIPAudit score")
     if items is None:
@@ -160,32 +159,33 @@ def _shown(judged: Judged, key: str, task: Task, facts: MlipAuditFacts) -> dict[
     return {metric: _errors(items, columns[metric], ok, unit) for metric, unit in units.items()}
 
 
-def _errors(items: Items, column: str, result: Result, unit: str) -> _Shown:
-    """The absolute errors in `unit`; NaN for an item that failed, and those of unknown elements counted beside.
+def _errors(items: Items, column: str, result: Result, unit: str) -> _MetricErrors:
+    """The absolute errors in `unit`: NaN for a failed item; items with unsupported elements are only counted.
 
     Raises:
-        ScoringError: the items have no such errors, or in no unit that can be converted.
+        ScoringError: the items have no such errors, or their unit cannot be converted.
     """
     where = f"task {result.task}: items: {column}"
     if column not in items.columns:
         raise ScoringError(f"{where}: is missing: measure it again, or take mlipaudit from the task")
-    own = result.notes.get("items in", "") if result.kind == "energy_differences" else _PROFILE_UNIT
-    if own not in ENERGY_UNITS or unit not in ENERGY_UNITS:
-        raise ScoringError(f"{where}: cannot be converted from {own or 'a unit that is not noted'} to {unit}")
-    own_items = _of_one_quantity(items, where)
-    unknown = own_items & (items.cause == Cause.UNSUPPORTED)
-    known = own_items & ~unknown
-    errors = np.abs(items.columns[column][known]) * (ENERGY_UNITS[own] / ENERGY_UNITS[unit])
+    items_unit = result.notes.get("items in", "") if result.kind == "energy_differences" else _PROFILE_UNIT
+    if items_unit not in ENERGY_UNITS or unit not in ENERGY_UNITS:
+        raise ScoringError(f"{where}: cannot be converted from {items_unit or 'a unit that is not noted'} to {unit}")
+    scored = _scored_items(items, where)
+    unsupported = scored & (items.cause == Cause.UNSUPPORTED)
+    supported = scored & ~unsupported
+    errors = np.abs(items.columns[column][supported]) * (ENERGY_UNITS[items_unit] / ENERGY_UNITS[unit])
     values = np.where(np.isfinite(errors), errors, np.nan)
-    clusters = tuple(f"{result.task}: {items.cluster[i]}" for i in (*np.flatnonzero(known), *np.flatnonzero(unknown)))
-    return _Shown(Measured(values, unit, n_unsupported=int(unknown.sum())), clusters)
+    order = (*np.flatnonzero(supported), *np.flatnonzero(unsupported))
+    clusters = tuple(f"{result.task}: {items.cluster[i]}" for i in order)
+    return _MetricErrors(Measured(values, unit, n_unsupported=int(unsupported.sum())), clusters)
 
 
-def _of_one_quantity(items: Items, where: str) -> Bool:
-    """(k,) which items are of the quantity that is scored: all, or the barriers where there are several quantities.
+def _scored_items(items: Items, where: str) -> Bool:
+    """(k,) True for the items that are scored: all, or the barriers if the task has several quantities.
 
     Raises:
-        ScoringError: there are several, and not one of them is the barrier.
+        ScoringError: there are several quantities, and none or more than one of them is a barrier.
     """
     quantities = [name for name in items.columns if name.endswith("_count")]
     if len(quantities) < 2:
@@ -198,21 +198,25 @@ def _of_one_quantity(items: Items, where: str) -> Bool:
     return items.columns[barriers[0]] > 0
 
 
-def _merged(tables: Sequence[Mapping[str, _Shown]], elements_per_item: bool) -> dict[str, _Shown]:
-    """The items of all tasks of a benchmark; an item of unknown elements has failed unless they may be left out."""
+def _merged(tables: Sequence[Mapping[str, _MetricErrors]], elements_per_item: bool) -> dict[str, _MetricErrors]:
+    """The items of all tasks of a benchmark.
+
+    Args:
+        elements_per_item: False: an item with unsupported elements counts as failed.
+    """
     merged = {}
     for metric in tables[0]:
         parts = [table[metric].measured for table in tables]
         values = np.concatenate([part.values for part in parts])
         n_failed, n_unsupported = sum(part.n_failed for part in parts), sum(part.n_unsupported for part in parts)
-        beside = (n_failed, n_unsupported) if elements_per_item else (n_failed + n_unsupported, 0)
-        measured = Measured(values, parts[0].unit, *beside)
-        merged[metric] = _Shown(measured, _clusters([table[metric] for table in tables]))
+        counts = (n_failed, n_unsupported) if elements_per_item else (n_failed + n_unsupported, 0)
+        measured = Measured(values, parts[0].unit, *counts)
+        merged[metric] = _MetricErrors(measured, _clusters([table[metric] for table in tables]))
     return merged
 
 
-def _clusters(parts: Sequence[_Shown]) -> tuple[str, ...] | None:
-    """The clusters of all parts in the order of their items together: first those with a value."""
+def _clusters(parts: Sequence[_MetricErrors]) -> tuple[str, ...] | None:
+    """The clusters of the items of all parts: first the items with a value, then the others; see `_MetricErrors`."""
     with_value: list[str] = []
     without: list[str] = []
     for part in parts:

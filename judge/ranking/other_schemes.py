@@ -1,4 +1,4 @@
-"""The same results, added up as ML-PEG and as MLIPAudit do it."""
+"""ML-PEG's and MLIPAudit's scores of the same results."""
 
 from __future__ import annotations
 

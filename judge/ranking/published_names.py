@@ -1,4 +1,4 @@
-"""What LAMBench's published tables call the metrics that are measured here, and the units that they are in."""
+"""The metrics of task kinds by their names in LAMBench's published tables, and the units of those tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BY_KIND: Mapping[str, Mapping[str, str]] = {
     "compression": {"MAE": "volume_per_atom_mae"},
 }
 # By published task of energy differences, whose unit a suite chooses. Source: deepmodeling/LAMBench,
-# lambench/metrics/results/metadata.json; those that came with release 1.0.0 by the size of their baselines.
+# lambench/metrics/results/metadata.json; for the tasks added in release 1.0.0, the size of their baselines.
 _UNITS: Mapping[str, str] = {
     "neb": "eV",
     "wiggle150": "kcal/mol",
@@ -41,18 +41,18 @@ _UNITS: Mapping[str, str] = {
     "surface": "meV/Å²",
 }
 _SHARE = "%"
-_OF_ONE_TYPE = "ø_"  # share of the barriers of one type of reaction that are off
+_TYPE_PREFIX = "ø_"  # of columns with the share of one reaction type's barriers that are off
 
 
 def metric_of(kind: str, column: str) -> str:
-    """The metric of a task kind that a published column holds; the column itself where none is known."""
-    if kind == "energy_differences" and column.startswith(_OF_ONE_TYPE):
-        return f"barrier_off_percent:{column.removeprefix(_OF_ONE_TYPE).lower()}"
+    """The metric of a task kind that a published column holds; the column itself if no metric is known."""
+    if kind == "energy_differences" and column.startswith(_TYPE_PREFIX):
+        return f"barrier_off_percent:{column.removeprefix(_TYPE_PREFIX).lower()}"
     return _BY_KIND.get(kind, {}).get(column, column)
 
 
 def check_unit(task: str, release_name: str, metric: str, unit: str) -> None:
-    """Returns where an error in `unit` can be divided by the published baseline of the task `release_name`.
+    """Returns if an error in `unit` can be divided by the published baseline of the task `release_name`.
 
     Raises:
         ScoringError: the baseline is in another unit.
@@ -60,6 +60,6 @@ def check_unit(task: str, release_name: str, metric: str, unit: str) -> None:
     published = _UNITS.get(release_name)
     if published is not None and unit not in (published, _SHARE):
         raise ScoringError(
-            f"task {task}: {metric}: unit {unit!r}, but what {release_name} was published with is in {published}: "
+            f"task {task}: {metric}: unit {unit!r}, but the published baseline of {release_name} is in {published}: "
             f'state parameters = {{ unit = "{published}" }} in the suite'
         )

@@ -1,7 +1,7 @@
-"""Rows to hold a model beside: submissions that take no part, a model that knows nothing, and what others published.
+"""Rows to compare models with: unranked submissions, the trivial model, and errors that others published.
 
-The last two nobody submitted. Their errors go through the same trees as those of the models, so that their scores are
-what a model with these errors would have.
+The last two are not submissions. Their errors go through the trees of the models, so their scores are those of a model
+with the same errors.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from tasks.suites.suite import TRIVIAL, StatedReference
 COMPOSITION_ONLY = f"reference:{TRIVIAL}"
 NAME = "Composition only"
 ABOUT = (
-    "The trivial model of each task, that errors are divided by: one that knows the composition alone, or answers "
-    "zero. Of equations of state there is none, and how far PBE lies from experiment stands in its place. Nobody "
-    "submitted it; it is 1 by definition."
+    "The trivial model of each task, whose errors all errors are divided by: it knows the composition alone, or "
+    "answers zero. Equations of state have none; there, PBE's deviation from experiment takes its place. It is not a "
+    "submission, and its score is 1 by definition."
 )
 _UNKNOWN = "not known"
 
@@ -37,11 +37,11 @@ class ReferenceRow:
     """A row without a rank.
 
     Args:
-        id: of the submission; of a row that nobody submitted, one that no submission can have.
+        id: of the submission; for other rows, an ID that no submission can have.
         about: what it is, in a sentence.
-        source: of its numbers; empty where they were judged here.
-        scores: by key, those that it has; a number of which not everything is known has no value.
-        page: path in the site; empty where it has none.
+        source: of its numbers; empty if this judge measured them.
+        scores: by key. A number that needs an unknown metric has no value.
+        page: path in the site; empty if it has none.
     """
 
     id: str
@@ -53,19 +53,19 @@ class ReferenceRow:
 
 
 def unknown_references(store: Store, references: Collection[str]) -> tuple[str, ...]:
-    """Those of `references` that are neither the ID nor the name of a submission in the store."""
+    """The `references` that are neither the ID nor the name of a submission in the store."""
     ids = submission_ids(store)
     unknown = set(references) - set(ids)
     for id in ids:
         if not unknown:
             break
-        with suppress(StoreError):  # of a record that cannot be read, which whoever reads all of them names
+        with suppress(StoreError):  # `read_board` reports records that cannot be read
             unknown.discard(read_record(store, record_path(id), Submission).card.name)
     return tuple(name for name in references if name in unknown)
 
 
 def judged_references(board: Leaderboard) -> tuple[ReferenceRow, ...]:
-    """The submissions that are there for comparison."""
+    """The submissions that are compared only."""
     return tuple(
         ReferenceRow(
             row.submission.id,
@@ -80,7 +80,7 @@ def judged_references(board: Leaderboard) -> tuple[ReferenceRow, ...]:
 
 
 def computed_references(board: Leaderboard) -> tuple[ReferenceRow, ...]:
-    """The composition-only model, and what the suite states of others; none where no model tells what is asked."""
+    """The composition-only model and the rows that the suite states; none if no model has a score to compute."""
     fullest = {key: tree for key in ERRORS if (tree := _fullest(board, key))}
     if not fullest:
         return ()
@@ -92,13 +92,13 @@ def computed_references(board: Leaderboard) -> tuple[ReferenceRow, ...]:
 
 
 def _reference(id: str, name: str, about: str, source: str, trees: Mapping[str, Node]) -> ReferenceRow:
-    """A row with the scores of those trees in which anything is known."""
+    """A row with the scores of the trees that have any value."""
     scores = {key: explain(tree) for key, tree in trees.items()}
     return ReferenceRow(id, name, about, source, {key: term for key, term in scores.items() if term.covered})
 
 
 def _stated(stated: StatedReference, fullest: Mapping[str, Node]) -> ReferenceRow:
-    """What a suite states, reckoned. What is not known of it does not count as worst: nobody says that it failed."""
+    """Scores of a row that the suite states. A missing metric gives no value; it does not count as the worst value."""
     trees = {
         key: _unless_known(_with_leaves(tree, lambda leaf: _at(leaf, stated.metrics))) for key, tree in fullest.items()
     }
@@ -106,7 +106,7 @@ def _stated(stated: StatedReference, fullest: Mapping[str, Node]) -> ReferenceRo
 
 
 def _fullest(board: Leaderboard, key: str) -> Node | None:
-    """The corrected tree with the most baselines: a metric that a model lacks has none in its tree."""
+    """The corrected tree with the most baselines: a tree has no baseline for a metric that its model lacks."""
     trees = [term.node for row in board.rows if (term := row.scores.get(key)) and term.parts]
     return max(trees, key=lambda tree: sum(_baseline(leaf) is not None for leaf in tree.leaves), default=None)
 
@@ -116,12 +116,12 @@ def _baseline(leaf: Leaf) -> float | None:
 
 
 def _at_baseline(leaf: Leaf) -> Leaf:
-    """The leaf of the trivial model."""
+    """The leaf with the error of the trivial model."""
     return _valued(leaf, _baseline(leaf))
 
 
 def _at(leaf: Leaf, metrics: Mapping[str, Mapping[str, float]]) -> Leaf:
-    """The leaf with what is stated of it."""
+    """The leaf with the error that the suite states; None if it states none."""
     known = None if _baseline(leaf) is None else metrics.get(leaf.raw.task, {}).get(leaf.raw.metric)
     return _valued(leaf, known)
 
@@ -131,14 +131,14 @@ def _valued(leaf: Leaf, value: float | None) -> Leaf:
     return replace(leaf, raw=raw, left_out=False)
 
 
-def _with_leaves(node: Node, of: Callable[[Leaf], Leaf]) -> Node:
+def _with_leaves(node: Node, new_leaf: Callable[[Leaf], Leaf]) -> Node:
     if node.leaf is None:
-        return replace(node, parts=tuple(_with_leaves(part, of) for part in node.parts))
-    return replace(node, leaf=of(node.leaf))
+        return replace(node, parts=tuple(_with_leaves(part, new_leaf) for part in node.parts))
+    return replace(node, leaf=new_leaf(node.leaf))
 
 
 def _unless_known(node: Node) -> Node:
-    """The node with no value where anything below has none."""
+    """The tree in which a node has no value if any part has none."""
     if node.leaf is not None:
         return node if node.leaf.raw.value is not None else replace(node, rule=_UNKNOWN)
     return replace(node, absent=math.nan, parts=tuple(_unless_known(part) for part in node.parts))

@@ -1,4 +1,4 @@
-"""From results to what scoring is given: what the suite asks of a model, and what the model answered."""
+"""The input of the scores: the metrics that a suite asks for, and a model's results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 from tasks.suites.suite import Suite, Task
 
-LEAST_LABELLED = ("energy", "force")  # of labelled frames, before anything is known of their labels
+DEFAULT_LABELS = ("energy", "force")  # label types of a force-field task that has no results yet
 
 Results = Mapping[tuple[str, str], Result]
 """By submission and task."""
@@ -32,24 +32,24 @@ def is_usable(baseline: float | None) -> bool:
     return baseline is not None and 0 < baseline < math.inf
 
 
-def least_asked(release: Release, task: Task) -> tuple[str, ...]:
-    """The metrics that a task is asked for at least, before anyone has any of it.
+def default_metrics(release: Release, task: Task) -> tuple[str, ...]:
+    """The metrics that a task counts while no model has any metric of it.
 
-    What is asked has no answer then under any name, and each name has its weight.
+    Each of them then counts as missing, with its weight.
     """
     if task.traits.score is ScoreFamily.FORCE_FIELD:
-        return tuple(release.force_field.columns[label] for label in LEAST_LABELLED)
+        return tuple(release.force_field.columns[label] for label in DEFAULT_LABELS)
     patterns = task.traits.scored_names
     return tuple(name for name in patterns if "*" not in name) or patterns
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The results of a suite's tasks. What a task asks for is read off the results of all that have its label set.
+    """The results of a suite's tasks. The metrics of a task come from all results with the same label set.
 
     Args:
-        load_items: the items table of a result; None where it cannot be read.
-        problems: what could not be added up, a line each; more are appended.
+        load_items: the items table of a result; None if it cannot be read.
+        problems: one line for each result or metric that cannot be scored; the methods append to it.
     """
 
     suite: Suite
@@ -67,82 +67,86 @@ class Judged:
         return result if result is not None and result.verdict is Verdict.OK else None
 
     def items(self, result: Result, without: str) -> Items | None:
-        """The items of a result; None where it never had any, and where they cannot be read, which is a problem.
+        """The items of a result; None if it has none, or if they cannot be read. The latter is added to `problems`.
 
         Args:
-            without: what there will not be without them, in words.
+            without: what the result lacks without its items, for that line: "no interval".
         """
         if result.provenance.observation is None:
             return None
-        place = result.submission, result.task
-        items = self._runs_read[place] if place in self._runs_read else self.load_items(result)
+        unit = result.submission, result.task
+        items = self._loaded_runs[unit] if unit in self._loaded_runs else self.load_items(result)
         if items is not None and KINDS.traits(result.kind).score is ScoreFamily.INSTABILITY:
-            self._runs_read[place] = items
+            self._loaded_runs[unit] = items
         if items is None:
             self.problems.append(
                 f"results/{result.submission}/{result.task}: the items table cannot be read: {without}"
             )
         return items
 
-    def telling(self, key: str, task: str) -> Iterator[Result]:
-        """The results that tell what a task asks of submission `key`: its own first, then by submission.
+    def comparable(self, key: str, task: str) -> Iterator[Result]:
+        """The results with metrics of a task that compare with submission `key`: its own first, then by submission.
 
-        Those that were measured with its label set: another may have labels that this one was never held against. All
-        where those have no metrics: to be refused must not mean to be asked less.
+        They have the label set of its own result, since another label set may have other labels. If no such result has
+        metrics, all results of the task compare: a model that fails must not be asked for fewer metrics.
         """
-        own = self.results.get((key, task))
-        place = task, None if own is None else own.label_set
-        if place not in self._telling:
-            measured = [result for result in self._of_task.get(task, ()) if result.metrics]
-            alike = [result for result in measured if own is not None and result.label_set == own.label_set]
-            self._telling[place] = sorted(alike or measured, key=lambda result: result.submission)
-        others = self._telling[place]
-        if own is None or not own.metrics:
+        result = self.results.get((key, task))
+        group = task, None if result is None else result.label_set
+        if group not in self._comparable:
+            measured = [other for other in self._by_task.get(task, ()) if other.metrics]
+            alike = [other for other in measured if result is not None and other.label_set == result.label_set]
+            self._comparable[group] = sorted(alike or measured, key=lambda other: other.submission)
+        others = self._comparable[group]
+        if result is None or not result.metrics:
             return iter(others)
-        return chain([own], (each for each in others if each is not own))
+        return chain([result], (other for other in others if other is not result))
 
     def metrics(self, key: str, task: str) -> Mapping[str, bool]:
-        """Metrics of a task, and whether any result has a baseline for them: then there are such labels.
+        """By metric of a task, whether any comparable result has a baseline for it. Then there are such labels.
 
-        What `telling` gives hangs on the label set alone, and is read once for all that share it.
+        Submissions with the same label set share one answer.
         """
-        own = self.results.get((key, task))
-        place = task, None if own is None else own.label_set
-        if place not in self._asked:
-            found: dict[str, bool] = {}
-            for result in self.telling(key, task):
-                for metric, record in result.metrics.items():
-                    found[metric] = found.get(metric, False) or is_usable(record.baseline)
-            self._asked[place] = dict(sorted(found.items()))
-        return self._asked[place]
+        result = self.results.get((key, task))
+        group = task, None if result is None else result.label_set
+        if group not in self._metrics:
+            has_baseline: dict[str, bool] = {}
+            for other in self.comparable(key, task):
+                for name, metric in other.metrics.items():
+                    has_baseline[name] = has_baseline.get(name, False) or is_usable(metric.baseline)
+            self._metrics[group] = dict(sorted(has_baseline.items()))
+        return self._metrics[group]
 
     def asked_force_field(self, key: str, release: Release) -> list[AskedTask]:
-        """The labelled-frames tasks, with the label types that there are labels of."""
+        """The force-field tasks, each with the label types that its labels have."""
         columns = release.force_field.columns
-        asked = []
+        tasks = []
         for task in self.counted_in(ScoreFamily.FORCE_FIELD):
-            known = self.metrics(key, task.name)
-            present = tuple(label for label, metric in columns.items() if known.get(metric))
-            asked.append(AskedTask(task.name, task.domain, present or LEAST_LABELLED))
-        return asked
+            has_baseline = self.metrics(key, task.name)
+            labels = tuple(label for label, metric in columns.items() if has_baseline.get(metric))
+            tasks.append(AskedTask(task.name, task.domain, labels or DEFAULT_LABELS))
+        return tasks
 
     def asked_property(self, key: str, release: Release) -> list[AskedTask]:
-        """The property tasks, with the metrics that count."""
-        asked = []
+        """The property tasks, each with the metrics that count."""
+        tasks = []
         for task in self.counted_in(ScoreFamily.PROPERTY):
-            known = self.metrics(key, task.name)
-            there = task.traits.scored(known)
-            present = tuple(metric for metric in there if known[metric])
-            asked.append(AskedTask(task.name, task.domain, present or there or least_asked(release, task)))
-            if not there and self.ok(key, task.name):
-                said = f"metrics: none is scored: none is called {' or '.join(task.traits.scored_names)}"
-                self.problems.append(f"results/{key}/{task.name}: {said}")
-        return asked
+            has_baseline = self.metrics(key, task.name)
+            scored = task.traits.scored(has_baseline)
+            metrics = tuple(metric for metric in scored if has_baseline[metric])
+            tasks.append(AskedTask(task.name, task.domain, metrics or scored or default_metrics(release, task)))
+            if not scored and self.ok(key, task.name):
+                fault = f"metrics: none is scored: none is called {' or '.join(task.traits.scored_names)}"
+                self.problems.append(f"results/{key}/{task.name}: {fault}")
+        return tasks
 
-    def answers(self, key: str, asked: Sequence[AskedTask], metric_of: Mapping[str, str]) -> Answers:
-        """Errors by task and column, failures charged; only a task that came to OK has any."""
+    def answers(self, key: str, tasks: Sequence[AskedTask], metric_of: Mapping[str, str]) -> Answers:
+        """Errors by task and column, failures penalised; only tasks with verdict OK have any.
+
+        Args:
+            metric_of: by column, the metric that holds it; the column itself if it is absent.
+        """
         answers: dict[str, dict[str, MeasuredError]] = {}
-        for task in asked:
+        for task in tasks:
             result = self.ok(key, task.name)
             metrics = {} if result is None else result.metrics
             for column in task.columns:
@@ -158,7 +162,7 @@ class Judged:
         return answers
 
     def time(self, key: str, task: Task) -> float | None:
-        """Mean time [µs/atom] as charged: failed frames at W, smaller ones as if they were as large as planned."""
+        """Mean time [µs/atom] with failure costs: W for a failed frame, the planned size for a smaller one."""
         result = self.ok(key, task.name)
         metric = None if result is None else result.metrics.get("time_mean")
         if metric is None:
@@ -166,18 +170,18 @@ class Judged:
         return metric.charged if metric.charged is not None or metric.n_failed else metric.value
 
     def runs(self, key: str, uncompleted: RunOutcome | None = None) -> list[Run]:
-        """Every run of every dynamics task. What became of each is in the items, whatever the verdict over them.
+        """Every run of every dynamics task. The items state the outcome of each run, whatever the verdict of the task.
 
         Args:
-            uncompleted: what every run counts as that was asked for and not completed, whatever the cause; None: as the
-                cause says. What was never judged, or of which the items are lost, stays so.
+            uncompleted: the outcome of every run that was started and not completed; None: the outcome follows from
+                the cause. It does not apply to tasks without a result, nor to results whose items cannot be read.
         """
         tasks = self.counted_in(ScoreFamily.INSTABILITY)
         return [run for task in tasks for run in self._runs_of_task(key, task.name, uncompleted)]
 
     def n_items(self, task: str) -> int:
-        """How many items a task has, from all its results: one that ended before there were items may not know."""
-        return max([result.n_items for result in self._of_task.get(task, ())] + [1])
+        """How many items a task has: the most of all its results, since a result that ended early may have none."""
+        return max([result.n_items for result in self._by_task.get(task, ())] + [1])
 
     def _runs_of_task(self, key: str, task: str, uncompleted: RunOutcome | None) -> list[Run]:
         result = self.results.get((key, task))
@@ -195,34 +199,34 @@ class Judged:
         return [Run(f"{task}: run {i}", outcome) for i in range(1, self.n_items(task) + 1)]
 
     @cached_property
-    def _of_task(self) -> Mapping[str, Sequence[Result]]:
-        found: dict[str, list[Result]] = {}
+    def _by_task(self) -> Mapping[str, Sequence[Result]]:
+        by_task: dict[str, list[Result]] = {}
         for (_, task), result in self.results.items():
-            found.setdefault(task, []).append(result)
-        return found
+            by_task.setdefault(task, []).append(result)
+        return by_task
 
     @cached_property
-    def _telling(self) -> dict[tuple[str, str | None], list[Result]]:
+    def _comparable(self) -> dict[tuple[str, str | None], list[Result]]:
         return {}
 
     @cached_property
-    def _runs_read(self) -> dict[tuple[str, str], Items]:
-        """By submission and task. Both variants count the runs, in tables of a few rows."""
+    def _loaded_runs(self) -> dict[tuple[str, str], Items]:
+        """By submission and task, the items of dynamics, which are small tables; both variants need them."""
         return {}
 
     @cached_property
-    def _asked(self) -> dict[tuple[str, str | None], Mapping[str, bool]]:
+    def _metrics(self) -> dict[tuple[str, str | None], Mapping[str, bool]]:
         return {}
 
 
 def raw_metric(task: str, name: str, metric: Metric, *, penalised: bool) -> RawMetric:
-    """A stored metric as scores take it: with failures penalised, or over the items that succeeded."""
+    """A stored metric as input of a score: with failures penalised, or over the items that succeeded."""
     value = metric.charged if penalised else metric.value
     return RawMetric(task, name, value, metric.unit, (), metric.n_items, metric.n_failed, metric.value)
 
 
 def _runs_of(task: str, items: Items, uncompleted: RunOutcome | None) -> list[Run]:
-    """The trajectories of one dynamics task; of several with one name, all but the first are numbered."""
+    """The runs of one dynamics task; if several have one name, all but the first are numbered."""
     seen: Counter[str] = Counter()
     names = []
     for name in items.id:

@@ -34,12 +34,12 @@ class ScoreTrees:
 
 def corrected_terms(trees: Mapping[str, ScoreTrees]) -> dict[str, dict[str, Term]]:
     """By submission and key of the score, the values of the corrected trees."""
-    return _terms({id: of.corrected for id, of in trees.items()}, corrected=True)
+    return _terms({id: scores.corrected for id, scores in trees.items()}, corrected=True)
 
 
 def published_terms(trees: Mapping[str, ScoreTrees]) -> dict[str, dict[str, Term]]:
     """By submission and key of the score, the values of the trees as published."""
-    return _terms({id: of.as_published for id, of in trees.items()}, corrected=False)
+    return _terms({id: scores.as_published for id, scores in trees.items()}, corrected=False)
 
 
 def _terms(trees: Mapping[str, Mapping[str, Node]], *, corrected: bool) -> dict[str, dict[str, Term]]:
