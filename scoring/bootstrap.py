@@ -1,11 +1,11 @@
-"""Metrics as they would have been on other test sets: clusters, and whole test sets, drawn anew with replacement.
+"""Bootstrap resamples of metrics: clusters of items, and whole test sets, drawn with replacement.
 
-One draw of the clusters of a task serves all metrics of all models: what is hard in it is hard for everyone, and
-differences stay paired. A sum and a count per cluster are enough for that (`scoring.clusters`), and one product of
-matrices does a whole task.
+One draw of the clusters of a task serves all metrics of all models, so that differences between models stay paired: a
+cluster that is hard is hard for every model. A sum and a count per cluster are enough (`scoring.clusters`); one matrix
+product resamples a whole task.
 
-What cannot be drawn is left out of what comes back, and so keeps its own value: a metric of a single cluster, a pool of
-a single unit. It is not certain for that; `scoring.intervals` says so.
+A metric of a single cluster and a pool of a single unit cannot be resampled. The results leave them out, so they keep
+their value. That does not make them certain; `scoring.intervals` counts them.
 
 Source: Davison and Hinkley, Bootstrap Methods and their Application, Cambridge 1997, chapter 2 and section 3.8.
 """
@@ -35,52 +35,52 @@ def resample(
 ) -> dict[str, dict[Key, Float]]:
     """By model and metric, (n_resamples,) its values on redrawn clusters; metrics of a single cluster are left out.
 
-    As many clusters as a task has are drawn, once for all its models and metrics. The draw hangs on the generator, the
-    name of the task and the names of its clusters alone: neither other models nor other tasks nor any order change it.
-    Equal metrics have equal values to the last bit.
+    Each draw has as many clusters as the task, and serves all its models and metrics. It depends only on the generator,
+    the name of the task and the names of its clusters: not on other models, other tasks or any order. Equal metrics
+    have equal values to the last bit.
 
     Args:
-        clusters: all clusters by task, beside those that the models have. To be given where models differ in their
-            clusters and a new one must not change the draw.
+        clusters: by task, clusters in addition to those of the models. Needed if models differ in their clusters and a
+            new model must not change the draw.
 
     Raises:
-        ScoringError: a metric twice.
+        ScoringError: a metric is given twice.
     """
     seed = seed_of(rng)
     tasks = _by_task(stats)
     resampled: dict[str, dict[Key, Float]] = {model: {} for model in sorted(stats)}
-    for task, found in tasks.items():
-        universe = set((clusters or {}).get(task, ())).union(*{tuple(metric.clusters) for _, metric in found})
-        drawable = [(model, metric) for model, metric in found if metric.n_clusters > 1]
+    for task, metrics in tasks.items():
+        names = set((clusters or {}).get(task, ())).union(*{tuple(metric.clusters) for _, metric in metrics})
+        drawable = [(model, metric) for model, metric in metrics if metric.n_clusters > 1]
         generator = named_generator(seed, "clusters", task)
-        values = _resample_task([metric for _, metric in drawable], universe, n_resamples, generator)
-        for (model, metric), own in zip(drawable, values, strict=True):
-            resampled[model][metric.key] = own
+        values = _resample_task([metric for _, metric in drawable], names, n_resamples, generator)
+        for (model, metric), drawn in zip(drawable, values, strict=True):
+            resampled[model][metric.key] = drawn
     return resampled
 
 
 def pools(trees: Iterable[Node]) -> dict[Path, tuple[str, ...]]:
-    """The units of each pool, by its path, over all trees; a unit of nested pools belongs to the innermost.
+    """The units of each pool, by its path, over all trees; with nested pools, a unit belongs to the innermost.
 
     Raises:
-        ScoringError: a unit in two pools.
+        ScoringError: a unit is in two pools.
     """
-    found: dict[Path, set[str]] = {}
+    units: dict[Path, set[str]] = {}
     for tree in trees:
-        _find_pools(tree, (), None, found)
-    owner: dict[str, Path] = {}
-    for path in sorted(found):
-        for unit in found[path]:
-            if owner.setdefault(unit, path) != path:
-                names = [" / ".join(p) for p in (owner[unit], path)]
+        _add_pools(tree, (), None, units)
+    pool_of: dict[str, Path] = {}
+    for path in sorted(units):
+        for unit in units[path]:
+            if pool_of.setdefault(unit, path) != path:
+                names = [" / ".join(p) for p in (pool_of[unit], path)]
                 raise ScoringError(f"task {unit}: in two pools, {names[0]} and {names[1]}; it can be drawn in one only")
-    return {path: tuple(sorted(found[path])) for path in sorted(found)}
+    return {path: tuple(sorted(units[path])) for path in sorted(units)}
 
 
 def draw_units(pools: Pools, n_resamples: int, rng: np.random.Generator) -> dict[str, Float]:
-    """By unit, (n_resamples,) how often it was drawn; as many as a pool has are drawn from it, with replacement.
+    """By unit, (n_resamples,) how often it was drawn. Each draw has as many units as the pool, with replacement.
 
-    Pools of a single unit are left out. The draw hangs on the generator, the path and the units of the pool alone.
+    Pools of a single unit are left out. The draw depends only on the generator, the path and the units of the pool.
     """
     seed = seed_of(rng)
     drawn: dict[str, Float] = {}
@@ -93,47 +93,47 @@ def draw_units(pools: Pools, n_resamples: int, rng: np.random.Generator) -> dict
 
 
 def seed_of(rng: np.random.Generator) -> list[int]:
-    """What the generators of `named_generator` have in common."""
+    """The seed that the generators of `named_generator` share."""
     return [int(word) for word in rng.integers(0, 2**32, 4)]
 
 
 def named_generator(seed: Sequence[int], *name: str) -> np.random.Generator:
-    """A generator that hangs on seed and name alone, whatever else is drawn."""
+    """A generator that depends only on the seed and the name, not on other draws."""
     digest = hashlib.sha256("\0".join(name).encode()).digest()
     return np.random.default_rng([*seed, *np.frombuffer(digest, "<u4").tolist()])
 
 
 def _by_task(stats: Mapping[str, Iterable[ClusterSums]]) -> dict[str, list[tuple[str, ClusterSums]]]:
-    """By task, its metrics with the model that each is of, in alphabetical order."""
-    found: dict[tuple[str, Key], ClusterSums] = {}
+    """By task, its metrics, each with its model, in alphabetical order."""
+    by_key: dict[tuple[str, Key], ClusterSums] = {}
     for model in stats:
         for metric in stats[model]:
-            if found.setdefault((model, metric.key), metric) is not metric:
+            if by_key.setdefault((model, metric.key), metric) is not metric:
                 raise ScoringError(f"task {metric.task}: {metric.metric}: twice for model {model}; give it once")
     tasks: dict[str, list[tuple[str, ClusterSums]]] = {}
-    for (model, _), metric in sorted(found.items(), key=lambda item: item[0]):
+    for (model, _), metric in sorted(by_key.items(), key=lambda item: item[0]):
         tasks.setdefault(metric.task, []).append((model, metric))
     return tasks
 
 
-def _find_pools(node: Node, path: Path, pool: Path | None, found: dict[Path, set[str]]) -> None:
-    own = (*path, node.name)
+def _add_pools(node: Node, above: Path, pool: Path | None, units: dict[Path, set[str]]) -> None:
+    path = (*above, node.name)
     if node.unit and pool is not None:
-        found.setdefault(pool, set()).add(node.unit)
-    inner = own if node.pool else pool
+        units.setdefault(pool, set()).add(node.unit)
+    inner = path if node.pool else pool
     for part in node.parts:
-        _find_pools(part, own, inner, found)
+        _add_pools(part, path, inner, units)
 
 
 def _multiplicities(n: int, n_resamples: int, rng: np.random.Generator) -> Float:
-    """(n_resamples, n) how often each of n came when n were drawn."""
+    """(n_resamples, n) how often each of n was drawn in n draws."""
     picks = rng.integers(0, n, (n_resamples, n))
     picks += n * np.arange(n_resamples)[:, np.newaxis]
     return np.bincount(picks.ravel(), minlength=n_resamples * n).reshape(n_resamples, n).astype(np.float64)
 
 
 class _Rows:
-    """Distinct rows over the clusters of a task. Equal ones are summed once: faster, and equal to the last bit."""
+    """Distinct rows over the clusters of a task. Equal rows are summed once: faster, and equal to the last bit."""
 
     def __init__(self, clusters: Iterable[str]) -> None:
         self._column = {name: column for column, name in enumerate(sorted(clusters))}
@@ -171,7 +171,7 @@ def _resample_task(
     for metric in metrics:
         unbounded = np.isinf(metric.sums)
         finite = rows.add(metric.clusters, np.where(unbounded, 0.0, metric.sums))
-        # 0 · inf is NaN: clusters without bound are counted, not summed.
+        # 0 · inf is NaN, so clusters with an infinite sum are counted, not summed.
         infinite = rows.add(metric.clusters, unbounded.astype(np.float64)) if unbounded.any() else None
         numbers.append((finite, rows.add(metric.clusters, metric.counts), infinite))
     totals = rows.resampled(n_resamples, rng)

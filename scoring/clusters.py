@@ -1,7 +1,7 @@
-"""Sums and counts of a metric by cluster: all that resampling it needs.
+"""Sums and counts of a metric by cluster, from which it is resampled.
 
-Frames of one trajectory resemble one another, so what is drawn anew is clusters of them (trajectories, parent
-structures, compositions), never single frames.
+Frames of one trajectory resemble one another. So clusters (trajectories, parent structures, compositions) are drawn
+again, never single frames.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ class ClusterSums:
     """One metric of one model: scale · (Σ sums / Σ counts) ** power.
 
     Args:
-        clusters: C names, none twice; the same name is the same cluster for every metric and model of the task.
-        sums: (C,) of what is averaged, such as squared errors, charges for failed items among them; inf where an error
-            has no bound.
-        counts: (C,) of items, or of force components; 0 where this model or label set has none in the cluster.
+        clusters: C distinct names; the same name is the same cluster for every metric and model of the task.
+        sums: (C,) of what is averaged, such as squared errors, with the costs of failed items; inf if an error has no
+            bound.
+        counts: (C,) of items, or of force components; 0 if this model or label set has none in the cluster.
         power: 0.5 for a root mean square.
         scale: to the unit of the metric.
 
     Raises:
-        ScoringError: a name twice, shapes that differ, NaN, no item at all, a sum without a count, a root of a negative
-            number.
+        ScoringError: a name is given twice, shapes differ, NaN, no item at all, a sum without a count, a root of a
+            negative number.
     """
 
     task: str
@@ -53,22 +53,22 @@ class ClusterSums:
 
     @property
     def value(self) -> float:
-        """The metric on the test set as it is."""
-        return float(self._of(self.sums.sum(), self.counts.sum()))
+        """The metric on the test set itself."""
+        return float(self._metric(self.sums.sum(), self.counts.sum()))
 
     @property
     def n_clusters(self) -> int:
-        """Clusters with anything in them."""
+        """The number of clusters with items."""
         return int(np.count_nonzero(self.counts))
 
     def resampled(self, sums: Float, counts: Float) -> Float:
-        """(B,) the metric from its sums and counts (B,); its own value where a resample holds none of its items."""
+        """(B,) the metric from its sums and counts (B,); `value` where a resample has none of its items."""
         drawn = counts > 0
         if drawn.all():
-            return self._of(sums, counts)
-        return np.where(drawn, self._of(sums, np.where(drawn, counts, 1.0)), self.value)
+            return self._metric(sums, counts)
+        return np.where(drawn, self._metric(sums, np.where(drawn, counts, 1.0)), self.value)
 
-    def _of(self, sums: Float | np.float64, counts: Float | np.float64) -> Float:
+    def _metric(self, sums: Float | np.float64, counts: Float | np.float64) -> Float:
         return np.asarray(self.scale * (sums / counts) ** self.power)
 
 
@@ -85,12 +85,12 @@ def cluster_sums(
     """The statistics of a metric from its items.
 
     Args:
-        clusters: that each of the n items belongs to.
-        sums: (n,) of each item.
-        counts: (n,) of each item; one each where None.
+        clusters: the cluster of each of the n items.
+        sums: (n,) by item.
+        counts: (n,) by item; None: 1 each.
 
     Raises:
-        ScoringError: lengths that differ, or see `ClusterSums`.
+        ScoringError: lengths differ, or see `ClusterSums`.
     """
     item_sums = np.asarray(sums, np.float64)
     item_counts = np.ones(len(clusters)) if counts is None else np.asarray(counts, np.float64)
@@ -105,20 +105,20 @@ def cluster_sums(
 
 
 def _fault(stats: ClusterSums) -> str:
-    """What is wrong with it and how to mend it; nothing where nothing is."""
+    """What is wrong and its remedy; empty if nothing is wrong."""
     n, sums, counts = len(stats.clusters), stats.sums, stats.counts
     if not sums.shape == counts.shape == (n,):
         return f"{n} clusters have sums of shape {sums.shape} and counts of shape {counts.shape}; give one of each"
     if len(set(stats.clusters)) < n:
         return "clusters: a name comes twice; add up its sums and counts"
     if not (sums > -np.inf).all():
-        return "sums: NaN; charge what failed, or leave it out of sum and count"
+        return "sums: NaN; penalise failed items, or leave them out of sum and count"
     if not ((counts >= 0) & (counts < np.inf)).all():
         return "counts: NaN, infinite or negative; count items"
     if not counts.sum() > 0:
         return "counts: no item at all; leave the metric out"
     if (sums[counts == 0] != 0).any():
-        return "sums: not 0 where nothing is counted; count what is charged"
+        return "sums: not 0 where nothing is counted; count the items that are penalised"
     if not (0 < stats.power < np.inf and 0 < stats.scale < np.inf):
         return f"power {stats.power:g}, scale {stats.scale:g}: both must be positive"
     if stats.power != 1 and (sums < 0).any():

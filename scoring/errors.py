@@ -1,7 +1,7 @@
-"""`ScoringError`: facts or metrics that cannot be added up."""
+"""`ScoringError`: facts or metrics that cannot be scored."""
 
 from __future__ import annotations
 
 
 class ScoringError(ValueError):
-    """Facts or metrics that cannot be added up; one line naming the release or task and the field."""
+    """Facts or metrics that cannot be scored; one line naming the release or task and the field."""

@@ -1,7 +1,8 @@
 """The values of all nodes of many trees, under many alternatives at once.
 
-Models that are asked the same have trees of one shape, with other numbers at the leaves. The m trees of one shape are
-evaluated together: each node costs a few operations on arrays (m, B), for B alternatives of metrics and weights.
+Models with the same tasks and metrics have trees of one shape, with other numbers at the leaves. The m trees of one
+shape are evaluated together: each node costs a few operations on arrays (m, B), for B alternatives of metrics and
+weights.
 
 Sums run over the parts in their order. So a value depends neither on which other trees nor on how many alternatives
 are evaluated with it, and templates/js/evaluate.js computes the same.
@@ -21,7 +22,7 @@ from scoring.tree import Float, How, Key, Node, Path, Scale
 
 ROWS = 16_384  # numbers of a node that are computed at once: 128 kB fit into the processor's cache
 Metrics = Mapping[Key, Float]
-"""(B,) values of a model's metrics, in place of those that its tree has."""
+"""(B,) values of a model's metrics, in place of those in its tree."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Evaluated(NamedTuple):
     Args:
         nodes: (m,) this node of each tree.
         values: (m, B); NaN: no value.
-        present: (B,) False if no unit of it was drawn.
+        present: (B,) False if none of its units was drawn.
         shares: for each part, (m, B) its share of the weight.
     """
 
@@ -141,7 +142,7 @@ def _weight(part: Evaluated, draw: Draw) -> Float:
 
 
 def _leaf_values(nodes: Sequence[Node], metrics: Sequence[Metrics]) -> Float:
-    """(m, B) what is scored of one metric."""
+    """(m, B) the scaled values of one metric."""
     leaves = [node.leaf for node in nodes if node.leaf is not None]
     key = leaves[0].key
     if key in metrics[0]:
@@ -194,7 +195,7 @@ def weighted_mean(
 
 
 def _shared(values: Float, shares: Float) -> Float:
-    return _sum(np.where(shares > 0, shares * values, 0.0))  # 0 × inf is NaN: what has no share must not enter
+    return _sum(np.where(shares > 0, shares * values, 0.0))  # 0 × inf is NaN: a value without a share must not enter
 
 
 def _stacked(arrays: Sequence[Float]) -> Float:
@@ -206,6 +207,6 @@ def _stacked(arrays: Sequence[Float]) -> Float:
 
 
 def _sum(arrays: Sequence[Float] | Float) -> Float:
-    """The sum over the first axis, one after another: numpy adds short and long axes in different orders."""
+    """The sum over the first axis, in order: numpy itself adds short and long axes in different orders."""
     total: Float = reduce(np.add, arrays)
     return total

@@ -1,14 +1,13 @@
 """How far scores and ranks would move on other test sets: intervals, and models that cannot be told apart.
 
 Scores are computed again from resampled metrics (`scoring.bootstrap.resample`), with the test sets of each pool, such
-as a domain, resampled too (`scoring.bootstrap.draw_units`). Both together err on the wide side: the spread between the
-test sets of a domain contains part of what resampling their clusters adds once more. With test sets alone, a domain of
-few comes out too narrow, and a domain of one has no spread.
+as a domain, resampled too (`scoring.bootstrap.draw_units`). The intervals are rather too wide: the spread between the
+test sets of a domain already contains part of the spread that their clusters add. With test sets alone, a domain of
+few test sets gets too narrow an interval, and a domain of one has no spread.
 
 Ends of intervals are values of single resamples, without interpolation: infinite errors have intervals too.
 
-An interval is unknown, NaN, if nothing could be resampled. Unknown is not narrow: a score without an interval is never
-told apart from another.
+An interval is unknown, NaN, if nothing could be resampled. A score without an interval is tied with every other score.
 
 Source: Davison and Hinkley, Bootstrap Methods and their Application, Cambridge 1997, sections 3.8
 (hierarchical data) and 5.3 (percentile intervals).
@@ -30,7 +29,7 @@ from scoring.ranking import costs, ranks
 from scoring.tree import Float, Key, Node, Path
 
 LEVEL = 0.95
-"""Of all intervals of scores: the middle 95 % of the resamples."""
+"""Intervals of scores are the middle 95 % of the resamples."""
 
 
 class Interval(NamedTuple):
@@ -154,11 +153,11 @@ def middle(values: Float, level: float) -> tuple[Float, Float]:
 
 
 class _Known(NamedTuple):
-    """What the resamples say of a node of m trees of one shape.
+    """How a node of m trees of one shape was resampled.
 
     Args:
         n_held: (m,) number of metrics and pools below it that have a value and could not be resampled.
-        varies: True if a metric of it was resampled, or several test sets of it against one another.
+        varies: True if any of its metrics was resampled, or several of its test sets against one another.
     """
 
     n_held: NDArray[np.int64]
@@ -166,7 +165,7 @@ class _Known(NamedTuple):
 
 
 def _known(evaluated: Evaluated, keys: frozenset[Key], draw: Draw) -> dict[Path, _Known]:
-    """What is known of a node and all below it, by path.
+    """By path, how a node and all nodes below it were resampled.
 
     Args:
         keys: the metrics that were resampled.
@@ -188,38 +187,38 @@ def _known(evaluated: Evaluated, keys: frozenset[Key], draw: Draw) -> dict[Path,
 
 
 class _Resampled(NamedTuple):
-    """The trees of a group, with their own metrics, on the resamples, and what is known of each node by its path."""
+    """The trees of a group with their metrics and on the resamples, and by path how each node was resampled."""
 
     group: TreeGroup
-    own: Evaluated
+    original: Evaluated
     resampled: Evaluated
     known: Mapping[Path, _Known]
 
     @classmethod
     def of(cls, group: TreeGroup, draw: Draw) -> _Resampled:
-        own = group._replace(metrics=[{}] * len(group.models)).evaluate()
-        return cls(group, own, group.evaluate(draw), _known(own, frozenset(group.metrics[0]), draw))
+        original = group._replace(metrics=[{}] * len(group.models)).evaluate()
+        return cls(group, original, group.evaluate(draw), _known(original, frozenset(group.metrics[0]), draw))
 
     def scores(self) -> dict[str, _Drawn]:
         """By model."""
-        values, varies = _with_absent(self.resampled, self.own), self.known[self.own.path].varies
+        values, varies = _with_absent(self.resampled, self.original), self.known[self.original.path].varies
         return {
-            model: _Drawn(float(self.own.values[i, 0]), values[i] if varies else None)
+            model: _Drawn(float(self.original.values[i, 0]), values[i] if varies else None)
             for i, model in enumerate(self.group.models)
         }
 
     def uncertainties(self) -> dict[str, Uncertainty]:
         """By model, all but the ranks."""
         nodes: list[dict[Path, Interval]] = [{} for _ in self.group.models]
-        for node, own in zip(self.resampled.walk(), self.own.walk(), strict=True):
+        for node, original in zip(self.resampled.walk(), self.original.walk(), strict=True):
             known = self.known[node.path]
-            ends = _ends(_with_absent(node, own)) if known.varies else [UNKNOWN] * len(nodes)
+            ends = _ends(_with_absent(node, original)) if known.varies else [UNKNOWN] * len(nodes)
             for of_model, interval, n_held in zip(nodes, ends, known.n_held.tolist(), strict=True):
                 of_model[node.path] = interval._replace(n_held=n_held)
-        metrics, top = _metric_intervals(self.group), self.own.path
+        metrics, top = _metric_intervals(self.group), self.original.path
         return {
             model: Uncertainty(
-                value=float(self.own.values[i, 0]),
+                value=float(self.original.values[i, 0]),
                 score=nodes[i][top],
                 nodes=nodes[i],
                 metrics=metrics[i],
@@ -236,17 +235,17 @@ def _ends(values: Float) -> list[Interval]:
     return [Interval(low, high) for low, high in zip(*[ends.tolist() for ends in middle(values, LEVEL)], strict=True)]
 
 
-def _with_absent(resampled: Evaluated, own: Evaluated) -> Float:
-    """(m, B) the resampled values. If only test sets were drawn that a model did not answer, what `absent` states."""
+def _with_absent(resampled: Evaluated, original: Evaluated) -> Float:
+    """(m, B) the resampled values; `absent` where a model answered none of the test sets that were drawn."""
     absent = resampled.nodes[0].absent
     if absent is None or math.isnan(absent):
         return resampled.values
-    unanswered = np.isnan(resampled.values) & resampled.present & ~np.isnan(own.values)
+    unanswered = np.isnan(resampled.values) & resampled.present & ~np.isnan(original.values)
     return np.where(unanswered, absent, resampled.values)
 
 
 def _metric_intervals(group: TreeGroup) -> list[dict[Key, Interval]]:
-    """(m,) by metric, drawn or of the tree, the interval of the raw metric."""
+    """(m,) by metric, the interval of the raw metric: for metrics of the tree and for drawn ones."""
     keys = sorted({leaf.key for leaf in group.trees[0].leaves} | group.metrics[0].keys())
     intervals: list[dict[Key, Interval]] = [dict.fromkeys(keys, UNKNOWN._replace(n_held=1)) for _ in group.models]
     for key in group.metrics[0]:
@@ -258,13 +257,13 @@ def _metric_intervals(group: TreeGroup) -> list[dict[Key, Interval]]:
 def _ranked(
     uncertainties: Mapping[str, Uncertainty], drawn: Mapping[str, _Drawn], lower_is_better: bool
 ) -> dict[str, Uncertainty]:
-    """The same with ranks, their intervals and groups, by these scores."""
+    """The same with ranks, their intervals and groups, from the drawn scores."""
     if not uncertainties:
         return {}
     values = {model: score.value for model, score in drawn.items()}
     resampled = {model: score.resampled for model, score in drawn.items() if score.resampled is not None}
     table = np.broadcast_arrays(*(resampled.get(model, np.array([value])) for model, value in values.items()))
-    now = ranks(np.array(list(values.values())), lower_is_better=lower_is_better).tolist()
+    rank_now = ranks(np.array(list(values.values())), lower_is_better=lower_is_better).tolist()
     ends = _ends(ranks(np.array(table), lower_is_better=lower_is_better).astype(np.float64))
     groups = tie_groups(values, resampled, lower_is_better=lower_is_better)
     group = {model: number for number, models in enumerate(groups, 1) for model in models}
@@ -273,7 +272,7 @@ def _ranked(
         interval = result.rank_interval
         if model in resampled and model in group:
             interval = interval._replace(low=ends[place].low, high=ends[place].high)
-        rank = now[place] if model in group else None
+        rank = rank_now[place] if model in group else None
         ranked[model] = replace(result, rank=rank, rank_interval=interval, group=group.get(model))
     return ranked
 
@@ -282,9 +281,9 @@ def _differ(leader: Float | None, other: Float | None, lower_is_better: bool) ->
     """True if the interval of the paired difference is known and does not include 0."""
     if leader is None or other is None:
         return False
-    one, two = (costs(values, lower_is_better=lower_is_better) for values in (leader, other))
+    leader_cost, other_cost = (costs(values, lower_is_better=lower_is_better) for values in (leader, other))
     with np.errstate(invalid="ignore"):
-        difference = np.where(one == two, 0.0, two - one)
+        difference = np.where(leader_cost == other_cost, 0.0, other_cost - leader_cost)
     low, high = middle(difference, LEVEL)
     return bool(low > 0 or high < 0)
 

@@ -26,14 +26,14 @@ class Variant(StrEnum):
 
 
 class ScoreName(NamedTuple):
-    """What a score is called and how it is read.
+    """The names of a score and how to read it.
 
     Args:
         option: its name for `judge explain --score`.
-        measures: what it is an error of, if it is one.
-        counts: what it is a mean over, in the singular.
-        by_label_type: whether its tree has label types above the tasks; in others metrics are below a task.
-        from_times: whether it is computed from times. These have two digits, and compare within a class of hardware.
+        measures: the quantities that it is an error of; empty if it is no error.
+        counts: the noun for the parts of its mean, in the singular.
+        by_label_type: True: its tree has label types above the tasks; False: metrics below the tasks.
+        from_times: whether it is computed from times. Times have two digits, and compare within a class of hardware.
         resampled: whether it has intervals.
     """
 
@@ -75,7 +75,7 @@ ERRORS = (FORCE_FIELD, PROPERTY_ERROR)
 
 
 def of_scheme(scheme: str) -> tuple[str, ...]:
-    """The keys of its scores."""
+    """The keys of a scheme's scores."""
     return tuple(key for key, score in SCORES.items() if score.scheme == scheme)
 
 

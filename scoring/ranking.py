@@ -1,4 +1,4 @@
-"""Who stands where: by force-field error, then property error; or by one score, under many alternatives at once."""
+"""Ranks: by force-field error, then property error; or by one score, under many alternatives at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class RankingEntry(NamedTuple):
-    """One model in the ranking; `complete` where every task of the suite came to OK."""
+    """One model in the ranking; `complete` if the verdict of every task of the suite is OK."""
 
     key: str
     complete: bool
@@ -20,7 +20,7 @@ class RankingEntry(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """An entry's rank, from 1; None where it is not ranked."""
+    """An entry's rank, from 1; None if it is not ranked."""
 
     key: str
     rank: int | None
@@ -31,7 +31,7 @@ def ranking(entries: Sequence[RankingEntry]) -> list[Placed]:
 
     Complete entries come first, by force-field error, then property error, lower first; a score that is missing or
     NaN is last. Incomplete entries follow in the same order without a rank. Equals are listed by key, so that the
-    order in which they came does not matter.
+    order of the input does not matter.
     """
     ordered = sorted(entries, key=lambda e: (not e.complete, _scores(e), e.key))
     placed: list[Placed] = []
@@ -49,20 +49,20 @@ def ranks(values: NDArray[np.float64], *, lower_is_better: bool) -> NDArray[np.i
     """(M, ...) the rank of each of M models among them, from 1; equal values share one (1, 1, 3), NaN is last.
 
     Args:
-        values: (M, ...) a score of each model, under as many alternatives as one likes.
+        values: (M, ...) a score of each model, under any number of alternatives.
     """
     cost = np.moveaxis(costs(values, lower_is_better=lower_is_better), 0, -1)  # so that models lie side by side
     order = np.argsort(cost, axis=-1, kind="stable")
     ordered = np.take_along_axis(cost, order, axis=-1)
     first = np.ones(cost.shape, np.int64)  # the place of a model that is worse than the one before it, else 1
     first[..., 1:] = np.where(ordered[..., 1:] > ordered[..., :-1], np.arange(2, cost.shape[-1] + 1), 1)
-    found = np.empty(cost.shape, np.int64)
-    np.put_along_axis(found, order, np.maximum.accumulate(first, axis=-1), axis=-1)
-    return np.ascontiguousarray(np.moveaxis(found, -1, 0))
+    rank = np.empty(cost.shape, np.int64)
+    np.put_along_axis(rank, order, np.maximum.accumulate(first, axis=-1), axis=-1)
+    return np.ascontiguousarray(np.moveaxis(rank, -1, 0))
 
 
 def costs(values: NDArray[np.float64], *, lower_is_better: bool) -> NDArray[np.float64]:
-    """The same scores, so that less is better and NaN is infinite."""
+    """(M, ...) the scores with their sign such that less is better; NaN becomes infinite."""
     return np.where(np.isnan(values), np.inf, values if lower_is_better else -values)
 
 

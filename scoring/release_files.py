@@ -1,4 +1,4 @@
-"""Releases of schemes as TOML files: those that come with the judge, and any other text."""
+"""Releases of schemes from TOML: the files in `scoring/releases`, and any other text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def first_fault(error: ValidationError) -> str:
 
 
 def packaged(beginning: str) -> tuple[str, ...]:
-    """The names of the packaged releases that begin so."""
+    """The names of the packaged releases that have this beginning."""
     files = [entry.name for entry in resources.files("scoring.releases").iterdir()]
     return tuple(sorted(f.removesuffix(".toml") for f in files if f.startswith(beginning) and f.endswith(".toml")))
 

@@ -1,7 +1,8 @@
-"""How far a ranking hangs on choices: on the weights of a scheme, and on single test sets.
+"""How far a ranking depends on choices: on the weights of a scheme, and on single test sets.
 
-Weights are drawn from Dirichlet distributions whose mean is the scheme's own: n parts of shares w have concentrations
-n · w, so equal weights are drawn uniformly from all there are. All models are ranked under the same draw.
+Weights are drawn from Dirichlet distributions whose mean is the scheme's weights: n parts of shares w have
+concentrations n · w, so equal weights are drawn uniformly from all possible weights. All models are ranked under the
+same draw.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LEVEL = 0.9
 class RankRange(NamedTuple):
     """The rank of a model under its scheme's weights, and under others: best, worst, and the middle 90 % of the draws.
 
-    `rank` is None where the model has no score.
+    `rank` is None if the model has no score.
     """
 
     rank: int | None
@@ -42,9 +43,9 @@ class LeftOut:
     """The rank of a model without single units.
 
     Args:
-        rank: with all of them; None where the model has no score.
-        without: by unit that is left out, the rank then.
-        decisive: the units whose removal changes the rank most, in alphabetical order; none where no removal does.
+        rank: with all units; None if the model has no score.
+        without: by unit, the rank without it.
+        decisive: the units whose removal changes the rank most, in alphabetical order; none if no removal does.
     """
 
     rank: int | None
@@ -66,13 +67,13 @@ def random_weights(
 ) -> dict[Path, Float]:
     """(n_draws,) weights by path, for `Draw.weights`, of all parts of branches that have several.
 
-    The weights of a branch hang on the generator, its path, and the weights and names of its parts alone.
+    The weights of a branch depend only on the generator, its path, and the weights and names of its parts.
 
     Args:
         chosen: whether the weights of the parts of a node, at its path, are a choice.
 
     Raises:
-        ScoringError: a path with several nodes, trees with different weights, weights of which the sum is not positive.
+        ScoringError: a path has several nodes, trees have different weights, or the sum of the weights is not positive.
     """
     seed = seed_of(rng)
     drawn: dict[Path, Float] = {}
@@ -125,9 +126,9 @@ def _left_out(rank: int | None, without: Mapping[str, int]) -> LeftOut:
 
 
 def _ranks_now(trees: Mapping[str, Node], lower_is_better: bool) -> dict[str, int | None]:
-    own = _scores(trees)[:, 0] if trees else np.empty(0)
-    placed = ranks(own, lower_is_better=lower_is_better).tolist()
-    return {m: None if np.isnan(value) else rank for m, value, rank in zip(sorted(trees), own, placed, strict=True)}
+    values = _scores(trees)[:, 0] if trees else np.empty(0)
+    placed = ranks(values, lower_is_better=lower_is_better).tolist()
+    return {m: None if np.isnan(value) else rank for m, value, rank in zip(sorted(trees), values, placed, strict=True)}
 
 
 def _ranks(trees: Mapping[str, Node], draw: Draw, lower_is_better: bool) -> NDArray[np.int64]:
@@ -142,26 +143,26 @@ def _scores(trees: Mapping[str, Node], draw: Draw = NOTHING_DRAWN) -> Float:
 
 def _branches(trees: Iterable[Node], chosen: Callable[[Path, Node], bool]) -> dict[Path, dict[str, float]]:
     """By path of a branch, the weights of its parts over all trees."""
-    found: dict[Path, dict[str, float]] = {}
+    branches: dict[Path, dict[str, float]] = {}
     for tree in trees:
         for path, node in tree.walk():
             if len({part.name for part in node.parts}) < len(node.parts):
                 raise ScoringError(f"{' / '.join(path)}: parts of the same name; give each its own")
             if not chosen(path, node):
                 continue
-            weights = found.setdefault(path, {})
+            weights = branches.setdefault(path, {})
             for part in node.parts:
-                there = weights.setdefault(part.name, part.weight)
-                if there != part.weight and not np.isclose(there, part.weight, 1e-9, 0.0, equal_nan=True):
+                weight = weights.setdefault(part.name, part.weight)
+                if weight != part.weight and not np.isclose(weight, part.weight, 1e-9, 0.0, equal_nan=True):
                     raise ScoringError(
-                        f"{' / '.join((*path, part.name))}: weights {weights[part.name]:g} and {part.weight:g} in two "
+                        f"{' / '.join((*path, part.name))}: weights {weight:g} and {part.weight:g} in two "
                         "models; only scores of one scheme can be ranked"
                     )
-    return found
+    return branches
 
 
 def _dirichlet(path: Path, weights: Float, n_draws: int, seed: list[int]) -> Float:
-    """(k, n_draws) shares that sum to 1; their mean is the share of the weights, and where that is 0 they are."""
+    """(k, n_draws) shares that sum to 1; their mean is the share of the weights; a weight of 0 stays 0."""
     if not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
         raise ScoringError(f"{' / '.join(path)}: weights {weights.tolist()}: must not be negative, nor sum to 0")
     concentration = len(weights) * weights / weights.sum()

@@ -1,4 +1,4 @@
-"""A score and why it is what it is: the values of a model's tree, down to single metrics."""
+"""A score with its explanation: the values of a model's tree, down to single metrics."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Term:
 
     Args:
         node: the name and the rule, the raw metric and the source; see `Node`.
-        value: None only if nothing at all was measured, or the scheme gives none.
-        covered: of `total` tasks (or runs), the number that was measured.
-        total: number of tasks (or runs) that are asked for.
+        value: None only if nothing was measured, or the scheme gives no value.
+        covered: number of measured tasks (or runs), out of `total`.
+        total: number of tasks (or runs) that the score counts.
         share: of the weight in the term above; the shares of the parts of a term sum to 1.
-        counted: what it counts in the term above if it has no value itself; None: it has one, or it is left out.
+        counted: what it counts in the term above without a value; None: it has a value, or it is left out.
         at_worst: the value if what was left out had the worst value; None if nothing was left out.
         at_best: the value if what is missing were perfect; None if nothing is missing, or if not asked for.
         parts: the terms below.
@@ -59,11 +59,11 @@ class Term:
 
     @property
     def complete(self) -> bool:
-        """True if everything asked for was measured."""
+        """True if every task (or run) was measured."""
         return self.covered == self.total
 
     def part(self, name: str) -> Term | None:
-        """The term of that name directly below, None if there is none."""
+        """The part of that name; None if there is none."""
         return next((part for part in self.parts if part.name == name), None)
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Term]]:
@@ -86,11 +86,11 @@ def explain_all(trees: Mapping[str, Node]) -> dict[str, Term]:
 
 
 def _terms(trees: Mapping[str, Node]) -> dict[str, Term]:
-    found: dict[str, Term] = {}
+    terms: dict[str, Term] = {}
     for group in tree_groups(trees):
         top = group.evaluate()
-        found.update(zip(group.models, _explained(top, [1.0] * len(group.models), None).terms, strict=True))
-    return found
+        terms.update(zip(group.models, _explained(top, [1.0] * len(group.models), None).terms, strict=True))
+    return terms
 
 
 class _Explained(NamedTuple):
@@ -110,8 +110,8 @@ def _explained(evaluated: Evaluated, shares: Sequence[float], counts: float | No
     """The terms of a node.
 
     Args:
-        shares: (m,) of the node in the one above.
-        counts: what it counts there without a value; None: nothing.
+        shares: (m,) the share of the node in the node above.
+        counts: what it counts there without a value; None: it is left out.
     """
     first, m = evaluated.nodes[0], len(evaluated.nodes)
     absent = None if first.absent is None or math.isnan(first.absent) else first.absent
@@ -122,14 +122,14 @@ def _explained(evaluated: Evaluated, shares: Sequence[float], counts: float | No
         units = frozenset({first.unit or "::".join(first.leaf.key if first.leaf else ())})
     else:
         units = _NO_UNITS.union(*[part.units for part in below])
-    found = _Explained([], [], units)
+    explained = _Explained([], [], units)
     for i, (node, value, share) in enumerate(zip(evaluated.nodes, _each(evaluated.values, m), shares, strict=True)):
         missing = math.isnan(value)
         covered = _NO_UNITS.union(*[part.covered[i] for part in below])
         if first.leaf is not None or first.unit:
             covered = units if covered or (first.leaf is not None and not missing) else _NO_UNITS
-        found.covered.append(covered)
-        found.terms.append(
+        explained.covered.append(covered)
+        explained.terms.append(
             Term(
                 node,
                 None if missing else value,
@@ -140,7 +140,7 @@ def _explained(evaluated: Evaluated, shares: Sequence[float], counts: float | No
                 parts=tuple([part.terms[i] for part in below]),
             )
         )
-    return found
+    return explained
 
 
 _NO_UNITS: frozenset[str] = frozenset()
@@ -161,7 +161,7 @@ def _with_worst(term: Term, worst: Term) -> Term:
 
 
 def as_data(term: Term) -> dict[str, object]:
-    """The tree as plain data for JSON: null for what is not finite, no entry for what is empty."""
+    """The tree as plain data for JSON: null for numbers that are not finite, no entry for empty fields."""
     data: dict[str, object] = {
         "name": term.name,
         "value": _finite(term.value),

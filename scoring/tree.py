@@ -1,8 +1,8 @@
 """A score as a tree: metrics at the leaves, means at the branches.
 
 A scheme makes such a tree from its facts and one model's metrics. `scoring.evaluation` computes its values: the score
-with its explanation, its interval from resampled metrics, and the ranking under other weights. So what is explained is
-what was computed, and each formula stands in one place.
+with its explanation, its interval from resampled metrics, and the ranking under other weights. So an explanation shows
+the computation itself, and each formula stands in one place.
 
 In arrays, NaN is a metric that the model does not have. A perfect answer, an infinite error and no answer are three
 different things: 0, inf and NaN.
@@ -41,7 +41,7 @@ class RawMetric(NamedTuple):
     Args:
         task: the task that it belongs to.
         metric: its name there.
-        value: what is scored, with failures penalised where the scheme penalises them; None if the model has none.
+        value: what is scored, with failures penalised if the scheme penalises them; None if the model has none.
         unit: of `value`.
         facts: what it is compared with, by name: a baseline, a threshold, a tolerance.
         n_items: number of items that it is measured on.
@@ -61,7 +61,7 @@ class RawMetric(NamedTuple):
 
 @dataclass(frozen=True)
 class Scale:
-    """A formula from values of a metric to what is scored, elementwise, and its constants.
+    """An elementwise formula that normalises the values of a metric, with its constants.
 
     The formula has a name, so `leaderboard.json` can state it and a reader can compute the same score.
     """
@@ -69,7 +69,7 @@ class Scale:
     name: ClassVar[str]
 
     def __call__(self, values: Float) -> Float:
-        """(...) what is scored, from values (...) that are never NaN."""
+        """(...) the normalised values, from values (...) that are never NaN."""
         raise NotImplementedError
 
     def numbers(self) -> dict[str, float | bool | str]:
@@ -92,9 +92,9 @@ class Leaf:
     """A metric of one model.
 
     Args:
-        evidence: the metric; its task and name are the key of resampled values.
-        scale: from values of the metric to what is scored.
-        left_out: True if it was not measured for no fault of the model: then it has no weight, but counts in
+        raw: the metric; its task and name are the key of resampled values.
+        scale: normalises values of the metric.
+        left_out: True if it was not measured, through no fault of the model: then it has no weight, but counts in
             `Term.at_worst`.
     """
 
@@ -116,10 +116,10 @@ class Node:
         rule: how the value is computed, in words.
         weight: relative to its siblings; only ratios matter.
         absent: what a part without a value counts here. None: it is left out, and the others share its weight; NaN:
-            then there is no value here either. If no part has a value, there is never one.
-        unit: name of the task (or run) that this is the whole or a part of. Units are counted as covered, and drawn
+            then this node has no value either. If no part has a value, the node never has one.
+        unit: name of the task (or run) that this node is, or is a part of. Units are counted as covered, and drawn
             when test sets are resampled.
-        pool: True if the units below are a sample of what this node stands for: they are resampled among themselves.
+        pool: True if the units below are a sample from one population: they are resampled among themselves.
         decimals: number of decimals that the scheme rounds the value to; None: no rounding.
         source: publication of the rule and its facts.
     """
@@ -145,7 +145,7 @@ class Node:
 
     @cached_property
     def shape(self) -> Hashable:
-        """All that the evaluation depends on, except the numbers at the leaves."""
+        """Everything that the evaluation depends on, except the numbers at the leaves."""
         leaf = self.leaf and (self.leaf.key, self.leaf.left_out)
         parts = tuple([part.shape for part in self.parts])
         absent = repr(self.absent)  # NaN is not equal to itself
@@ -170,7 +170,7 @@ class Node:
 
 
 def with_left_out(node: Node) -> Node:
-    """The tree with what is left out counted as absent. Models are ranked by it: to be slow must not look stable."""
+    """The tree with what is left out counted as absent. Models are ranked by it: a slow model must not look stable."""
     if not node.leaves_out:
         return node
     if node.leaf is not None:
