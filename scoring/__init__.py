@@ -1,4 +1,4 @@
-"""Metrics to scores. Pure functions that import no other room."""
+"""Scores from metrics: pure functions that import no other room."""
 
 from scoring.errors import ScoringError
 from scoring.lambench.answers import Answers, AskedTask, MeasuredError

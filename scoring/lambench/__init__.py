@@ -1,1 +1,1 @@
-"""LAMBench's scores (arXiv:2504.19578), by release: the facts differ, the code is one."""
+"""LAMBench's scores (arXiv:2504.19578), by release: each release has its facts, and all share the code."""

@@ -15,10 +15,10 @@ from scoring.tree import AsItIs, Float, Leaf, RawMetric, Scale
 
 @dataclass(frozen=True)
 class AskedTask:
-    """A task of the suite, before any model answers.
+    """A task of the suite with its columns, whether or not a model answers it.
 
     Args:
-        columns: label types (`energy`, `force`, `virial`) or names of metrics that the task has references for.
+        columns: the label types (`energy`, `force`, `virial`) or metrics for which the task has references.
     """
 
     name: str
@@ -60,15 +60,15 @@ class RelativeError(Scale):
             return np.clip(values / self.baseline, self.floor, self.cap) / self.divisor
 
 
-def by_domain(asked: Sequence[AskedTask]) -> dict[str, list[AskedTask]]:
+def by_domain(tasks: Sequence[AskedTask]) -> dict[str, list[AskedTask]]:
     """Tasks by domain, both in alphabetical order.
 
     Raises:
-        ScoringError: two tasks of one name, or a task without a column.
+        ScoringError: two tasks have one name, or a task has no column.
     """
     domains: dict[str, list[AskedTask]] = {}
     seen: set[str] = set()
-    for task in sorted(asked, key=lambda t: (t.domain, t.name)):
+    for task in sorted(tasks, key=lambda t: (t.domain, t.name)):
         if task.name in seen:
             raise ScoringError(f"task {task.name}: named twice")
         if not task.columns:
@@ -79,10 +79,10 @@ def by_domain(asked: Sequence[AskedTask]) -> dict[str, list[AskedTask]]:
 
 
 def answer(answers: Answers, task: str, column: str) -> MeasuredError | None:
-    """A model's error, None if it has none. NaN counts as none.
+    """A model's error; None if it is missing or NaN.
 
     Raises:
-        ScoringError: an error below zero, or a baseline that is not a positive number.
+        ScoringError: the error is below zero, or the baseline is not a positive number.
     """
     error = answers.get(task, {}).get(column)
     if error is None or error.raw.value is None or math.isnan(error.raw.value):
@@ -111,5 +111,5 @@ def error_leaf(answers: Answers, task: str, column: str, cap: float | None, floo
 
 
 def is_answered(answers: Answers, task: str, columns: Iterable[str]) -> bool:
-    """True where the model has at least one number in the task."""
+    """True if the model has at least one number in the task."""
     return any(answer(answers, task, column) is not None for column in columns)

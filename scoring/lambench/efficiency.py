@@ -1,4 +1,4 @@
-"""The LAMBench efficiency: how fast a model is beside 100 µs/atom."""
+"""The LAMBench efficiency: the speed of a model relative to 100 µs/atom."""
 
 from __future__ import annotations
 
@@ -27,23 +27,29 @@ def efficiency_tree(times: Mapping[str, float | None], rule: EfficiencyRule, met
 
         η = η₀ / t,   t = mean over tasks of the mean time per atom,   η₀ = 100 µs/atom
 
-    which is the harmonic mean of the tasks' own η₀ / t. Times are as charged: a frame that failed counts a declared
-    time, so that leaving slow frames out never makes a model look faster. A task without any time (None) is infinitely
-    slow: then the efficiency is 0; or, as LAMBench does it, there is none. None of value where no task has a time.
+    which is the harmonic mean of η₀ / t over tasks. Times contain failure costs: a failed frame counts a declared time,
+    so that a model does not look faster if it leaves slow frames out. A task without a time (None) counts as infinitely
+    slow, so that the efficiency is 0; or, as in LAMBench, the efficiency has no value. It has none either if no task
+    has a time.
 
     Args:
-        times: mean time [µs/atom] by task of the suite; None where the model has none.
-        metric: what the time is called in the record it comes from.
+        times: mean time [µs/atom] by task of the suite; None if the model has none.
+        metric: the name of the time in the record that it comes from.
 
     Raises:
-        ScoringError: a time that is zero or negative.
+        ScoringError: a time is zero or negative.
 
     Source: LAMBench, arXiv:2504.19578, "efficiency".
     """
     parts = tuple(_task(name, times[name], rule, metric) for name in sorted(times))
-    said = f"{rule.reference_us_per_atom:g} µs/atom over the mean time"
     return Node(
-        "Efficiency", said, parts=parts, how=How.HARMONIC_MEAN, absent=rule.absent, pool=True, source=rule.source
+        "Efficiency",
+        _in_words(rule),
+        parts=parts,
+        how=How.HARMONIC_MEAN,
+        absent=rule.absent,
+        pool=True,
+        source=rule.source,
     )
 
 
@@ -54,5 +60,9 @@ def _task(name: str, time: float | None, rule: EfficiencyRule, metric: str) -> N
         raise ScoringError(f"task {name}: a time of {time} µs/atom is not positive")
     raw = RawMetric(name, metric, time if measured else None, "µs/atom", facts)
     leaf = Leaf(raw, Speed(rule.reference_us_per_atom))
-    said = f"{rule.reference_us_per_atom:g} µs/atom over the mean time"
-    return Node(name, said if measured else f"no time: {rule.missing.in_words}", leaf=leaf, unit=name)
+    text = _in_words(rule) if measured else f"no time: {rule.missing.in_words}"
+    return Node(name, text, leaf=leaf, unit=name)
+
+
+def _in_words(rule: EfficiencyRule) -> str:
+    return f"{rule.reference_us_per_atom:g} µs/atom over the mean time"

@@ -1,4 +1,4 @@
-"""The LAMBench force-field error: how far from a label a model's energy, forces and virial are."""
+"""The LAMBench force-field error: the errors of a model's energy, forces and virial against the labels."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from scoring.lambench.rules import ForceFieldRule
 from scoring.tree import How, Node
 
 
-def force_field_tree(asked: Sequence[AskedTask], answers: Answers, rule: ForceFieldRule) -> Node:
+def force_field_tree(tasks: Sequence[AskedTask], answers: Answers, rule: ForceFieldRule) -> Node:
     """The force-field error of one model; lower is better.
 
         E = mean over domains d of Σ_type w(d, type) · M(d, type)
         M(d, type) = exp(mean over tasks of d of ln clip(error / baseline, floor, cap))
 
-    Weights are `weights_with_virial` where any task of the domain has a virial label, else `weights_without_virial`,
-    brought to sum 1 over the types of which *the domain* has labels. What a model has no answer to counts as the rule
-    says: `worst`, also in the virial of a model without stress; or `unscored`, as LAMBench does it: then the model has
-    no value in that domain and no score.
+    The weights are `weights_with_virial` if any task of the domain has virial labels, else `weights_without_virial`.
+    They are normalised to sum 1 over the label types of *the domain*. A missing answer counts by `rule.missing`:
+    `worst`, also for the virial of a model without stress; or `unscored`, as in LAMBench: then the model has no value
+    in the domain, and no score.
 
     Args:
-        asked: the labelled-frames tasks of the suite, columns out of `rule.columns`.
+        tasks: the labelled-frames tasks of the suite, with columns from `rule.columns`.
         answers: the model's errors by task and label type.
 
     Raises:
-        ScoringError: an unknown label type, a negative error, a baseline that is not positive.
+        ScoringError: a label type is unknown, an error is negative, or a baseline is not positive.
 
-    Source: LAMBench, arXiv:2504.19578; weights, cap and logarithmic mean as in its release 0.3.1. The floor and the
-    charge for a missing stress are this judge's.
+    Source: LAMBench, arXiv:2504.19578; weights, cap and logarithmic mean as in its release 0.3.1. This judge adds the
+    floor, and the cost of a missing stress.
     """
-    for task in asked:
+    for task in tasks:
         if unknown := set(task.columns) - set(rule.columns):
             raise ScoringError(f"task {task.name}: columns: no label type {sorted(unknown)} in the release")
     return Node(
         "Force-field error",
         "mean over domains",
-        parts=tuple(_domain(name, tasks, answers, rule) for name, tasks in by_domain(asked).items()),
+        parts=tuple(_domain(name, in_domain, answers, rule) for name, in_domain in by_domain(tasks).items()),
         absent=rule.absent,
         source=rule.source,
     )
 
 
 def type_weights(tasks: Sequence[AskedTask], rule: ForceFieldRule) -> Mapping[str, float]:
-    """Weights of the label types in a domain that has these tasks; they sum to 1.
+    """By label type, its weight in a domain with these tasks; the weights sum to 1.
 
     Raises:
-        ScoringError: no label type of the domain has a weight, or all are 0.
+        ScoringError: no label type of the domain has a weight above 0.
     """
     present = {column for task in tasks for column in task.columns}
     weights = rule.weights_with_virial if "virial" in present else rule.weights_without_virial
@@ -85,5 +85,5 @@ def _label_type(label: str, weight: float, tasks: Sequence[AskedTask], answers: 
 
 def _task(name: str, label: str, answers: Answers, rule: ForceFieldRule) -> Node:
     leaf = error_leaf(answers, name, label, rule.cap, rule.floor)
-    said = rule.in_words if leaf.raw.value is not None else f"no answer: {rule.missing.in_words}"
-    return Node(name, said, leaf=leaf, unit=name)
+    text = rule.in_words if leaf.raw.value is not None else f"no answer: {rule.missing.in_words}"
+    return Node(name, text, leaf=leaf, unit=name)

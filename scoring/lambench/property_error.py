@@ -1,4 +1,4 @@
-"""The LAMBench property error: how far domain-specific quantities are from their reference."""
+"""The LAMBench property error: the errors of domain-specific quantities against their references."""
 
 from __future__ import annotations
 
@@ -10,59 +10,59 @@ from scoring.tree import Node
 
 
 def property_tree(
-    asked: Sequence[AskedTask], answers: Answers, rule: PropertyRule, dropped: Collection[str] = ()
+    tasks: Sequence[AskedTask], answers: Answers, rule: PropertyRule, dropped: Collection[str] = ()
 ) -> Node:
     """The property error of one model; lower is better.
 
         E = mean over domains d of mean over metric columns c of the tasks of d of clip(error_c / baseline_c, 0, cap)
 
-    Each column has the same weight within its domain. A column without an answer counts as `rule.missing` says:
-    `worst`; or it is `skipped`, as LAMBench does it, and the others share its weight. Where a release divides by the
-    success rate, the capped value is divided by it (`Error.divisor`).
+    Each column has the same weight within its domain. A column without an answer counts by `rule.missing`: `worst`; or
+    it is `skipped`, as in LAMBench, and the others share its weight. If a release divides by the success rate, the
+    capped value is divided by it (`MeasuredError.divisor`).
 
     Args:
-        asked: the tasks of the suite with the metric names that count.
-        answers: the model's errors by task and metric name.
-        dropped: domains that no model is scored in: see `dropped_domains`.
+        tasks: the property tasks of the suite, with the metrics that count.
+        answers: the model's errors by task and metric.
+        dropped: domains that are not scored for any model: see `dropped_domains`.
 
     Raises:
-        ScoringError: a negative error, or a baseline that is not positive.
+        ScoringError: an error is negative, or a baseline is not positive.
 
     Source: LAMBench, arXiv:2504.19578, "domain-specific property tasks", as in its release 0.3.1.
     """
-    domains = {name: tasks for name, tasks in by_domain(asked).items() if name not in dropped}
+    domains = {name: in_domain for name, in_domain in by_domain(tasks).items() if name not in dropped}
     without = f", without {', '.join(sorted(dropped))}: some model has nothing of it" if dropped else ""
     return Node(
         "Property error",
         f"mean over domains{without}",
-        parts=tuple(_domain(name, tasks, answers, rule) for name, tasks in domains.items()),
+        parts=tuple(_domain(name, in_domain, answers, rule) for name, in_domain in domains.items()),
         absent=rule.absent_domain,
         source=rule.source,
     )
 
 
-def dropped_domains(asked: Mapping[str, Sequence[AskedTask]], answers: Mapping[str, Answers]) -> dict[str, str]:
-    """The domains in which some model has no number at all, and that model: LAMBench 0.3 drops them for all models.
+def dropped_domains(tasks: Mapping[str, Sequence[AskedTask]], answers: Mapping[str, Answers]) -> dict[str, str]:
+    """By domain in which a model has no number at all, the first such model. LAMBench 0.3 drops it for all models.
 
-    A model without any number in any domain is no participant, and drops nothing.
+    A model without a number in any domain drops nothing.
 
     Args:
-        asked: of each model.
-        answers: of each model.
+        tasks: by model.
+        answers: by model.
     """
-    found: dict[str, str] = {}
-    for model in sorted(asked):
+    dropped: dict[str, str] = {}
+    for model in sorted(tasks):
         answered = {
-            name: any(is_answered(answers[model], task.name, task.columns) for task in tasks)
-            for name, tasks in by_domain(asked[model]).items()
+            name: any(is_answered(answers[model], task.name, task.columns) for task in in_domain)
+            for name, in_domain in by_domain(tasks[model]).items()
         }
         if any(answered.values()):
-            found |= {name: model for name, there in answered.items() if not there and name not in found}
-    return found
+            dropped |= {name: model for name, any_number in answered.items() if not any_number and name not in dropped}
+    return dropped
 
 
 def _domain(name: str, tasks: Sequence[AskedTask], answers: Answers, rule: PropertyRule) -> Node:
-    """One domain: the mean over all its columns, whatever task they belong to."""
+    """One domain: the mean over the columns of all its tasks."""
     return Node(
         name,
         "mean over metric columns",
@@ -73,7 +73,7 @@ def _domain(name: str, tasks: Sequence[AskedTask], answers: Answers, rule: Prope
 
 
 def _task(task: AskedTask, answers: Answers, rule: PropertyRule) -> Node:
-    """One task: the mean over its columns. It weighs as many columns as count in it."""
+    """One task: the mean over its columns. Its weight is the number of its columns that count."""
     leaves = tuple(_column(task, column, answers, rule) for column in sorted(task.columns))
     n_columns = len(leaves)
     if rule.missing is Missing.SKIPPED:

@@ -1,4 +1,4 @@
-"""LAMBench's published tables to scores: each model's metrics added up as its release does it, or corrected."""
+"""Scores of the models in LAMBench's published tables, by the rules of their release or corrected."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class TableModel:
     Args:
         scores: by key (`scoring.names`); their `value` is None if the release gives none.
         instability: by tolerance, the default first.
-        is_lower_bound: whether the instability is the least that fits the table, which has a mean over runs.
-        notes: what was left out, dropped or not known, one line each.
+        is_lower_bound: whether the instability is a lower bound, because the table has only a mean over runs.
+        notes: one line for each number that is left out, dropped or unknown.
     """
 
     scores: Mapping[str, Term]
@@ -51,7 +51,7 @@ def score_published(release: Release, raw: object) -> dict[str, TableModel]:
 
     Args:
         release: with its tasks.
-        raw: as parsed from JSON.
+        raw: the table, as parsed from JSON.
 
     Raises:
         ScoringError: naming the release, the model, the task and the field.
@@ -67,14 +67,16 @@ def score_published(release: Release, raw: object) -> dict[str, TableModel]:
         models = [read_model(release, name, table, systems) for name, table in tables.items()]
         dropped: dict[str, str] = {}
         if release.property_error.missing_domain == "drop_domain_for_all_models":
-            dropped = dropped_domains({m.name: m.asked_pc for m in models}, {m.name: m.answers_pc for m in models})
+            dropped = dropped_domains(
+                {m.name: m.property_tasks for m in models}, {m.name: m.property_errors for m in models}
+            )
         return {model.name: _scores(release, model, dropped) for model in models}
     except ScoringError as error:
         raise ScoringError(f"release {release.name}: {error}") from None
 
 
 def rounded(value: float | None, decimals: int | None) -> float | None:
-    """The value as a release prints it; None where it has none that is finite."""
+    """The value as a release prints it; None if there is no finite value."""
     if value is None or not math.isfinite(value):
         return None
     return value if decimals is None else float(np.round(value, decimals))
@@ -85,14 +87,14 @@ def _scores(release: Release, model: PublishedModel, dropped: Mapping[str, str])
         bounds = {t: _instability(release, model, t) for t in release.instability.tolerances}
         by_tolerance = {tolerance: term for tolerance, (term, _) in bounds.items()}
         trees = {
-            FORCE_FIELD: force_field_tree(model.asked_ff, model.answers_ff, release.force_field),
-            PROPERTY_ERROR: property_tree(model.asked_pc, model.answers_pc, release.property_error, dropped),
+            FORCE_FIELD: force_field_tree(model.ff_tasks, model.ff_errors, release.force_field),
+            PROPERTY_ERROR: property_tree(model.property_tasks, model.property_errors, release.property_error, dropped),
             EFFICIENCY: efficiency_tree(model.times, release.efficiency, "average_time"),
         }
         scores = {key: explain(tree) for key, tree in trees.items()}
         scores[INSTABILITY] = by_tolerance[release.instability.tolerances[0]]
         notes = [*model.notes]
-        notes += [f"{domain}: dropped for all models: {who} has none of it" for domain, who in dropped.items()]
+        notes += [f"{domain}: dropped for all models: {name} has none of it" for domain, name in dropped.items()]
         if scores[PROPERTY_ERROR].value == math.inf:
             notes.append(f"{PROPERTIES}: infinite: divided by a success rate of 0")
         is_lower_bound = any(is_bound for _, is_bound in bounds.values())
@@ -102,15 +104,15 @@ def _scores(release: Release, model: PublishedModel, dropped: Mapping[str, str])
 
 
 def _instability(release: Release, model: PublishedModel, tolerance: float) -> tuple[Term, bool]:
-    """The instability at a tolerance, and whether it is only the least that fits what is published."""
+    """The instability at a tolerance, and whether it is only a lower bound."""
     rule = release.instability
     if not model.dynamics:
         return explain(instability_tree([], rule, tolerance)), False
     if model.runs:
-        read = [_run(name, row, release.published.n_steps) for name, row in model.runs.items()]
-        short = release.published.n_runs - len(read) if release.missing_is_worst else 0
-        read += [Run(f"not in the table ({i})", RunOutcome.MISSING) for i in range(1, short + 1)]
-        return explain(instability_tree(read, rule, tolerance)), False
+        runs = [_run(name, row, release.published.n_steps) for name, row in model.runs.items()]
+        short = release.published.n_runs - len(runs) if release.missing_is_worst else 0
+        runs += [Run(f"not in the table ({i})", RunOutcome.MISSING) for i in range(1, short + 1)]
+        return explain(instability_tree(runs, rule, tolerance)), False
     slope = number(model.dynamics, "slope", DYNAMICS)
     rate = number(model.dynamics, "success_rate", DYNAMICS)
     if release.missing_is_worst and None in (slope, rate):

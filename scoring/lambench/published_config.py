@@ -1,4 +1,4 @@
-"""A release's `config.json`, in which LAMBench's published formula is stated, to a `Release`."""
+"""A `Release` from its `config.json`, which states LAMBench's published formula."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNITS_EV = {"eV": 1.0, "meV": 1e-3}
 
 
 class _ConfigPart(BaseModel):
-    """What is not known is kept, to be named: a release may say more than its formula."""
+    """Unknown fields are kept and listed in the notes: a release may state more than its formula."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -100,18 +100,18 @@ class _Config(_ConfigPart):
 
 
 class Read(NamedTuple):
-    """A release, and what its file says beside the formula: a line each."""
+    """A release, and one note for each statement of its file that is not used."""
 
     release: Release
     notes: tuple[str, ...]
 
 
 def release_from_config(content: object, source: str) -> Read:
-    """The release, as published, that the content of a `config.json` states.
+    """The release as published, from the content of a `config.json`.
 
     Args:
         content: as parsed from JSON.
-        source: names it in errors.
+        source: its name in errors.
 
     Raises:
         ScoringError: naming the release and the field.
@@ -126,7 +126,7 @@ def release_from_config(content: object, source: str) -> Read:
     except ValidationError as error:
         raise ScoringError(f"release {name}: {first_fault(error)}") from None
     notes = [f"{source}: {path} is not part of the formula as known here, and is not used" for path in _unknown(config)]
-    notes += [f"{source}: {said}" for said in _without_baseline(config)]
+    notes += [f"{source}: {note}" for note in _without_baseline(config)]
     if config.stability.older_formula_in_force:
         notes.append(f"{source}: stability.older_formula_in_force: the instability here is by the present formula")
     return Read(release, tuple(notes))
@@ -192,7 +192,7 @@ def _weights(config: _Config, name: str, labels: tuple[str, ...]) -> dict[str, f
 
 def _force_field_task(release: str, name: str, task: _ForceFieldTask) -> dict[str, Any]:
     """Domain and baselines. A label type without a weight is not scored, whatever its baseline."""
-    found: dict[str, Any] = {"domain": task.domain}
+    facts: dict[str, Any] = {"domain": task.domain}
     for label in LABEL_TYPES:
         stated: _Label | None = getattr(task, label)
         where = f"release {release}: ff.tasks.{name}.{label}"
@@ -200,15 +200,15 @@ def _force_field_task(release: str, name: str, task: _ForceFieldTask) -> dict[st
             continue
         if stated.weight != 1.0:
             raise ScoringError(f"{where}.weight: {stated.weight} is neither 1 nor null")
-        of_each = stated.std_eV.values() if isinstance(stated.std_eV, dict) else [stated.std_eV]
-        if any(std is not None and not 0 < std < math.inf for std in of_each):
+        baselines = stated.std_eV.values() if isinstance(stated.std_eV, dict) else [stated.std_eV]
+        if any(std is not None and not 0 < std < math.inf for std in baselines):
             raise ScoringError(f"{where}.std_eV: {stated.std_eV}: must be a positive number: errors are divided by it")
-        if all(std is None for std in of_each):
+        if all(std is None for std in baselines):
             raise ScoringError(f"{where}.std_eV: null, though it has a weight: what is the error divided by?")
-        found[label] = stated.std_eV
-    if len(found) == 1:
+        facts[label] = stated.std_eV
+    if len(facts) == 1:
         raise ScoringError(f"release {release}: ff.tasks.{name}: no label type has a weight")
-    return found
+    return facts
 
 
 def _property_task(release: str, name: str, task: _PropertyTask) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def _property_task(release: str, name: str, task: _PropertyTask) -> dict[str, An
 
 
 def _label_sets(release: str, tasks: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """The two label sets of the tasks that have several; the one that is not PBE is that of OMol25's models."""
+    """The two label sets of the tasks that have several; the one other than PBE belongs to OMol25's models."""
     pairs = {(task, label): tuple(b) for task, row in tasks.items() for label, b in row.items() if isinstance(b, dict)}
     if not pairs:
         return "wB97", "PBE"
@@ -257,7 +257,7 @@ def _unit(config: _Config) -> float:
     """eV per unit of the published force-field errors.
 
     Raises:
-        ScoringError: the factor is not that of the units it is between.
+        ScoringError: the factor does not fit the two units.
     """
     ff = config.ff
     begins = [re.match(r"\s*(m?eV)\b", text) for text in (ff.raw_unit, ff.std_unit)]
@@ -275,7 +275,7 @@ def _unit(config: _Config) -> float:
 
 
 def _unknown(stated: BaseModel, path: str = "") -> Iterator[str]:
-    """Names of the fields that are not known, at any depth."""
+    """Names of unknown fields, at any depth."""
     yield from (f"{path}{name}" for name in stated.model_extra or {})
     for name in type(stated).model_fields:
         value = getattr(stated, name)

@@ -1,4 +1,4 @@
-"""LAMBench's published tables, read: what a release asks of each model, and what the model answered.
+"""The tasks and errors of each model in LAMBench's published tables.
 
 The layout is that of LAMBench's `results.json`: by model the sections `generalizability_force_field_results` (energies
 in meV), `generalizability_domain_specific_results`, `applicability_results` and `model`.
@@ -22,8 +22,8 @@ PROPERTIES = "generalizability_domain_specific_results"
 APPLICABILITY = "applicability_results"
 EFFICIENCY, DYNAMICS = "inference_efficiency", "nve_md"
 _UNITS = {"energy": "eV/atom", "force": "eV/Å", "virial": "eV/atom"}
-_SUMMARIES = {"Weighted"}  # rows that are no task
-# What a table holds over all its systems, where it is not a table of systems.
+_SUMMARIES = {"Weighted"}  # rows that are not tasks
+# The columns of a table that has no rows for single systems.
 _OVER_ALL = {
     EFFICIENCY: {"average_time", "standard_deviation", "std_time", "success_rate"},
     DYNAMICS: {"slope", "steps", "momenta_diff", "simulation_time", "success_rate"},
@@ -34,14 +34,14 @@ Table = Mapping[str, object]
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """One model's table, read."""
+    """The tasks and numbers of one model's table."""
 
     name: str
     label_set: str
-    asked_ff: Sequence[AskedTask]
-    answers_ff: Answers
-    asked_pc: Sequence[AskedTask]
-    answers_pc: Answers
+    ff_tasks: Sequence[AskedTask]
+    ff_errors: Answers
+    property_tasks: Sequence[AskedTask]
+    property_errors: Answers
     times: Mapping[str, float | None]
     dynamics: Table
     runs: Mapping[str, Table | None]
@@ -49,14 +49,14 @@ class PublishedModel:
 
 
 Systems = Mapping[str, Sequence[str]]
-"""By task, the systems that any model of a table has a row of."""
+"""By task, the systems for which any model of a table has a row."""
 
 
 def read_model(release: Release, name: str, table: Table, systems: Systems) -> PublishedModel:
-    """One model's table, read.
+    """The tasks and numbers of one model's table.
 
     Args:
-        systems: of all models: what other models have and this one leaves out is missing.
+        systems: of all models: if another model has a system that this one leaves out, it is missing.
 
     Raises:
         ScoringError: naming the model, the task and the field.
@@ -68,27 +68,27 @@ def read_model(release: Release, name: str, table: Table, systems: Systems) -> P
         raise ScoringError(f"{where}: model.supports_omol: {omol!r} is neither true nor false")
     label_set = release.published.label_sets[0 if omol else 1]
     applied = _section(table, APPLICABILITY, where)
-    asked_ff, answers_ff = _force_field(release, _section(table, FORCE_FIELD, where), label_set, where)
-    asked_pc, answers_pc, divided = _properties(release, _section(table, PROPERTIES, where), where)
-    times, untimed = _times(release, _section(applied, EFFICIENCY, where), systems[EFFICIENCY], where)
+    ff_tasks, ff_errors = _force_field(release, _section(table, FORCE_FIELD, where), label_set, where)
+    property_tasks, property_errors, rate_notes = _properties(release, _section(table, PROPERTIES, where), where)
+    times, time_notes = _times(release, _section(applied, EFFICIENCY, where), systems[EFFICIENCY], where)
     dynamics = _section(applied, DYNAMICS, where)
     runs = _rows(DYNAMICS, dynamics, systems[DYNAMICS], where)
     notes = [
         *_unknown_tasks(release, table),
         *_label_set_assumed(release, about, label_set),
-        *_lacking(FORCE_FIELD, asked_ff, answers_ff, release.force_field.missing),
-        *_lacking(PROPERTIES, asked_pc, answers_pc, release.property_error.missing),
-        *divided,
-        *untimed,
-        *_not_run(release, dynamics, runs),
+        *_missing_errors(FORCE_FIELD, ff_tasks, ff_errors, release.force_field.missing),
+        *_missing_errors(PROPERTIES, property_tasks, property_errors, release.property_error.missing),
+        *rate_notes,
+        *time_notes,
+        *_missing_runs(release, dynamics, runs),
     ]
     return PublishedModel(
         name,
         label_set,
-        asked_ff,
-        answers_ff,
-        asked_pc,
-        answers_pc,
+        ff_tasks,
+        ff_errors,
+        property_tasks,
+        property_errors,
         times,
         dynamics,
         runs,
@@ -97,8 +97,8 @@ def read_model(release: Release, name: str, table: Table, systems: Systems) -> P
 
 
 def _force_field(release: Release, section: Table, label_set: str, where: str) -> tuple[list[AskedTask], Answers]:
-    """What the release asks of a model of that label set, and its errors in eV."""
-    asked: list[AskedTask] = []
+    """The release's force-field tasks for a model of that label set, and the model's errors in eV."""
+    tasks: list[AskedTask] = []
     answers: dict[str, dict[str, MeasuredError]] = {}
     unit = release.published.force_field_unit_ev
     for task, facts in release.force_field_tasks.items():
@@ -106,49 +106,49 @@ def _force_field(release: Release, section: Table, label_set: str, where: str) -
         stated = {label: baseline for label, baseline in baselines.items() if baseline is not None}
         if not stated:
             raise ScoringError(f"{where}: task {task}: no baseline for the label set {label_set}")
-        asked.append(AskedTask(task, facts.domain, tuple(stated)))
+        tasks.append(AskedTask(task, facts.domain, tuple(stated)))
         row = _section(section, task, f"{where}: {FORCE_FIELD}")
         for label, baseline in stated.items():
             column = release.force_field.columns[label]
             value = number(row, column, f"{where}: task {task}")
             raw = RawMetric(task, column, None if value is None else value * unit, _UNITS[label])
             answers.setdefault(task, {})[label] = MeasuredError(raw, baseline)
-    return asked, answers
+    return tasks, answers
 
 
 def _properties(release: Release, section: Table, where: str) -> tuple[list[AskedTask], Answers, list[str]]:
-    """What the release asks, the model's errors in published units, and notes on failures that nothing charges."""
-    asked: list[AskedTask] = []
+    """The release's property tasks, the model's errors in published units, and notes on success rates."""
+    tasks: list[AskedTask] = []
     answers: dict[str, dict[str, MeasuredError]] = {}
     notes: list[str] = []
     rule = release.property_error
     for task, facts in release.property_tasks.items():
-        asked.append(AskedTask(task, facts.domain, tuple(facts.baselines)))
+        tasks.append(AskedTask(task, facts.domain, tuple(facts.baselines)))
         row = _section(section, task, f"{where}: {PROPERTIES}")
         rate = number(row, facts.success_rate, f"{where}: task {task}") if facts.success_rate and row else 1.0
-        divisor, said = _divisor(rate, rule)
-        notes += [f"{task}: success rate {'unknown' if rate is None else f'{rate:g}'}: {said}"] if said else []
+        divisor, note = _divisor(rate, rule)
+        notes += [f"{task}: success rate {'unknown' if rate is None else f'{rate:g}'}: {note}"] if note else []
         for column, baseline in facts.baselines.items():
             value = number(row, column, f"{where}: task {task}")
-            # 0 / 0 is no value either, as in the published table.
+            # As in the published table, 0 / 0 is no value.
             kept = None if divisor is None or divisor == value == 0 else value
             errors = answers.setdefault(task, {})
             raw = RawMetric(task, column, kept)
             errors[column] = MeasuredError(raw, baseline or 1.0, 1.0 if divisor is None else divisor)
-    return asked, answers, notes
+    return tasks, answers, notes
 
 
 def _divisor(rate: float | None, rule: PropertyRule) -> tuple[float | None, str]:
-    """What normalised errors are divided by, None where they have no value; and what is to be said of it."""
+    """The divisor of normalised errors, None if they have no value; and a note on it, or an empty text."""
     if rule.divided_by_success_rate:
         if rate is None:
-            return None, ""  # said with all that is missing
-        # Where errors are capped at 1, the published code caps the whole table, success rates with it.
+            return None, ""  # `_missing_errors` has the note
+        # If errors are capped at 1, the published code caps the whole table, including success rates.
         capped = rate if rule.cap is None else min(rate, 1.0)
         return capped, "" if capped == rate else "capped at 1 with the errors"
     if not rate:
         return None, "counted as worst: nothing is known to have succeeded"
-    # A share, or in percent.
+    # The success rate is a share, or in percent.
     left_out = "the published errors leave failures out, so they cost nothing"
     return 1.0, "" if rate in (1.0, 100.0) else left_out
 
@@ -157,7 +157,7 @@ Times = dict[str, float | None]
 
 
 def _times(release: Release, timed: Table, systems: Sequence[str], where: str) -> tuple[Times, list[str]]:
-    """Mean times [µs/atom], of all frames or one for each system, and a note on those that are missing."""
+    """Mean times [µs/atom], over all frames or for each system, and a note on missing times."""
     rows = {} if "average_time" in timed else _rows(EFFICIENCY, timed, systems, where)
     if not rows:
         time = number(timed, "average_time", f"{where}: task {EFFICIENCY}")
@@ -166,53 +166,52 @@ def _times(release: Release, timed: Table, systems: Sequence[str], where: str) -
         f"{EFFICIENCY}: {name}": number(row or {}, "average_time", f"{where}: task {EFFICIENCY}: {name}")
         for name, row in rows.items()
     }
-    lacking = [name for name in rows if times[f"{EFFICIENCY}: {name}"] is None]
-    becomes = release.efficiency.missing.in_words
-    return times, [f"{EFFICIENCY}: average_time: missing, {becomes}: {', '.join(lacking)}"] if lacking else []
+    missing = [name for name in rows if times[f"{EFFICIENCY}: {name}"] is None]
+    consequence = release.efficiency.missing.in_words
+    return times, [f"{EFFICIENCY}: average_time: missing, {consequence}: {', '.join(missing)}"] if missing else []
 
 
 def _rows(task: str, table: Table, systems: Sequence[str], where: str) -> dict[str, Table | None]:
-    """The rows of a table of systems, None where the model lacks one that another has; empty if it is none."""
-    own = [name for name in table if name not in _OVER_ALL[task] and name in systems]
-    if not own:
+    """By system, the row of a table, None if only other models have one; empty if the table has no such rows."""
+    if not any(name not in _OVER_ALL[task] and name in systems for name in table):
         return {}
     return {name: _section(table, name, f"{where}: {task}") or None for name in systems}
 
 
 def systems_of(tables: Mapping[str, Table]) -> Systems:
-    """The systems that any model has a row of, by task, in alphabetical order."""
-    found: dict[str, set[str]] = {EFFICIENCY: set(), DYNAMICS: set()}
+    """By task, the systems for which any model has a row, in alphabetical order."""
+    systems: dict[str, set[str]] = {EFFICIENCY: set(), DYNAMICS: set()}
     for model, table in tables.items():
         applied = _section(table, APPLICABILITY, f"model {model}")
-        for task, names in found.items():
+        for task, names in systems.items():
             rows = _section(applied, task, f"model {model}: {APPLICABILITY}")
             if any(isinstance(row, Mapping) for row in rows.values()):
                 names |= {name for name, row in rows.items() if row is None or isinstance(row, Mapping)}
                 names -= _OVER_ALL[task]
-    return {task: sorted(names) for task, names in found.items()}
+    return {task: sorted(names) for task, names in systems.items()}
 
 
 def check_columns(release: Release, tables: Mapping[str, Table]) -> None:
-    """A column that no model has is misspelt, where some have other columns beside it.
+    """Returns if no column of the release seems misspelt: one that no model has, though models have others beside it.
 
-    A table without any column of a label type is of models without such a prediction (stress); and of a single model
-    a property may just be missing.
+    It is no fault if no model has any column of a label type: then none predicts it (stress). Nor is it a fault if a
+    single model lacks a property.
 
     Raises:
         ScoringError: naming task and column.
     """
     for section, task, column, beside, at_least in _columns(release):
         sections = {name: _section(table, section, f"model {name}") for name, table in tables.items()}
-        rows = [_section(found, task, f"model {name}: {section}") for name, found in sections.items()]
-        there = [row for row in rows if any(name.startswith(beside) for name in row)]
-        if len(there) >= at_least and not any(column in row for row in there):
+        rows = [_section(content, task, f"model {name}: {section}") for name, content in sections.items()]
+        candidates = [row for row in rows if any(name.startswith(beside) for name in row)]
+        if len(candidates) >= at_least and not any(column in row for row in candidates):
             raise ScoringError(
-                f"task {task}: metric {column}: no model has it; there are {', '.join(sorted(there[0]))}"
+                f"task {task}: metric {column}: no model has it; there are {', '.join(sorted(candidates[0]))}"
             )
 
 
 def _columns(release: Release) -> Iterator[tuple[str, str, str, str, int]]:
-    """Section, task and column; how names of its kind begin; of how many models all must lack it to be misspelt."""
+    """Section, task and column; the prefix of related columns; and how many models with such columns must lack it."""
     for name, task in release.force_field_tasks.items():
         for label in LABEL_TYPES:
             if getattr(task, label) is not None:
@@ -237,35 +236,37 @@ def _label_set_assumed(release: Release, about: Table, label_set: str) -> Iterat
         yield f"model.supports_omol: missing: held against the baselines of {label_set}"
 
 
-def _lacking(section: str, asked: Sequence[AskedTask], answers: Answers, becomes: Missing) -> Iterator[str]:
-    """A note that lists the errors that are missing, and says what becomes of them."""
+def _missing_errors(section: str, tasks: Sequence[AskedTask], answers: Answers, rule: Missing) -> Iterator[str]:
+    """A note that lists the missing errors and their consequence."""
     missing = []
-    for task in asked:
+    for task in tasks:
         row = answers.get(task.name, {})
         columns = [column for column in task.columns if column not in row or row[column].raw.value is None]
         missing += [f"{task.name} ({', '.join(columns)})"] if columns else []
     if missing:
         nothing = not any(error.raw.value is not None for row in answers.values() for error in row.values())
-        yield f"{section}: missing, {'so there is no score' if nothing else becomes.in_words}: {'; '.join(missing)}"
+        consequence = "so there is no score" if nothing else rule.in_words
+        yield f"{section}: missing, {consequence}: {'; '.join(missing)}"
 
 
-def _not_run(release: Release, dynamics: Table, runs: Mapping[str, Table | None]) -> Iterator[str]:
+def _missing_runs(release: Release, dynamics: Table, runs: Mapping[str, Table | None]) -> Iterator[str]:
     if not dynamics:
         yield f"{DYNAMICS}: missing: no instability"
-    elif not runs and (gone := [name for name in ("slope", "success_rate") if dynamics.get(name) is None]):
-        what = "every run counts as failed" if release.missing_is_worst else "the least instability that fits the rest"
-        yield f"{DYNAMICS}: {' and '.join(gone)}: missing: {what}"
-    lacking = [name for name, row in runs.items() if row is None]
-    if lacking:
-        yield f"{DYNAMICS}: no row of {', '.join(lacking)}: counted as failed"
+    elif not runs and (absent := [name for name in ("slope", "success_rate") if dynamics.get(name) is None]):
+        effect = (
+            "every run counts as failed" if release.missing_is_worst else "the least instability that fits the rest"
+        )
+        yield f"{DYNAMICS}: {' and '.join(absent)}: missing: {effect}"
+    if missing := [name for name, row in runs.items() if row is None]:
+        yield f"{DYNAMICS}: no row of {', '.join(missing)}: counted as failed"
     short = release.published.n_runs - len(runs)
     if runs and short > 0:
-        what = "counted as failed" if release.missing_is_worst else "left out"
-        yield f"{DYNAMICS}: {len(runs)} runs of {release.published.n_runs}: the others are {what}"
+        effect = "counted as failed" if release.missing_is_worst else "left out"
+        yield f"{DYNAMICS}: {len(runs)} runs of {release.published.n_runs}: the others are {effect}"
 
 
 def _section(table: Table, name: str, where: str) -> Table:
-    """A table within a table; empty where it is missing or null."""
+    """A table within a table; empty if it is missing or null."""
     content = table.get(name)
     return {} if content is None else as_table(content, f"{where}: {name}")
 
@@ -277,10 +278,10 @@ def as_table(content: object, where: str) -> Table:
 
 
 def number(row: Table, column: str, where: str) -> float | None:
-    """A metric; None where it is missing, null or NaN.
+    """A metric; None if it is missing, null or NaN.
 
     Raises:
-        ScoringError: it is no number, or below zero, or infinite.
+        ScoringError: it is not a number, negative, or infinite.
     """
     value = row.get(column)
     if value is None:

@@ -1,4 +1,4 @@
-"""The facts of one release of LAMBench's scores, read from a TOML file: the code is one, the facts differ."""
+"""The facts of one release of LAMBench's scores, from a TOML file. All releases share the code."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Baseline = Positive | dict[str, Positive | None]
 
 
 class ForceFieldTask(ReleasePart):
-    """What a published force-field task is held against.
+    """The baselines of a published force-field task.
 
     Args:
-        energy: error of the composition-only model [eV/atom]; one for each label set where the task has several; None
-            where it has no such labels.
+        energy: error of the composition-only model [eV/atom], or one error for each label set; None if the task has no
+            such labels.
         force: the same [eV/Å].
         virial: the same [eV/atom].
     """
@@ -34,18 +34,18 @@ class ForceFieldTask(ReleasePart):
     virial: Baseline | None = None
 
     def baseline(self, label: str, label_set: str) -> float | None:
-        """The baseline of a label type for a model of `label_set`; None where it has no such labels."""
+        """The baseline of a label type for a model of `label_set`; None if the task has no such labels."""
         stated: float | dict[str, float | None] | None = getattr(self, label)
         return stated.get(label_set) if isinstance(stated, dict) else stated
 
 
 class PropertyTask(ReleasePart):
-    """What a published property task is held against.
+    """The baselines of a published property task.
 
     Args:
-        baselines: by metric column, in the unit of the column, the error of the trivial model; None where the release
-            states none and takes the error as it is.
-        success_rate: the column with the share of items that succeeded, where the release divides by it.
+        baselines: by metric column, in the unit of the column, the error of the trivial model; None if the release
+            states none and does not divide the error.
+        success_rate: the column with the share of items that succeeded, if the release divides by it.
     """
 
     domain: str
@@ -54,15 +54,15 @@ class PropertyTask(ReleasePart):
 
 
 class PublishedTables(ReleasePart):
-    """How the tables that a release publishes are to be read.
+    """How to read the tables that a release publishes.
 
     Args:
         force_field_unit_ev: eV (and eV/Å) per unit of its force-field errors.
-        label_sets: of tasks with several: the first for models that support OMol25's level of theory, the second
-            for all others.
-        n_runs: trajectories of constant-energy dynamics.
-        n_steps: a run of fewer has failed.
-        ranking_decimals: to which scores are rounded; None: not at all.
+        label_sets: the two of tasks with several: the first for models that support OMol25's level of theory, the
+            second for all others.
+        n_runs: number of trajectories of constant-energy dynamics.
+        n_steps: a run with fewer steps has failed.
+        ranking_decimals: number of decimals of scores; None: no rounding.
     """
 
     force_field_unit_ev: Positive = 1e-3
@@ -73,13 +73,13 @@ class PublishedTables(ReleasePart):
 
 
 class Release(ReleasePart):
-    """One release: which metrics count, how much, and where they end.
+    """One release: the metrics that count, their weights and their limits.
 
     Args:
-        variant: `as_published` reproduces what was printed; `corrected` obeys one law: nothing that a model can do by
-            failing, skipping or answering NaN improves its score.
-        force_field_tasks: of a release with published tables, by name.
-        property_tasks: of a release with published tables, by name.
+        variant: `as_published` reproduces the published scores; `corrected` obeys one law: nothing that a model can do
+            by failing, skipping or answering NaN improves its score.
+        force_field_tasks: by name, if the release has published tables.
+        property_tasks: by name, if the release has published tables.
     """
 
     name: str
@@ -104,13 +104,13 @@ class Release(ReleasePart):
                 "efficiency.missing": self.efficiency.missing != "worst",
                 "instability.clipped": not self.instability.clipped,
             }
-            if found := [field for field, is_so in lawless.items() if is_so]:
-                raise ValueError(f"corrected, but {', '.join(found)} would let a model gain by failing")
+            if fields := [field for field, is_lawless in lawless.items() if is_lawless]:
+                raise ValueError(f"corrected, but {', '.join(fields)} would let a model gain by failing")
         return self
 
     @property
     def missing_is_worst(self) -> bool:
-        """Whether a run or a timing that a table leaves out is held against its model."""
+        """Whether a run or a time that a table leaves out counts as worst."""
         return self.variant is Variant.CORRECTED
 
     def corrected(self) -> Release:
@@ -153,6 +153,6 @@ def load_release(name: str = "corrected") -> Release:
     """A release that comes with the judge.
 
     Raises:
-        ScoringError: there is no release of that name, or it cannot be read.
+        ScoringError: the name is unknown, or the file cannot be read.
     """
     return load(Release, name, packaged_releases())

@@ -1,4 +1,4 @@
-"""The switches of LAMBench's formulas: what differs between its releases, and between them and `corrected`."""
+"""The parameters of LAMBench's formulas that differ between its releases, or between them and `corrected`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Missing(StrEnum):
-    """What counts where a model has no answer."""
+    """How a missing answer counts."""
 
     WORST = "worst"
     SKIPPED = "skipped"  # the others share its weight
-    UNSCORED = "unscored"  # then there is no score
+    UNSCORED = "unscored"  # the model has no score
 
     @property
     def in_words(self) -> str:
-        """What becomes of it."""
+        """The consequence, as text for notes and rules."""
         match self:
             case Missing.WORST:
                 return "counted as worst"
@@ -34,7 +34,7 @@ class Missing(StrEnum):
 
 
 class MissingDomain(StrEnum):
-    """What counts where a model has no answer in a whole domain."""
+    """How a domain without any answer counts."""
 
     WORST = "worst"
     SKIPPED = "skip_for_that_model"
@@ -42,15 +42,15 @@ class MissingDomain(StrEnum):
 
 
 class ForceFieldRule(ReleasePart):
-    """How errors of energy, force and virial become one.
+    """How errors of energy, force and virial are combined.
 
     Args:
-        cap: the worst a normalised error counts, None for no limit.
-        floor: the best it counts.
-        missing: what no answer counts: `worst` (the cap) or `unscored`.
-        logarithmic_mean_decimals: to which logarithmic means are rounded; None: not at all.
+        cap: the highest value that a normalised error counts; None: no limit.
+        floor: the lowest value that it counts.
+        missing: how a missing answer counts: `worst` (the cap) or `unscored`.
+        logarithmic_mean_decimals: number of decimals of logarithmic means; None: no rounding.
         columns: by label type, the metric that is scored.
-        weights_with_virial: by label type, in a domain of which any task has a virial.
+        weights_with_virial: by label type, in a domain with a task that has a virial.
         weights_without_virial: by label type, in any other domain.
     """
 
@@ -68,7 +68,7 @@ class ForceFieldRule(ReleasePart):
         for name in ("weights_with_virial", "weights_without_virial"):
             weights: dict[str, float] = getattr(self, name)
             if unknown := set(weights) - set(self.columns):
-                raise ValueError(f"{name}: weights for {sorted(unknown)}, of which columns says nothing")
+                raise ValueError(f"{name}: weights for {sorted(unknown)}, which columns does not state")
             if not sum(weights.values()) > 0:
                 raise ValueError(f"{name}: the weights sum to zero")
         if self.cap is not None and self.cap < self.floor:
@@ -81,22 +81,22 @@ class ForceFieldRule(ReleasePart):
 
     @property
     def absent(self) -> float:
-        """What no answer counts; NaN: no score."""
+        """The value of a missing answer; NaN: no score."""
         return self.cap if self.missing is Missing.WORST and self.cap is not None else math.nan
 
     @property
     def in_words(self) -> str:
-        """What is done to a single error."""
+        """How a single error is normalised, as text."""
         return _normalising(self.cap, self.floor)
 
 
 class PropertyRule(ReleasePart):
-    """How domain-specific errors become one.
+    """How property errors are combined.
 
     Args:
-        cap: the worst a normalised error counts, None for no limit.
-        missing: what a column without an answer counts: `worst` (the cap) or `skipped`.
-        missing_domain: what a domain without any answer counts.
+        cap: the highest value that a normalised error counts; None: no limit.
+        missing: how a column without an answer counts: `worst` (the cap) or `skipped`.
+        missing_domain: how a domain without any answer counts.
         divided_by_success_rate: whether a capped error is divided by the share of items that succeeded.
     """
 
@@ -117,25 +117,25 @@ class PropertyRule(ReleasePart):
 
     @property
     def absent(self) -> float | None:
-        """What a column without an answer counts; None: it is left out."""
+        """The value of a column without an answer; None: it is left out."""
         return self.cap if self.missing is Missing.WORST else None
 
     @property
     def absent_domain(self) -> float | None:
-        """What a domain without an answer counts; None: it is left out."""
+        """The value of a domain without an answer; None: it is left out."""
         return self.cap if self.missing_domain is MissingDomain.WORST else None
 
     @property
     def in_words(self) -> str:
-        """What is done to a single error."""
+        """How a single error is normalised, as text."""
         return _normalising(self.cap, 0.0)
 
 
 class EfficiencyRule(ReleasePart):
-    """The speed that scores 1, and what a task without a time counts.
+    """The speed that scores 1, and how a task without a time counts.
 
     Args:
-        reference_us_per_atom: [µs/atom].
+        reference_us_per_atom: the time that scores 1 [µs/atom].
         missing: `worst` (infinitely slow) or `unscored`.
     """
 
@@ -150,13 +150,13 @@ class EfficiencyRule(ReleasePart):
 
 
 class InstabilityRule(ReleasePart):
-    """Which drift counts as none, and the score of a failed run.
+    """The drift that scores 0, and the score of a failed run.
 
     Args:
-        tolerances: [eV/atom per `time_unit_ps`], the first as the default.
-        time_unit_ps: [ps] that slopes and tolerances are per.
+        tolerances: [eV/atom per `time_unit_ps`], the default first.
+        time_unit_ps: the unit of time of slopes and tolerances [ps].
         worst_decades: the score of a failed run [decades].
-        clipped: whether a run that did not fail scores at most that.
+        clipped: whether a run that did not fail scores at most `worst_decades`.
     """
 
     tolerances: tuple[Positive, ...] = Field(min_length=1)
