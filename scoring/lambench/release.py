@@ -150,7 +150,7 @@ def packaged_releases() -> tuple[str, ...]:
 
 
 def load_release(name: str = "corrected") -> Release:
-    """A release that comes with the judge.
+    """A release from `scoring/releases`.
 
     Raises:
         ScoringError: the name is unknown, or the file cannot be read.

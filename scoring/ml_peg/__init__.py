@@ -1,4 +1,4 @@
-"""ML-PEG's scores: thresholds good and bad, weights at every level, five levels from raw metrics to one number."""
+"""ML-PEG's scores: good and bad thresholds, and weighted means at each of five levels, from raw metric to overall."""
 
 from scoring.ml_peg.facts import BenchmarkFacts, MetricFacts, MlPegFacts, Preset
 from scoring.ml_peg.levels import LevelGap, Mismatch, mismatches

@@ -1,4 +1,4 @@
-"""The facts of ML-PEG's scores: the metrics of each benchmark, what is good and bad in them, what everything weighs."""
+"""The facts of ML-PEG's scores: the metrics of each benchmark, their good and bad thresholds, and all weights."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class MetricFacts(ReleasePart):
-    """What a metric is held against.
+    """The thresholds, unit and weight of a metric.
 
     Args:
-        good: value from which on the normalised metric is 1 [unit]; larger than `bad` where more is better.
-        bad: value from which on it is 0 [unit].
+        good: the value at which, and beyond which, the normalised metric is 1 [unit]; above `bad` if higher is better.
+        bad: the value at which, and beyond which, it is 0 [unit].
         unit: of the metric and both thresholds; "-" for a pure number.
         weight: in its benchmark.
-        level_of_theory: of the reference values; empty where the metric has none, as a count of minima.
+        level_of_theory: of the reference values; empty if the metric has none, such as a count of minima.
         normaliser: a name in `NORMALISERS`.
     """
 
@@ -46,13 +46,13 @@ class MetricFacts(ReleasePart):
             raise ValueError(f"normaliser: {self.normaliser}: good and bad must lie above zero: take linear")
         function = NORMALISERS[self.normaliser].function
         ends = function(np.array([self.good, self.bad]), self.good, self.bad)
-        if ends.tolist() != [1.0, 0.0]:  # as where good − bad overflows
+        if ends.tolist() != [1.0, 0.0]:  # as when good − bad overflows
             raise ValueError(f"good: {self.good} and bad {self.bad} are too far apart or too close for arithmetic")
         return self
 
     @property
     def may_be_negative(self) -> bool:
-        """False for an error: less is better, and neither threshold is below zero."""
+        """False for an error: lower is better, and neither threshold is below zero."""
         return self.good > self.bad or self.good < 0
 
 
@@ -60,7 +60,7 @@ class BenchmarkFacts(ReleasePart):
     """A benchmark: its category, its weight there, and its metrics by name.
 
     Args:
-        source: where thresholds, units and weights were read.
+        source: of thresholds, units and weights.
     """
 
     category: Name
@@ -70,11 +70,11 @@ class BenchmarkFacts(ReleasePart):
 
 
 class Preset(ReleasePart):
-    """A user's weights in place of those of the facts; what is not named keeps its own.
+    """A user's weights in place of those of the facts; whatever it does not name keeps its weight.
 
     Args:
         categories: by category.
-        others: weight of every category that is not named; None: they keep theirs.
+        others: weight of every other category; None: the others keep their weights.
         benchmarks: by benchmark.
         metrics: by benchmark and metric.
     """
@@ -87,7 +87,7 @@ class Preset(ReleasePart):
 
 
 class Weights(NamedTuple):
-    """Weights at all levels, none negative, in every place a positive sum."""
+    """Weights at all levels. None is negative, and the weights of siblings have a positive sum."""
 
     categories: Mapping[str, float]
     benchmarks: Mapping[str, float]
@@ -98,8 +98,8 @@ class MlPegFacts(ReleasePart):
     """A release: benchmarks by name, weights of categories, presets by name.
 
     Args:
-        source: where it comes from.
-        category_weights: of categories that do not weigh 1.
+        source: where the facts come from.
+        category_weights: of categories whose weight is not 1.
     """
 
     name: Name
@@ -131,7 +131,7 @@ class MlPegFacts(ReleasePart):
         return tuple(sorted({benchmark.category for benchmark in self.benchmarks.values()}))
 
     def in_category(self, category: str) -> tuple[str, ...]:
-        """The names of its benchmarks, in alphabetical order."""
+        """The names of a category's benchmarks, in alphabetical order."""
         return tuple(sorted(name for name, facts in self.benchmarks.items() if facts.category == category))
 
     def weights(self, preset: str = "") -> Weights:
@@ -139,15 +139,15 @@ class MlPegFacts(ReleasePart):
         chosen = self.presets[preset] if preset else Preset()
         categories = {}
         for category in self.categories:
-            own = self.category_weights.get(category, 1.0)
-            categories[category] = chosen.categories.get(category, own if chosen.others is None else chosen.others)
+            default = self.category_weights.get(category, 1.0) if chosen.others is None else chosen.others
+            categories[category] = chosen.categories.get(category, default)
         return Weights(
             categories,
             {name: chosen.benchmarks.get(name, facts.weight) for name, facts in self.benchmarks.items()},
             {
-                (name, metric): chosen.metrics.get(name, {}).get(metric, of.weight)
+                (name, metric): chosen.metrics.get(name, {}).get(metric, metric_facts.weight)
                 for name, facts in self.benchmarks.items()
-                for metric, of in facts.metrics.items()
+                for metric, metric_facts in facts.metrics.items()
             },
         )
 
@@ -169,6 +169,6 @@ def _known(where: str, named: Iterable[str], known: Iterable[str], kind: str) ->
             raise ValueError(f"{where}: unknown {kind} {name}: name one of the facts")
 
 
-def _positive(where: str, weights: Iterable[float], of: str) -> None:
+def _positive(where: str, weights: Iterable[float], parts: str) -> None:
     if not sum(weights) > 0:
-        raise ValueError(f"{where}: the weights of its {of} sum to zero: give one of them a weight")
+        raise ValueError(f"{where}: the weights of its {parts} sum to zero: give one of them a weight")

@@ -1,7 +1,7 @@
-"""From the value of a metric to a number between 0, at its *bad* threshold or beyond, and 1, at its *good* one.
+"""Normalised metrics: 0 at the *bad* threshold and beyond, 1 at the *good* threshold and beyond.
 
-ML-PEG lets the author of a benchmark pass any function of value, good and bad. Here a metric names one of a closed
-list, so that facts stay facts: to add one, write it below and enter it in `NORMALISERS`.
+ML-PEG lets the author of a benchmark pass any function of value, good and bad. Here a metric names an entry of
+`NORMALISERS`, so that facts contain no code.
 
 Source: ML-PEG, github.com/ddmms/ml-peg, docs/source/developer_guide/scoring_and_normalisation.rst at commit 01ef0cb.
 """
@@ -21,9 +21,9 @@ class Normaliser(NamedTuple):
     """A way to normalise.
 
     Args:
-        function: of values (...), good and bad; 1 at good, 0 at bad, capped, never falling from bad towards good.
-        words: how it goes from bad to good.
-        positive: it is defined for thresholds above zero alone.
+        function: of values (...), good and bad; 1 at good, 0 at bad, capped, monotonic between them.
+        words: its form between bad and good.
+        positive: True if both thresholds must be above zero.
     """
 
     function: Callable[[Float, float, float], Float]
@@ -54,7 +54,7 @@ class BetweenThresholds(Scale):
     """The values normalised by the entry `normaliser` of `NORMALISERS`.
 
     Args:
-        finite_only: an infinite value counts 0, whichever way it lies.
+        finite_only: an infinite value counts 0, even beyond good.
     """
 
     name = "between thresholds"
@@ -69,5 +69,5 @@ class BetweenThresholds(Scale):
 
 
 def _capped(t: Float) -> Float:
-    # Written so that NaN loses.
+    # Written so that NaN counts 0.
     return np.where(t > 0.0, np.minimum(t, 1.0), 0.0)

@@ -1,4 +1,4 @@
-"""Facts out of TOML, or out of the errors of trivial models."""
+"""Facts from TOML, or from the errors of trivial models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Baseline(NamedTuple):
 
 
 def parse_facts(text: str, name: str) -> MlPegFacts:
-    """The facts that a TOML text states.
+    """The facts in a TOML text.
 
     Raises:
         ScoringError: naming the release and the field.
@@ -35,10 +35,10 @@ def parse_facts(text: str, name: str) -> MlPegFacts:
 
 
 def load_facts(name: str = ML_PEG) -> MlPegFacts:
-    """Facts that come with the judge.
+    """Facts from `scoring/releases`.
 
     Raises:
-        ScoringError: there are no facts of that name, or they cannot be read.
+        ScoringError: the name is unknown, or the file cannot be read.
     """
     return load(MlPegFacts, name, packaged(ML_PEG))
 
@@ -46,7 +46,7 @@ def load_facts(name: str = ML_PEG) -> MlPegFacts:
 def facts_from_baselines(baselines: Iterable[Baseline], name: str, title: str = "") -> MlPegFacts:
     """Facts for a suite that states no thresholds: good is 0, bad the trivial model's error, a domain is a category.
 
-    So a normalised metric is the part of the trivial model's error that the model does without.
+    So a normalised metric is 1 minus the model's error relative to the trivial model's.
 
     Raises:
         ScoringError: naming benchmark, metric and field.

@@ -1,19 +1,20 @@
-"""ML-PEG's score: raw metric, normalised metric, benchmark, category, overall; above the first, each from 0 to 1.
+"""ML-PEG's score, in five levels: raw metric, normalised metric, benchmark, category, overall.
 
-A normalised metric is 1 at *good*, 0 at *bad*; benchmark, category and overall are weighted means of what is below.
+All but the raw metric are from 0 to 1. A normalised metric is 1 at *good* and 0 at *bad*. Benchmark, category and
+overall are weighted means of the level below.
 
-`as_published` does what ML-PEG's tables do:
+`as_published` follows ML-PEG's tables:
 
-- a metric, benchmark or category that a model does not have (None) is left out, the others share its weight: a model
-  may gain by skipping;
-- a metric that is NaN takes the score from its benchmark, its category and the overall, unless its weight is zero;
-- an infinite value that lies beyond *good* is perfect.
+- if a model does not have a metric, benchmark or category (None), it is left out and the others share its weight: a
+  model may gain by skipping;
+- if a metric is NaN, its benchmark, its category and the overall have no score, unless its weight is zero;
+- an infinite value beyond *good* scores 1.
 
 `corrected` obeys one law: nothing that a model can do by failing, skipping or answering NaN improves its score. At
-every level what is missing counts 0, whether None or NaN; a term says beside it what its value would be if it counted
-1. An infinite value counts 0.
+every level a missing value counts 0, whether None or NaN; `Term.at_best` is the value if it counted 1. An infinite
+value counts 0.
 
-Both refuse good = bad, where ML-PEG takes a step from 0 to 1.
+Both refuse good = bad, for which ML-PEG uses a step from 0 to 1.
 
 Source: ML-PEG, github.com/ddmms/ml-peg, ml_peg/analysis/utils/utils.py at commit 0007db0 (`calc_table_scores`,
 `normalize_metric`), ml_peg/app/build_app.py at commit a88481b (categories, overall) and ml_peg/app/utils/faqs.yml at
@@ -35,9 +36,9 @@ from scoring.term import Term, explain, explain_all
 from scoring.tree import Key, Leaf, Node, RawMetric
 
 OVERALL = "overall"
-N_THRESHOLDS = 2  # facts of a metric that come before what was answered
+N_THRESHOLDS = 2  # the facts of a metric before the fact "answered"
 PURE_NUMBERS = frozenset({"", "-", "1"})
-"""Units of a metric that has none."""
+"""Units of a pure number."""
 
 
 Metrics = Mapping[str, Mapping[str, RawMetric]]
@@ -51,9 +52,9 @@ def ml_peg_score(
     preset: str = "",
     levels: Mapping[str, str] | None = None,
 ) -> Term:
-    """The overall score with all that is below it; see `explained_with_best`.
+    """The overall score with the terms of all levels; see `explained_with_best`.
 
-    `as_published`: `value` is None where ML-PEG gives no score.
+    `as_published`: `value` is None if ML-PEG gives no score.
 
     Raises:
         ScoringError: see `ml_peg_tree`.
@@ -76,18 +77,18 @@ def ml_peg_tree(
         levels: the model's levels of theory, see `mismatches`; None: they are not compared.
 
     Raises:
-        ScoringError: a metric that the facts do not know, another unit than theirs, an error below zero, counts that
-            cannot be, an unknown preset; naming release, benchmark, metric and field.
+        ScoringError: an unknown metric, another unit than in the facts, an error below zero, impossible counts, or an
+            unknown preset; naming release, benchmark, metric and field.
     """
     return Scheme.of(facts, variant, preset, levels).tree(measured)
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How the models of a level of theory are scored.
+    """How models with the same levels of theory are scored.
 
     Args:
-        empty: the tree of a model that has nothing.
+        empty: the tree of a model without any metric.
     """
 
     facts: MlPegFacts
@@ -102,10 +103,10 @@ class Scheme:
         preset: str = "",
         levels: Mapping[str, str] | None = None,
     ) -> Scheme:
-        """That of a variant, with the weights of a preset; all as for `ml_peg_tree`.
+        """The scheme of a variant, with the weights of a preset; arguments as for `ml_peg_tree`.
 
         Raises:
-            ScoringError: an unknown preset, or a level of theory of nothing.
+            ScoringError: an unknown preset, or a level of theory for an unknown name.
         """
         if preset and preset not in facts.presets:
             known = ", ".join(facts.presets) or "none: it has no presets"
@@ -124,20 +125,20 @@ class Scheme:
         return self._filled(self.empty, measured)[0]
 
     def _filled(self, node: Node, measured: Metrics) -> tuple[Node, bool]:
-        """The node with what a model has, and whether as published a NaN takes the score from it."""
+        """The node with a model's values, and whether a NaN leaves it without a score as published."""
         if node.leaf is not None:
             benchmark, metric = node.leaf.key
-            one = measured.get(benchmark, {}).get(metric)
-            return (node, False) if one is None else (_measured(node, node.leaf, one), _is_nan(one))
+            raw = measured.get(benchmark, {}).get(metric)
+            return (node, False) if raw is None else (_measured(node, node.leaf, raw), _is_nan(raw))
         filled = [self._filled(part, measured) for part in node.parts]
         parts = tuple([part for part, _ in filled])
         if self.corrected:
             absent, words = 0.0, "a missing one counts 0"
-        elif any(part.weight > 0 and takes_all for part, takes_all in filled):
+        elif any(part.weight > 0 and is_nan for part, is_nan in filled):
             absent, words = math.nan, "NaN leaves no score"
         else:
             absent, words = None, "a missing one is left out"
-        own = Node(
+        with_values = Node(
             node.name,
             f"{node.rule}; {words}",
             node.weight,
@@ -147,25 +148,24 @@ class Scheme:
             pool=node.pool,
             source=node.source,
         )
-        return own, absent is not None
+        return with_values, absent is not None
 
 
 def _empty_tree(facts: MlPegFacts, preset: str, flags: Mapping[Key, Mismatch], *, corrected: bool) -> Node:
     weights = facts.weights(preset)
 
     def metric(key: Key, source: str) -> Node:
-        own = facts.benchmarks[key[0]].metrics[key[1]]
-        unit = "" if own.unit in PURE_NUMBERS else own.unit
-        scale = BetweenThresholds(own.normaliser, own.good, own.bad, finite_only=corrected)
-        words = NORMALISERS[own.normaliser].words
-        rule = f"{words} from 0 at {own.bad:g} to {f'1 at {own.good:g} {unit}'.strip()}, capped"
-        raw = RawMetric(*key, None, unit, _held_against(own, flags.get(key)))
+        metric_facts = facts.benchmarks[key[0]].metrics[key[1]]
+        normaliser, good, bad = metric_facts.normaliser, metric_facts.good, metric_facts.bad
+        unit = "" if metric_facts.unit in PURE_NUMBERS else metric_facts.unit
+        scale = BetweenThresholds(normaliser, good, bad, finite_only=corrected)
+        rule = f"{NORMALISERS[normaliser].words} from 0 at {bad:g} to {f'1 at {good:g} {unit}'.strip()}, capped"
+        raw = RawMetric(*key, None, unit, _stated_facts(metric_facts, flags.get(key)))
         return Node(key[1], rule, weights.metrics[key], leaf=Leaf(raw, scale), source=source)
 
     def benchmark(name: str) -> Node:
-        own = facts.benchmarks[name]
-        source = own.source or facts.source
-        parts = tuple(metric((name, one), source) for one in sorted(own.metrics))
+        source = facts.benchmarks[name].source or facts.source
+        parts = tuple(metric((name, metric_name), source) for metric_name in sorted(facts.benchmarks[name].metrics))
         words = "weighted mean of the normalised metrics"
         return Node(name, words, weights.benchmarks[name], parts, unit=name, source=source)
 
@@ -192,8 +192,8 @@ def _is_nan(measured: RawMetric) -> bool:
     return measured.value is not None and math.isnan(measured.value)
 
 
-def _held_against(facts: MetricFacts, flag: Mismatch | None) -> tuple[tuple[str, float | str], ...]:
-    """The thresholds first, then levels of theory."""
+def _stated_facts(facts: MetricFacts, flag: Mismatch | None) -> tuple[tuple[str, float | str], ...]:
+    """The facts of a metric: first the thresholds, then levels of theory."""
     stated: list[tuple[str, float | str]] = [("good", facts.good), ("bad", facts.bad)]
     if facts.level_of_theory:
         stated.append(("level of theory", facts.level_of_theory))
@@ -209,13 +209,13 @@ def _check(measured: Metrics, facts: MlPegFacts) -> None:
         if benchmark not in facts.benchmarks:
             raise ScoringError(f"{where}: unknown: the facts know {', '.join(sorted(facts.benchmarks))}")
         known = facts.benchmarks[benchmark].metrics
-        for metric, one in metrics.items():
+        for metric, raw in metrics.items():
             if metric not in known:
                 raise ScoringError(f"{where}: metric {metric}: unknown: the facts know {', '.join(sorted(known))}")
-            _check_one(f"{where}: metric {metric}", one, known[metric])
+            _check_metric(f"{where}: metric {metric}", raw, known[metric])
 
 
-def _check_one(where: str, measured: RawMetric, facts: MetricFacts) -> None:
+def _check_metric(where: str, measured: RawMetric, facts: MetricFacts) -> None:
     if measured.unit != facts.unit:
         raise ScoringError(f"{where}: unit: {measured.unit!r}, not {facts.unit!r}: convert the value")
     if measured.value is not None and measured.value < 0 and not facts.may_be_negative:
@@ -227,12 +227,12 @@ def _check_one(where: str, measured: RawMetric, facts: MetricFacts) -> None:
 def explained_with_best(trees: Mapping[str, Node]) -> dict[str, Term]:
     """By model, the values of its `corrected` tree.
 
-    `value` counts what is missing as 0, and models are ranked by it; `at_best` counts it as 1, and is None if nothing
-    of any weight is missing. Both stand at every level, 0 and 1 if a model has nothing at all.
+    `value`, by which models are ranked, counts a missing metric as 0. `at_best` counts it as 1, and is None if nothing
+    with a weight is missing. Every level has both; they are 0 and 1 if a model has no metric at all.
     """
     terms = explain_all(trees)
-    lacking = {model: tree for model, tree in trees.items() if any(leaf.raw.value is None for leaf in tree.leaves)}
-    best = explain_all({model: _with_missing_as_good(tree) for model, tree in lacking.items()})
+    incomplete = {model: tree for model, tree in trees.items() if any(leaf.raw.value is None for leaf in tree.leaves)}
+    best = explain_all({model: _with_missing_as_good(tree) for model, tree in incomplete.items()})
     return terms | {model: _with_best(terms[model], term) for model, term in best.items()}
 
 
@@ -242,7 +242,7 @@ def _with_missing_as_good(node: Node) -> Node:
 
 def _with_best(term: Term, best: Term) -> Term:
     parts = tuple(map(_with_best, term.parts, best.parts))
-    lacks = term.raw is not None and term.raw.value is None
-    lacks = lacks or any(part.at_best is not None and part.share > 0 for part in parts)
+    incomplete = term.raw is not None and term.raw.value is None
+    incomplete = incomplete or any(part.at_best is not None and part.share > 0 for part in parts)
     at_best = 1.0 if best.value is None else best.value
-    return replace(term, value=term.value or 0.0, at_best=at_best if lacks else None, parts=parts)
+    return replace(term, value=term.value or 0.0, at_best=at_best if incomplete else None, parts=parts)

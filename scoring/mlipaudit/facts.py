@@ -1,4 +1,7 @@
-"""The facts of one release of MLIPAudit: benchmarks, metrics, thresholds, and the slips of its program."""
+"""The facts of one release of MLIPAudit: benchmarks, metrics, thresholds, and slips.
+
+A slip is a place where MLIPAudit's program differs from its documentation.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ CONVERSIONS = {("kcal/mol", "eV"): 1 / KCAL_PER_MOL_PER_EV, ("eV", "kcal/mol"): 
 
 
 class FrameAverage(StrEnum):
-    """What becomes of the frames of a trajectory."""
+    """How the frames of a trajectory are combined."""
 
     MEAN = "mean"
     MINIMUM = "minimum"
@@ -30,7 +33,7 @@ class FrameAverage(StrEnum):
 
 
 class ByGroup(StrEnum):
-    """What becomes of items that belong to groups; groups weigh the same."""
+    """How items in groups are combined; all groups have the same weight."""
 
     SCORES = "scores averaged"
     VALUES = "values averaged, failed left out"
@@ -41,12 +44,12 @@ class AuditMetric(ReleasePart):
 
     Args:
         unit: of the values.
-        threshold: t; None where the value is a score already.
-        threshold_unit: None: as the values.
-        at_most: the largest value that can be; None: there is none.
-        over_frames: items are trajectories, of which this counts; None: items are numbers.
+        threshold: t; None if the value is a score already.
+        threshold_unit: None: the unit of the values.
+        at_most: the largest possible value; None: no limit.
+        over_frames: items are trajectories, combined in this way; None: items are numbers.
         by_group: items belong to groups, e.g. residues to their type; None: they do not.
-        one_failure_is_all: a failed item takes the whole metric to 0.
+        one_failure_is_all: True: one failed item makes the whole metric 0.
     """
 
     unit: Text
@@ -74,7 +77,7 @@ class AuditMetric(ReleasePart):
 
     @property
     def limit_unit(self) -> str:
-        """The unit that values are in when they are held against the threshold."""
+        """The unit in which values are compared with the threshold."""
         return self.threshold_unit or self.unit
 
     @property
@@ -84,7 +87,7 @@ class AuditMetric(ReleasePart):
 
     @property
     def factor(self) -> float:
-        """From the unit of the values to that of the threshold."""
+        """The factor from the unit of the values to the unit of the threshold."""
         return 1.0 if self.limit_unit == self.unit else CONVERSIONS[self.unit, self.limit_unit]
 
 
@@ -92,8 +95,8 @@ class Benchmark(ReleasePart):
     """One benchmark: the mean of its metrics is its score.
 
     Args:
-        elements_per_item: items with elements that a model does not know are left out one by one, so that the benchmark
-            is never incompatible as a whole.
+        elements_per_item: True: single items with unsupported elements are left out, so that the benchmark is never
+            incompatible as a whole.
     """
 
     title: Text
@@ -103,7 +106,7 @@ class Benchmark(ReleasePart):
 
 
 class Override(ReleasePart):
-    """Fields of a `AuditMetric` that MLIPAudit's program has otherwise than its text."""
+    """Fields of an `AuditMetric` in which MLIPAudit's program differs from its documentation."""
 
     threshold_unit: Text | None = None
     rule: Rule | None = None
@@ -114,7 +117,7 @@ class Override(ReleasePart):
 
 
 class Slip(ReleasePart):
-    """One place where program and text part: what the program does, and what `corrected` does."""
+    """One place where MLIPAudit's program differs from its documentation, and what `corrected` does."""
 
     name: Text
     benchmark: Text
@@ -126,7 +129,7 @@ class Slip(ReleasePart):
 
 
 class MlipAuditFacts(ReleasePart):
-    """One release: what it measures and against what, and its slips."""
+    """One release: its benchmarks with their thresholds, and its slips."""
 
     name: Text
     title: Text
@@ -150,10 +153,10 @@ class MlipAuditFacts(ReleasePart):
                 if seen & keys:
                     raise ValueError(f"slips: '{slip.name}': as_published: {sorted(seen & keys)[0]} has been changed")
                 seen |= keys
-                self._applied_one(slip, metric)
+                self._check_slip(slip, metric)
         return self
 
-    def _applied_one(self, slip: Slip, metric: str) -> None:
+    def _check_slip(self, slip: Slip, metric: str) -> None:
         if metric not in self._metrics(slip.benchmark):
             raise ValueError(f"slips: '{slip.name}': metrics: {slip.benchmark} has no '{metric}'")
         try:
@@ -162,12 +165,12 @@ class MlipAuditFacts(ReleasePart):
             raise ValueError(f"slips: '{slip.name}': {first_fault(error)}") from None
 
     def _metrics(self, benchmark: str) -> dict[str, AuditMetric]:
-        found = self.benchmarks.get(benchmark)
-        return {} if found is None else found.metrics
+        facts = self.benchmarks.get(benchmark)
+        return {} if facts is None else facts.metrics
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """In the order of the benchmarks."""
+        """The categories, in the order of the benchmarks."""
         return tuple(dict.fromkeys(benchmark.category for benchmark in self.benchmarks.values()))
 
     def metric(self, benchmark: str, metric: str, variant: Variant) -> AuditMetric:
@@ -176,14 +179,14 @@ class MlipAuditFacts(ReleasePart):
         Raises:
             ScoringError: there is no such metric.
         """
-        found = self._metrics(benchmark).get(metric)
-        if found is None:
+        stated = self._metrics(benchmark).get(metric)
+        if stated is None:
             known = ", ".join(self._metrics(benchmark) or self.benchmarks)
             raise ScoringError(f"{self.name}: {benchmark}: metric '{metric}' is not known; one of {known}")
         changes: dict[str, object] = {}
         for slip in self.slips_of(benchmark, metric, variant):
             changes |= slip.as_published.model_dump(exclude_unset=True)
-        return AuditMetric.model_validate(found.model_dump() | changes) if changes else found
+        return AuditMetric.model_validate(stated.model_dump() | changes) if changes else stated
 
     def slips_of(self, benchmark: str, metric: str, variant: Variant) -> tuple[Slip, ...]:
         """The slips that a metric has in a variant; none in `corrected`."""

@@ -1,4 +1,4 @@
-"""What a model has to show for one metric, and the score over its items."""
+"""A model's values of one metric, and the score over its items."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scoring.mlipaudit.facts import AuditMetric, ByGroup, FrameAverage
 from scoring.mlipaudit.soft_threshold import Float, Rule, item_scores
 
 Item = float | None | Sequence[float]
-"""A number, or the frames of a trajectory; None where it failed. NaN and infinity count as failed."""
+"""A number, or the frames of a trajectory; None if it failed. NaN and infinity count as failed."""
 
 ROUNDING = 1e-9
 
@@ -25,11 +25,11 @@ class Measured:
     """One metric of one model.
 
     Args:
-        values: by item; see `Item`. As an array: (n,) numbers, NaN or infinite where an item failed.
+        values: by item; see `Item`. As an array: (n,) numbers, NaN or infinite if an item failed.
         unit: of the values.
-        n_failed: items that failed and are not among the values.
-        n_unsupported: items that were left out because the model does not know their elements, not among the values.
-        groups: by item, where the metric has groups.
+        n_failed: number of failed items that are not among the values.
+        n_unsupported: number of items that were left out because of unsupported elements, not among the values.
+        groups: by item, if the metric has groups.
     """
 
     values: Sequence[Item] | Float
@@ -43,9 +43,9 @@ class Scored(NamedTuple):
     """The score over all items.
 
     Args:
-        value: in 0..1; None where there is no item.
-        uncharged: over the items that succeeded; None where none did.
-        mean: of the values, in their own unit, over the items that succeeded; None where none did.
+        value: in 0..1; None if there is no item.
+        uncharged: over the items that succeeded; None if none did.
+        mean: of the values, in their unit, over the items that succeeded; None if none did.
     """
 
     value: float | None
@@ -58,11 +58,11 @@ class Scored(NamedTuple):
 def scored(
     measured: Measured, metric: AuditMetric, alpha: float, where: str, *, count_unsupported: bool = True
 ) -> Scored:
-    """The score over the items of a metric, with what it is made of.
+    """The score over the items of a metric.
 
     Args:
-        where: release, benchmark and metric, as an error shall name them.
-        count_unsupported: items with elements that the model does not know count 0; else they are left out.
+        where: release, benchmark and metric, for error messages.
+        count_unsupported: True: items with unsupported elements count 0; False: they are left out.
 
     Raises:
         ScoringError: see `checked`.
@@ -72,29 +72,29 @@ def scored(
         failed = np.isnan(values)
     else:
         failed = np.array([item is None for item in measured.values], dtype=bool)
-    beside = measured.n_failed + (measured.n_unsupported if count_unsupported else 0)
-    there = np.isfinite(values)
-    n_items = len(values) + beside
+    n_zero = measured.n_failed + (measured.n_unsupported if count_unsupported else 0)
+    succeeded = np.isfinite(values)
+    n_items = len(values) + n_zero
     if not n_items:
         return Scored(None, None, None, 0, 0)
-    value = _mean_score(values, failed, measured.groups, metric, alpha, beside)
+    value = _mean_score(values, failed, measured.groups, metric, alpha, n_zero)
     if metric.one_failure_is_all and (failed.any() or measured.n_failed):
         value = 0.0
-    if not there.any():
+    if not succeeded.any():
         return Scored(value, None, None, n_items, n_items)
-    groups = None if measured.groups is None else [g for g, use in zip(measured.groups, there, strict=True) if use]
-    succeeded = values[there]
-    uncharged = _mean_score(succeeded, np.zeros(len(succeeded), dtype=bool), groups, metric, alpha, 0)
-    n_failed = n_items - len(succeeded)
-    return Scored(value, uncharged, fsum(succeeded / len(succeeded)), n_items, n_failed)
+    groups = None if measured.groups is None else [g for g, ok in zip(measured.groups, succeeded, strict=True) if ok]
+    kept = values[succeeded]
+    uncharged = _mean_score(kept, np.zeros(len(kept), dtype=bool), groups, metric, alpha, 0)
+    n_failed = n_items - len(kept)
+    return Scored(value, uncharged, fsum(kept / len(kept)), n_items, n_failed)
 
 
 def checked(measured: Measured, metric: AuditMetric, where: str) -> Float:
-    """(n,) a number for each item, in its own unit; NaN where it failed.
+    """(n,) a number for each item, in the metric's unit; NaN if it failed.
 
     Raises:
-        ScoringError: another unit, no items, a negative value or one that is too large, frames where numbers belong or
-            the reverse, groups that do not fit.
+        ScoringError: another unit, no items, a negative value or one that is too large, frames in place of numbers or
+            the reverse, or groups that do not fit.
     """
     if measured.unit != metric.unit:
         raise ScoringError(f"{where}: unit '{measured.unit}' should be '{metric.unit}'")
@@ -125,7 +125,7 @@ def _check_groups(measured: Measured, metric: AuditMetric, where: str) -> None:
 
 
 def _all_in_range(values: Float, metric: AuditMetric) -> bool:
-    """Whether all of (n,) numbers are such that nothing must be said of any, nor cut."""
+    """Whether all (n,) numbers are single, not negative and not above the largest possible value."""
     most = np.inf if metric.at_most is None else metric.at_most
     return metric.over_frames is None and not (values < 0).any() and not (values > most).any()
 
@@ -140,7 +140,7 @@ def _number(item: Item, metric: AuditMetric, where: str) -> float:
     if metric.over_frames is None:
         raise ScoringError(f"{where} is a trajectory; give one number")
     frames = np.array([_in_range(float(frame), metric, where) for frame in item], dtype=float)
-    # A trajectory that broke somewhere failed: its NaN goes through mean, minimum and maximum.
+    # A trajectory with a failed frame has failed: NaN passes through mean, minimum and maximum.
     return _over(frames, metric.over_frames) if len(frames) else np.nan
 
 
@@ -174,7 +174,7 @@ def _mean_score(
     alpha: float,
     n_zero: int,
 ) -> float:
-    """The mean score, with `n_zero` more items that score 0."""
+    """The mean score of the values and `n_zero` more items that score 0."""
     if groups is None:
         scores = scores_of_items(values, metric, alpha)
         return fsum(scores) / (len(scores) + n_zero)
@@ -189,6 +189,6 @@ def _mean_score(
 
 
 def scores_of_items(values: Float, metric: AuditMetric, alpha: float) -> Float:
-    """(n,) the score of each item of a metric, from its value in the metric's own unit; 0 where that is NaN."""
+    """(n,) the score of each item of a metric, from its value (n,) in the metric's unit; 0 if that is NaN."""
     limit = 1.0 if metric.rule is Rule.SCORE or metric.threshold is None else metric.threshold
     return item_scores(values * metric.factor, limit, alpha, metric.direction, metric.rule)

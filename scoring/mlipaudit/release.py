@@ -1,4 +1,4 @@
-"""A release of MLIPAudit: read from TOML."""
+"""A release of MLIPAudit from TOML."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def parse_mlipaudit(text: str, name: str) -> MlipAuditFacts:
 
 
 def load_mlipaudit(name: str = MLIPAUDIT) -> MlipAuditFacts:
-    """A release that comes with the judge.
+    """A release from `scoring/releases`.
 
     Raises:
-        ScoringError: there is no release of that name, or it cannot be read.
+        ScoringError: the name is unknown, or the file cannot be read.
     """
     return load(MlipAuditFacts, name, packaged(MLIPAUDIT))

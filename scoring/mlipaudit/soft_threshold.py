@@ -1,4 +1,4 @@
-"""The soft threshold: full marks up to it, an exponential decay beyond."""
+"""The soft threshold: a score of 1 up to the threshold, an exponential decay beyond."""
 
 from __future__ import annotations
 
@@ -42,29 +42,29 @@ def item_scores(
     direction: Direction = Direction.SMALLER_IS_BETTER,
     rule: Rule = Rule.SOFT_THRESHOLD,
 ) -> Float:
-    """(n,) the score of each value, in 0..1; 0 where it is None, NaN or infinite.
+    """(n,) the score of each value, in 0..1; 0 if it is None, NaN or infinite.
 
-    Where larger is better the threshold is mirrored: 1 from t on, exp(-alpha (t - x)/t) below.
+    If larger is better, the threshold is mirrored: 1 from t on, exp(-alpha (t - x)/t) below.
 
     Args:
         values: (n,), in the unit of the threshold, none negative.
-        threshold: t > 0; ignored where the value is a score already.
+        threshold: t > 0; ignored if the value is a score already.
         alpha: how steeply scores fall beyond the threshold, positive.
 
     Raises:
-        ScoringError: threshold or alpha not positive and finite, a negative value.
+        ScoringError: threshold or alpha is not positive and finite, or a value is negative.
 
-    Source: MLIPAudit, https://instadeepai.github.io/mlipaudit/scores; the mirrored form is this judge's.
+    Source: MLIPAudit, https://instadeepai.github.io/mlipaudit/scores; this judge adds the mirrored form.
     """
     _require_positive("threshold", threshold)
     _require_positive("alpha", alpha)
     x = np.array([np.nan if v is None else v for v in values], dtype=np.float64)
     if (x < 0).any():
         raise ScoringError(f"values: {x[x < 0][0]:g} is negative; give errors as magnitudes")
-    there = np.isfinite(x)
-    # Any finite number will do where there is none: it does not speak.
-    scores = _scores(np.where(there, x, threshold), threshold, alpha, direction, rule)
-    return np.where(there, scores, 0.0)
+    finite = np.isfinite(x)
+    # The threshold stands in for other values: any finite number would do, since their scores are not used.
+    scores = _scores(np.where(finite, x, threshold), threshold, alpha, direction, rule)
+    return np.where(finite, scores, 0.0)
 
 
 def _scores(x: Float, t: float, alpha: float, direction: Direction, rule: Rule) -> Float:

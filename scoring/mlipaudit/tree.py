@@ -17,7 +17,7 @@ from scoring.term import Term, explain
 from scoring.tree import Leaf, Node, RawMetric, Scale
 
 Table = Mapping[str, Mapping[str, Measured]]
-"""What a model has to show, by benchmark and metric; a benchmark that was not run is absent."""
+"""A model's values, by benchmark and metric; a benchmark that was not run is absent."""
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -36,8 +36,8 @@ class MlipAuditScore(NamedTuple):
     """The score of one model; higher is better, in 0..1.
 
     Args:
-        overall: over all benchmarks; it ranks. A benchmark that was not run, for whatever reason, counts 0.
-        compatible: over the benchmarks whose elements the model knows; its value is None where there is none.
+        overall: over all benchmarks; models are ranked by it. A benchmark that was not run, for any reason, counts 0.
+        compatible: over the benchmarks whose elements the model supports; its value is None if there is none.
     """
 
     overall: Term
@@ -73,17 +73,17 @@ def mlipaudit_tree(
         S = mean over benchmarks of mean over metrics of mean over items of s(x)
         s(x) = 1 for x <= t, exp(-alpha (x - t)/t) beyond; 0 for an item that failed
 
-    A leaf's value is the mean over items of s, since s of a mean error is something else: who resamples items draws
-    means of `item_scores` for it. Categories weigh as many as they have benchmarks, so that all benchmarks weigh the
-    same.
+    A leaf's value is the mean over items of s, which differs from s of the mean error. So a resample of items draws
+    means of `item_scores`. The weight of a category is the number of its benchmarks, so that all benchmarks have the
+    same weight.
 
     Args:
-        incompatible: benchmarks that were not run because the model does not know their elements.
-        compatible_only: leave these out, and single items where a benchmark is compatible item by item.
+        incompatible: benchmarks that were not run because the model does not support their elements.
+        compatible_only: leaves these out, and also single items if a benchmark is compatible item by item.
 
     Raises:
-        ScoringError: a benchmark or metric that the release does not have, no results at all, results of an
-            incompatible benchmark, or values that cannot be scored; naming release, benchmark, metric and field.
+        ScoringError: a benchmark or metric is not in the release, there are no results at all, an incompatible
+            benchmark has results, or values cannot be scored; naming release, benchmark, metric and field.
 
     Source: MLIPAudit, https://instadeepai.github.io/mlipaudit/scores.
     """
@@ -94,7 +94,7 @@ def mlipaudit_tree(
 def mlipaudit_trees(
     measured: Table, facts: MlipAuditFacts, incompatible: Set[str] = NOTHING
 ) -> dict[tuple[Variant, bool], Node]:
-    """By variant, and by whether over compatible benchmarks only, what `mlipaudit_tree` gives; items are scored once.
+    """The trees of `mlipaudit_tree`, by (variant, compatible benchmarks only); items are scored once.
 
     Raises:
         ScoringError: as `mlipaudit_tree`.
@@ -112,7 +112,7 @@ def _tree(scheme: _Scheme) -> Node:
     _, facts, _, incompatible, compatible_only, _ = scheme
     left_out = _without_elements(scheme.measured, facts) | incompatible if compatible_only else NOTHING
     categories = [
-        scheme.category(category, [name for name in _of(facts, category) if name not in left_out])
+        scheme.category(category, [name for name in _in_category(facts, category) if name not in left_out])
         for category in facts.categories
     ]
     return Node(
@@ -124,18 +124,18 @@ def _tree(scheme: _Scheme) -> Node:
     )
 
 
-def _of(facts: MlipAuditFacts, category: str) -> list[str]:
+def _in_category(facts: MlipAuditFacts, category: str) -> list[str]:
     return [name for name, benchmark in facts.benchmarks.items() if benchmark.category == category]
 
 
 def _without_elements(measured: Table, facts: MlipAuditFacts) -> frozenset[str]:
-    """Benchmarks that are compatible item by item, and with no item of which the model is."""
+    """Benchmarks that are compatible item by item, and of which the model supports no item."""
     return frozenset(
         name
         for name, metrics in measured.items()
         if facts.benchmarks[name].elements_per_item
         and metrics
-        and all(not len(found.values) and not found.n_failed for found in metrics.values())
+        and all(not len(values.values) and not values.n_failed for values in metrics.values())
     )
 
 
@@ -159,7 +159,7 @@ class _Scheme(NamedTuple):
     """One way to score a model.
 
     Args:
-        known: scores of items that other schemes came to, by benchmark, metric, and how many unsupported items count.
+        known: scores that other schemes have computed, by benchmark, metric, and number of unsupported items counted.
     """
 
     measured: Table
@@ -200,23 +200,23 @@ class _Scheme(NamedTuple):
         )
 
     def raw(self, benchmark: str, name: str, metric: AuditMetric) -> RawMetric:
-        found = self.measured.get(benchmark, {}).get(name)
-        if found is None:
+        values = self.measured.get(benchmark, {}).get(name)
+        if values is None:
             return RawMetric(benchmark, name, None, "score", _facts(metric, self.facts.alpha))
         where = f"{self.facts.name}: {benchmark}: {name}"
-        if found.n_unsupported and not self.facts.benchmarks[benchmark].elements_per_item:
+        if values.n_unsupported and not self.facts.benchmarks[benchmark].elements_per_item:
             raise ScoringError(f"{where}: n_unsupported: the benchmark is incompatible as a whole; name it as such")
-        counted = 0 if self.compatible_only else found.n_unsupported
-        place = benchmark, name, metric, counted
-        if place not in self.known:
-            self.known[place] = scored(found, metric, self.facts.alpha, where, count_unsupported=counted > 0)
-        result = self.known[place]
+        counted = 0 if self.compatible_only else values.n_unsupported
+        key = benchmark, name, metric, counted
+        if key not in self.known:
+            self.known[key] = scored(values, metric, self.facts.alpha, where, count_unsupported=counted > 0)
+        result = self.known[key]
         return RawMetric(
             benchmark,
             name,
             result.value,
             "score",
-            (*_facts(metric, self.facts.alpha), *_seen(result, found, metric)),
+            (*_facts(metric, self.facts.alpha), *_measured_facts(result, values, metric)),
             result.n_items,
             result.n_failed,
             result.uncharged,
@@ -250,10 +250,10 @@ def _facts(metric: AuditMetric, alpha: float) -> tuple[tuple[str, float | str], 
     return ("threshold", metric.threshold), ("threshold unit", metric.limit_unit), ("alpha", alpha), direction
 
 
-def _seen(result: Scored, found: Measured, metric: AuditMetric) -> tuple[tuple[str, float | str], ...]:
-    seen: list[tuple[str, float | str]] = []
+def _measured_facts(result: Scored, values: Measured, metric: AuditMetric) -> tuple[tuple[str, float | str], ...]:
+    facts: list[tuple[str, float | str]] = []
     if result.mean is not None:
-        seen += [("mean", result.mean), ("mean unit", metric.unit)]
-    if found.n_unsupported:
-        seen.append(("unsupported items", float(found.n_unsupported)))
-    return tuple(seen)
+        facts += [("mean", result.mean), ("mean unit", metric.unit)]
+    if values.n_unsupported:
+        facts.append(("unsupported items", float(values.n_unsupported)))
+    return tuple(facts)
