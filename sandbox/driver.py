@@ -1,4 +1,4 @@
-"""The seam of the sandbox: what a driver can do, whichever way it runs a submission."""
+"""The interface of a sandbox driver: resolve, pull and start an image, and remove leftovers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ DriverName = Literal["docker", "process"]
 
 @dataclass(frozen=True)
 class Image:
-    """A submission's image as it will be run: by `id`, whatever its tag points to later.
+    """A submission's image. It is run by `id`, so a tag that moves later changes nothing.
 
     Args:
-        python: how its Python is called, from the label `org.lambench.python`.
+        python: the command of its Python, from the label `org.lambench.python`.
         calculator: `module:factory`, from the label `org.lambench.calculator`.
-        protocol: "1" where the image brings its own server instead (label `org.lambench.protocol`), else empty.
+        protocol: "1" if the image brings its own server (label `org.lambench.protocol`), else empty.
     """
 
     reference: str
@@ -44,13 +44,13 @@ class Login:
 
 
 class Question(NamedTuple):
-    """What the calculator is made for.
+    """What the calculator is told when it is created.
 
     Args:
-        domain: of the task, by which a multi-head model chooses its head.
-        label_set: of the task, likewise.
+        domain: the task's domain: a multi-head model chooses its head by it.
+        label_set: the task's label set, for the same use.
         device: "cpu" or "cuda".
-        gpu: UUID of the GPU that the container is given; None for none.
+        gpu: UUID of the GPU that the container gets; None: no GPU.
     """
 
     domain: str | None = None
@@ -60,17 +60,17 @@ class Question(NamedTuple):
 
 
 class Running(Protocol):
-    """One container (or process) that was started."""
+    """One started container or process."""
 
     def alive(self) -> bool:
         """Whether it still runs."""
         ...
 
     def stop(self, grace_s: float) -> Exit:
-        """Ends it and everything in it, and tells what became of it. Called once; leaves nothing behind.
+        """Ends the container with all its processes, removes it, and returns how it ended. Called once.
 
         Args:
-            grace_s: seconds that it is given to end by itself, so that its own exit status is seen.
+            grace_s: seconds in which it may end by itself, so that its own exit status is seen.
         """
         ...
 
@@ -81,7 +81,7 @@ class Driver(Protocol):
     name: DriverName
     run_dir: RunDir
     engine: str
-    """What isolates the submission, with versions of engine, runtime and kernel; empty where nothing does."""
+    """What isolates the submission, with versions of engine, runtime and kernel; empty if nothing does."""
     disks: tuple[Path, ...]
     """Folders of this machine that it writes to, beside the run directory."""
 
@@ -89,32 +89,32 @@ class Driver(Protocol):
         """The image that `reference` points to now.
 
         Raises:
-            SubmissionFault: IMAGE_INVALID or POLICY_VIOLATION, with what to change.
+            SubmissionFault: IMAGE_INVALID or POLICY_VIOLATION; the sentence says what to change.
             JudgeFault: the engine does not answer.
         """
         ...
 
     def pull(self, reference: str, login: Login | None = None) -> None:
-        """Has the engine fetch `reference`, `name@sha256:…`, from its registry.
+        """Makes the engine fetch `reference`, `name@sha256:…`, from its registry.
 
         Args:
-            login: for the registry; None for what this user's own engine commands would use.
+            login: for the registry; None: the credential that this user's engine commands use.
 
         Raises:
-            SubmissionFault: its layers cannot be unpacked on each other.
-            JudgeFault: REGISTRY: it cannot be had; DISK: there is no room for it; the engine does not answer.
+            SubmissionFault: its layers cannot be unpacked on top of each other.
+            JudgeFault: REGISTRY: the image cannot be fetched; DISK: the disk is full; the engine does not answer.
         """
         ...
 
     def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> Running:
-        """Starts `image`, which shall connect to `session_dir/judge.sock`; the guest is `session_dir/guest.pyz`.
+        """Starts `image`. It must connect to `session_dir/judge.sock`; the guest is `session_dir/guest.pyz`.
 
         Raises:
-            SubmissionFault: the image cannot be started as it is.
-            JudgeFault: the engine does not answer, the GPU is not there.
+            SubmissionFault: the image cannot be started.
+            JudgeFault: the engine does not answer, or the GPU is missing.
         """
         ...
 
     def reap(self) -> int:
-        """Removes what judges that no longer live left behind, and says how many."""
+        """Removes containers and sessions of judges that have died; returns how many."""
         ...

@@ -1,8 +1,8 @@
-"""What happens, as events: one structured line each, for whoever looks after the judge.
+"""The event log of the judge: one structured line for each event.
 
-An event is a name of the closed list `Event` and facts of the closed list `EventFacts`: there is no field into which a
-structure, a label, a credential or a submission's own words would fit. The names are also the steps at which a test
-kills the judge: a handler of the logger is called before the judge goes on.
+An event is a name from the closed list `Event` with facts from the closed list `EventFacts`. No field can hold a
+structure, a label, a credential or a submission's own words. The names are also the steps at which a test kills the
+judge: the logger calls its handlers before the judge goes on.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ MAX_TEXT = 200
 
 
 class Event(StrEnum):
-    """What may happen, in about the order in which it does."""
+    """The events, in about their usual order."""
 
     RUN_BEGUN = "run begun"
     REAPED = "reaped"
     CLAIMED = "claimed"
-    TAKEN_OVER = "taken over"  # claimed after a judge that died
+    TAKEN_OVER = "taken over"  # claimed after another judge died
     CONTAINER_CREATED = "container created"
     CONTAINER_STARTED = "container started"
     READY = "ready"  # the model has loaded
-    ANSWERED = "answered"  # all that was asked
+    ANSWERED = "answered"  # every question
     CONTAINER_ENDED = "container ended"
     OBSERVATION_STORED = "observation stored"
     ENDED = "ended"  # the attempt has its end
@@ -42,7 +42,7 @@ class Event(StrEnum):
     RUN_ENDED = "run ended"
     SELFTEST_ENDED = "selftest ended"
     EVENT_RECORDED = "event recorded"  # a withdrawal, a disqualification, a rejudging that counts
-    COLLECTED = "collected"  # something that nothing refers to any more was removed
+    COLLECTED = "collected"  # an unreferenced object was removed
     PUBLISHED = "published"
     INVITED = "invited"
     REVOKED = "revoked"  # an invitation
@@ -55,14 +55,14 @@ class Event(StrEnum):
 
 
 class EventFacts(TypedDict, total=False):
-    """What an event may be accompanied by.
+    """The facts that an event may have.
 
     Args:
         submission: id.
         unit: `submission task`, or a path of records in the store.
-        sentence: words of ours.
+        sentence: in the judge's words.
         seconds: a duration.
-        count: of whatever the event is about.
+        count: of the objects that the event is about.
     """
 
     submission: str
@@ -85,20 +85,20 @@ _log = logging.getLogger(LOGGER)
 
 
 def emit(event: Event, **facts: Unpack[EventFacts]) -> None:
-    """Tells whoever listens that `event` happened."""
+    """Passes `event` to the logger's handlers."""
     if _log.isEnabledFor(logging.INFO):
         _log.info("%s", event.value, extra={"lambench_event": event, "lambench_facts": facts})
 
 
 def plain(text: str, length: int = MAX_TEXT) -> str:
-    """`text` cut to `length`, every character escaped that would not be seen as itself."""
+    """`text` cut to `length`, with every character escaped that is not printed as itself."""
     if text.isprintable():
         return text[:length]
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:length])
 
 
 class JsonLines(logging.Formatter):
-    """An event as one line of JSON: time, event, facts. Anything that is no event of ours is only named."""
+    """An event as one line of JSON: time, event, facts. Of other log records only the logger's name is kept."""
 
     def format(self, record: logging.LogRecord) -> str:
         event = getattr(record, "lambench_event", None)

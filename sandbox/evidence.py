@@ -1,8 +1,8 @@
 """From evidence to verdict: one pure function, and the sentence that tells the author what to change.
 
-Evidence is what the wire told, what the kernel counted, what the engine wrote down, and what this judge did itself.
-It has one blind spot: a signal that root sends to a process on the host is written down nowhere, and looks like the
-submission's own.
+Evidence comes from the wire, the kernel's counters, the engine's events, and this judge's own actions. It has one
+blind spot: a signal that root sends to a process on the host is recorded nowhere, and looks like the submission's
+own.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from enum import StrEnum
 from sandbox.limits import GIB, MIB, Limits
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 
-# What an init, like a shell, exits with when the program cannot be run, or is not there.
+# The exit statuses of an init, as of a shell, if the program cannot be run or does not exist.
 CANNOT_EXECUTE = (126, 127)
 
 
 class Phase(StrEnum):
-    """How far the attempt had come."""
+    """The phases of an attempt."""
 
     START = "start"
     COMPUTE = "compute"
@@ -26,7 +26,7 @@ class Phase(StrEnum):
 
 
 class Kill(StrEnum):
-    """Why we ended the container ourselves."""
+    """Why the judge ended the container."""
 
     NOT_KILLED = ""
     STARTUP_TIME = "startup time"
@@ -35,7 +35,7 @@ class Kill(StrEnum):
 
 
 class Breach(StrEnum):
-    """How the other end broke the protocol."""
+    """How the submission broke the protocol."""
 
     NONE = ""
     MALFORMED = "malformed"
@@ -44,7 +44,7 @@ class Breach(StrEnum):
 
 
 class Talk(StrEnum):
-    """How far the conversation had come."""
+    """What the judge was waiting for."""
 
     NOTHING = "nothing connected"
     HELLO = "waiting for its hello"
@@ -54,15 +54,15 @@ class Talk(StrEnum):
 
 
 class Intervention(StrEnum):
-    """Who beside this judge laid hands on the container."""
+    """Who other than this judge acted on the container."""
 
     NONE = ""
-    CLIENT = "client"  # of the engine: stopped, killed, paused, removed it
-    ENGINE = "engine"  # restarted, and the container with it
+    CLIENT = "client"  # of the engine: it stopped, killed, paused or removed the container
+    ENGINE = "engine"  # it was restarted, which ended the container
 
 
 class HostFault(StrEnum):
-    """What the judge's own machine did to an attempt."""
+    """How the judge's own machine disturbed an attempt."""
 
     OUT_OF_MEMORY = "out of memory"
     STOPPED = "stopped"
@@ -71,14 +71,14 @@ class HostFault(StrEnum):
 
 @dataclass(frozen=True)
 class Exit:
-    """What the engine and the kernel say of a container that has ended, or was ended by us.
+    """What the engine and the kernel report about an ended container.
 
     Args:
-        code: exit status; None where it still ran when we ended it. 128 + n for signal n.
+        code: exit status; None if it still ran when the judge ended it. 128 + n for signal n.
         oom_kills: processes of the container that the kernel killed for memory, by the container's own counters.
-        at_limit: whether the container had come to its own limit of memory; None where that is not known.
-        oom_by_engine: the engine says that a process was killed for memory. Podman never does.
-        memory_bytes: peak, None where the kernel does not tell.
+        at_limit: whether the container reached its own memory limit; None: unknown.
+        oom_by_engine: the engine reports that a process was killed for memory. Podman never does.
+        memory_bytes: peak; None if the kernel does not count it.
         log: the last lines of its output.
     """
 
@@ -93,13 +93,14 @@ class Exit:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that is known of one attempt.
+    """Everything that the judge knows about one attempt.
 
     Args:
-        refused: the verdict that the task came to by the answers themselves; None where it came to none.
-        on_gpu: whether the calculator was made for a GPU.
-        startup_error: class of what the calculator raised while it loaded, in the submission's words, as are the texts.
-        detail: what broke the protocol, in our words.
+        refused: the verdict that the task itself reached from the answers; None: it reached none.
+        on_gpu: whether the calculator was created for a GPU.
+        startup_error: class of the error that the calculator raised while it loaded. This and the texts are the
+            submission's words.
+        detail: what broke the protocol, in the judge's words.
     """
 
     phase: Phase
@@ -122,25 +123,25 @@ _BREACHES = {
 
 
 def judgement(evidence: Evidence) -> Verdict | HostFault:
-    """What `evidence` supports: a verdict of the submission, or a fault of the judge's machine.
+    """The verdict that `evidence` supports, or a fault of the judge's machine.
 
     `MEMORY_LIMIT` needs a kill by the kernel at the container's own limit, not exit status 137 alone.
     """
     end = evidence.exit
-    # Even where all was answered: the frames that failed may have failed for want of the process that was killed.
+    # Even if every question was answered: frames may have failed because a process was killed.
     if end.oom_kills and end.at_limit is False:
         return HostFault.OUT_OF_MEMORY
     if evidence.phase is Phase.DONE:
         return Verdict.OK
     if evidence.refused is not None:
         return evidence.refused
-    # Ahead of memory and of whoever stopped it: a process that was killed sends nothing, so a living one sent this.
+    # Before memory and interventions: a killed process sends nothing, so a living process sent this.
     if evidence.breach is not Breach.NONE:
         return _BREACHES[evidence.breach]
     if end.intervention is not Intervention.NONE:
         by_client = end.intervention is Intervention.CLIENT
         return HostFault.STOPPED if by_client else HostFault.ENGINE_RESTARTED
-    # Ahead of how it ended: a program that lost a process to the limit dies, hangs or raises because of that.
+    # Before the way it ended: a program that lost a process to the limit dies, hangs or raises because of that.
     if end.oom_kills or end.oom_by_engine:
         return Verdict.MEMORY_LIMIT
     if evidence.kill is not Kill.NOT_KILLED:
@@ -155,9 +156,9 @@ def _of_start(evidence: Evidence) -> Verdict:
     return Verdict.IMAGE_INVALID if nothing_ran else Verdict.STARTUP_FAILED
 
 
-# Of PyTorch and CuPy, and of TensorFlow.
+# Error classes of PyTorch and CuPy, and of TensorFlow.
 _GPU_MEMORY_ERRORS = ("OutOfMemoryError", "ResourceExhaustedError")
-# Of PyTorch, of the driver, of JAX, of cuBLAS when it finds no room for itself.
+# Error texts of PyTorch, of the driver, of JAX, and of cuBLAS when it has no memory for itself.
 _GPU_MEMORY_CLUES = (
     "CUDA out of memory",
     "HIP out of memory",
@@ -169,13 +170,13 @@ _GPU_MEMORY_CLUES = (
 
 
 def _is_gpu_memory(evidence: Evidence) -> bool:
-    """Whether loading failed for want of GPU memory, which only a calculator that was given a GPU can."""
+    """Whether loading failed because GPU memory was full. Only a calculator with a GPU can fail so."""
     named = evidence.startup_error.rpartition(".")[2] in _GPU_MEMORY_ERRORS
     return evidence.on_gpu and (named or any(clue in evidence.startup_text for clue in _GPU_MEMORY_CLUES))
 
 
 def fault_of(host: HostFault, limits: Limits) -> JudgeFault:
-    """The fault that a person is told of, and what corrects it."""
+    """The fault that is reported to the maintainer, with its remedy."""
     match host:
         case HostFault.OUT_OF_MEMORY:
             remedy = (
@@ -184,19 +185,19 @@ def fault_of(host: HostFault, limits: Limits) -> JudgeFault:
             )
         case HostFault.STOPPED:
             remedy = (
-                "a container was stopped, paused or removed through the engine while it was judged: leave those "
-                "alone that are called lambench-…"
+                "a container was stopped, paused or removed through the engine while it was judged: do not touch "
+                "containers called lambench-…"
             )
         case HostFault.ENGINE_RESTARTED:
-            remedy = "the engine was restarted while a container was judged: keep it running, or let it live-restore"
+            remedy = "the engine was restarted while a container was judged: keep it running, or set live-restore"
     return JudgeFault(FaultCause.DOCKER, remedy)
 
 
 def sentence_of(evidence: Evidence, limits: Limits) -> str:
-    """What the author should change, in words of ours only.
+    """What the author should change, in the judge's words only.
 
     Args:
-        evidence: on which `judgement` comes to a verdict, and not one that the task came to itself.
+        evidence: for which `judgement` gives a verdict that is not the task's own (`refused`).
     """
     match judgement(evidence):
         case Verdict.OK:
@@ -204,11 +205,9 @@ def sentence_of(evidence: Evidence, limits: Limits) -> str:
         case Verdict.WRONG_SHAPE:
             return f"An answer has the wrong shape: {evidence.detail}."
         case Verdict.OUTPUT_LIMIT:
-            return f"More was sent than was asked for: {evidence.detail}. Send one answer a message, nothing else."
+            return f"Too many bytes were sent: {evidence.detail}. Send one answer per message, and nothing else."
         case Verdict.PROTOCOL_ERROR:
-            return (
-                f"The answer is not of the protocol: {evidence.detail}. Nothing but the guest may write to its socket."
-            )
+            return f"The answer breaks the protocol: {evidence.detail}. Nothing but the guest may write to its socket."
         case Verdict.MEMORY_LIMIT:
             return (
                 f"The kernel ended a process that went beyond {limits.memory_bytes / GIB:.3g} GiB of memory "
@@ -245,7 +244,7 @@ _STARTUP_HINTS = {
         "The calculator may not read or write a file: it runs as user 65534, so weights must be readable by anyone "
         "(chmod -R a+rX), and only /tmp is writable."
     ),
-    "MemoryError": "An array was asked for that is larger than all memory there is: use less.",
+    "MemoryError": "The calculator asked for an array that is larger than all memory: use less.",
     "FileNotFoundError": "The calculator misses a file: weights must be inside the image, since there is no network.",
 }
 

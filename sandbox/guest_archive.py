@@ -1,4 +1,4 @@
-"""The guest as one archive: what is mounted into every container, and whose hash stands in every observation's key."""
+"""The guest as one archive. It is mounted into every container, and its hash is in every observation's key."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MAIN = b"import sys\nfrom lambench_guest.serve import main\nsys.exit(main())\n"
 
 @cache
 def guest_archive() -> bytes:
-    """A zip archive that Python runs as it is, the same bytes on every machine.
+    """A zip archive that Python can run, with the same bytes on every machine.
 
-    The loop over a calculator is `tasks.model.ase_loop`: containers and the in-process calculator run one code.
+    The loop over a calculator is `tasks.model.ase_loop`: containers and the in-process calculator run the same code.
     """
     guest = resources.files("sandbox.guest")
     files = {
@@ -35,5 +35,5 @@ def guest_archive() -> bytes:
 
 @cache
 def guest_version() -> str:
-    """sha256 of the archive, sixteen digits."""
+    """The first sixteen hexadecimal digits of the archive's sha256."""
     return hashlib.sha256(guest_archive()).hexdigest()[:16]

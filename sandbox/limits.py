@@ -1,4 +1,4 @@
-"""What a submission may use: one frozen record, part of every observation's key."""
+"""The limits of a submission: one frozen record, part of every observation's key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GIB = 1024 * MIB
 
 
 class Limits(BaseModel):
-    """Limits of one container. Swap is never given, so `memory_bytes` is all there is; `/tmp` counts against it."""
+    """Limits of one container. There is no swap, so `memory_bytes` is the total; `/tmp` counts towards it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,8 +1,8 @@
-"""The run directory: sockets, the guest, and the locks that tell living judges of this host from dead ones.
+"""The run directory: sockets, the guest, and the locks that distinguish living judges of this host from dead ones.
 
-Every judge process holds a lock on a file named by its token, for as long as it lives; the kernel lets go of it
-whatever ends the process. Session folders and containers carry that token. So what a dead judge left behind, and
-nothing else, can be removed by whoever comes next.
+Every judge process holds a lock on a file named by its token while it lives. The kernel releases the lock, whatever
+ends the process. Session folders and containers carry the token. So the next judge can remove the leftovers of dead
+judges, and nothing else.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def default_run_dir() -> Path:
 
 
 class RunDir:
-    """This process's place in the run directory.
+    """This process's lock and sessions in the run directory.
 
     Raises:
-        JudgeFault: the directory cannot be made, or its path is too long for a socket.
+        JudgeFault: the directory cannot be created, or its path is too long for a socket.
     """
 
     def __init__(self, root: Path) -> None:
@@ -65,7 +65,7 @@ class RunDir:
         return self.root / "s"
 
     def _hold_lock(self) -> int:
-        # Locked before it gets its name: nobody ever sees a living judge's lock file unlocked.
+        # Locked before it gets its name: a living judge's lock file is never seen unlocked.
         hidden = self._locks / f".{self.token}"
         handle = os.open(hidden, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -74,8 +74,8 @@ class RunDir:
 
     @contextmanager
     def session(self) -> Iterator[tuple[Path, socket.socket]]:
-        """A fresh folder with the guest in it, and a socket in it that listens for one connection."""
-        # Drawn, not counted: a container sees this path in its mount table, and is not to know which start it is.
+        """A new folder that holds the guest and a socket, which listens for one connection."""
+        # A random name, no counter: a container sees this path in its mount table, and must not learn its number.
         folder = self._sessions / f"{self.token}-{secrets.token_hex(4)}"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -98,11 +98,11 @@ class RunDir:
             shutil.rmtree(folder, ignore_errors=True)
 
     def dead(self, token: str) -> bool:
-        """Whether the judge that `token` names no longer lives on this host."""
+        """Whether the judge with this `token` no longer lives on this host."""
         return _is_dead(self._locks, token)
 
     def sweep(self) -> int:
-        """Removes session folders and locks of judges that no longer live; the number of session folders removed."""
+        """Removes session folders and locks of dead judges; returns the number of session folders removed."""
         removed = 0
         for folder in self._sessions.iterdir():
             if self.dead(folder.name.rpartition("-")[0]):
@@ -115,7 +115,7 @@ class RunDir:
 
 
 def is_something_left(root: Path) -> bool:
-    """Whether a judge that no longer lives left a session in the run directory `root`; its container may run on."""
+    """Whether a dead judge left a session in the run directory `root`; its container may still run."""
     sessions = root / "s"
     folders = list(sessions.iterdir()) if sessions.is_dir() else []
     return any(_is_dead(root / "judges", folder.name.rpartition("-")[0]) for folder in folders)

@@ -1,4 +1,4 @@
-"""Whose fault? `Verdict` is what one attempt came to; `SubmissionFault` and `JudgeFault`, and nothing in between."""
+"""`Verdict`, the result of one attempt, and the two faults: `SubmissionFault` and `JudgeFault`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What one (submission, task) attempt came to. Each is the submission's own doing."""
+    """The result of one attempt of a submission at a task. The submission alone causes each of them."""
 
     OK = "OK"
     UNSUPPORTED = "UNSUPPORTED"
@@ -42,9 +42,9 @@ class SubmissionFault(Exception):
     """The submission is at fault: this becomes its verdict and a row on the page.
 
     Args:
-        verdict: which of the closed list.
-        sentence: what the author should change, in words of ours.
-        private: the submission's own words (an error text), for its author only and never for a hidden task.
+        verdict: of the closed list.
+        sentence: what the author should change, in the judge's words.
+        private: the submission's own words (an error text): for its author only, and never of a hidden task.
     """
 
     def __init__(self, verdict: Verdict, sentence: str, private: str = "") -> None:
@@ -55,12 +55,12 @@ class SubmissionFault(Exception):
 
 
 class JudgeFault(Exception):
-    """The judge's own machine is at fault: never a score; tried again at most twice, then held for a person.
+    """The judge's own machine is at fault: never a score. It is retried at most twice, then waits for a person.
 
     Args:
-        cause: which part.
-        remedy: one line that names the thing and what to do.
-        faulty_resource: `gpu UUID` or `dataset NAME`, if it would spoil other attempts too; or empty.
+        cause: the part of the machine.
+        remedy: one line that names the part and what to do.
+        faulty_resource: `gpu UUID` or `dataset NAME` if it would make other attempts fail too; else empty.
     """
 
     def __init__(self, cause: FaultCause, remedy: str, faulty_resource: str = "") -> None:

@@ -1,8 +1,8 @@
-"""What the kernel counts for one container, on cgroup v1 and v2, and a watch that has it when the container is gone.
+"""The kernel's memory counters of one container, on cgroup v1 and v2, kept after the container is gone.
 
-A cgroup disappears with the last process in it, and its counters with it: by the time that a judge hears of the end,
-there is nothing left to read. So a thread sleeps until the kernel tells of want of memory, which it does before the
-process that it kills is dead, and reads the counters then. It wakes for nothing else.
+A cgroup and its counters disappear with its last process. When the judge learns of the end, the counters are gone.
+So a thread sleeps until the kernel reports that memory is short. The kernel does so before the process that it kills
+is dead, and the thread reads the counters then. Nothing else wakes it.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 ROOT = Path("/sys/fs/cgroup")
-# The kernel charges pages ahead, 64 at a time for each processor.
+# The kernel counts pages in advance, 64 at a time for each processor.
 NEAR_LIMIT_BYTES = 1024 * 1024
-# v1 tells of want before it chooses whom to kill: for so long after that its counter is looked at.
+# v1 reports short memory before it chooses a process to kill. Its counter is read for this long after the report.
 SETTLE_S = 0.05
 SETTLE_TICK_S = 0.001
 
 
 class MemoryCounters(NamedTuple):
-    """What is known of one container's memory.
+    """The memory counters of one container.
 
     Args:
-        peak_bytes: None where this kernel does not tell.
-        oom_kills: processes killed for memory, whoever had none left.
-        at_limit: whether the container had come to its own limit, which is known once a process was killed; None: it
-            is not known.
+        peak_bytes: None if this kernel does not count it.
+        oom_kills: processes killed for memory, at the container's limit or because the host had none left.
+        at_limit: whether the container reached its own limit; None: unknown, as long as no process was killed.
     """
 
     peak_bytes: int | None = None
@@ -39,7 +38,7 @@ class MemoryCounters(NamedTuple):
     at_limit: bool | None = None
 
     def and_then(self, later: MemoryCounters) -> MemoryCounters:
-        """Both readings as one."""
+        """This reading and a later one, combined."""
         peaks = [peak for peak in (self.peak_bytes, later.peak_bytes) if peak is not None]
         known = [at_limit for at_limit in (self.at_limit, later.at_limit) if at_limit is not None]
         return MemoryCounters(
@@ -56,7 +55,7 @@ class Cgroup:
 
     @classmethod
     def of_process(cls, pid: int, proc: Path = Path("/proc"), root: Path = ROOT) -> Cgroup | None:
-        """The memory cgroup of process `pid`, or None where it is gone or cannot be seen from here."""
+        """The memory cgroup of process `pid`; None if the process is gone or cannot be seen from here."""
         try:
             lines = (proc / str(pid) / "cgroup").read_text().splitlines()
         except OSError:
@@ -68,9 +67,9 @@ class Cgroup:
         return cls(root / paths[""].lstrip("/"), 2) if "" in paths else None
 
     def of_container(self, name: str) -> Cgroup | None:
-        """The outermost cgroup around this one that bears the container's name: some engines nest a second in it.
+        """The outermost enclosing cgroup with the container's name: some engines nest a second one in it.
 
-        None where none does: a judge that runs in a container itself sees other processes under the engine's numbers.
+        None if there is none: a judge in a container sees other processes under the process IDs that the engine names.
         """
         around = [self.folder, *self.folder.parents]
         bearing = [folder for folder in around if name in folder.name]
@@ -87,7 +86,7 @@ class Cgroup:
         return MemoryCounters(peak, kills, at_limit if at_limit or kills else None)
 
     def _came_near_its_limit(self, peak_bytes: int | None) -> bool | None:
-        # memory.failcnt would say it, had not newer kernels stopped counting. A peak of page cache counts as well.
+        # Newer kernels no longer count memory.failcnt. The peak includes page cache, which is fine here.
         limit = _number(self.folder / "memory.limit_in_bytes")
         return None if limit is None or peak_bytes is None else peak_bytes >= limit - NEAR_LIMIT_BYTES
 
@@ -114,7 +113,7 @@ class Notice(Protocol):
     """What to poll it for."""
 
     def take(self) -> bool:
-        """Makes it ready to be waited for again; False once the cgroup is gone."""
+        """Resets the notice, so that it can be waited for again; False once the cgroup is gone."""
         ...
 
     def close(self) -> None: ...
@@ -131,7 +130,7 @@ class FileNotice:
 
     def take(self) -> bool:
         try:
-            os.pread(self.fd, 4096, 0)  # the kernel tells of what has changed since the last reading through this
+            os.pread(self.fd, 4096, 0)  # the kernel reports changes since the last read of this descriptor
         except OSError:
             return False
         return True
@@ -168,12 +167,12 @@ class EventNotice:
 
 
 class MemoryWatch:
-    """The counters of one container, known when it is gone."""
+    """The counters of one container, which stay known after it is gone."""
 
     def __init__(self, cgroup: Cgroup) -> None:
         self._cgroup = cgroup
         self._lock = threading.Lock()
-        # A peak of the beginning would pass for that of the whole.
+        # The peak at the start must not be taken for the peak of the whole run.
         self._seen = (cgroup.read() or MemoryCounters())._replace(peak_bytes=None)
         self._end = os.eventfd(0, os.EFD_CLOEXEC)
         self._thread: threading.Thread | None = None
@@ -181,13 +180,13 @@ class MemoryWatch:
             notice: Notice = (
                 EventNotice(cgroup.folder) if cgroup.version == 1 else FileNotice(cgroup.folder / "memory.events")
             )
-        except OSError:  # gone already, or not ours to watch: the engine's word is left
+        except OSError:  # the cgroup is gone, or this user may not watch it: the engine's report must do
             return
         self._thread = threading.Thread(target=self._watch, args=(notice,), name="memory watch", daemon=True)
         self._thread.start()
 
     def look(self) -> MemoryCounters:
-        """What has been seen so far, read again if the container is still there."""
+        """The counters so far, read again if the container still exists."""
         with self._lock:
             now = self._cgroup.read()
             if now is not None:
@@ -195,7 +194,7 @@ class MemoryWatch:
             return self._seen
 
     def close(self) -> MemoryCounters:
-        """What was seen; ends the watch. To be called once."""
+        """Ends the watch and returns the last counters. To be called once."""
         os.eventfd_write(self._end, 1)
         if self._thread is not None:
             self._thread.join()

@@ -1,10 +1,10 @@
 """The Docker driver: one untrusted image in one container, with nothing that it does not need.
 
-What is closed, and why: no network at all; a read-only root, so that only `/tmp` (memory, limited) can be written; a
-user that owns nothing; no capability, and no way to gain one; the engine's default seccomp profile; private IPC;
-limits on memory with no swap, on processes, files, shared memory and log; no core dumps; no health check, which would
-run the image's command beside the guest. What goes in is one folder, read-only: the guest and a socket. Images are
-run by ID: a tag may move, an ID cannot.
+Restrictions: no network; a read-only root, so that only `/tmp` (memory, limited) can be written; a user that owns
+nothing; no capability, and no way to gain one; the engine's default seccomp profile; private IPC; limits on memory
+without swap, on processes, files, shared memory and log; no core dumps; no health check, which would run the image's
+command beside the guest. One folder is mounted, read-only: the guest and a socket. Images are run by ID: a tag can
+move, an ID cannot.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def connect_engine() -> docker.DockerClient:
     """A connection to the engine that the environment names (DOCKER_HOST), else to the local one.
 
     Raises:
-        JudgeFault: it does not answer.
+        JudgeFault: the engine does not answer.
     """
     try:
         client = docker.from_env(timeout=ENGINE_TIMEOUT_S)
@@ -61,7 +61,7 @@ def connect_engine() -> docker.DockerClient:
 
 
 def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: str | None) -> str:
-    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, seccomp default)`, from what an engine says of itself."""
+    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, seccomp default)`, from what the engine reports."""
     parts = {part.get("Name", ""): str(part.get("Version", "")) for part in version.get("Components") or []}
     name = podman.NAME if any("podman" in part.lower() for part in parts) else "Docker"
     chosen = runtime or str(info.get("DefaultRuntime") or "runc")
@@ -74,7 +74,7 @@ def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: s
 
 
 def _security_words(options: Sequence[str]) -> list[str]:
-    """What else isolates containers of this engine: once it is changed, its last selftest says nothing more."""
+    """The engine's security options. If one changes, the last selftest of this engine no longer counts."""
     named = [dict(part.partition("=")[::2] for part in option.split(",")) for option in options]
     by_name = {option.get("name", ""): option for option in named}
     seccomp = by_name.get("seccomp")
@@ -97,9 +97,9 @@ class DockerDriver:
             version = self._client.version()
         self._host = str(info.get("ID", ""))
         self.engine = engine_words(info, version, runtime)
-        # Of an engine elsewhere, or whose folder is not seen from here, nothing is known.
+        # Unknown for an engine on another machine, or if its folder cannot be seen from here.
         self.disks = tuple(Path(place) for place in [str(info.get("DockerRootDir") or "")] if os.path.isdir(place))
-        self._forgets_when_restarted = self.engine.startswith("Docker")  # Podman keeps its events, or keeps none
+        self._forgets_when_restarted = self.engine.startswith("Docker")  # Podman keeps events over a restart, or none
 
     def resolve(self, reference: str) -> Image:
         """The image that `reference` (a tag, a digest or an ID) points to in this engine."""
@@ -124,7 +124,7 @@ class DockerDriver:
         return image_from_inspection(reference, inspection)
 
     def pull(self, reference: str, login: Login | None = None) -> None:
-        """Has the engine fetch `reference`; see `sandbox.driver.Driver.pull`."""
+        """Makes the engine fetch `reference`; see `sandbox.driver.Driver.pull`."""
         pull_by_digest(self._client.api, reference, login)
         emit(Event.IMAGE_PULLED, key=reference)
 
@@ -156,7 +156,7 @@ class DockerDriver:
                 except docker.errors.APIError as error:
                     raise start_fault(error) from error
         except BaseException:
-            self._remove(name)  # by name: an engine that did not answer in time may have made it all the same
+            self._remove(name)  # by name: an engine that did not answer in time may still have created it
             raise
         return running
 
@@ -165,15 +165,15 @@ class DockerDriver:
             remove_container(self._client.api, name)
 
     def reap(self) -> int:
-        """How many containers it removed: those of judges that no longer live, and its own of sessions that are over.
+        """Removes containers of dead judges, and this judge's own of sessions that have ended; returns how many.
 
-        A judge cannot remove a container whose engine does not answer when its session ends. Of a judge with another
-        run directory nothing is known here, so its containers are left alone. One that cannot be removed is told of,
-        and tried again by whoever comes next.
+        A container of an ended session exists if the engine did not answer when the session ended. Containers of a
+        judge with another run directory stay: whether that judge lives is unknown here. A container that cannot be
+        removed is reported as an event, and the next call tries again.
         """
         mine = [f"{HOST_LABEL}={self._host}", f"{RUN_DIR_LABEL}={self.run_dir.root}"]
         with engine_faults():
-            # The bare list: the client's own would inspect each container, and wait for each.
+            # The API's plain list: the client's list would inspect each container, and wait for each.
             listed = self._client.api.containers(all=True, filters={"label": mine})
             orphans = [str(container["Id"]) for container in listed if self._is_orphan(container["Labels"])]
             with ThreadPoolExecutor(REMOVING_AT_ONCE) as threads:
@@ -182,7 +182,7 @@ class DockerDriver:
         return removed
 
     def _remove_orphan(self, container: str) -> bool:
-        """Whether it removed `container`: one that the engine cannot remove must not keep everything from starting."""
+        """Whether `container` was removed. One that cannot be removed must not stop the judge from starting."""
         try:
             return remove_container(self._client.api, container)
         except docker.errors.APIError as error:
@@ -198,7 +198,7 @@ class DockerDriver:
 
 
 def container_options(image: Image, limits: Limits, question: Question, session_dir: Path) -> dict[str, Any]:
-    """Everything that `docker create` is told beyond the image: each restriction of the sandbox, in one place."""
+    """All options of `docker create` except the image: each restriction of the sandbox, in one place."""
     tmpfs = f"rw,exec,nosuid,nodev,mode=1777,size={limits.tmp_bytes}"
     options: dict[str, Any] = {
         "user": NOBODY,
@@ -213,11 +213,11 @@ def container_options(image: Image, limits: Limits, question: Question, session_
         "memswap_limit": limits.memory_bytes,
         "cpuset_cpus": cpuset(limits.cpus),
         "shm_size": limits.shm_bytes,
-        # A volume of the image below /tmp would be unlimited disk: a tmpfs of the same limit takes its place.
+        # A volume of the image below /tmp would be unlimited disk, so a tmpfs with the same limit replaces it.
         "tmpfs": dict.fromkeys(("/tmp", *image.volumes), tmpfs),
         "ulimits": [
             Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
-            # 0 does not stop a core dump that the host pipes to a program; 1 does, and is too little for a file.
+            # 0 does not stop a core dump that the host pipes to a program. 1 does, and is too small for a file.
             Ulimit(name="core", soft=1, hard=1),
         ],
         "healthcheck": {"test": ["NONE"]},

@@ -1,4 +1,4 @@
-"""One container of the Docker engine, from its start to its removal, and what is to be known of its end."""
+"""One container of the Docker engine: start, end, removal, and the evidence of how it ended."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SERVER_ERROR = 500
 REMOVING_TRIES = 4
 REMOVING_AGAIN_S = 0.3
 POLL_S = 0.02
-# An engine may write down the end of a container a moment after it says that it has ended.
+# An engine may record the event of a container's end a moment after it reports the end.
 RECORD_S = 2.0
-# What an engine writes down when one of its clients lays hands on a container. Nothing in the container can cause it.
+# The events that an engine records when a client acts on a container. Nothing inside the container can cause them.
 _BY_A_CLIENT = frozenset({"kill", "stop", "restart", "pause", "update", "destroy"})
 
 
@@ -34,13 +34,13 @@ def engine_faults() -> Iterator[None]:
     """Turns what the engine or the connection to it raises into a `JudgeFault`."""
     try:
         yield
-    except docker.errors.DockerException as error:  # first: what an engine answers is a RequestException, too
+    except docker.errors.DockerException as error:  # first: an engine's error answer is a RequestException, too
         answer = error.explanation if isinstance(error, docker.errors.APIError) and error.explanation else error
         if is_full_disk(" ".join(str(answer).split())):
             raise full_disk(_one_line(answer)) from error
         raise JudgeFault(
             FaultCause.DOCKER,
-            f"the Docker engine does not do as it is told ({_one_line(answer)}): check `judge doctor`",
+            f"the Docker engine refused a request ({_one_line(answer)}): check `judge doctor`",
         ) from error
     except requests.RequestException as error:
         raise JudgeFault(
@@ -53,9 +53,9 @@ def _one_line(text: object) -> str:
 
 
 def remove_container(api: docker.APIClient, container: str) -> bool:
-    """Kills the container if it runs, and removes it with all it wrote; False where that was done by another.
+    """Kills the container if it runs, and removes it with its files; False if somebody else has removed it.
 
-    Podman now and then fails at it while the container is just ending: so it is asked again.
+    Podman sometimes fails while the container is just ending, so the request is repeated.
 
     Args:
         container: its ID or name.
@@ -66,7 +66,7 @@ def remove_container(api: docker.APIClient, container: str) -> bool:
         except docker.errors.NotFound:
             return False
         except docker.errors.APIError as error:
-            if error.status_code == CONFLICT:  # its removal is already under way
+            if error.status_code == CONFLICT:  # it is being removed already
                 return False
             if not tries_left or error.status_code < SERVER_ERROR:
                 raise
@@ -77,21 +77,21 @@ def remove_container(api: docker.APIClient, container: str) -> bool:
 
 
 def intervention_of(actions: Collection[str], *, ended: bool, forgets: bool) -> Intervention:
-    """Who laid hands on a container, by what the engine wrote down of it.
+    """Who acted on a container, by the engine's events.
 
     Args:
-        actions: since it was started, before this judge ended it.
-        ended: whether it ran no longer when this was asked.
-        forgets: whether a restart of the engine empties its memory, and stops containers.
+        actions: the events between its start and the moment at which this judge ended it.
+        ended: whether it had already ended at that moment.
+        forgets: whether a restart of the engine deletes its events, and stops containers.
     """
     if not _BY_A_CLIENT.isdisjoint(actions):
-        # An engine that was killed ends, when it is started again, what it finds running.
+        # After it was killed, an engine ends the containers that it finds running when it starts again.
         return Intervention.ENGINE if forgets and "start" not in actions else Intervention.CLIENT
     return Intervention.ENGINE if ended and forgets and "die" not in actions else Intervention.NONE
 
 
 class DockerRunning:
-    """One container that was created.
+    """One created container.
 
     Args:
         forgets: as for `intervention_of`.
@@ -105,7 +105,7 @@ class DockerRunning:
         self._since = ""
 
     def launch(self) -> None:
-        """Starts the container, and watches where the kernel counts its memory."""
+        """Starts the container, and begins to watch its memory counters."""
         self._since = _timestamp()
         self._api.start(self._id)
         with engine_faults():
@@ -141,7 +141,7 @@ class DockerRunning:
     def _stop(self, grace_s: float) -> Exit:
         until = time.monotonic() + grace_s
         while True:
-            self._memory()  # once it has ended, its peak can be read no more
+            self._memory()  # after its end the peak cannot be read
             state = self._state()
             if not state["Running"] or time.monotonic() >= until:
                 break
@@ -174,11 +174,11 @@ class DockerRunning:
         return {str(event.get("Action") or event.get("status") or "") for event in events}
 
     def remove(self) -> None:
-        """Kills the container if it runs, and removes it with all it wrote."""
+        """Kills the container if it runs, and removes it with its files."""
         with engine_faults():
             remove_container(self._api, self._id)
 
 
 def _timestamp() -> str:
-    """Now, as an engine reads it: whole seconds would hide what happened in the last one."""
+    """Now, in the engine's format, with fractions: whole seconds would hide events of the last second."""
     return f"{time.time():.9f}"

@@ -1,4 +1,4 @@
-"""GPUs of this machine, by UUID, and the lock that keeps it one submission a GPU on the whole host."""
+"""GPUs of this machine, by UUID, and the lock that allows one submission at a time on each GPU of the host."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _UUID = re.compile(r"^\s*(?:GPU|MIG)\s.*?:?\s*(.*?)\s*\(UUID: ((?:GPU|MIG)-[0-9A
 
 
 class Gpu(NamedTuple):
-    """A GPU, or a MIG slice of one: a device of its own."""
+    """A GPU, or a MIG slice, which counts as a separate device."""
 
     uuid: str
     name: str
 
 
 def parse_gpus(listing: str) -> list[Gpu]:
-    """The devices in the output of `nvidia-smi -L`."""
+    """The devices that the output of `nvidia-smi -L` lists."""
     matches = (_UUID.match(line) for line in listing.splitlines())
     return [Gpu(match[2], match[1].lstrip("0123456789: ")) for match in matches if match]
 
 
 def list_gpus() -> list[Gpu]:
-    """All GPUs that the NVIDIA driver names; empty where there is no driver."""
+    """All GPUs that the NVIDIA driver lists; empty if there is no driver."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return []
@@ -44,9 +44,9 @@ def list_gpus() -> list[Gpu]:
 
 
 def still_has_gpu(uuid: str) -> bool:
-    """Whether the NVIDIA driver still names that GPU: one that fell off the bus, or whose driver died, it does not.
+    """Whether the NVIDIA driver still lists that GPU. It does not if the GPU fell off the bus or its driver died.
 
-    Of what it prints only the lines count: it also fails as a whole where another GPU is lost.
+    Only the printed lines count: nvidia-smi also returns an error if another GPU is lost.
     """
     program = shutil.which("nvidia-smi")
     if program is None:
@@ -59,7 +59,7 @@ def still_has_gpu(uuid: str) -> bool:
 
 
 def gpu_driver_version() -> str:
-    """The version of the NVIDIA driver; empty where there is none, or it does not say."""
+    """The version of the NVIDIA driver; empty if there is no driver, or no version."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ""
@@ -75,7 +75,7 @@ def require_gpus(uuids: list[str]) -> list[Gpu]:
     """The GPUs that `uuids` name.
 
     Raises:
-        JudgeFault: one of them is not in this machine. It is never replaced by the CPU.
+        JudgeFault: this machine lacks one of them. The CPU never replaces it.
     """
     present = {gpu.uuid: gpu for gpu in list_gpus()}
     for uuid in uuids:
@@ -90,13 +90,13 @@ def require_gpus(uuids: list[str]) -> list[Gpu]:
 
 @contextmanager
 def hold_gpu(uuid: str, lock_dir: Path, wait_s: float | None = None) -> Iterator[None]:
-    """Holds `uuid` for one submission, waiting for whoever has it now.
+    """Holds GPU `uuid` for one submission; waits until the present holder releases it.
 
     Args:
-        wait_s: the longest wait; None: as long as it takes.
+        wait_s: the longest wait; None: without limit.
 
     Raises:
-        JudgeFault: GPU: it was not free in time.
+        JudgeFault: GPU: it did not become free in time.
     """
     lock_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(lock_dir / f"{uuid.replace('/', '_')}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -112,9 +112,9 @@ def hold_gpu(uuid: str, lock_dir: Path, wait_s: float | None = None) -> Iterator
 
 
 def _locked_within(handle: int, wait_s: float) -> bool:
-    """Whether the lock could be had in time; if not, the caller closes `handle`, and with it the wait is over.
+    """Whether the lock was taken in time. If not, the caller closes `handle`, which ends the wait.
 
-    It queues, in a thread: who only looks now and then never finds the lock free that a busy judge takes again at once.
+    A thread waits in the kernel's queue. Polling would fail against a busy judge that retakes the lock at once.
     """
     with suppress(BlockingIOError):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

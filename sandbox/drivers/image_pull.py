@@ -1,4 +1,4 @@
-"""Having an engine fetch an image by its digest."""
+"""Make an engine fetch an image by its digest."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sandbox.image.start_faults import full_disk, is_full_disk
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 
 SILENCE_S = 600.0  # an engine says nothing while it hashes a layer, or waits for a disk
-# What comes from the program that unpacks a layer, shut in its folder: the engine's own troubles begin otherwise.
+# Messages of the program that unpacks a layer, confined to its folder. Messages about the engine begin differently.
 _UNPACKING = r"^failed to register layer: (?:Error processing tar file\(exit status \d+\): |archive/tar: )"
 _OF_THE_IMAGE = re.compile(
     _UNPACKING + r"|(?:^|: )(?:archive/tar: )?invalid tar header$|^(?:json: cannot unmarshal|parsing time) "
 )
-# How it ends where the machine is at fault all the same: a disk, memory, a right that this engine does not have.
+# The endings of such messages if the machine is at fault: a disk, memory, a right that the engine lacks.
 _OF_THE_MACHINE = re.compile(
     r"(?:input/output error|read-only file system|cannot allocate memory|too many open files|stale file handle"
     r"|operation not permitted|permission denied|device or resource busy|interrupted system call|unexpected EOF)$"
@@ -36,11 +36,11 @@ def pull_by_digest(api: docker.APIClient, reference: str, login: Login | None, s
     """Returns once the engine has `reference`, `name@sha256:…`.
 
     Args:
-        login: for the registry; None for what `docker login` has written for this user.
-        silence_s: after which an engine that says nothing is given up.
+        login: for the registry; None: the credential that `docker login` has stored for this user.
+        silence_s: seconds without a word from the engine after which the pull is given up.
 
     Raises:
-        SubmissionFault: IMAGE_INVALID: its layers cannot be unpacked on each other.
+        SubmissionFault: IMAGE_INVALID: its layers cannot be unpacked on top of each other.
         JudgeFault: REGISTRY or DISK; DOCKER: the engine does not answer.
     """
     with engine_faults():
@@ -63,7 +63,7 @@ def _silence(silence_s: float) -> str:
 
 
 def _errors(api: docker.APIClient, reference: str, login: Login | None, silence_s: float) -> Iterator[str]:
-    """What the engine says that went wrong. As the SDK's own `pull`, which would wait for ever."""
+    """The errors that the engine reports. Like the SDK's `pull`, which can wait for ever."""
     name, _, digest = reference.partition("@")
     if login:
         credential = docker.auth.encode_header({"username": login.username, "password": login.password})
@@ -87,11 +87,13 @@ def _errors(api: docker.APIClient, reference: str, login: Login | None, silence_
 
 
 def pull_fault(reference: str, complaint: str) -> SubmissionFault | JudgeFault:
-    """Whose fault it is that an image is not pulled, from what the engine says of it, in one line."""
+    """The submission's fault or the judge's, from the one line in which the engine says why a pull failed."""
     if is_full_disk(complaint):
         return full_disk(complaint)
     if _OF_THE_IMAGE.search(complaint) and not _OF_THE_MACHINE.search(complaint):
-        return invalid("The image's layers cannot be unpacked on each other: build it again from its Dockerfile.")
+        return invalid(
+            "The image's layers cannot be unpacked on top of each other: build it again from its Dockerfile."
+        )
     return JudgeFault(
         FaultCause.REGISTRY,
         f"the engine cannot pull {reference} ({plain(complaint)}): "

@@ -11,10 +11,10 @@ from sandbox.rundir import RunDir, default_run_dir
 
 
 def open_driver(name: DriverName, run_dir: Path | None = None, runtime: str = "") -> Driver:
-    """The driver of that name, with a place in `run_dir`.
+    """The driver of that name, with this process registered in `run_dir`.
 
     Args:
-        runtime: of the containers, as the engine names it (`runsc`); empty for the engine's own choice.
+        runtime: of the containers, as the engine names it (`runsc`); empty: the engine's default.
 
     Raises:
         JudgeFault: the engine does not answer, or the directory cannot be written.

@@ -1,4 +1,4 @@
-"""What Podman wants said otherwise than Docker, over the same API: found by running the selftest on its socket."""
+"""Options that Podman needs in another form than Docker, over the same API. The selftest on its socket showed them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from docker.types import LogConfig, Ulimit
 
 NAME = "Podman"
-# Podman asks for more processes a user than a service without CAP_SYS_RESOURCE may give, and its containers then do
-# not start. This is of the user on the whole host; the container's own limit is that of its cgroup.
+# Podman's default for processes per user is more than a service without CAP_SYS_RESOURCE may set: containers would
+# not start. This limit counts the user on the whole host; the container's own limit is in its cgroup.
 PROCESSES_OF_USER = 32_768
 
 
 def podman_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """`options` of Docker's `create`, for Podman.
+    """The `options` of Docker's `create`, changed for Podman.
 
-    It has no log driver `local`: `k8s-file` is capped, too. A limit on the processes of a user must be stated. And a
-    read-only root comes with a writable `/run` and `/var/tmp`, unless something else is mounted there.
+    Podman has no log driver `local`: `k8s-file` is capped, too. A limit on the processes per user must be stated. A
+    read-only root leaves `/run` and `/var/tmp` writable, unless something is mounted there.
     """
     most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
     allowed = PROCESSES_OF_USER if most == resource.RLIM_INFINITY else min(most, PROCESSES_OF_USER)

@@ -1,7 +1,7 @@
 """The process driver: the same guest in a local subprocess. No isolation at all.
 
-For authors at their desk, for tests, and for machines where Docker cannot be had. A reference is a folder, and may
-say which Python and which calculator: `FOLDER?python=/path/to/python&calculator=module:factory`.
+For authors on their own machines, for tests, and for machines without Docker. A reference is a folder. It may name
+the Python and the calculator: `FOLDER?python=/path/to/python&calculator=module:factory`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ProcessDriver:
         self.run_dir = run_dir
 
     def resolve(self, reference: str) -> Image:
-        """The folder, its content's hash as its ID."""
+        """The folder as an image; its ID is the hash of its content."""
         path, _, query = reference.partition("?")
         settings = {key: values[-1] for key, values in parse_qs(query).items()}
         folder = Path(path).absolute()
@@ -60,7 +60,7 @@ class ProcessDriver:
         )
 
     def pull(self, reference: str, login: Login | None = None) -> None:
-        """Raises a JudgeFault: a folder comes from no registry."""
+        """Raises a JudgeFault: a folder is in no registry."""
         raise JudgeFault(FaultCause.REGISTRY, f"{reference} is an image: it is run with --driver docker, not process")
 
     def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> ProcessRunning:
@@ -90,12 +90,12 @@ class ProcessDriver:
         return ProcessRunning(process, log)
 
     def reap(self) -> int:
-        """Clears what dead judges left in the run directory; their guests end by themselves when the socket closes."""
+        """Removes sessions of dead judges from the run directory. Their guests end by themselves: the socket closes."""
         return self.run_dir.sweep()
 
 
 class ProcessRunning:
-    """One subprocess and whatever it started."""
+    """One subprocess, and the processes that it started."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self._process = process
@@ -130,7 +130,7 @@ class ProcessRunning:
 
 
 def _hash_folder(folder: Path, extra: str) -> str:
-    """sha256 over names and contents of the files in `folder`, compiled files left out."""
+    """sha256 of the names and contents of the files in `folder`, without compiled files."""
     digest = hashlib.sha256(extra.encode())
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
         digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())

@@ -1,4 +1,4 @@
-"""Whether an image may be judged, from what its configuration says: a pure function, so that it can be tried on any."""
+"""Whether an image may be judged, by its configuration alone: a pure function."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 MACHINE = ARCHITECTURES.get(platform.machine(), platform.machine())
 _CALCULATOR = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*\Z")
 
-# Where NVIDIA's own images point the loader; a container hook that honours others would load them as root on the host.
+# The loader paths of NVIDIA's own images. A container hook that follows others would load them as root on the host.
 _TRUSTED_LIBRARY_PATHS = ("/usr/local/nvidia", "/usr/local/cuda")
-# The loader's and the C library's own settings, and those of NVIDIA's container hooks.
+# Settings of the loader, of the C library, and of NVIDIA's container hooks.
 _REFUSED_PREFIXES = ("LD_", "NVIDIA_")
 _REFUSED = frozenset({"GCONV_PATH", "GLIBC_TUNABLES", "NIS_PATH", "LOCPATH", "GETCONF_DIR"})
 _MAX_LABEL = 4096
@@ -31,10 +31,10 @@ _MAX_VOLUMES = 16
 
 
 def image_from_inspection(reference: str, inspection: Mapping[str, Any], machine: str = MACHINE) -> Image:
-    """The image that an engine's `inspect` describes, if it may be judged on this `machine`.
+    """The image that an engine's `inspect` describes, if it may be judged on this `machine` (architecture).
 
     Raises:
-        SubmissionFault: IMAGE_INVALID or POLICY_VIOLATION, with what to change.
+        SubmissionFault: IMAGE_INVALID or POLICY_VIOLATION; the sentence says what to change.
     """
     config: Mapping[str, Any] = inspection.get("Config") or {}
     labels: Mapping[str, str] = config.get("Labels") or {}
@@ -59,7 +59,7 @@ def image_from_inspection(reference: str, inspection: Mapping[str, Any], machine
 
 
 def invalid(sentence: str) -> SubmissionFault:
-    """The fault of an image that cannot be run as it is."""
+    """The fault of an image that cannot be run."""
     return SubmissionFault(Verdict.IMAGE_INVALID, sentence)
 
 
@@ -74,7 +74,7 @@ def _check_platform(system: str, architecture: str, machine: str) -> None:
 
 
 def _check_environment(environment: Sequence[str]) -> None:
-    # Of two entries of one name engines keep the first and shells the last: each of them counts.
+    # If a name occurs twice, engines keep the first entry and shells the last, so each of them is checked.
     settings = [entry.partition("=") for entry in environment]
     refused = {name for name, _, value in settings if value and _is_refused(name, value)}
     if refused:
@@ -111,16 +111,16 @@ def _check_volumes(volumes: Sequence[str]) -> None:
 
 
 def _check_start(config: Mapping[str, Any], protocol: str) -> None:
-    """What an engine would stumble over when it starts the container."""
+    """Checks settings that would make the start of the container fail."""
     folder = str(config.get("WorkingDir") or "/")
     inside = posixpath.normpath(folder)
     if not folder.startswith("/") or inside == "/lambench" or inside.startswith("/lambench/"):
         raise invalid(f"The image's WORKDIR is {folder[:80]!r}: it must be an absolute path, and not below /lambench.")
     texts = [folder, *(config.get("Env") or []), *(config.get("Entrypoint") or []), *(config.get("Cmd") or [])]
     if any("\0" in text for text in texts):
-        raise invalid("The image's configuration holds a zero byte: build it anew from its Dockerfile.")
+        raise invalid("The image's configuration holds a zero byte: build it again from its Dockerfile.")
     if protocol and not (config.get("Entrypoint") or config.get("Cmd")):
-        raise invalid(f"The image states {PROTOCOL_LABEL} and has no ENTRYPOINT: name its server there.")
+        raise invalid(f"The image states {PROTOCOL_LABEL} and has no ENTRYPOINT: name its server in ENTRYPOINT.")
 
 
 def _read_protocol(labels: Mapping[str, str]) -> str:

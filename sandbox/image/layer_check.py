@@ -1,8 +1,8 @@
-"""What a layer of an image is, and whether it may be unpacked: found in one pass, without unpacking it.
+"""The hashes of an image's layer, and whether it may be unpacked, in one pass and without unpacking it.
 
-A layer comes from a stranger. Its bytes go through once and piece by piece: they are hashed as they came and as they
-unpack, counted against what an image may have, and the headers of the tar in them are read. What an engine would write
-outside of the image's own folder, or what takes more room than it says, never gets to an engine.
+A layer comes from a stranger. Its bytes pass once, piece by piece: they are hashed both compressed and uncompressed,
+counted against the image's budget, and the headers of the tar in them are read. A layer that would make an engine
+write outside the image's own folder, or that takes more room than it states, never reaches an engine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sandbox.image.tar_entries import (
 from sandbox.limits import GIB
 from sandbox.verdict import SubmissionFault, Verdict
 
-PIECE = 16 * 1024  # what follows a gzip member is copied once for each, so pieces are short
+PIECE = 16 * 1024  # the rest of a piece is copied once for each gzip member in it, so pieces are short
 UNPACKED_PIECE = 256 * 1024
 MAX_MEMBERS = 1_000_000
 MAX_RATIO, RATIO_FROM = 200, GIB
@@ -38,7 +38,7 @@ MAX_PATH, MAX_NAME = 4096, 255
 _WHITEOUTS_OF_FOLDERS = (b".wh.", b".wh..", b".wh...")
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-# Those that every container has: null, zero, full, random, urandom; tty, console, ptmx.
+# The devices that every container has: null, zero, full, random, urandom; tty, console, ptmx.
 _PLAIN_DEVICES = frozenset({(1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 1), (5, 2)})
 
 
@@ -46,7 +46,7 @@ class CheckedLayer(NamedTuple):
     """A layer that may be unpacked.
 
     Args:
-        digest: `sha256:…` of the bytes as they came.
+        digest: `sha256:…` of the bytes as received.
         diff_id: `sha256:…` of the tar in them.
     """
 
@@ -59,7 +59,7 @@ class CheckedLayer(NamedTuple):
 
 @dataclass
 class ImageBudget:
-    """How much the layers of one image may come to between them.
+    """How much the layers of one image may have together.
 
     Args:
         max_bytes: unpacked.
@@ -73,7 +73,7 @@ class ImageBudget:
 
 @dataclass
 class _Side:
-    """Bytes that pass on one side of the unpacking."""
+    """The count and the hash of bytes, before or after decompression."""
 
     n_bytes: int = 0
     sha256: hashlib._Hash = field(default_factory=hashlib.sha256)
@@ -88,11 +88,11 @@ class _Side:
 
 
 def check_layer(chunks: Iterable[bytes], budget: ImageBudget) -> CheckedLayer:
-    """What the layer is whose bytes, a tar or a gzipped one, are `chunks`; all of them are read.
+    """The checked layer whose bytes, a tar or a gzipped tar, are `chunks`; all of them are read.
 
     Raises:
-        SubmissionFault: IMAGE_INVALID: damaged, cut off, otherwise compressed, with something after its end.
-            POLICY_VIOLATION: too large, a bomb, a path out of the image, a device.
+        SubmissionFault: IMAGE_INVALID: damaged, cut off, compressed in another way, or with bytes after its end.
+            POLICY_VIOLATION: too large, a decompression bomb, a path out of the image, a device.
     """
     packed, tar = _Side(), _Side()
     pieces = _short_pieces(chunks, packed)
@@ -112,8 +112,8 @@ def check_layer(chunks: Iterable[bytes], budget: ImageBudget) -> CheckedLayer:
 
 
 def too_large(max_bytes: int) -> SubmissionFault:
-    """The fault of an image whose layers come to more than `max_bytes`."""
-    return _refused(f"The image comes to more than {max_bytes / GIB:.3g} GiB: make it smaller.")
+    """The fault of an image whose layers have more than `max_bytes`."""
+    return _refused(f"The image has more than {max_bytes / GIB:.3g} GiB: make it smaller.")
 
 
 def _refused(sentence: str) -> SubmissionFault:
@@ -128,7 +128,7 @@ def _short_pieces(chunks: Iterable[bytes], packed: _Side) -> Iterator[bytes]:
 
 
 def _gunzipped(pieces: Iterable[bytes], budget: ImageBudget) -> Iterator[bytes]:
-    """What one or more gzip members hold, in pieces of a bounded length, whatever they were made of."""
+    """The content of one or more gzip members, in pieces of a bounded length."""
     member = None
     for piece in pieces:
         rest, full = piece, False
@@ -141,7 +141,7 @@ def _gunzipped(pieces: Iterable[bytes], budget: ImageBudget) -> Iterator[bytes]:
             except zlib.error:
                 raise invalid(DAMAGED % "its gzip stream cannot be read, or something follows its end") from None
             if budget.members > MAX_MEMBERS:
-                raise invalid(f"The image's layers are made of more than {MAX_MEMBERS:,} gzip members: use fewer.")
+                raise invalid(f"The image's layers have more than {MAX_MEMBERS:,} gzip members: use fewer.")
             yield data
             rest, full = member.unconsumed_tail, len(data) == UNPACKED_PIECE  # then there may be more inside
             if member.eof:
@@ -166,15 +166,16 @@ def _counted(pieces: Iterable[bytes], packed: _Side, tar: _Side, budget: ImageBu
 def _check_entry(entry: TarEntry) -> None:
     _check_path(entry.name)
     parts = [part for part in entry.name.split(b"/") if part not in (b"", b".")]
-    # Engines clear what is in an entry's way, and what a whiteout names: neither may be the root or a folder above.
+    # Engines delete what an entry replaces and what a whiteout names. Neither may be the root or a folder above it.
     if (not parts and entry.kind != FOLDER) or (parts and parts[-1] in _WHITEOUTS_OF_FOLDERS):
         raise _refused(
-            f"The image's layer names {_shown(entry.name)}, which is no file of the image: build it from a Dockerfile."
+            f"The image's layer names {_shown(entry.name)}, which is not a file of the image: "
+            "build it from a Dockerfile."
         )
     if entry.kind == LINK:
         _check_path(entry.link)
     if entry.kind in (CHARACTER, BLOCK_DEVICE) and not _is_plain_device(entry):
-        raise _refused(f"The image holds the device {_shown(entry.name)}: leave it out.")
+        raise _refused(f"The image holds the device {_shown(entry.name)}: remove it.")
 
 
 def _is_plain_device(entry: TarEntry) -> bool:
@@ -184,7 +185,7 @@ def _is_plain_device(entry: TarEntry) -> bool:
 
 def _check_path(path: bytes) -> None:
     if len(path) > MAX_PATH or any(len(part) > MAX_NAME for part in path.split(b"/")):
-        raise invalid(f"The image holds a path that is too long, {_shown(path)}: shorten it.")
+        raise invalid(f"A path in the image is too long: {_shown(path)}. Shorten it.")
     if b"\0" in path:
         raise invalid(DAMAGED % "a name holds a zero byte")
     if path.startswith(b"/") or b".." in path.split(b"/"):

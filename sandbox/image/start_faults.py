@@ -1,8 +1,8 @@
-"""Whose fault it is that an engine does not create or start a container, from what it says of that.
+"""Whether the image or the machine is at fault when an engine cannot create or start a container, by the error text.
 
-An image's fault is a verdict for good, so it takes a text that is known to come from images alone. Whatever else an
-engine says is of this machine: a wrong setting must never become every submission's verdict. Some texts quote the
-image (its WORKDIR, its entrypoint), so those are recognised first, as wholes, and no quotation passes for the machine.
+A fault of the image is a final verdict, so only texts that are known to come from images alone count. Any other text
+is the machine's fault: a wrong setting must never become every submission's verdict. Some texts quote the image (its
+WORKDIR, its entrypoint). Those are matched first and as a whole, so a quotation cannot imitate a machine's fault.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _OF_THE_IMAGE = (
     r"^No command specified$",
     r"^invalid environment variable: ",
     r"^the working directory .* is invalid, it needs to be an absolute path$",
-    # WORKDIR: the engine makes it where it is missing, and the runtime goes there as user 65534.
+    # WORKDIR: the engine creates it if it is missing, and the runtime enters it as user 65534.
     r"^Cannot mkdir: .* is not a directory$",
     rf"^(?:lstat|stat|mkdir|open) /\S*/(?:merged|rootfs|subvolumes|dir|mnt)/.*: {_NOT_A_FOLDER}$",
     rf"OCI runtime create failed: .*chdir to cwd \(.*\) set in config\.json failed: {_NO_WAY_IN}{_END}",
     rf"(?:{_IN_THE_CONTAINER}): mkdir (?!{_OF_THE_HOST})/.*: (?:read-only file system|file exists|{_NO_WAY_IN}){_END}",
     r"^workdir .* does not exist on container ",
-    # A file where a folder of the sandbox must be.
+    # The image has a file where the sandbox needs a folder.
     rf"OCI runtime create failed: .*error mounting \".*\" to rootfs at \".*\": .*{_NOT_A_FOLDER}{_END}",
-    # The engine's own init is there and anyone may run it; what lies on the way to it is the image's, as are arguments.
+    # The engine's own init exists and anyone may run it. The folders above it and the arguments are the image's.
     rf"exec: \"(?:{_INIT})\": (?:stat (?:{_INIT}): )?permission denied{_END}",
     rf"exec: \"(?!(?:{_INIT})\")[^\"]*\": (?:.*: )?(?:executable file not found in \$PATH|{_NO_WAY_IN}){_END}",
     rf"exec .*argument list too long{_END}",
@@ -48,7 +48,7 @@ _FULL_DISK = rf"(?:no space left on device|disk quota exceeded)['\")]*{_END}"
 
 
 def start_fault(error: docker.errors.APIError) -> SubmissionFault | JudgeFault:
-    """Whose fault `error` is: this machine's, unless it is known to come from an image alone."""
+    """The fault that `error` shows: this machine's, unless the text is known to come from images alone."""
     text = " ".join(str(error.explanation or error).split())
     if _says(text, *_OF_THE_IMAGE):
         return invalid(
@@ -66,12 +66,12 @@ def start_fault(error: docker.errors.APIError) -> SubmissionFault | JudgeFault:
 
 
 def is_full_disk(text: str) -> bool:
-    """Whether `text`, of an engine, ends with the words for a disk without room."""
+    """Whether an engine's `text` ends with the words for a full disk."""
     return _says(text, _FULL_DISK)
 
 
 def full_disk(text: str) -> JudgeFault:
-    """The fault of an engine whose disk has no room."""
+    """The fault of an engine whose disk is full."""
     return JudgeFault(FaultCause.DISK, f"the engine's disk is full ({text[:200]}): free some space (judge gc)")
 
 

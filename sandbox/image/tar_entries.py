@@ -1,8 +1,8 @@
-"""What a tar says that it holds, read from its headers alone, so that a hostile one costs neither memory nor disk.
+"""The entries of a tar, read from its headers alone, so that a hostile tar costs neither memory nor disk.
 
-Engines read a tar with Go's archive/tar. Where two readers could differ on where an entry ends or what it is called, a
-header may hide from one of them. So only what builders of images write is taken, and the rest is refused: headers
-before POSIX and of star, sparse files, headers of the whole archive, sizes of what has no data, names said twice.
+Engines read a tar with Go's archive/tar. If two readers differ on where an entry ends or what it is called, a header
+can hide from one of them. So only the forms that image builders write are accepted. Refused are: headers older than
+POSIX and of star, sparse files, headers of the whole archive, sizes of entries without data, names stated twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sandbox.image.image_check import invalid
 from sandbox.verdict import SubmissionFault
 
 BLOCK = 512
-MAX_EXTENSION = 1024**2  # as Go's reader has it
+MAX_EXTENSION = 1024**2  # as in Go's reader
 MAX_ENTRIES = 4_000_000
 MAX_EXTENSIONS = 256 * 1024**2
 DAMAGED = "A layer of the image is damaged (%s): push or save the image again."
@@ -29,17 +29,17 @@ _PAX_TIMES = (b"mtime", b"atime", b"ctime")
 _PAX_TEXTS = (b"path", b"linkpath", b"uname", b"gname")
 _XATTR = b"SCHILY.xattr."
 _XATTRS = (b"user.", b"security.", b"system.")
-MAX_XATTRS = 2048  # file systems keep one block of them, and call a disk full that has no other
+MAX_XATTRS = 2048  # file systems keep one block of them, and report a full disk beyond it
 _POSIX, _GNU = b"ustar\x0000", b"ustar  \0"
-# Where numbers stand in every header: mode, user, group, size, time; major and minor number of a device.
+# The number fields of every header: mode, user, group, size, time; major and minor number of a device.
 _NUMBERS = ((100, 108), (108, 116), (116, 124), (124, 136), (136, 148), (329, 337), (337, 345))
-_MAX_ID = (1 << 32) - 2  # one more says "nobody's" to the kernel
+_MAX_ID = (1 << 32) - 2  # the next number means "nobody" to the kernel
 _WITH_DATA, _WITHOUT_DATA = b"0\0", b"123456"
 LINK, CHARACTER, BLOCK_DEVICE, FOLDER = b"1", b"3", b"4", b"5"
 
 
 class TarEntry(NamedTuple):
-    """A file of the tar: names as they stand there, `kind` the letter of its type."""
+    """A file of the tar: its names as stored, and `kind`, the letter of its type."""
 
     name: bytes
     kind: bytes
@@ -50,11 +50,11 @@ class TarEntry(NamedTuple):
 
 @dataclass
 class TarBudget:
-    """How much the tars of one image may have between them, beside their data: each costs time.
+    """How many headers the tars of one image may have together: each costs time.
 
     Args:
         entries: headers.
-        extension_bytes: of long names and PAX records.
+        extension_bytes: bytes of long names and PAX records.
     """
 
     entries: int = MAX_ENTRIES
@@ -64,17 +64,17 @@ class TarBudget:
         """Counts headers.
 
         Raises:
-            SubmissionFault: there are too many.
+            SubmissionFault: the image has too many.
         """
         self.entries -= n_entries
         self.extension_bytes -= extension_bytes
         if self.entries < 0 or self.extension_bytes < 0:
-            raise invalid(f"The image has more than {MAX_ENTRIES:,} files, or names without end: have fewer in it.")
+            raise invalid(f"The image has more than {MAX_ENTRIES:,} files, or too long names: reduce them.")
 
 
 @dataclass
 class ByteStream:
-    """Bytes that come in pieces of any length."""
+    """A stream of bytes from pieces of any length."""
 
     pieces: Iterator[bytes]
     _piece: memoryview = field(default_factory=lambda: memoryview(b""))
@@ -90,17 +90,17 @@ class ByteStream:
         return some
 
     def take(self, n_bytes: int) -> bytes:
-        """So many, fewer at the end."""
+        """`n_bytes` bytes; fewer at the end."""
         taken = bytearray(self.some(n_bytes))
         while len(taken) < n_bytes and (some := self.some(n_bytes - len(taken))):
             taken += some
         return bytes(taken)
 
     def skip(self, n_bytes: int) -> None:
-        """Passes over so many.
+        """Skips `n_bytes` bytes.
 
         Raises:
-            SubmissionFault: there are fewer.
+            SubmissionFault: the stream has fewer.
         """
         while n_bytes:
             some = self.some(n_bytes)
@@ -110,12 +110,12 @@ class ByteStream:
 
 
 def tar_entries(stream: ByteStream, budget: TarBudget) -> Iterator[TarEntry]:
-    """What the tar holds, one after the other; the stream is read to its end.
+    """The entries of the tar, in order; the stream is read to its end.
 
     Raises:
-        SubmissionFault: it is no tar, or not one that an engine reads, or could be read in two ways.
+        SubmissionFault: the stream is no tar, or a tar that engines do not read, or one with two readings.
     """
-    extensions: dict[bytes, bytes] = {}  # what the headers before an entry's own say of it
+    extensions: dict[bytes, bytes] = {}  # PAX records and long names that precede an entry's own header
     while header := _next_header(stream):
         kind, size = header[156:157], _number(header[124:136])
         if kind in (b"L", b"K", b"x"):
@@ -148,12 +148,12 @@ def tar_entries(stream: ByteStream, budget: TarBudget) -> Iterator[TarEntry]:
 
 
 def _odd(what: str) -> SubmissionFault:
-    """The fault of a tar that two readers could read in two ways."""
+    """The fault of a tar with two readings."""
     return invalid(f"A layer of the image {what}, as no builder of images does: build it with `docker build`.")
 
 
 def _next_header(stream: ByteStream) -> bytes:
-    """The next header; none at the end, behind which there are only zeros."""
+    """The next header; empty at the end, after which only zeros may follow."""
     header = stream.take(BLOCK)
     if not header:
         return b""
@@ -168,14 +168,14 @@ def _next_header(stream: ByteStream) -> bytes:
     stated = _octal(header[148:156])
     if stated not in (sum(blank), sum(byte - 256 if byte > 127 else byte for byte in blank)):
         raise invalid(DAMAGED % "it is no tar")
-    # What else a header has here, older and other kinds of tar read as more of the name, or as times.
+    # Older and other kinds of tar read these bytes as a part of the name, or as times.
     if not (
         (header[257:265] == _POSIX and not any(header[500:])) or (header[257:265] == _GNU and not any(header[345:]))
     ):
         raise _odd("is a tar of another kind")
     numbers = [_number(header[start:end]) for start, end in _NUMBERS]
     if max(numbers[1:3]) > _MAX_ID:
-        raise _odd("has a user or group number that is none")
+        raise _odd("has an invalid user or group number")
     return header
 
 
@@ -193,7 +193,7 @@ def _padded(size: int) -> int:
 
 
 def _number(field_: bytes) -> int:
-    """A number of a header: octal digits, or binary where the first bit says so."""
+    """A number in a header: octal digits, or binary if the first bit is set."""
     if not field_[0] & 0x80:
         return _octal(field_)
     number = int.from_bytes(bytes([field_[0] & 0x7F]) + field_[1:])
@@ -225,7 +225,7 @@ def _c_string(data: bytes) -> bytes:
 
 
 def _pax_records(data: bytes) -> dict[bytes, bytes]:
-    """Records `LENGTH KEY=VALUE\\n`, the length counting itself."""
+    """Records `LENGTH KEY=VALUE\\n`; the length includes its own digits."""
     records, at = {}, 0
     while at < len(data):
         length = _PAX_LENGTH.match(data, at)
@@ -239,7 +239,7 @@ def _pax_records(data: bytes) -> dict[bytes, bytes]:
         records[key] = value
         at = end
     if sum(len(key) + len(value) for key, value in records.items() if key.startswith(_XATTR)) > MAX_XATTRS:
-        raise invalid(f"A file of the image has more than {MAX_XATTRS} bytes of extended attributes: take them off.")
+        raise invalid(f"A file of the image has more than {MAX_XATTRS} bytes of extended attributes: remove them.")
     return records
 
 
@@ -252,6 +252,6 @@ def _check_record(key: bytes, value: bytes) -> None:
         raise invalid(DAMAGED % "a time is no number")
     elif key in _PAX_TEXTS and (b"\0" in value or (not value and key in (b"path", b"linkpath"))):
         raise invalid(DAMAGED % "its PAX records cannot be read")
-    # Overlay's own, with which a layer could show what lies in another place; those of no known kind no file takes.
+    # With overlay's own attributes a layer could show files of another place. No file accepts unknown kinds.
     elif key.startswith(_XATTR) and not key.startswith(tuple(_XATTR + kind for kind in _XATTRS)):
         raise _odd("has extended attributes of a kind that is the engine's")

@@ -63,7 +63,7 @@ def examine_joker(trial: Trial) -> Finding:
 
     outcome = trial.run(observe)
     if outcome.value is None:
-        return Finding(False, f"came to {outcome.verdict}")
+        return Finding(False, f"ended as {outcome.verdict}")
     honest, *joking = (kind.measure(seen, data, parameters, None) for seen in outcome.value)
     for number, measured in enumerate(joking, start=1):
         if measured.items.failures() != {Cause.NON_FINITE: 2}:
@@ -86,7 +86,7 @@ def examine_absurd(trial: Trial) -> Finding:
     true = InProcessCalculator(EMT()).compute(frames, ALL_PROPERTIES)
     outcome = trial.run(lambda remote: remote.compute(frames, ALL_PROPERTIES))
     if outcome.value is None or outcome.value.forces is None or outcome.value.stress is None:
-        return Finding(False, f"came to {outcome.verdict}")
+        return Finding(False, f"ended as {outcome.verdict}")
     answer = outcome.value
     failed = answer.failure.tolist() == [0, *[Cause.NON_FINITE] * 6, 0]
     gone = bool(np.isnan(answer.energy[1:7]).all() and np.isnan(outcome.value.forces[4:28]).all())
@@ -110,7 +110,7 @@ def examine_fork(trial: Trial) -> Finding:
     if outcome.value is not None:
         return Finding(False, f"the child lived on and gave {outcome.value} answers")
     if outcome.verdict is not Verdict.CRASHED:
-        return Finding(False, f"came to {outcome.verdict}")
+        return Finding(False, f"ended as {outcome.verdict}")
     return Finding(True, f"the child ended with its parent: {outcome.verdict}")
 
 

@@ -78,7 +78,7 @@ def watch(trial: Trial, body: Callable[[RemoteCalculator], Any], **limits: Any) 
 def complaint(seen: Watched, expected: Verdict) -> str:
     """Why a session did not end as it should have; empty where it did."""
     if seen.outcome.verdict is not expected:
-        return f"came to {seen.outcome.verdict}, not {expected}"
+        return f"ended as {seen.outcome.verdict}, not {expected}"
     if not seen.memory_bytes <= MOST_MEMORY:
         return f"cost the judge {seen.memory_bytes / MIB:.0f} MiB"
     if not seen.seconds <= MOST_SECONDS:
@@ -157,7 +157,7 @@ def examine_silence(trial: Trial) -> Finding:
 
     outcome = trial.run(ask, message_s=MESSAGE_S)
     if outcome.verdict is not Verdict.TIME_LIMIT or not given_up:
-        return Finding(False, f"came to {outcome.verdict}, or it was read")
+        return Finding(False, f"ended as {outcome.verdict}, or it was read")
     when = f"after {given_up[0]:.1f} s, at a deadline of {MESSAGE_S:g} s"
     if not given_up[0] <= MESSAGE_S + LATE_S:
         return Finding(False, f"sending was given up late: {when}")
@@ -169,7 +169,7 @@ def examine_sleep(trial: Trial) -> Finding:
     outcome = trial.run(lambda remote: None, startup_s=STARTUP_S)
     asleep = outcome.phase is Phase.START and "asleep" in outcome.private
     if outcome.verdict is not Verdict.STARTUP_TIMEOUT or not asleep:
-        return Finding(False, f"came to {outcome.verdict}, or it did not sleep")
+        return Finding(False, f"ended as {outcome.verdict}, or it did not sleep")
     return Finding(True, f"it was ended at its deadline of {STARTUP_S:g} s: {outcome.verdict}")
 
 
@@ -179,7 +179,7 @@ def examine_escapes(trial: Trial) -> Finding:
     failed = trial.run(lambda remote: None, max_atoms_per_batch=2)
     hello = greeted.hello
     if hello is None or failed.verdict is not Verdict.STARTUP_FAILED:
-        return Finding(False, f"came to {greeted.verdict} and {failed.verdict}")
+        return Finding(False, f"ended as {greeted.verdict} and {failed.verdict}")
     texts = [hello.calculator, hello.device, *hello.versions, *hello.versions.values(), failed.sentence]
     plain = all(text.isprintable() and len(text) <= 400 for text in texts)
     if not plain:
@@ -191,7 +191,7 @@ def examine_second_connection(trial: Trial) -> Finding:
     """The listener closes behind the first connection."""
     outcome = trial.run(ask_twice)
     if outcome.verdict is not Verdict.OK or outcome.value != [0.0, 0.0]:
-        return Finding(False, f"came to {outcome.verdict}, or a byte came over the second connection")
+        return Finding(False, f"ended as {outcome.verdict}, or a byte came over the second connection")
     return Finding(True, "the first connection was served and no byte came over the second")
 
 
@@ -199,15 +199,15 @@ def examine_reconnecting(trial: Trial) -> Finding:
     """Whoever closes the connection has ended."""
     outcome = trial.run(ask_twice)
     if outcome.verdict is not Verdict.CRASHED or "refused twenty times" not in outcome.private:
-        return Finding(False, f"came to {outcome.verdict}, or the second connection was not refused")
-    return Finding(True, f"the second connection was refused, and the session came to {outcome.verdict}")
+        return Finding(False, f"ended as {outcome.verdict}, or the second connection was not refused")
+    return Finding(True, f"the second connection was refused, and the session ended as {outcome.verdict}")
 
 
 def examine_beside_the_guest(trial: Trial) -> Finding:
     """A forged answer is the container's answer; the guest's own is then one too many."""
     outcome = trial.run(ask_twice)
     if outcome.verdict is not Verdict.PROTOCOL_ERROR:
-        return Finding(False, f"came to {outcome.verdict}")
+        return Finding(False, f"ended as {outcome.verdict}")
     return Finding(True, f"two answers under one id ended the session: {outcome.verdict}")
 
 

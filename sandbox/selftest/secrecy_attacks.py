@@ -65,7 +65,7 @@ def examine_log(trial: Trial) -> Finding:
     atoms = secret_atoms()
     outcome = trial.run(lambda remote: ask_energy(remote, atoms))
     if outcome.verdict is not Verdict.CRASHED or not holds(outcome.private, atoms):
-        return Finding(False, f"came to {outcome.verdict}, or the log did not come")
+        return Finding(False, f"ended as {outcome.verdict}, or the log did not come")
     if holds(told(outcome), atoms):
         return Finding(False, "the structure is in verdict, sentence or hello")
     return Finding(True, "the structure is in the log, and not in verdict, sentence or hello")
@@ -84,7 +84,7 @@ def examine_errors(trial: Trial) -> Finding:
 
     outcome = trial.run(ask)
     if outcome.value is None or not outcome.value[0]:
-        return Finding(False, f"came to {outcome.verdict}, or the error did not come")
+        return Finding(False, f"ended as {outcome.verdict}, or the error did not come")
     seen = outcome.value[1]
     stored = " ".join([told(outcome), *seen.notes, *seen.notes.values(), *seen.arrays])
     raw = b"".join(array.tobytes() for array in seen.arrays.values())
@@ -101,7 +101,7 @@ def examine_exit_status(trial: Trial) -> Finding:
         atoms = secret_atoms()
         outcome = trial.run(partial(ask_energy, atoms=atoms))
         if outcome.verdict is not Verdict.CRASHED or not holds(outcome.private, atoms):
-            return Finding(False, f"came to {outcome.verdict}, or it did not try")
+            return Finding(False, f"ended as {outcome.verdict}, or it did not try")
         if holds(told(outcome), atoms):
             return Finding(False, "the structure is in what is told")
         sentences.add(without_status(outcome.sentence))
@@ -127,7 +127,7 @@ def examine_notes(trial: Trial) -> Finding:
 
     first, second = trial.run(ask), trial.run(ask)
     if first.value is None or second.value is None or not first.value[1] >= 1:
-        return Finding(False, f"came to {first.verdict} and {second.verdict}, or no note could be written")
+        return Finding(False, f"ended as {first.verdict} and {second.verdict}, or no note could be written")
     if second.value[0] != 0.0 or first.hello != second.hello:
         return Finding(False, f"at the next start {second.value[0]:.0f} notes were found, or another hello was said")
     return Finding(True, f"notes written in {first.value[1]:.0f} places were gone at the next start")

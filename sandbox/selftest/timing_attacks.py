@@ -92,7 +92,7 @@ class FoundOut:
         try:
             measured = timed(trial, way=self.way)
         except SubmissionFault as fault:
-            return Finding(False, f"came to {fault.verdict}")
+            return Finding(False, f"ended as {fault.verdict}")
         wrong = measured.items.failures().get(Cause.INCONSISTENT, 0)
         void = all(measured.metrics[name].value is None for name in ("time_mean", "time_median", "time_p95"))
         n_rechecked = measured.metrics["n_rechecked"].value or 0.0
@@ -112,7 +112,7 @@ def examine_replays(trial: Trial) -> Finding:
 
     outcome = trial.run(observe, max_atoms_per_batch=1, task_s=TASK_S)
     if outcome.value is None:
-        return Finding(False, f"came to {outcome.verdict}")
+        return Finding(False, f"ended as {outcome.verdict}")
     seen, replayed, worked = outcome.value
     seconds = shortest(KIND.measure(seen, data, TIMING, None))
     timing = f"the shortest was timed at {1e3 * seconds:.0f} ms for work of 20"
@@ -126,10 +126,10 @@ def examine_stopped_clock(trial: Trial) -> Finding:
     try:
         seconds = shortest(timed(trial, again=False))
     except SubmissionFault as fault:
-        return Finding(False, f"came to {fault.verdict}")
+        return Finding(False, f"ended as {fault.verdict}")
     hanging = trial.run(partial(ask_energy, atoms=secret_atoms()), max_atoms_per_batch=2, message_s=1.0)
     if hanging.verdict is not Verdict.TIME_LIMIT:
-        return Finding(False, f"what never ends came to {hanging.verdict}")
+        return Finding(False, f"what never ends ended as {hanging.verdict}")
     if not seconds >= WORK_S:
         return Finding(False, f"timed at {1e3 * seconds:.0f} ms for work of 20: the clock was its own")
     return Finding(True, f"timed at {1e3 * seconds:.0f} ms for work of 20, and ended at its deadline")

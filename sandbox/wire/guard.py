@@ -1,4 +1,4 @@
-"""The guard: nothing that a container sends is believed before it has exactly the shape that was asked for."""
+"""The guard: an answer counts only if it has exactly the arrays, types and shapes of the question."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ MAX_HELLO_BYTES = 64 * 1024
 MAX_FAILURES = 16
 MAX_TEXT = 2048
 
-# The other causes are found by the judge itself: a model may not say that it ran out of its time.
+# The judge itself states the other causes: a model may not state that its time was over.
 GUESTS_CAUSES = frozenset({Cause.ERROR, Cause.UNSUPPORTED, Cause.NON_FINITE, Cause.WRONG_SHAPE, Cause.OUT_OF_MEMORY})
 
 _F8, _I8 = np.dtype("<f8"), np.dtype("<i8")
 
-# What is said of a breach is shown to the author. Sizes would tell of hidden structures, and the submission chooses
-# at which of them it breaks the protocol: so shapes are told in letters.
+# The author reads the message about a breach. Sizes would reveal hidden structures, and the submission chooses the
+# structure at which it breaks the protocol. So messages name shapes by letters.
 _SHAPES = {"energy": "(n,)", "forces": "(N, 3)", "stress": "(n, 6)", "status": "(n,)", "id": "(1,)"}
 
 
 class AnswerShapeError(WireError):
-    """An array of the right name and type has another shape than the structures ask for."""
+    """An array of the right name and type has a shape that does not fit the structures."""
 
 
 class Expected(NamedTuple):
@@ -62,7 +62,7 @@ def expected_result(n: int, total: int, properties: tuple[str, ...]) -> Expected
 
 
 class Guard:
-    """Receives answers on `channel`, remembering the headers that it found good: equal bytes are not parsed again."""
+    """Receives answers on `channel`. It remembers valid headers, so that equal bytes are not parsed again."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -72,18 +72,18 @@ class Guard:
         """The next message, if it is an `op` with exactly the `expected` arrays.
 
         Raises:
-            WireError: anything else, `TooLarge`, `Closed`, `TimedOut` and `AnswerShapeError` among it.
+            WireError: the message is anything else. Subclasses: `TooLarge`, `Closed`, `TimedOut`, `AnswerShapeError`.
         """
         try:
             message = self._channel.receive(MAX_HEADER_BYTES, expected.nbytes, deadline)
         except TooLarge:
-            raise TooLarge("a message of more bytes than were asked for") from None
+            raise TooLarge("a message has more bytes than its question allows") from None
         known = self._good.get(message.header)
         whole = len(message.payload) - message.data_start == expected.nbytes
         if known is not None and known[0] is expected and known[1] == op and whole:
             return Answer(read_arrays(message, known[2]), known[2].metadata)
         header = check(message, expected, (op,))
-        if len(message.header) <= 4096:  # answers without failures: the ones that recur
+        if len(message.header) <= 4096:  # answers without failures, whose headers recur
             if len(self._good) >= 256:
                 self._good.clear()
             self._good[message.header] = (expected, op, header)
@@ -94,19 +94,19 @@ def check(message: Message, expected: Expected, ops: tuple[str, ...]) -> Header:
     """The header of `message`, if it states one of `ops` and the `expected` arrays and nothing else.
 
     Raises:
-        WireError, WrongShape.
+        WireError: it does not; `AnswerShapeError` if only a shape differs.
     """
     data_length = len(message.payload) - message.data_start
     header = parse_header(message.header, data_length)
     if header.metadata.get("op") not in ops:
-        raise WireError(f"a message of another kind came where {ops[0]!r} was asked for")
+        raise WireError(f"a message of another kind came in place of {ops[0]!r}")
     names = {name for name, _, _ in expected.arrays}
     if set(header.entries) != names:
         raise WireError(f"the answer must hold exactly the arrays {', '.join(sorted(names))}")
     for name, dtype, shape in expected.arrays:
         entry = header.entries[name]
         if entry.dtype != dtype:
-            raise WireError(f"{name} has another dtype than asked for")
+            raise WireError(f"{name} has another dtype than the protocol states")
         if entry.shape != shape:
             raise AnswerShapeError(f"{name} should have shape {_SHAPES.get(name, 'as asked for')}")
     return header
@@ -116,7 +116,7 @@ def read_failures(metadata: Mapping[str, str], status: NDArray[np.int64]) -> dic
     """The failed frames of an answer, by index. `status` (n,) is 0, or 1 + an index into the stated failures.
 
     Raises:
-        WireError: a status without its failure, a cause that is not of our list, a text too long.
+        WireError: a status without its failure, a cause that is not in the list, a too long text.
     """
     failed = np.flatnonzero(status)
     if not len(failed):

@@ -1,4 +1,4 @@
-"""`RemoteCalculator`: the model inside a container, as the tasks see it."""
+"""`RemoteCalculator`: the model inside a container, as a `BatchCalculator`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ REMEMBERED_HEADERS = 256
 
 
 class Hello(NamedTuple):
-    """What a guest says of its calculator.
+    """A guest's statement about its calculator.
 
     Args:
-        n_parameters: as counted in the container; None where they were not.
+        n_parameters: as counted in the container; None if they were not.
     """
 
     calculator: str
@@ -53,10 +53,10 @@ class RemoteCalculator:
         channel: the accepted connection.
         message_s: seconds that the answer to one message may take.
         deadline: of the whole task, on `time.monotonic()`.
-        max_atoms_per_batch: the judge's own budget; the model's, if smaller, counts.
+        max_atoms_per_batch: the judge's limit; the model's counts if it is smaller.
 
     Raises (all methods):
-        WireError: the other end is gone, late, or broke the protocol: the session turns it into a verdict.
+        WireError: the guest is gone, late, or broke the protocol: the session turns it into a verdict.
     """
 
     def __init__(self, channel: Channel, message_s: float, deadline: float, max_atoms_per_batch: int) -> None:
@@ -71,10 +71,10 @@ class RemoteCalculator:
         self.hello: Hello | None = None
 
     def greet(self, deadline: float) -> Hello:
-        """The guest's hello, which arrives once its calculator has loaded.
+        """The guest's hello, which arrives when its calculator has loaded.
 
         Raises:
-            StartupError: the guest says that loading failed.
+            StartupError: the guest reports that loading failed.
         """
         message = self._channel.receive(MAX_HELLO_BYTES, 0, deadline)
         header = check(message, _NOTHING, ("hello", "failed"))
@@ -96,7 +96,7 @@ class RemoteCalculator:
         return min(stated, self._budget) if stated else self._budget
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
-        """The container's answer for `frames`; the frames it could not do are failures of these frames."""
+        """The container's answer for `frames`; a frame that it could not compute is a failure of that frame."""
         key = (properties, len(frames.n_atoms), len(frames.numbers))
         prepared = self._asked.get(key)
         if prepared is None:
@@ -114,7 +114,7 @@ class RemoteCalculator:
         )
 
     def _prepare(self, frames: Frames, properties: Properties) -> tuple[bytes, Expected]:
-        """The header that asks about structures of these sizes, and what the answer must look like."""
+        """The header of a question about structures of these sizes, and the arrays that the answer must have."""
         if len(self._asked) >= REMEMBERED_HEADERS:
             self._asked.clear()
         arrays = [*[(name, getattr(frames, name)) for name in FRAME_FIELDS], ("id", self._id)]
@@ -122,7 +122,7 @@ class RemoteCalculator:
         return packed, expected_result(len(frames), len(frames.numbers), properties)
 
     def echo(self, nbytes: int) -> float:
-        """Seconds of one round trip of `nbytes` over the wire, no calculator involved."""
+        """Seconds of one round trip of `nbytes` over the wire, without the calculator."""
         self._id[0] = secrets.randbits(62)  # or an answer could be sent before its question
         sent = np.zeros(nbytes, np.uint8)
         packed = pack_header([("id", self._id), ("bytes", sent)], {"op": "echo"})
@@ -136,7 +136,7 @@ class RemoteCalculator:
         return elapsed
 
     def bye(self) -> None:
-        """Tells the guest to leave."""
+        """Asks the guest to end."""
         self._channel.send(pack_header([], {"op": "bye"}), [], time.monotonic() + 1.0)
 
     def _next_deadline(self) -> float:
@@ -164,7 +164,7 @@ def read_hello(fields: dict[str, str]) -> Hello:
         raise WireError("the hello is malformed")
     if n_parameters is not None and not 0 <= n_parameters <= MAX_PARAMETERS:
         raise WireError("the hello is malformed")
-    # A list, nested as deep as its reader allows, could not be written as text any more.
+    # A list nested as deep as the reader allows could not be written as text again.
     if not all(isinstance(version, str) for version in versions.values()):
         raise WireError("the hello is malformed")
     if len(elements) > len(chemical_symbols) or not all(0 < z < len(chemical_symbols) for z in elements):
@@ -186,5 +186,5 @@ def read_hello(fields: dict[str, str]) -> Hello:
 
 
 def _clean(text: str, length: int) -> str:
-    """`text` cut to `length`, without what could not be stored or would move a terminal's cursor."""
+    """`text` cut to `length`, without characters that cannot be stored or that move a terminal's cursor."""
     return "".join(c if c.isprintable() else "�" for c in text[:length])

@@ -1,4 +1,4 @@
-"""One sandboxed step: start a submission, let a function ask its calculator, end it, and say what it came to."""
+"""One sandboxed step: start a submission, let a function use its calculator, end it, and return the outcome."""
 
 from __future__ import annotations
 
@@ -37,14 +37,15 @@ SOCKET_BUFFER_BYTES = 1 << 20
 
 
 class SessionOutcome(NamedTuple, Generic[T]):
-    """What one attempt came to.
+    """The outcome of one attempt.
 
     Args:
-        value: what the body returned; None unless the verdict is OK.
-        sentence: what the author should change, in words of ours: may be public.
-        private: the submission's own words (its error, its log's end): for its author, of public structures only.
-        memory_bytes: peak, None where the kernel does not tell.
-        phase: how far it had come.
+        value: the return value of the body; None unless the verdict is OK.
+        sentence: what the author should change, in the judge's words: may be public.
+        private: the submission's own words (its error, the end of its log): for its author, of public structures
+            only.
+        memory_bytes: peak; None if the kernel does not count it.
+        phase: the last phase that it reached.
     """
 
     verdict: Verdict
@@ -60,7 +61,7 @@ class SessionOutcome(NamedTuple, Generic[T]):
 
 @dataclass
 class _Progress:
-    """How far a session has come, for the evidence."""
+    """The progress of a session, for the evidence."""
 
     phase: Phase = Phase.START
     talk: Talk = Talk.NOTHING
@@ -69,7 +70,7 @@ class _Progress:
 
 
 class _SubmissionChannel(Channel):
-    """A channel that knows whether the message it waited for had begun to come."""
+    """A channel that knows whether the message that it waits for has begun to arrive."""
 
     begun = False
 
@@ -90,9 +91,9 @@ def run_session(
     question: Question,
     body: Callable[[RemoteCalculator], T],
 ) -> SessionOutcome[T]:
-    """Starts `image`, waits for its hello, calls `body` with its calculator, ends it.
+    """Starts `image`, waits for its hello, calls `body` with its calculator, and ends it; returns the outcome.
 
-    Whatever the submission does is its verdict. Anything else that `body` raises is passed on, with the container gone.
+    A fault of the submission becomes its verdict. Any other error of `body` is raised after the container was removed.
 
     Raises:
         JudgeFault: the engine, the GPU or the disk failed, the host had no memory left, or somebody else ended the
@@ -173,7 +174,7 @@ def _converse(
         value = body(remote)
         progress.phase, progress.talk = Phase.DONE, Talk.ANSWERED
         emit(Event.ANSWERED)
-        with suppress(WireError):  # it has answered everything: how it leaves is its own affair
+        with suppress(WireError):  # it has answered every question, so it does not matter how it ends
             remote.bye()
         return value
     except WireError:
@@ -184,7 +185,7 @@ def _converse(
 
 
 def _accept(listener: socket.socket, running: Running, deadline: float) -> socket.socket:
-    """The one connection that the submission makes; the listener closes behind it."""
+    """The submission's one connection; the listener closes after it."""
     while not select.select([listener], [], [], POLL_S)[0]:
         if not running.alive() and not select.select([listener], [], [], 0)[0]:
             raise Closed("the container ended before it connected")
@@ -218,5 +219,5 @@ def _evidence(error: Exception, progress: _Progress, begin: float, limits: Limit
 
 
 def _ends_by_itself(evidence: Evidence) -> bool:
-    """Whether the container has ended, or is about to: then its exit status is waited for."""
+    """Whether the container has ended, or is about to end, so that the judge waits for its exit status."""
     return evidence.kill is Kill.NOT_KILLED and evidence.breach is Breach.NONE

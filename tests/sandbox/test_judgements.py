@@ -48,7 +48,7 @@ def judged(
     [
         ("child_out_of_memory", Verdict.OK, "Completed"),
         ("child_out_of_memory_then_exit", Verdict.MEMORY_LIMIT, "0.156 GiB"),
-        ("child_out_of_memory_then_garbage", Verdict.PROTOCOL_ERROR, "not of the protocol"),
+        ("child_out_of_memory_then_garbage", Verdict.PROTOCOL_ERROR, "breaks the protocol"),
         ("child_out_of_memory_at_start", Verdict.MEMORY_LIMIT, "0.156 GiB"),
         ("eats_memory", Verdict.MEMORY_LIMIT, "0.156 GiB"),
         ("fill_memory", Verdict.MEMORY_LIMIT, "0.156 GiB"),

@@ -223,7 +223,7 @@ def test_what_costs_memory_or_time_is_a_complaint() -> None:
     assert complaint(Watched(ended(late), memory.peak_bytes, 0.5), late) == "cost the judge 32 MiB"
     assert complaint(Watched(ended(late), 0, 9.0), late) == "was ended only after 9.0 s"
     assert complaint(Watched(ended(late), 0, np.nan), late) != ""
-    assert complaint(Watched(ended(late), 0, 0.5), refused) == "came to TIME_LIMIT, not PROTOCOL_ERROR"
+    assert complaint(Watched(ended(late), 0, 0.5), refused) == "ended as TIME_LIMIT, not PROTOCOL_ERROR"
 
 
 # Secrets.

@@ -73,7 +73,7 @@ def test_what_the_judge_has_is_left_out(image: SmallImage, tmp_path: Path) -> No
 @pytest.mark.docker
 @pytest.mark.usefixtures("engine")
 def test_an_image_that_is_gone_is_a_fault_of_this_machine() -> None:
-    with pytest.raises(JudgeFault, match="DOCKER: the Docker engine does not do as it is told"):
+    with pytest.raises(JudgeFault, match="DOCKER: the Docker engine refused a request"):
         read_layout(save_image(f"sha256:{'0' * 64}"))
 
 
