@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,10 +29,13 @@ FORCES = [name.replace("_max", "_force_max") for name in INVARIANT]
 EXACT = 1e-9  # eV/atom and eV/Å: rounding
 
 
-def molecules(n: int = 12) -> list[Atoms]:
+FORMULAS = ("H2O", "CH3CH2OH", "NH3")
+
+
+def molecules(n: int = 12, formulas: Sequence[str] = FORMULAS) -> list[Atoms]:
     made = []
     for k in range(n):
-        atoms = molecule(("H2O", "CH3CH2OH", "NH3")[k % 3])
+        atoms = molecule(formulas[k % len(formulas)])
         # EMT's forces stay below 10 eV/Å, so that no displacement of 0.01 Å changes its energy by 100 meV/atom.
         atoms.rattle(0.01, seed=k)
         # What is drawn by the structures' hash is the same on every processor.

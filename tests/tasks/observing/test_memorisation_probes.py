@@ -22,6 +22,7 @@ from tests.tasks.observing.probed_models import (
     EXACT,
     FORCE_OFF,
     FORCES,
+    FORMULAS,
     INVARIANT,
     OFF,
     WATCH,
@@ -155,14 +156,15 @@ def longer_in_x(atoms: Atoms) -> float:
     return float(((x - x.mean()) ** 2).sum())
 
 
-def first_atom(atoms: Atoms) -> float:
-    return 0.1 * float(atoms.numbers[0]) * len(atoms)
+def order(atoms: Atoms) -> float:
+    """Another energy for each order of three atoms of three elements."""
+    return 0.1 * float(atoms.numbers @ np.arange(len(atoms)))
 
 
 def rough(atoms: Atoms) -> float:
-    """Up to 10 meV/atom, drawn by the distances to 1e-6 Å, which no rotation, translation or order changes."""
+    """Up to 1 eV/atom, drawn by the distances to 1e-6 Å, which no rotation, translation or order changes."""
     distances = np.sort(np.round(atoms.get_all_distances().ravel(), 6))
-    return 0.01 * len(atoms) * float(int(hashlib.sha256(distances.tobytes()).hexdigest()[:8], 16) / 2**32)
+    return 1.0 * len(atoms) * float(int(hashlib.sha256(distances.tobytes()).hexdigest()[:8], 16) / 2**32)
 
 
 @pytest.mark.parametrize(
@@ -170,15 +172,16 @@ def rough(atoms: Atoms) -> float:
     [
         (along_x, Probe.TRANSLATION, False),
         (longer_in_x, Probe.ROTATION, False),
-        (first_atom, Probe.PERMUTATION, False),
-        (first_atom, Probe.PERMUTATION, True),
+        (order, Probe.PERMUTATION, False),
+        (order, Probe.PERMUTATION, True),
         (rough, Probe.DISPLACEMENT, True),
     ],
 )
 def test_what_breaks_one_law_is_found_by_its_probe_alone(
     added: Callable[[Atoms], float], probe: Probe, forces: bool
 ) -> None:
-    dataset = labelled(molecules())
+    # Every order of HCN's atoms but its own has another sequence of elements.
+    dataset = labelled(molecules(formulas=("HCN",) if probe is Probe.PERMUTATION else FORMULAS))
     probed = see(Wrong(added, forces), dataset)
     copies = stored_copies(probed.observation, dataset.frames)
     assert copies is not None
