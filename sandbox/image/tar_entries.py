@@ -69,7 +69,7 @@ class TarBudget:
         self.entries -= n_entries
         self.extension_bytes -= extension_bytes
         if self.entries < 0 or self.extension_bytes < 0:
-            raise invalid(f"The image has more than {MAX_ENTRIES:,} files, or too long names: reduce them.")
+            raise invalid(f"The image has more than {MAX_ENTRIES:,} files, or too long names: use fewer.")
 
 
 @dataclass

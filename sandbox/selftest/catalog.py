@@ -5,6 +5,7 @@ from __future__ import annotations
 from sandbox.selftest.attack import Attack
 from sandbox.selftest.cheating_attacks import CHEATING_ATTACKS
 from sandbox.selftest.container_attacks import CONTAINER_ATTACKS
+from sandbox.selftest.conversation_attacks import CONVERSATION_ATTACKS
 from sandbox.selftest.protocol_attacks import PROTOCOL_ATTACKS
 
-ATTACKS: tuple[Attack, ...] = (*CONTAINER_ATTACKS, *PROTOCOL_ATTACKS, *CHEATING_ATTACKS)
+ATTACKS: tuple[Attack, ...] = (*CONTAINER_ATTACKS, *PROTOCOL_ATTACKS, *CONVERSATION_ATTACKS, *CHEATING_ATTACKS)

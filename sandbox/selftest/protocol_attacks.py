@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sandbox.evidence import Phase
-from sandbox.guest.wire import TimedOut
 from sandbox.limits import MIB
 from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.own_memory import watched_memory
@@ -129,50 +127,6 @@ def examine_pickle(trial: Trial) -> Finding:
     return Finding(True, "in four places, and nothing loaded it: no file was made")
 
 
-def examine_slowness(trial: Trial) -> Finding:
-    """The deadline is that of the whole message, not of a byte; of the hello it is that of the start."""
-    answer = watch(trial, ask_twice, max_atoms_per_batch=1, message_s=MESSAGE_S)
-    hello = watch(trial, ask_twice, max_atoms_per_batch=2, startup_s=STARTUP_S)
-    wrong = complaint(answer, Verdict.TIME_LIMIT) or complaint(hello, Verdict.STARTUP_TIMEOUT)
-    if wrong:
-        return Finding(False, wrong)
-    return Finding(
-        True, f"given up after {answer.seconds:.1f} s, at a deadline of {MESSAGE_S:g} s for the whole message"
-    )
-
-
-def examine_silence(trial: Trial) -> Finding:
-    """A question larger than what the kernel holds is not waited for beyond the deadline."""
-    frames = atoms(100_000)
-    given_up: list[float] = []
-
-    def ask(remote: RemoteCalculator) -> None:
-        begin = time.monotonic()
-        try:
-            remote.compute(frames, ("energy",))
-        except TimedOut as late:
-            if "not taken" in str(late):
-                given_up.append(time.monotonic() - begin)
-            raise
-
-    outcome = trial.run(ask, message_s=MESSAGE_S)
-    if outcome.verdict is not Verdict.TIME_LIMIT or not given_up:
-        return Finding(False, f"ended as {outcome.verdict}, or it was read")
-    when = f"after {given_up[0]:.1f} s, at a deadline of {MESSAGE_S:g} s"
-    if not given_up[0] <= MESSAGE_S + LATE_S:
-        return Finding(False, f"sending was given up late: {when}")
-    return Finding(True, f"sending was given up {when}")
-
-
-def examine_sleep(trial: Trial) -> Finding:
-    """A start has a deadline."""
-    outcome = trial.run(lambda remote: None, startup_s=STARTUP_S)
-    asleep = outcome.phase is Phase.START and "asleep" in outcome.private
-    if outcome.verdict is not Verdict.STARTUP_TIMEOUT or not asleep:
-        return Finding(False, f"ended as {outcome.verdict}, or it did not sleep")
-    return Finding(True, f"it was ended at its deadline of {STARTUP_S:g} s: {outcome.verdict}")
-
-
 def examine_escapes(trial: Trial) -> Finding:
     """Texts of the hello hold only what can be seen; those of a failed start do not reach our sentence."""
     greeted = trial.run(lambda remote: None, max_atoms_per_batch=1)
@@ -187,109 +141,77 @@ def examine_escapes(trial: Trial) -> Finding:
     return Finding(True, "nothing that a terminal obeys was left of the hello, nor of a failed start in our sentence")
 
 
-def examine_second_connection(trial: Trial) -> Finding:
-    """The listener closes behind the first connection."""
-    outcome = trial.run(ask_twice)
-    if outcome.verdict is not Verdict.OK or outcome.value != [0.0, 0.0]:
-        return Finding(False, f"ended as {outcome.verdict}, or a byte came over the second connection")
-    return Finding(True, "the first connection was served and no byte came over the second")
+def server(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:
+    """An attack by an image that brings its own server: `factory` is `module:function`."""
+    module, _, function = factory.partition(":")
+    start = ('LABEL org.lambench.protocol="1"', f'ENTRYPOINT ["python3", "/model/{module}.py", "{function}"]')
+    return Attack(name, tries, factory, examine, start)
 
 
-def examine_reconnecting(trial: Trial) -> Finding:
-    """Whoever closes the connection has ended."""
-    outcome = trial.run(ask_twice)
-    if outcome.verdict is not Verdict.CRASHED or "refused twenty times" not in outcome.private:
-        return Finding(False, f"ended as {outcome.verdict}, or the second connection was not refused")
-    return Finding(True, f"the second connection was refused, and the session ended as {outcome.verdict}")
-
-
-def examine_beside_the_guest(trial: Trial) -> Finding:
-    """A forged answer is the container's answer; the guest's own is then one too many."""
-    outcome = trial.run(ask_twice)
-    if outcome.verdict is not Verdict.PROTOCOL_ERROR:
-        return Finding(False, f"ended as {outcome.verdict}")
-    return Finding(True, f"two answers under one id ended the session: {outcome.verdict}")
-
-
-def _server(name: str, tries: str, function: str, examine: Callable[[Trial], Finding]) -> Attack:
-    """An attack by a server of its own."""
-    start = ('LABEL org.lambench.protocol="1"', f'ENTRYPOINT ["python3", "/model/protocol.py", "{function}"]')
-    return Attack(name, tries, f"protocol:{function}", examine, start)
-
-
-_MALFORMED, _TOO_LARGE = Verdict.PROTOCOL_ERROR, Verdict.OUTPUT_LIMIT
+MALFORMED, _TOO_LARGE = Verdict.PROTOCOL_ERROR, Verdict.OUTPUT_LIMIT
 
 PROTOCOL_ATTACKS: tuple[Attack, ...] = (
-    _server(
-        "pickle", "Answers with a pickle that makes a file where it is loaded.", "pickle_for_an_answer", examine_pickle
+    server(
+        "pickle",
+        "Answers with a pickle that makes a file where it is loaded.",
+        "protocol:pickle_for_an_answer",
+        examine_pickle,
     ),
-    _server(
+    server(
         "header-no-json",
         "Answers with a header that is no JSON object.",
-        "header_is_no_json",
-        Refused([_MALFORMED] * 5),
+        "protocol:header_is_no_json",
+        Refused([MALFORMED] * 5),
     ),
-    _server("duplicate-names", "Names an array twice in one answer.", "names_given_twice", Refused([_MALFORMED] * 2)),
-    _server(
+    server(
+        "duplicate-names",
+        "Names an array twice in one answer.",
+        "protocol:names_given_twice",
+        Refused([MALFORMED] * 2),
+    ),
+    server(
         "numbers-that-are-none",
         "States NaN, infinity or a negative length as the shape of an array.",
-        "numbers_that_are_none",
-        Refused([_MALFORMED] * 7),
+        "protocol:numbers_that_are_none",
+        Refused([MALFORMED] * 7),
     ),
-    _server(
+    server(
         "offsets",
         "Lets arrays overlap, leave a gap, or lie outside of the message.",
-        "offsets",
-        Refused([_MALFORMED] * 5),
+        "protocol:offsets",
+        Refused([MALFORMED] * 5),
     ),
-    _server(
+    server(
         "types-and-shapes",
         "Answers with another dtype, other arrays or another shape than asked for.",
-        "types_and_shapes",
-        Refused([*[_MALFORMED] * 4, Verdict.WRONG_SHAPE]),
+        "protocol:types_and_shapes",
+        Refused([*[MALFORMED] * 4, Verdict.WRONG_SHAPE]),
     ),
-    _server(
+    server(
         "enormous-message",
         "Announces 2^40 bytes, sends a header of a million keys, or one byte too many.",
-        "enormous",
-        Refused([_TOO_LARGE, _MALFORMED, _TOO_LARGE, _TOO_LARGE]),
+        "protocol:enormous",
+        Refused([_TOO_LARGE, MALFORMED, _TOO_LARGE, _TOO_LARGE]),
     ),
-    _server(
-        "many-keys", "Fills the header that is allowed with names.", "as_many_keys_as_fit", Refused([_MALFORMED] * 2)
+    server(
+        "many-keys",
+        "Fills the header that is allowed with names.",
+        "protocol:as_many_keys_as_fit",
+        Refused([MALFORMED] * 2),
     ),
-    _server(
-        "one-byte-at-a-time",
-        "Sends its answer so slowly that no byte is ever late.",
-        "one_byte_at_a_time",
-        examine_slowness,
-    ),
-    _server(
-        "another-id", "Answers under the id of another question.", "answer_to_another_id", Refused([_MALFORMED] * 2)
-    ),
-    _server("early-answer", "Answers before anything was asked.", "answer_before_the_question", Refused([_MALFORMED])),
-    _server("two-answers", "Answers one question twice.", "two_answers", Refused([_MALFORMED] * 2)),
-    Attack(
-        "beside-the-guest",
-        "Answers over the guest's own connection before the guest does.",
-        "protocol:BesideTheGuest",
-        examine_beside_the_guest,
-    ),
-    _server("hello-twice", "Sends its hello twice.", "hello_twice", Refused([_MALFORMED])),
-    _server(
+    server(
         "impossible-hello",
         "Says hello in another protocol, with a million elements, or without energy.",
-        "impossible_hello",
-        Refused([_MALFORMED, _TOO_LARGE, *[_MALFORMED] * 6]),
+        "protocol:impossible_hello",
+        Refused([MALFORMED, _TOO_LARGE, *[MALFORMED] * 6]),
     ),
-    _server("escape-sequences", "Puts what a terminal obeys into its hello.", "escape_sequences", examine_escapes),
-    _server(
+    server(
+        "escape-sequences", "Puts what a terminal obeys into its hello.", "protocol:escape_sequences", examine_escapes
+    ),
+    server(
         "impossible-failures",
         "States failures of a cause that is not its own, too many, or none for a failed frame.",
-        "impossible_failures",
-        Refused([_MALFORMED] * 8),
+        "protocol:impossible_failures",
+        Refused([MALFORMED] * 8),
     ),
-    _server("second-connection", "Connects to the judge twice.", "second_connection", examine_second_connection),
-    _server("reconnecting", "Closes its connection and connects anew.", "reconnects", examine_reconnecting),
-    _server("never-reads", "Takes no byte of what it is asked.", "never_reads", examine_silence),
-    _server("sleeps-at-start", "Is never ready.", "sleeps", examine_sleep),
 )

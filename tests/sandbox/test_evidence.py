@@ -153,7 +153,7 @@ def test_judgements(case: str) -> None:
     ("host", "clue"),
     [
         (HostFault.OUT_OF_MEMORY, "run fewer containers"),
-        (HostFault.STOPPED, "leave those alone"),
+        (HostFault.STOPPED, "do not touch containers"),
         (HostFault.ENGINE_RESTARTED, "keep it running"),
     ],
 )

@@ -26,10 +26,11 @@ from sandbox.drivers.process_driver import ProcessDriver
 from sandbox.evidence import Phase
 from sandbox.limits import MIB
 from sandbox.rundir import RunDir
-from sandbox.selftest import cheating_attacks, protocol_attacks, secrecy_attacks, timing_attacks
+from sandbox.selftest import cheating_attacks, conversation_attacks, protocol_attacks, secrecy_attacks, timing_attacks
 from sandbox.selftest.attack import LIMITS, Attack, Trial
 from sandbox.selftest.cheating_attacks import CHEATING_ATTACKS, better, labelled
-from sandbox.selftest.hostile import cheating, protocol
+from sandbox.selftest.conversation_attacks import CONVERSATION_ATTACKS
+from sandbox.selftest.hostile import cheating, messages
 from sandbox.selftest.images import HostileImages
 from sandbox.selftest.own_memory import watched_memory
 from sandbox.selftest.protocol_attacks import PROTOCOL_ATTACKS, Watched, atoms, complaint, marker_of
@@ -43,7 +44,7 @@ from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
 from tasks.model.calculator import InProcessCalculator
 
 HOSTILE = Path(cheating.__file__).parent
-ALL = {attack.name: attack for attack in (*PROTOCOL_ATTACKS, *CHEATING_ATTACKS)}
+ALL = {attack.name: attack for attack in (*PROTOCOL_ATTACKS, *CONVERSATION_ATTACKS, *CHEATING_ATTACKS)}
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_what_was_not_held_is_not_said_in_the_words_of_what_was(
 
 
 def calls_of_finding() -> Iterator[tuple[str, ast.Call]]:
-    for module in (cheating_attacks, protocol_attacks, secrecy_attacks, timing_attacks):
+    for module in (cheating_attacks, conversation_attacks, protocol_attacks, secrecy_attacks, timing_attacks):
         for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
                 yield f"{module.__name__}:{node.lineno}", node
@@ -128,11 +129,11 @@ def test_no_sentence_is_said_of_both_ends() -> None:
 
 
 def test_names_are_unique_and_every_factory_is_there() -> None:
-    assert len(ALL) == len(PROTOCOL_ATTACKS) + len(CHEATING_ATTACKS) >= 28
-    modules = {"protocol": protocol, "cheating": cheating}
+    assert len(ALL) == len(PROTOCOL_ATTACKS) + len(CONVERSATION_ATTACKS) + len(CHEATING_ATTACKS) >= 28
     for attack in ALL.values():
         module, _, factory = attack.factory.partition(":")
-        assert callable(getattr(modules[module], factory))
+        body = ast.parse((HOSTILE / f"{module}.py").read_text()).body
+        assert factory in {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", attack.name)
         assert attack.tries.endswith(".")
 
@@ -143,9 +144,9 @@ def test_names_are_unique_and_every_factory_is_there() -> None:
 def test_the_pickle_makes_its_file_where_it_is_loaded() -> None:
     frames = atoms()
     path = marker_of(frames)
-    assert path == protocol.marker(protocol.Question(1, 1, frames.positions.tobytes(), b""))
+    assert path == messages.marker(messages.Question(1, 1, frames.positions.tobytes(), b""))
     assert not os.path.lexists(path)
-    pickle.loads(protocol.pickled(path))
+    pickle.loads(messages.pickled(path))
     assert os.path.lexists(path)
     os.unlink(path)
 
@@ -157,7 +158,7 @@ def test_a_judge_that_unpickled_would_be_found_out(driver: ProcessDriver) -> Non
         def run(self, body, **limits):  # type: ignore[no-untyped-def]
             def loads_first(remote):  # type: ignore[no-untyped-def]
                 def compute(frames, properties, asked=remote.compute):  # type: ignore[no-untyped-def]
-                    pickle.loads(protocol.pickled(marker_of(frames)))
+                    pickle.loads(messages.pickled(marker_of(frames)))
                     return asked(frames, properties)
 
                 remote.compute = compute

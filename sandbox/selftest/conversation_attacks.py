@@ -1,0 +1,132 @@
+"""Attacks by what a submission sends when: too slowly, too often, in the wrong order, over another connection."""
+
+from __future__ import annotations
+
+import time
+
+from sandbox.evidence import Phase
+from sandbox.guest.wire import TimedOut
+from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.protocol_attacks import (
+    LATE_S,
+    MALFORMED,
+    MESSAGE_S,
+    STARTUP_S,
+    Refused,
+    ask_twice,
+    atoms,
+    complaint,
+    server,
+    watch,
+)
+from sandbox.verdict import Verdict
+from sandbox.wire.remote import RemoteCalculator
+
+
+def examine_slowness(trial: Trial) -> Finding:
+    """The deadline is that of the whole message, not of a byte; of the hello it is that of the start."""
+    answer = watch(trial, ask_twice, max_atoms_per_batch=1, message_s=MESSAGE_S)
+    hello = watch(trial, ask_twice, max_atoms_per_batch=2, startup_s=STARTUP_S)
+    wrong = complaint(answer, Verdict.TIME_LIMIT) or complaint(hello, Verdict.STARTUP_TIMEOUT)
+    if wrong:
+        return Finding(False, wrong)
+    return Finding(
+        True, f"given up after {answer.seconds:.1f} s, at a deadline of {MESSAGE_S:g} s for the whole message"
+    )
+
+
+def examine_silence(trial: Trial) -> Finding:
+    """A question larger than what the kernel holds is not waited for beyond the deadline."""
+    frames = atoms(100_000)
+    given_up: list[float] = []
+
+    def ask(remote: RemoteCalculator) -> None:
+        begin = time.monotonic()
+        try:
+            remote.compute(frames, ("energy",))
+        except TimedOut as late:
+            if "not taken" in str(late):
+                given_up.append(time.monotonic() - begin)
+            raise
+
+    outcome = trial.run(ask, message_s=MESSAGE_S)
+    if outcome.verdict is not Verdict.TIME_LIMIT or not given_up:
+        return Finding(False, f"ended as {outcome.verdict}, or it was read")
+    when = f"after {given_up[0]:.1f} s, at a deadline of {MESSAGE_S:g} s"
+    if not given_up[0] <= MESSAGE_S + LATE_S:
+        return Finding(False, f"sending was given up late: {when}")
+    return Finding(True, f"sending was given up {when}")
+
+
+def examine_sleep(trial: Trial) -> Finding:
+    """A start has a deadline."""
+    outcome = trial.run(lambda remote: None, startup_s=STARTUP_S)
+    asleep = outcome.phase is Phase.START and "asleep" in outcome.private
+    if outcome.verdict is not Verdict.STARTUP_TIMEOUT or not asleep:
+        return Finding(False, f"ended as {outcome.verdict}, or it did not sleep")
+    return Finding(True, f"it was ended at its deadline of {STARTUP_S:g} s: {outcome.verdict}")
+
+
+def examine_second_connection(trial: Trial) -> Finding:
+    """The listener closes behind the first connection."""
+    outcome = trial.run(ask_twice)
+    if outcome.verdict is not Verdict.OK or outcome.value != [0.0, 0.0]:
+        return Finding(False, f"ended as {outcome.verdict}, or a byte came over the second connection")
+    return Finding(True, "the first connection was served and no byte came over the second")
+
+
+def examine_reconnecting(trial: Trial) -> Finding:
+    """Whoever closes the connection has ended."""
+    outcome = trial.run(ask_twice)
+    if outcome.verdict is not Verdict.CRASHED or "refused twenty times" not in outcome.private:
+        return Finding(False, f"ended as {outcome.verdict}, or the second connection was not refused")
+    return Finding(True, f"the second connection was refused, and the session ended as {outcome.verdict}")
+
+
+def examine_beside_the_guest(trial: Trial) -> Finding:
+    """A forged answer is the container's answer; the guest's own is then one too many."""
+    outcome = trial.run(ask_twice)
+    if outcome.verdict is not Verdict.PROTOCOL_ERROR:
+        return Finding(False, f"ended as {outcome.verdict}")
+    return Finding(True, f"two answers under one id ended the session: {outcome.verdict}")
+
+
+CONVERSATION_ATTACKS: tuple[Attack, ...] = (
+    server(
+        "one-byte-at-a-time",
+        "Sends its answer so slowly that no byte is ever late.",
+        "conversations:one_byte_at_a_time",
+        examine_slowness,
+    ),
+    server(
+        "another-id",
+        "Answers under the id of another question.",
+        "conversations:answer_to_another_id",
+        Refused([MALFORMED] * 2),
+    ),
+    server(
+        "early-answer",
+        "Answers before anything was asked.",
+        "conversations:answer_before_the_question",
+        Refused([MALFORMED]),
+    ),
+    server("two-answers", "Answers one question twice.", "conversations:two_answers", Refused([MALFORMED] * 2)),
+    Attack(
+        "beside-the-guest",
+        "Answers over the guest's own connection before the guest does.",
+        "conversations:BesideTheGuest",
+        examine_beside_the_guest,
+    ),
+    server("hello-twice", "Sends its hello twice.", "conversations:hello_twice", Refused([MALFORMED])),
+    server(
+        "second-connection",
+        "Connects to the judge twice.",
+        "conversations:second_connection",
+        examine_second_connection,
+    ),
+    server(
+        "reconnecting", "Closes its connection and connects anew.", "conversations:reconnects", examine_reconnecting
+    ),
+    server("never-reads", "Takes no byte of what it is asked.", "conversations:never_reads", examine_silence),
+    server("sleeps-at-start", "Is never ready.", "conversations:sleeps", examine_sleep),
+)
