@@ -19,7 +19,7 @@ class ConfigError(ValueError):
 
 
 class UsageError(ValueError):
-    """A command cannot be run as it was given; one line that says why, and what to do."""
+    """A command cannot be run with these arguments; one line with the reason and the remedy."""
 
 
 def default_key_file() -> Path:
@@ -114,7 +114,7 @@ class JudgeSettings(Settings):
     def settings_customise_sources(
         cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **named: PydanticBaseSettingsSource
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """As of the author's settings; the environment may use old names too."""
+        """The sources of the author's settings, and environment variables with old names."""
         given, environment, file = super().settings_customise_sources(settings_cls, *sources, **named)
         return given, environment, _OldVariables(settings_cls), file
 

@@ -1,4 +1,4 @@
-"""What is made in one go, without the collector looking at it again and again."""
+"""Pauses Python's garbage collector while many objects are made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """What is made within is not looked at before all of it is there: nearly none of it is garbage until then."""
+    """A context in which the garbage collector does not run: nearly no object that is made in it is garbage."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -21,8 +21,9 @@ def collector_paused() -> Iterator[None]:
 
 @contextmanager
 def long_lived() -> Iterator[None]:
-    """What is made within lives as long as the run. The collector would look at a hundred thousand units again and
-    again, of which none is garbage: so it never does."""
+    """A context for objects that live until the process ends. The collector never checks them, since there may be a
+    hundred thousand.
+    """
     with collector_paused():
         try:
             yield

@@ -21,7 +21,7 @@ def judge_version() -> str:
 
 @cache
 def judge_commit(root: Path = Path(__file__).parents[1]) -> str:
-    """The commit that is checked out at `root`, empty where that is no checkout. Says nothing of changes since."""
+    """The commit that is checked out at `root`; empty if that is no checkout. Uncommitted changes do not show."""
     git = root / ".git"
     try:
         head = (git / "HEAD").read_text(encoding="ascii").strip()
@@ -33,7 +33,7 @@ def judge_commit(root: Path = Path(__file__).parents[1]) -> str:
 
 
 def _resolve(git: Path, ref: str) -> str:
-    """What `ref` points to: in a file of its own, or among those that were packed."""
+    """The commit that `ref` names, from its own file or from the packed references; empty if there is none."""
     if (git / ref).is_file():
         return (git / ref).read_text(encoding="ascii").strip()
     for line in (git / "packed-refs").read_text(encoding="ascii").splitlines():

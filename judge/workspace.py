@@ -1,4 +1,4 @@
-"""What a command of the judge works with: this machine's settings, and what they name."""
+"""The workspace of a command: this machine's settings, and the store, data, keys and S3 service that they name."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from submissions.store.s3_client import S3Client, connect
 
 @dataclass(frozen=True)
 class Workspace:
-    """The settings of this machine, and what they name: store, data root, keys, S3 service. Each is opened when used.
+    """The settings of this machine, with the store, data root, keys and S3 service that they name.
+
+    Each is opened at its first use.
 
     Args:
-        other_store: in place of that of the settings.
+        other_store: used in place of that of the settings.
     """
 
     settings: JudgeSettings
@@ -27,7 +29,7 @@ class Workspace:
 
     @cached_property
     def store(self) -> Store:
-        """Where every record is.
+        """The store of all records.
 
         Raises:
             StoreError: the setting names no store.
@@ -39,7 +41,7 @@ class Workspace:
         """A client of the S3 service.
 
         Raises:
-            StoreError: no service can be at that address, or the AWS settings cannot be read.
+            StoreError: the address is not valid, or the AWS settings cannot be read.
         """
         return connect(self.settings.endpoint_url)
 
@@ -50,7 +52,7 @@ class Workspace:
 
     @property
     def trusted(self) -> frozenset[str]:
-        """The public keys whose signatures count. Read each time, since the judge's own key may have been made since.
+        """The public keys whose signatures count. Read each time, since the judge may make its own key in between.
 
         Raises:
             ConfigError: one of them is no key, or others may read the private key or write the file.
@@ -74,7 +76,7 @@ class Workspace:
 
 
 def open_workspace() -> Workspace:
-    """What the settings in the working directory name.
+    """The workspace of the settings in the working directory.
 
     Raises:
         ConfigError: one line that names the file or variable, and the field.

@@ -34,7 +34,7 @@ def rebuild_unit(result: Result, end: End, submission: Submission, task: Task, t
     try:
         limits = Limits.model_validate(result.provenance.limits)
     except ValidationError:
-        raise NotDerivable(f"its limits cannot be: judge rejudge {result.submission}") from None
+        raise NotDerivable(f"its limits are not valid: judge rejudge {result.submission}") from None
     origin = result.provenance.origin
     common = Circumstances(origin.guest, limits, origin.hardware)
     unit = make_unit(submission, task, kind, testset, common, result.round)
@@ -44,8 +44,8 @@ def rebuild_unit(result: Result, end: End, submission: Submission, task: Task, t
     ):
         if stored != key:
             raise NotDerivable(
-                f"its {name} key does not follow from submission, suite, data set, and what it says of limits and "
-                "guest: one of these was changed since: restore it, or judge evaluate"
+                f"its {name} key does not follow from submission, suite, data set, and its own limits and guest: one "
+                "of these was changed since: restore it, or judge evaluate"
             )
     return unit
 
@@ -57,7 +57,7 @@ def _check_versions(result: Result, kind: Kind) -> None:
         ("measured", stated.measure_version, kind.measure_version),
     ):
         if version != here:
-            raise NotDerivable(f"{word} by version {version} of {kind.name}, here is version {here}: judge evaluate")
+            raise NotDerivable(f"{word} by version {version} of {kind.name}; this judge has {here}: judge evaluate")
 
 
 def _check_data(result: Result, task: Task, testset: TestSet) -> None:

@@ -1,7 +1,7 @@
 """Compares stored numbers with numbers that were computed again, up to rounding.
 
 Another BLAS or another order of sums changes the last digits. So a relative difference of 10⁻⁹ is allowed, and an
-absolute one of 10⁻¹² in any unit for numbers that should be zero. Of the items table the numbers are compared, not the
+absolute one of 10⁻¹² in any unit for numbers that should be zero. The numbers of the items table are compared, not its
 hash. Sentences are not compared, because a later version of the judge may word them differently.
 """
 
@@ -33,10 +33,10 @@ def compare(stored: Result, again: Result) -> NumberComparison:
     for path, first, second in _pairs("", stored.model_dump(mode="json"), again.model_dump(mode="json")):
         if _is_number(first) and _is_number(second):
             if not is_same(first, second):
-                return NumberComparison(f"{path} is {first!r}, but comes out as {second!r}", largest)
+                return NumberComparison(f"{path} is {first!r}, and {second!r} when measured again", largest)
             largest = max(largest, abs(first - second) / max(abs(first), abs(second), ABSOLUTE))
         elif first != second:
-            return NumberComparison(f"{path} is {first!r:.80}, but comes out as {second!r:.80}", largest)
+            return NumberComparison(f"{path} is {first!r:.80}, and {second!r:.80} when measured again", largest)
     return NumberComparison("", largest)
 
 

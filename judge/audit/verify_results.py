@@ -44,7 +44,7 @@ class SubmissionCheck(NamedTuple):
 
 @dataclass
 class VerificationContext:
-    """What results are verified against.
+    """The store and the data sets that results are verified against.
 
     Args:
         trusted: public keys.
@@ -175,4 +175,4 @@ def _changed_items(context: VerificationContext, row: _CheckedResult, measured: 
         is_same = same_items(unpack_items(stored), unpack_items(measured.items))
     except ValueError:
         return ["its items table cannot be read"]
-    return [] if is_same else ["its items come out otherwise"]
+    return [] if is_same else ["its items differ when they are measured again"]

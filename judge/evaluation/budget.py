@@ -1,4 +1,4 @@
-"""How long a run may take, and which units are no longer begun."""
+"""The time budget of a run, and which units it no longer allows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from submissions.progress import duration
 
 @dataclass
 class Budget:
-    """How long a run may take: nothing is begun that is expected to end later. Its clock runs from when it is made.
+    """The time that a run may take, from the moment when this is made. No unit is started that should end later.
 
     Args:
-        costs: by the units' prefixes: what each is expected to take [s]; None where that is not known.
+        costs: the expected time of each unit [s], by its prefix; None if it is not known.
     """
 
     seconds: float
@@ -26,13 +26,13 @@ class Budget:
         self._begin = self.clock()
 
     def refuses(self, prefix: str) -> str | None:
-        """Why the unit at `prefix` is not begun any more; None if it is.
+        """The reason why the unit at `prefix` is not started; None if it may start.
 
-        One whose cost is not known is begun while there is any time left.
+        A unit of unknown cost may start while any time is left.
         """
-        spent, cost = self.clock() - self._begin, self.costs.get(prefix)
-        if spent >= self.seconds:
+        elapsed, cost = self.clock() - self._begin, self.costs.get(prefix)
+        if elapsed >= self.seconds:
             return f"the budget of {duration(self.seconds)} is used up"
-        if cost is None or spent + cost <= self.seconds:
+        if cost is None or elapsed + cost <= self.seconds:
             return None
-        return f"it takes about {duration(cost)}, and {duration(self.seconds - spent)} of the budget are left"
+        return f"it takes about {duration(cost)}, and {duration(self.seconds - elapsed)} of the budget are left"

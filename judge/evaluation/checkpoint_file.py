@@ -1,7 +1,7 @@
-"""Checkpoints: where a long observation keeps what it needs to go on after the judge was killed on this host.
+"""Checkpoints: a long observation saves its state in a file, and continues from it after the judge was killed.
 
-They lie in the run directory, under a name of unit and hardware, and are gone once the attempt has its end. What a dead
-judge left is read by the next one that observes the same unit on the same hardware, and by nobody else.
+The file is in the run directory. Its name follows from unit and hardware: only an observation of the same unit on the
+same hardware reads it. It is removed once the attempt has its end.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class CheckpointFile:
         self.path = path
 
     def load(self) -> Mapping[str, NDArray[Any]] | None:
-        """What was saved last; None if nothing was, or what is there is damaged."""
+        """The arrays that were saved last; None if there are none, or the file is damaged."""
         try:
             arrays, text = unpack(self.path.read_bytes())
         except (OSError, ValueError):
@@ -36,10 +36,10 @@ class CheckpointFile:
         return arrays if text == {"sha256": hash_arrays(arrays)} else None
 
     def save(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Takes the place of what was saved before, whole or not at all.
+        """Replaces the checkpoint, whole or not at all.
 
         Raises:
-            JudgeFault: DISK; what was saved before is still there.
+            JudgeFault: DISK; the earlier checkpoint is kept.
         """
         data = pack(arrays, {"sha256": hash_arrays(arrays)})
         temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
@@ -60,7 +60,7 @@ class CheckpointFile:
             ) from error
 
     def remove(self) -> None:
-        """Forgets what was saved, and what a judge that was killed while saving left beside it."""
+        """Removes the checkpoint, and temporary files of a judge that was killed while it saved."""
         with suppress(OSError):
             for leftover in [self.path, *self.path.parent.glob(f".{self.path.name}.*")]:
                 leftover.unlink(missing_ok=True)
@@ -70,8 +70,8 @@ def checkpoint_of(run_dir: Path, unit_prefix: str, submission: str, hardware: st
     """The checkpoint of a unit.
 
     Args:
-        unit_prefix: where its attempts lie: submission, task and observation key.
-        hardware: class: no trajectory begins on one and ends on another.
+        unit_prefix: of its attempts: submission, task and observation key.
+        hardware: class. A trajectory must not begin on one class and end on another.
     """
     name = hash_of({"unit": unit_prefix, "hardware": hardware})
     return CheckpointFile(run_dir / "checkpoints" / f"{submission}-{name}.safetensors")

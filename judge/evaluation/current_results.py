@@ -1,4 +1,4 @@
-"""Which stored results are current: those that fit the present data sets, versions and limits."""
+"""The stored results that are current: they fit the present data sets, versions and limits."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tasks.suites.suite import Suite
 def current_results(workspace: Workspace, suite: Suite, rounds: Rounds | None = None) -> frozenset[str]:
     """Keys of the results in the store that fit the present data sets, versions and limits.
 
-    For `load_results`: without it the newest counts, which after a label was changed and changed back is not the one.
-    Timings fit whichever machine they were taken on; of those on several, the newest counts. Tasks whose data sets are
-    missing have none.
+    `load_results` prefers them. Else the newest result would count, which is wrong after a label was changed and
+    changed back. Timings are current on whichever machine they were taken; if there are several, the newest counts.
+    Tasks whose data sets are missing have no current results.
 
     Args:
-        rounds: in place of those that count.
+        rounds: used in place of the rounds that count.
 
     Raises:
         DatasetError: one line that names file and field.
@@ -35,13 +35,13 @@ def current_results(workspace: Workspace, suite: Suite, rounds: Rounds | None = 
     testsets = {task.dataset: read_testset(data, task.dataset) for task in tasks}
     submissions = read_submissions(store)
     histories = read_histories(store, [submission.id for submission in submissions])
-    guest, this = guest_version(), hardware_class(limits.cpus, None)
+    guest, hardware = guest_version(), hardware_class(limits.cpus, None)
     if rounds is None:
         rounds = rounds_that_count(read_all_decisions(store, [s.id for s in submissions], workspace.trusted))
-    units = make_units(submissions, tasks, testsets, Circumstances(guest, limits, this), rounds)
+    units = make_units(submissions, tasks, testsets, Circumstances(guest, limits, hardware), rounds)
     timings = [task for task in tasks if task.traits.times]
-    for machine in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {this}):
-        units += make_units(submissions, timings, testsets, Circumstances(guest, limits, machine), rounds)
+    for other in sorted({h.end.origin.hardware for h in histories.values() if h.end} - {hardware}):
+        units += make_units(submissions, timings, testsets, Circumstances(guest, limits, other), rounds)
     plan = make_plan(units, histories, frozenset(store.list("results/")).__contains__)
     return frozenset(
         result_path(unit.submission.id, unit.task.name, unit.result_key(history.end))

@@ -1,4 +1,6 @@
-"""Whether dispersion is added to a model's answers: only where the labels have it and the model says it has not."""
+"""Decides whether dispersion is added to a model's answers: only if the labels have it and the card says that the
+model has not.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from tasks.datasets.card import D3, LabelSet
 
 
 class Correction(NamedTuple):
-    """What is added to a model's answers.
+    """The dispersion that is added to a model's answers.
 
     Args:
-        d3: None: nothing.
-        note: a sentence for the result, empty where there is nothing to say.
+        d3: None if nothing is added.
+        note: a sentence for the result; may be empty.
     """
 
     d3: D3 | None = None
@@ -24,11 +26,11 @@ NOTHING_ADDED = Correction()
 
 
 def correction_of(theory: LabelSet | None, declared: StatedLabelSet | None) -> Correction:
-    """What is added to the answers of a model.
+    """The dispersion that is added to the answers of a model.
 
     Args:
-        theory: of the labels that the task is measured with; None: there are none, or its kind compares with none.
-        declared: what the submission's card says of its energies in this domain; None: nothing.
+        theory: of the labels that the task is measured with; None if there are none, or its kind uses none.
+        declared: the statement of the submission's card about its energies in this domain; None if there is none.
     """
     if theory is None:
         return NOTHING_ADDED

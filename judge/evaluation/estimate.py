@@ -1,9 +1,11 @@
-"""How long a unit will take, told beforehand from what the preflight timed. Pure.
+"""Estimates the time of a unit from the timings of the preflight. Pure.
 
-A call of n atoms is taken to last a + b·n, with a and b fitted to the preflight's timings by non-negative least
-squares; a task that asks for f structures of N atoms together then lasts f·a + N·b, and the container its own start.
-What that leaves out: a model that takes whole batches pays `a` less often, one whose cost grows faster than its atoms
-pays more, and the steps of relaxations are what is usual. A task is cut off at its time limit: no unit costs more.
+A call of n atoms is assumed to take a + b·n. Non-negative least squares fit a and b to the preflight's timings. A task
+with f structures of N atoms in all then takes f·a + N·b, and the start of its container.
+
+The estimate is wrong for some models: one that takes whole batches pays `a` less often, and one whose cost grows faster
+than the number of atoms takes longer. Relaxations are assumed to take a usual number of steps. A task is cut off at its
+time limit, so no unit takes longer.
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ HOUR_S = 3600.0
 
 
 class ModelSpeed(NamedTuple):
-    """What a model costs.
+    """The speed of a model.
 
     Args:
-        per_call_s: of one structure, however small [s].
-        per_atom_s: of each of its atoms [s].
-        startup_s: of a container [s].
+        per_call_s: time of one structure, whatever its size [s].
+        per_atom_s: time of each of its atoms [s].
+        startup_s: time until the container has started [s].
     """
 
     per_call_s: float
@@ -34,16 +36,16 @@ class ModelSpeed(NamedTuple):
     startup_s: float = 0.0
 
     def seconds(self, work: Work) -> float:
-        """How long `work` takes, without the start of the container [s]."""
+        """The time of `work` without the start of the container [s]."""
         return work.frames * self.per_call_s + work.atoms * self.per_atom_s
 
 
 class Cost(NamedTuple):
-    """What a unit will take.
+    """The expected time of a unit.
 
     Args:
-        seconds: [s]; None where the model's speed is not known.
-        limited: the task's time limit is what it will take: it will not get done.
+        seconds: [s]; None if the model's speed is not known.
+        limited: the unit will run into the time limit of its task.
     """
 
     seconds: float | None
@@ -51,12 +53,12 @@ class Cost(NamedTuple):
 
 
 class Total(NamedTuple):
-    """What several units will take together.
+    """The expected time of several units.
 
     Args:
-        seconds: of those whose cost is known [s].
-        unknown: how many are of unknown cost.
-        limited: how many will run into their time limit.
+        seconds: of the units whose cost is known [s].
+        unknown: number of units of unknown cost.
+        limited: number of units that will run into their time limit.
     """
 
     seconds: float
@@ -73,7 +75,7 @@ def speed_of(report: PreflightReport) -> ModelSpeed | None:
 
 
 def fit_line(timings: Sequence[Timing]) -> tuple[float, float]:
-    """(a, b) of seconds = a + b·n_atoms, neither negative, by least squares; a is 0 where all are of one size."""
+    """(a, b) of seconds = a + b·n_atoms by least squares, neither negative; a is 0 if all timings have one size."""
     n_atoms = np.array([timing.n_atoms for timing in timings], np.float64)
     seconds = np.array([timing.seconds for timing in timings])
     constant = np.zeros(len(timings)) if np.ptp(n_atoms) == 0 else np.ones(len(timings))
@@ -82,7 +84,7 @@ def fit_line(timings: Sequence[Timing]) -> tuple[float, float]:
 
 
 def cost_of(work: Work, speed: ModelSpeed | None, time_limit_s: float) -> Cost:
-    """What a unit will take, a container's start and at most `time_limit_s`."""
+    """The expected time of a unit: the start of the container, and at most `time_limit_s`."""
     if speed is None:
         return Cost(None)
     seconds = speed.seconds(work)
@@ -90,7 +92,7 @@ def cost_of(work: Work, speed: ModelSpeed | None, time_limit_s: float) -> Cost:
 
 
 def total_of(costs: Iterable[Cost]) -> Total:
-    """What units cost together."""
+    """The expected time of all these units."""
     all_costs = list(costs)
     known = [cost.seconds for cost in all_costs if cost.seconds is not None]
     return Total(sum(known), len(all_costs) - len(known), sum(cost.limited for cost in all_costs))

@@ -1,8 +1,8 @@
-"""`judge evaluate`: everything that is missing is observed and measured, and nothing else.
+"""`judge evaluate`: observes and measures what is missing, and nothing else.
 
-What is to be done follows from the store and the data sets alone, so this can be killed at any point and started again.
-With a budget it stops by itself: a unit is begun only if it is expected to end within the budget, what was begun is
-finished, and what is left is told, which is no fault.
+The work follows from the store and the data sets alone, so a run can be killed at any point and started again. With a
+budget, a unit is started only if it is expected to end within the budget. A unit that has started is finished. Units
+that are left are reported; they are no fault.
 """
 
 from __future__ import annotations
@@ -37,14 +37,13 @@ from submissions.records import Record
 
 
 class Summary(Record):
-    """What a run did.
+    """The result of a run.
 
     Args:
         skipped: a line for each submission that this driver does not run.
-        skipped_tasks: names of the tasks that were left out, since their data sets are missing.
-        left_s: what the units that no longer fitted into the budget are expected to take [s]; None where that of any
-            is not known.
-        suite_option: what a command must add to be about the same suite.
+        skipped_tasks: names of the tasks that were left out, because their data sets are missing.
+        left_s: expected time of the units that did not fit into the budget [s]; None if that of any is not known.
+        suite_option: the option by which another command judges the same suite.
     """
 
     suite: str
@@ -57,12 +56,12 @@ class Summary(Record):
 
     @property
     def counts(self) -> Counter[Did]:
-        """How many units had what done about them."""
+        """The number of units by what was done."""
         return Counter(unit.did for unit in self.units)
 
     @property
     def exit_status(self) -> int:
-        """1: this machine kept something from being judged; 0: all else, also what a budget or missing data left."""
+        """1 if this machine prevented something from being judged; else 0, also if units were left or skipped."""
         return 1 if self.counts[Did.FAULT] or self.counts[Did.HELD] else 0
 
 
@@ -70,12 +69,12 @@ def evaluate(workspace: Workspace, request: Request, reporter: Reporter) -> Summ
     """Observes and measures what is missing.
 
     Raises:
-        UsageError, SuiteError, DatasetError, JudgeFault: as `plan_work`; if the store fails later, what was finished
-            is kept.
+        UsageError, SuiteError, DatasetError, JudgeFault: as `plan_work`. If the store fails later, finished units are
+            kept.
     """
     settings = workspace.settings
     work = plan_work(workspace, request, reporter)
-    # A machine that only observes signs nothing: it needs no key, and makes none.
+    # A machine that only observes signs nothing: no key is made.
     key = None if request.observe_only else workspace.signing_key(reporter.say)
     runner = Runner(
         place=UnitStorage(work.store, workspace.data, key),
@@ -110,7 +109,7 @@ def _budget(seconds: float, work: WorkPlan) -> Budget:
 
 
 def _machine(settings: JudgeSettings, work: WorkPlan, reporter: Reporter) -> Machine:
-    """This machine, as a run that `work` what there is to do may use it."""
+    """This machine, as the run of `work` uses it."""
 
     def hardware(gpu: Gpu | None) -> str:
         return hardware_class(settings.limits.cpus, gpu.name if gpu else None)
@@ -143,36 +142,36 @@ def disks(settings: JudgeSettings) -> tuple[Path, ...]:
 
 
 def suite_option(request: Request) -> str:
-    """What a command must add to be about the same suite; empty for that of the settings."""
+    """The option by which another command judges the same suite; empty for the suite of the settings."""
     return f" --suite {shlex.quote(request.suite)}" if request.suite else ""
 
 
 def _left_s(work: WorkPlan, reports: Sequence[UnitReport]) -> float | None:
-    """What the units that were left are expected to take [s]; None for no units, or where that of any is not known."""
+    """The expected time of the units that were left [s]; None if there are none, or if that of any is not known."""
     left = {(report.submission, report.task) for report in reports if report.did is Did.LEFT}
     total = total_of(work.cost(p) for p in work.plan if (p.unit.submission.id, p.unit.task.name) in left)
     return None if not left or total.unknown else total.seconds
 
 
 def in_words(summary: Summary) -> list[str]:
-    """What a run did, for a person, and what to do next."""
+    """The result of a run and the next step, for a person."""
     counts = summary.counts
     done = [unit for unit in summary.units if unit.did in (Did.OBSERVED, Did.MEASURED)]
     if not summary.units:
         return ["There is nothing to judge: submit a model with lambench-submit IMAGE."]
     if counts[Did.NOTHING] == len(summary.units):
         n = len({unit.submission for unit in summary.units})
-        lines = [f"Nothing to do: all {len(summary.units)} results of {n} submissions at {summary.suite} are there."]
+        lines = [f"Nothing to do: all {len(summary.units)} results of {n} submissions in {summary.suite} exist."]
         return lines + _left_out(summary)
     words = {
         Did.OBSERVED: "judged",
         Did.MEASURED: "measured without a container",
-        Did.NOTHING: "there already",
+        Did.NOTHING: "done before",
         Did.HELD: "held",
-        Did.FAULT: "kept back by this machine",
+        Did.FAULT: "not judged by a fault of this machine",
         Did.ELSEWHERE: "left to another judge",
-        Did.UNMEASURED: "observed, to be measured where the labels are",
-        Did.LEFT: "left for want of budget",
+        Did.UNMEASURED: "observed, to be measured on a machine with the labels",
+        Did.LEFT: "left, since the budget is used up",
     }
     parts = [f"{counts[did]} {text}" for did, text in words.items() if counts[did]]
     lines = [f"Of {len(summary.units)} units: {', '.join(parts)}."]
@@ -181,12 +180,12 @@ def in_words(summary: Summary) -> list[str]:
         lines.append("Not OK: " + ", ".join(f"{count} × {verdict}" for verdict, count in refused.items()) + ".")
     lines += _left_out(summary)
     if summary.exit_status:
-        lines.append(f"Mend what is named above, then: judge evaluate --all{summary.suite_option}")
+        lines.append(f"Correct the faults above, then: judge evaluate --all{summary.suite_option}")
     elif counts[Did.UNMEASURED]:
-        lines.append(f"Next, on this store, where the labels are: judge evaluate --all{summary.suite_option}")
+        lines.append(f"Next, on a machine with the labels and this store: judge evaluate --all{summary.suite_option}")
     elif counts[Did.LEFT]:
         expected = "" if summary.left_s is None else f" (about {duration(summary.left_s)})"
-        lines.append(f"To go on with what is left{expected}, run it again: what is finished is not done twice.")
+        lines.append(f"To judge the units that are left{expected}, run it again: finished units are not repeated.")
     else:
         lines.append(f"Next: judge site build{summary.suite_option}")
     return lines

@@ -1,4 +1,4 @@
-"""The selftest as a record: what a host and its engine held, and whether results of theirs may be published."""
+"""Records of selftests, and whether the results of a host and its engine may be published."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from submissions.store.interface import Store, StoreError
 
 PREFIX = "selftests/"
 CLOCKS_APART = timedelta(minutes=5)
-MIN_ATTACKS = 40  # of a whole selftest by another version, whose catalogue is not known here
+MIN_ATTACKS = 40  # of a complete selftest by another version, whose catalogue is not known here
 
 
 class AttackRecord(Record):
@@ -43,10 +43,10 @@ class SelftestRecord(Record):
     """`selftests/<host>/<time>-<token>.json`: one selftest of one host and engine.
 
     Args:
-        engine: with versions of runtime and kernel: after any of them has changed, a selftest says nothing.
-        base: ID of the image that the hostile ones were built on.
-        results: of one that was broken off, those that had come.
-        passed: it came to its end, every attack was held, and nothing was left behind.
+        engine: with versions of runtime and kernel. If one of them changes, the selftest is no longer valid.
+        base: ID of the image that the hostile images were built on.
+        results: of an interrupted selftest, the results until then.
+        passed: it ran to its end, the sandbox held every attack, and nothing was left behind.
     """
 
     schema_version: Literal[1] = 1
@@ -65,7 +65,7 @@ class SelftestRecord(Record):
 
 
 class HostEngine(NamedTuple):
-    """What a selftest is of."""
+    """The host and the engine that a selftest is valid for."""
 
     host: str
     engine: str
@@ -78,13 +78,13 @@ def run_selftest(
     on_result: Callable[[AttackResult], None] = lambda result: None,
     base: str = CALCULATOR_IMAGE,
 ) -> SelftestRecord:
-    """The record of a whole selftest, run now and stored.
+    """The record of a complete selftest, run now and stored.
 
-    One that is broken off is stored with what came so far, as not passed: then the one before proves nothing any more.
-    Only one that is killed (SIGKILL, a power cut) stores nothing.
+    An interrupted selftest is stored with the results so far, as not passed: then the one before proves nothing any
+    more. Only a selftest that is killed (SIGKILL, a power cut) stores nothing.
 
     Raises:
-        JudgeFault: it could not begin, and nothing is stored; or the store failed.
+        JudgeFault: it could not start, and nothing is stored; or the store failed.
     """
     started, begin = utc_now(), time.monotonic()
     images = hostile_images(driver, base)
@@ -120,26 +120,26 @@ def run_selftest(
 
 
 def _with(begun: SelftestRecord, results: Iterable[AttackResult], seconds: float) -> SelftestRecord:
-    """`begun` with what has come so far."""
+    """`begun` with the results so far."""
     records = tuple(AttackRecord(**result._asdict()) for result in results)
     return begun.model_copy(update={"results": records, "seconds": seconds})
 
 
 def store_selftest(store: Store, record: SelftestRecord) -> str:
-    """The key under which `record` now stands in `store`."""
+    """The key under which `record` is stored."""
     key = f"{_folder(record.host)}{record.started:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}.json"
     if not store.put_if_absent(key, record.model_dump_json(indent=1).encode()):
-        raise StoreError(f"{key} is there already: run judge selftest again")
+        raise StoreError(f"{key} exists already: run judge selftest again")
     return key
 
 
 def last_selftest(store: Store, host: str, engine: str) -> tuple[str, SelftestRecord] | None:
-    """The newest selftest of that host and engine, with its key in `store`; None where there is none."""
+    """The newest selftest of that host and engine, with its key in `store`; None if there is none."""
     records = []
     for key in store.list(_folder(host)):
         try:
             record = SelftestRecord.read(store.get(key))
-        except (ValidationError, KeyError):  # what cannot be read proves nothing
+        except (ValidationError, KeyError):  # an unreadable record proves nothing
             continue
         if (record.host, record.engine) == (host, engine):
             records.append((key, record))
@@ -149,16 +149,19 @@ def last_selftest(store: Store, host: str, engine: str) -> tuple[str, SelftestRe
 def unproven(
     store: Store, results: Iterable[Result], max_age_days: float, now: datetime, allow_process: bool
 ) -> list[str]:
-    """A line for each host and engine whose results may not be published, and why.
+    """A line for each host and engine whose results may not be published, with the reason.
 
-    Two selftests can prove a result. That which it names, the last before it was observed, where it passed and was not
-    older than `max_age_days` when the result was measured: so a kernel that is replaced next month takes nothing back.
-    And the newest of that host and engine, where it is not older than that `now`: so a selftest may also come after the
-    judging. If the newest one failed, nothing of that host and engine is proven. If that which a result names failed,
-    or is gone, no later one helps: the result was judged in a sandbox that was known to be broken, or may have been.
+    One of two selftests can prove a result:
 
-    Only a whole selftest proves: one by this version of the judge has all attacks of its catalogue, and that nothing
-    was left behind; one by another version, whose catalogue is not known here, at least `MIN_ATTACKS`.
+    - the selftest that the result names, the last before it was observed, if it was not older than `max_age_days` when
+      the result was measured: a kernel that is replaced later changes nothing;
+    - the newest selftest of that host and engine, if it is not older than that `now`: it may follow the judging.
+
+    If the newest one failed, nothing of that host and engine is proven. If the selftest that a result names failed, or
+    is gone, no later one helps: the sandbox was known to be broken, or may have been.
+
+    Only a complete selftest proves anything. One by this version of the judge has all attacks of its catalogue, and the
+    check that nothing was left behind. One by another version, whose catalogue is not known here, has `MIN_ATTACKS`.
 
     Args:
         max_age_days: how old the selftest may be.
@@ -186,7 +189,7 @@ def _of_no_isolation(host: str) -> str:
 def _doubt(
     store: Store, place: HostEngine, max_age: timedelta, now: datetime, named: str, measured: Sequence[datetime]
 ) -> str:
-    """Why results of `place`, measured then, may not be published; empty where they may.
+    """The reason why results of `place`, measured at these times, may not be published; empty if they may.
 
     Args:
         named: key of the selftest that the results name; empty for none.
@@ -213,7 +216,7 @@ def _doubt(
 
 
 def _was_proven(store: Store, place: HostEngine, max_age: timedelta, named: str, measured: Sequence[datetime]) -> bool:
-    """Whether the selftest that results name had passed, and not too long before each."""
+    """Whether the selftest that the results name had passed, and was not too old when each was measured."""
     record = _read(store, named)
     if record is None or (record.host, record.engine) != place or not _passed(record) or not _is_whole(record):
         return False
@@ -221,7 +224,7 @@ def _was_proven(store: Store, place: HostEngine, max_age: timedelta, named: str,
 
 
 def _read(store: Store, key: str) -> SelftestRecord | None:
-    """The selftest under `key`; None where there is none that could be read."""
+    """The selftest under `key`; None if there is none that can be read."""
     try:
         return SelftestRecord.read(store.get(key)) if key.startswith(PREFIX) else None
     except (ValidationError, KeyError, StoreError):
@@ -237,7 +240,7 @@ def _what_failed(record: SelftestRecord) -> str:
 
 
 def _is_whole(record: SelftestRecord) -> bool:
-    """Whether it tried all that a selftest tries."""
+    """Whether it is complete: it tried every attack."""
     tried = {result.name for result in record.results}
     if record.judge_version == judge_version():
         return tried >= {LEFT_BEHIND, *(attack.name for attack in ATTACKS)}
@@ -245,5 +248,5 @@ def _is_whole(record: SelftestRecord) -> bool:
 
 
 def _folder(host: str) -> str:
-    """Where selftests of `host` lie: its name, without what a key must not hold."""
+    """The folder of the selftests of `host`: its name, without characters that a key must not contain."""
     return f"{PREFIX}{re.sub(r'[^A-Za-z0-9_-]', '-', host).lstrip('-')[:100] or 'host'}/"

@@ -1,7 +1,7 @@
-"""This machine during a run: its engine, its GPUs, its disks, and the images that it has.
+"""This machine during a run: its engine, GPUs, disks and images.
 
-Nothing is begun without room on every disk that is written to. An engine that stops answering is waited for; a GPU that
-spoils attempts is given to nobody any more, and an attempt that it spoilt is tried again on another.
+No unit is started unless every disk that is written to has free space. If the engine stops answering, the run waits. A
+GPU that spoils attempts is not used any more, and the attempts are tried again on another GPU.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ POLL_S = 1.0
 
 @dataclass
 class Machine:
-    """What a run has of this machine.
+    """The parts of this machine that a run uses.
 
     Args:
-        open_sandbox: opens the driver; called once there is something to observe, and not before.
-        hardware: class of this machine with that GPU, or without one.
+        open_sandbox: opens the driver; called only once there is something to observe.
+        hardware: class of this machine with a GPU, or without one.
         gpus: that may be used; empty for the CPU.
-        say: told a line, for a person.
-        selftest: key of the last selftest of this host with that driver's engine; empty for none.
-        run_dir: where judges of this host keep their sessions.
-        disks: folders that are written to, beside those of the driver.
-        min_free_bytes: that each of them must have left.
-        engine_wait_s: how long an engine that answered before is waited for.
-        registry_config: what is needed to pull from the judge's mirror.
-        stopped: why no more containers can be started in this run.
+        say: called with a line for a person.
+        selftest: key of the last selftest of this host with that driver's engine; empty if there is none.
+        run_dir: folder in which judges of this host keep their sessions.
+        disks: folders that are written to, besides those of the driver.
+        min_free_bytes: free space that each of them must have.
+        engine_wait_s: how long to wait for an engine that answered before.
+        registry_config: credentials to pull from the judge's mirror.
+        stopped: the reason why no more containers can be started in this run.
     """
 
     open_sandbox: Callable[[], Driver]
@@ -61,11 +61,11 @@ class Machine:
     _turn: int = 0
 
     def target(self, submission: Submission, avoid: Collection[str], spoilt_by: str) -> ExecutionTarget:
-        """Where the next attempt of `submission` is run.
+        """The driver, image and device for the next attempt of `submission`.
 
         Args:
             avoid: UUIDs of GPUs that are quarantined.
-            spoilt_by: UUID of the GPU that spoilt its last attempt, given again only where there is no other; or empty.
+            spoilt_by: UUID of the GPU that spoilt its last attempt, or empty. It is used only if there is no other.
 
         Raises:
             JudgeFault: no container can be started, a disk is full, or every GPU is quarantined.
@@ -81,10 +81,10 @@ class Machine:
         )
 
     def sandbox(self) -> Driver:
-        """The driver, opened when it is asked for the first time; what dead judges left behind is removed then.
+        """The driver, opened at the first call, which also removes the containers of dead judges.
 
         Raises:
-            JudgeFault: the engine does not answer: then nothing more is started in this run.
+            JudgeFault: the engine does not answer. Then nothing more is started in this run.
         """
         if self._driver is None:
             try:
@@ -101,16 +101,16 @@ class Machine:
         return self._driver
 
     def clear(self) -> None:
-        """Removes what a judge that died here left, also where there is nothing more to observe."""
+        """Removes what a dead judge of this host left, even if there is nothing more to observe."""
         if self.run_dir is not None and is_something_left(self.run_dir):
-            with suppress(JudgeFault):  # whoever has something to observe will say that there is no engine
+            with suppress(JudgeFault):  # the first observation reports that there is no engine
                 self.sandbox()
 
     def look_at_engine(self) -> None:
-        """Waits for an engine that no longer answers, since further tries would only burn other units' attempts.
+        """Waits until the engine answers: without it, further tries would only use up the attempts of other units.
 
         Raises:
-            JudgeFault: it does not come back in time: nothing more is started in this run.
+            JudgeFault: it does not answer in time. Nothing more is started in this run.
         """
         until, gone = time.monotonic() + self.engine_wait_s, False
         while True:
@@ -136,7 +136,7 @@ class Machine:
             require_room(disk, self.min_free_bytes)
 
     def _gpu(self, avoid: Collection[str], spoilt_by: str) -> Gpu | None:
-        """The next GPU in turn; None where models run on the CPU."""
+        """The next GPU in turn; None if models run on the CPU."""
         if not self.gpus:
             return None
         good = [gpu for gpu in self.gpus if gpu.uuid not in avoid]
@@ -148,10 +148,10 @@ class Machine:
         return others[(self._turn - 1) % len(others)]
 
     def _image(self, submission: Submission) -> Image | SubmissionFault:
-        """The image of `submission`, by its ID; resolved once a run.
+        """The image of `submission`, by its ID; resolved once in a run.
 
         Raises:
-            JudgeFault: this machine has it no more: no fault of its author, who got it past the preflight.
+            JudgeFault: this machine no longer has it. That is no fault of the author: the image passed the preflight.
         """
         if submission.id not in self._images:
             self._images[submission.id] = resolve_image(
@@ -160,6 +160,6 @@ class Machine:
         image = self._images[submission.id]
         if isinstance(image, JudgeFault):
             if image.cause is not FaultCause.REGISTRY:
-                del self._images[submission.id]  # the engine's trouble, which may pass
+                del self._images[submission.id]  # a fault of the engine, which may pass
             raise image
         return image

@@ -1,7 +1,7 @@
-"""One unit, a plain function of records in the store: observe in a container, store, measure, store.
+"""Measures one unit: a result from the stored observation and the labels.
 
-Whatever is written is written once, and in this order: observation, end of the attempt, items, result. So after a
-crash at any point, what exists says what is still to be done.
+Every record is written once, in this order: observation, end of the attempt, items, result. So after a crash at any
+point, the existing records state what is left to do.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from tasks.metrics.measurement import Measurement
 from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
 
-MAX_PARTS = 2000  # of a result: all elements and a good many groups; what is beyond is in the items table
+MAX_PARTS = 2000  # of a result: all elements and many groups; the items table has the rest
 
 
 class MeasuredUnit(NamedTuple):
-    """What an attempt came to: the result, not yet signed, and its items table as stored; None where it has none."""
+    """The result of an attempt, not yet signed, and its items table as stored; None if it has none."""
 
     result: Result
     items: bytes | None
 
 
 def measure_unit(unit: Unit, end: End, place: UnitStorage) -> Result:
-    """What `end` came to, with the labels: stored, and returned. Starts no container.
+    """The result of the attempt that ended with `end`, stored. Starts no container.
 
     Raises:
         JudgeFault: MEASURE, the observation does not fit the data set; STORE.
@@ -65,10 +65,10 @@ def measure_unit(unit: Unit, end: End, place: UnitStorage) -> Result:
 
 
 def remeasure(unit: Unit, end: End, store: Store, dataset: Callable[[], Dataset]) -> MeasuredUnit:
-    """What `end` comes to, from its observation and the labels. Writes nothing.
+    """The result of the attempt that ended with `end`, from its observation and the labels. Writes nothing.
 
     Args:
-        dataset: that of the task; asked only if there is an observation.
+        dataset: returns that of the task; called only if there is an observation.
 
     Raises:
         JudgeFault: MEASURE, the observation does not fit the data set; STORE, it is gone or damaged.
@@ -121,13 +121,13 @@ def _result(unit: Unit, end: End, key: str, assessment: Assessment, measurement:
 
 
 def _has_number(metrics: Mapping[str, Metric]) -> bool:
-    """Whether any of the metrics that failures are charged to has a value; true where failures cost nothing."""
+    """Whether any metric that failures enter has a value; true if failures enter none."""
     charged = [metric for metric in metrics.values() if metric.charged is not None]
     return any(_finite(metric.value) is not None for metric in charged) or not charged
 
 
 def _stored(metric: Metric) -> Metric:
-    """The metric with absent values in place of those that are not finite."""
+    """The metric with None in place of values that are not finite."""
     return replace(
         metric,
         value=_finite(metric.value),
@@ -138,12 +138,12 @@ def _stored(metric: Metric) -> Metric:
 
 
 def _finite(number: float | None) -> float | None:
-    """JSON has no NaN: a number that is none is absent."""
+    """The number; None if it is not finite, since JSON has no NaN."""
     return float(number) if number is not None and abs(number) < float("inf") else None
 
 
 def _notes(unit: Unit, measurement: Measurement | None) -> dict[str, str]:
-    """What the kind says of its numbers, what was added to the model's answers, and what was left out here."""
+    """Notes by subject: those of the kind, the dispersion added to the model's answers, and parts left out here."""
     notes = dict(measurement.notes) if measurement else {}
     if unit.correction.note:
         notes["dispersion"] = unit.correction.note

@@ -1,6 +1,6 @@
-"""Observing one unit: the model is asked in a container, its answers are stored, and then the end of the attempt.
+"""Observes one unit: asks the model in a container, and stores its answers and then the end of the attempt.
 
-No label is opened here.
+No label is read here.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class ExecutionTarget:
-    """Where a unit is run.
+    """The driver, image and device that a unit is run with.
 
     Args:
-        image: to run, or why it cannot be.
-        origin: what the attempt's end says of this machine.
+        image: to run, or the reason why it cannot be run.
+        origin: this machine, as the end of the attempt states it.
         gpu: UUID; None for the CPU.
     """
 
@@ -54,10 +54,10 @@ class ExecutionTarget:
 
 
 class UnitStorage(NamedTuple):
-    """Where things lie, and what signs them.
+    """The store, the data sets, and the signing key.
 
     Args:
-        key: None where results are not signed.
+        key: None if results are not signed.
     """
 
     store: Store
@@ -68,10 +68,10 @@ class UnitStorage(NamedTuple):
 def observe_unit(
     unit: Unit, target: ExecutionTarget, place: UnitStorage, attempt: ClaimedAttempt, progress: Progress
 ) -> End:
-    """Asks the model, stores its answers and then the end of the attempt, and returns that end.
+    """The end of the attempt, after the model was asked. Its answers are stored first, then the end.
 
     Raises:
-        JudgeFault: of this machine; the end is not written.
+        JudgeFault: this machine is at fault; the end is not written.
     """
     if isinstance(target.image, SubmissionFault):
         refused = target.image
@@ -85,7 +85,7 @@ def observe_unit(
         )
         attempt.write_end(end)
         return end
-    # From here to the end of the session nothing of the data set but its structures is read.
+    # From here to the end of the session only the structures of the data set are read.
     with kind_at_fault(unit):
         structures = load_structures(place.data / unit.task.dataset)
         _check_correction(unit, structures)
@@ -115,7 +115,9 @@ def observe_unit(
 
 @dataclass(frozen=True)
 class _UnitSession:
-    """One attempt's questions to a model: all of them, and of some kinds a few again."""
+    """The sessions with a model in one attempt: one with all questions, and of some kinds a second one for a
+    consistency check.
+    """
 
     unit: Unit
     target: ExecutionTarget
@@ -126,7 +128,7 @@ class _UnitSession:
     secret: bytes = field(default=b"", repr=False)
 
     def outcome(self) -> SessionOutcome[Observation]:
-        """What the first start came to; of a kind that rechecks, what it and a second, fresh start came to."""
+        """The outcome of the first session; of a kind that rechecks, of it and a second, fresh start together."""
         first = self._session(self._observe)
         kind = self.unit.kind
         if first.value is None or not isinstance(kind, Rechecking):
@@ -139,7 +141,7 @@ class _UnitSession:
 
         second = self._session(recheck)
         if second.verdict is not Verdict.OK:
-            second = second._replace(sentence=f"Started anew, to be asked some questions again: {second.sentence}")
+            second = second._replace(sentence=f"In the consistency check, after a fresh start: {second.sentence}")
         memory = [peak for peak in (first.memory_bytes, second.memory_bytes) if peak is not None]
         return second._replace(
             wall_s=first.wall_s + second.wall_s,
@@ -148,7 +150,7 @@ class _UnitSession:
         )
 
     def _session(self, body: Callable[[RemoteCalculator], Observation]) -> SessionOutcome[Observation]:
-        """`body` with a fresh start of the model, which is given the whole time of the task."""
+        """The outcome of `body` with a fresh start of the model, which gets the whole time of the task."""
 
         def guarded(remote: RemoteCalculator) -> Observation:
             with kind_at_fault(self.unit):
@@ -165,7 +167,7 @@ class _UnitSession:
         try:
             observation = unit.kind.observe(self.structures, unit.parameters, self._model(remote), watch)
         except _OUR_OWN:
-            self.checkpoint.remove()  # it may be what our code failed over: the next try begins afresh
+            self.checkpoint.remove()  # it may have caused the error: the next try starts without it
             raise
         d3 = unit.correction.d3
         if d3 is None:
@@ -188,7 +190,7 @@ class _UnitSession:
 
 
 def _check_gpu(target: ExecutionTarget) -> None:
-    """Told after every attempt: what a GPU that died left unanswered looks like failures of the model.
+    """Returns if the GPU still works. Called after every attempt: answers missing after a GPU died look like failures.
 
     Raises:
         JudgeFault: the GPU that the attempt ran on is no longer there.
@@ -199,10 +201,10 @@ def _check_gpu(target: ExecutionTarget) -> None:
 
 
 def _check_correction(unit: Unit, structures: Structures) -> None:
-    """Told before anything is started.
+    """Returns if the dispersion correction can be computed. Called before anything is started.
 
     Raises:
-        ValueError: the correction that the data set states cannot be made for its structures.
+        ValueError: the correction that the data set states cannot be computed for its structures.
     """
     if unit.correction.d3 is not None:
         d3_parameters(unit.correction.d3.functional, unit.correction.d3.damping)
@@ -210,7 +212,7 @@ def _check_correction(unit: Unit, structures: Structures) -> None:
 
 
 def _deadline(task_s: float) -> float:
-    """When a task that can end in good order should: a little before the session would be cut off."""
+    """When a task should end by itself: shortly before the session is cut off [s, monotonic]."""
     return time.monotonic() + task_s - min(30.0, 0.05 * task_s)
 
 
@@ -234,19 +236,16 @@ _OUR_OWN = (
     AssertionError,
     LookupError,
     MemoryError,
-    OSError,  # a file that is gone; what the store or a checkpoint cannot write is a JudgeFault already
+    OSError,  # a file that is gone; a store or checkpoint that cannot be written raises a JudgeFault already
     RuntimeError,
 )
-# Of an OSError: the disk, not our code.
+# With these numbers an OSError is a fault of the disk, not of our code.
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 
 
 @contextmanager
 def kind_at_fault(unit: Unit) -> Iterator[None]:
-    """An error of our own code in a task kind, a bad disk, or a host that disturbs its timings, is this judge's fault.
-
-    It ends this unit only.
-    """
+    """Turns an error of our own code in a task kind, of a disk, or of a noisy host into a JudgeFault of this unit."""
     name = f"{unit.submission.id} {unit.task.name}"
     try:
         yield

@@ -1,4 +1,4 @@
-"""The plan: which units must be observed, which only measured, which are done, and which are held. Pure."""
+"""The plan: which units must be observed, which must only be measured, which are done, and which are held. Pure."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tasks.suites.suite import Task
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What every unit of a run has in common.
+    """The circumstances that all units of a run share.
 
     Args:
         guest: version of the guest.
-        limits: of a container; the time limit of a task takes the place of `task_s`.
+        limits: of a container; the time limit of a task replaces `task_s`.
         hardware: class, for timings.
     """
 
@@ -41,13 +41,13 @@ class Unit:
     """One submission at one task.
 
     Args:
-        label_set: to which the labels, the baseline and the model's head belong; None: nothing is known.
+        label_set: of the labels, the baseline and the model's head; None if it is not known.
         declared: whether the submission declared it for this domain; else it is the data set's default.
         limits: of the container.
-        observation_key: of what the model is asked.
-        result_keys: of what is made of its answers, by the sha256 of these.
-        correction: what is added to its answers.
-        round: of judging this anew; 0 for the first.
+        observation_key: of all that the model's answers depend on.
+        result_keys: the keys of results, by the sha256 of the answers.
+        correction: the dispersion that is added to the answers.
+        round: of judging this unit; 0 for the first.
     """
 
     submission: Submission
@@ -65,19 +65,19 @@ class Unit:
 
     @cached_property
     def prefix(self) -> str:
-        """Where its attempts lie."""
+        """The key prefix of its attempts."""
         return unit_prefix(self.submission.id, self.task.name, self.observation_key)
 
     @property
     def measured_label_set(self) -> str | None:
-        """The label set to measure with; None where the data set has none."""
+        """The label set to measure with; None if the data set has no labels of it."""
         return _labelled(self.testset, self.label_set)
 
     @property
     def n_unanswered(self) -> int:
-        """How many items a result without an observation leaves out; 0 where only the table could tell.
+        """The number of items that a result without an observation lacks; 0 if only the items table could tell it.
 
-        Dynamics run each structure once, and a run that was broken off must not be lost from the number of runs.
+        Dynamics run each structure once, and an interrupted run must still count in the number of runs.
         """
         return self.testset.n_structures if self.kind.traits.score is ScoreFamily.INSTABILITY else 0
 
@@ -89,17 +89,17 @@ class Unit:
 
 
 class Step(StrEnum):
-    """What is to be done about a unit."""
+    """The next step of a unit."""
 
     OBSERVE = "observe"
     MEASURE = "measure"
     DONE = "done"
     HELD = "held"
-    OPEN = "open"  # claimed and not ended: by a living judge or by a dead one
+    OPEN = "open"  # claimed and not ended, by a judge that is alive or dead
 
 
 class Planned(NamedTuple):
-    """A unit, its attempts so far, and what is to be done."""
+    """A unit, its attempts so far, and its next step."""
 
     unit: Unit
     history: History
@@ -107,7 +107,7 @@ class Planned(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """What units of one task have in common whose models are of the same label set."""
+    """The fields that units of one task share if their submissions state the same label set."""
 
     label_set: str | None
     declared: bool
@@ -116,8 +116,8 @@ class _Alike(NamedTuple):
     result_keys: OpenHash
 
 
-class UnitsOf:
-    """The units of one task. What submissions have in common is worked out once."""
+class TaskUnits:
+    """The units of one task. Fields that several submissions share are computed once."""
 
     def __init__(self, task: Task, kind: Kind, testset: TestSet, common: Circumstances) -> None:
         self._task, self._kind, self._testset, self._common = task, kind, testset, common
@@ -149,10 +149,10 @@ class UnitsOf:
 
     def _alike(self, stated: StatedLabelSet | None, contract: int, round: int) -> _Alike:
         task, kind, testset = self._task, self._kind, self._testset
-        # A data set without labels (dynamics, timings) fits whatever was declared: that chooses the model's head.
+        # A data set without labels (dynamics, timings) fits any declared label set, which chooses the model's head.
         declared = stated is not None and (not testset.label_sets or stated.name in testset.label_sets)
         label_set = stated.name if stated and declared else testset.default_label_set
-        # A kind without labels times or integrates the model alone, whatever labels its data set has.
+        # A kind without labels times or integrates the model alone, even if its data set has labels.
         theory = testset.theories.get(label_set or "") if kind.traits.labelled else None
         correction = correction_of(theory, stated)
         observations = observation_keys(
@@ -187,16 +187,16 @@ def make_unit(
     submission: Submission, task: Task, kind: Kind, testset: TestSet, common: Circumstances, round: int = 0
 ) -> Unit:
     """The unit of `submission` at `task`, with its observation key."""
-    return UnitsOf(task, kind, testset, common).unit(submission, round)
+    return TaskUnits(task, kind, testset, common).unit(submission, round)
 
 
 def _labelled(testset: TestSet, label_set: str | None) -> str | None:
-    """`label_set` where `testset` has labels of it."""
+    """`label_set` if `testset` has labels of it, else None."""
     return label_set if label_set in testset.label_sets else None
 
 
 def next_step(unit: Unit, history: History, has_result: Callable[[str], bool], retry_held: bool = False) -> Step:
-    """What is to be done about `unit`, given its attempts."""
+    """The next step of `unit`, given its attempts."""
     end = history.end
     if end is not None:
         path = result_path(unit.submission.id, unit.task.name, unit.result_key(end))
@@ -209,7 +209,7 @@ def next_step(unit: Unit, history: History, has_result: Callable[[str], bool], r
 def make_plan(
     units: Sequence[Unit], histories: Mapping[str, History], has_result: Callable[[str], bool], retry_held: bool = False
 ) -> list[Planned]:
-    """What is to be done about each of `units`, in their order.
+    """The next step of each of `units`, in their order.
 
     Args:
         histories: by the units' prefixes.

@@ -1,4 +1,4 @@
-"""Where a number comes from: image, judge, machine, data."""
+"""The provenance of a number: image, judge, machine, data."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tasks.kind import Parameters
 
 
 def origin(driver: Driver, hardware: str, gpu: str | None, selftest: str) -> Origin:
-    """What an attempt that begins now is observed with.
+    """The machine and the software of an attempt that starts now.
 
     Args:
         gpu: UUID; None for the CPU.
-        selftest: key of the last selftest of this host and engine; empty where there was none.
+        selftest: key of the last selftest of this host and engine; empty if there was none.
     """
     return Origin(
         host=platform.node(),
@@ -36,7 +36,7 @@ def origin(driver: Driver, hardware: str, gpu: str | None, selftest: str) -> Ori
 
 
 def provenance(unit: Unit, end: End) -> Provenance:
-    """Where what `end` came to was observed, and with what it is measured."""
+    """The provenance of the result of an attempt: how it was observed, and how it is measured."""
     d3 = unit.correction.d3
     return Provenance(
         image_id=unit.submission.image.id,

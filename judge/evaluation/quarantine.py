@@ -1,7 +1,7 @@
 """Quarantine: data sets and GPUs that spoilt the attempts of several submissions.
 
-It follows from the attempts in the store, so a judge that is started again knows it, and spends no further submission's
-tries on them.
+It follows from the attempts in the store. So a judge that is started again knows it, and uses up no attempts of other
+submissions on them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from judge.records.attempts import History, submission_of
 from judge.records.records import End
 from sandbox.verdict import Verdict
 
-MIN_SUBMISSIONS = 2  # one alone may be what is odd
+MIN_SUBMISSIONS = 2  # if only one is concerned, it may be the cause itself
 
 
 class Quarantine(NamedTuple):
@@ -27,8 +27,9 @@ class Quarantine(NamedTuple):
 
 
 def bad_datasets(units: Iterable[Unit], histories: Mapping[str, History]) -> dict[str, Quarantine]:
-    """By name: data sets whose last attempts of two submissions were spoilt in our own code, and that gave no verdict
-    yet. One that some model was judged on is none: then it is the other models' answers that our code stumbles over.
+    """The quarantined data sets, by name: our own code spoilt the last attempts of two submissions on them.
+
+    A data set on which any model has a verdict is not quarantined: then the other models' answers cause the errors.
 
     Args:
         histories: by the units' prefixes.
@@ -51,9 +52,9 @@ def bad_datasets(units: Iterable[Unit], histories: Mapping[str, History]) -> dic
 
 
 def bad_gpus(histories: Mapping[str, History]) -> dict[str, Quarantine]:
-    """By UUID: GPUs that spoilt attempts of two submissions since they last did their part in one that came out OK.
+    """The quarantined GPUs, by UUID: they spoilt attempts of two submissions since the last verdict OK on them.
 
-    Any other verdict on it may be what a failing GPU looks like.
+    Other verdicts do not count, since a failing GPU may cause them.
 
     Args:
         histories: by the units' prefixes.
@@ -68,10 +69,10 @@ def bad_gpus(histories: Mapping[str, History]) -> dict[str, Quarantine]:
                 faults.setdefault(end.culprit.removeprefix("gpu "), []).append((submission_of(prefix), end))
     quarantined = {}
     for uuid, spoilt in faults.items():
-        since = [(who, end) for who, end in spoilt if uuid not in worked or end.ended > worked[uuid]]
-        submissions = tuple(sorted({who for who, _ in since}))
+        later = [(id, end) for id, end in spoilt if uuid not in worked or end.ended > worked[uuid]]
+        submissions = tuple(sorted({id for id, _ in later}))
         if len(submissions) >= MIN_SUBMISSIONS:
             quarantined[uuid] = Quarantine(
-                f"gpu {uuid}", max((end for _, end in since), key=lambda e: e.ended), submissions
+                f"gpu {uuid}", max((end for _, end in later), key=lambda e: e.ended), submissions
             )
     return quarantined

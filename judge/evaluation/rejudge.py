@@ -1,7 +1,7 @@
-"""Judging anew: new attempts beside the old, the two side by side, and only then, if a person says so, the new count.
+"""Rejudging: new attempts beside the old ones, a table of both, and a command that makes the new results count.
 
-A judging anew is a round. What was judged in a round that was not applied counts for nothing, and is gone on with when
-the same is asked for again.
+Each rejudging is a round. The results of a round do not count until it is applied. If a round was interrupted, the next
+call of the same command continues it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from submissions.store.interface import Store
 
 
 class MetricChange(Record):
-    """A metric before and after; None where it has no value. `difference`: after less before."""
+    """A metric before and after; None if it has no value. `difference`: after minus before."""
 
     name: str
     unit: str
@@ -39,12 +39,12 @@ class MetricChange(Record):
 
 
 class Change(Record):
-    """One task that was judged anew.
+    """One task that was rejudged.
 
     Args:
-        after: None where the new attempt came to no verdict.
-        why: it came to none.
-        same_answers: whether the two observations are the same byte by byte; None where one of them is missing.
+        after: None if the new attempt has no verdict.
+        why: the reason why it has none.
+        same_answers: whether the two observations are the same byte by byte; None if one of them is missing.
     """
 
     submission: str
@@ -59,12 +59,12 @@ class Change(Record):
 
 
 class Rejudged(Record):
-    """What judging anew came to.
+    """The result of rejudging.
 
     Args:
-        not_judged: a line for each task that there is nothing to judge anew of.
-        applied: whether the new results count now, where they came to a verdict.
-        not_applied: a line for each task whose new result does not count although that was asked for.
+        not_judged: a line for each task that was not judged before, so that it cannot be rejudged.
+        applied: whether the new results with a verdict count now.
+        not_applied: a line for each task whose new result does not count, although --apply was given.
     """
 
     suite: str
@@ -75,18 +75,18 @@ class Rejudged(Record):
 
     @property
     def exit_status(self) -> int:
-        """1: a task came to no verdict, or could not be applied; else 0."""
+        """1 if a task has no new verdict, or could not be applied; else 0."""
         return 1 if self.not_applied or any(change.after is None for change in self.changes) else 0
 
 
 def rejudge(workspace: Workspace, request: Request, reporter: Reporter, again: bool = False) -> Rejudged:
-    """The results that count beside those of the next round, which is judged as far as it is not yet.
+    """The results that count beside those of the next round, of which the missing units are judged.
 
     Args:
         again: begin another round, even if there is one that was not applied.
 
     Raises:
-        UsageError: nothing of what was asked for was judged yet; and as `judge.evaluation.evaluate.evaluate`.
+        UsageError: no unit of the request was judged yet; and as `judge.evaluation.evaluate.evaluate`.
     """
     work = plan_work(workspace, request, reporter)
     before = _counting(workspace, work)
@@ -94,7 +94,7 @@ def rejudge(workspace: Workspace, request: Request, reporter: Reporter, again: b
     not_judged = tuple(f"{t.submission} {t.task} was not judged yet: judge evaluate" for t in units if t not in before)
     judged = [unit for task, unit in units.items() if task in before]
     if not judged:
-        raise UsageError("nothing of it was judged yet, so there is nothing to judge anew: judge evaluate --all")
+        raise UsageError("nothing of this was judged yet, so it cannot be rejudged: judge evaluate --all")
     begun = begun_rounds(work.store, judged, circumstances(workspace.settings, work.gpus))
     rounds = {task: next_round(units[task].round, number, again) for task, number in begun.items()}
     ids = tuple(dict.fromkeys(task.submission for task in rounds))
@@ -112,7 +112,7 @@ def judged_anew(workspace: Workspace, request: Request, reporter: Reporter) -> R
     """The results that count beside those of the rounds that were judged and do not count yet. Judges nothing.
 
     Raises:
-        UsageError: there is no such round that came to a verdict; and as `judge.evaluation.work_plan.plan_work`.
+        UsageError: no such round has a verdict; and as `judge.evaluation.work_plan.plan_work`.
     """
     work = plan_work(workspace, request, reporter)
     before = _counting(workspace, work)
@@ -121,9 +121,9 @@ def judged_anew(workspace: Workspace, request: Request, reporter: Reporter) -> R
     rounds = {task: number for task, number in begun.items() if number > units[task].round}
     after = _of_rounds(workspace, work, rounds)
     if not any(task in after for task in rounds):
-        asked_for = " ".join(request.ids) or "--all"
+        submissions = " ".join(request.ids) or "--all"
         raise UsageError(
-            f"no finished round can be applied: run judge rejudge {asked_for} first, and look at its changes"
+            f"no finished round can be applied: run judge rejudge {submissions} first, and look at its changes"
         )
     changes = [change_of(before[task], after.get(task), number, None) for task, number in rounds.items()]
     changes = [
@@ -134,16 +134,17 @@ def judged_anew(workspace: Workspace, request: Request, reporter: Reporter) -> R
 
 
 def next_round(counting: int, begun: int, again: bool) -> int:
-    """The round to judge: one that was begun and does not count yet is gone on with, unless another is wanted.
+    """The round to judge: the one that was begun and does not count yet, unless `again` asks for another.
 
     Args:
-        begun: the highest of which there is anything.
+        counting: the round that counts.
+        begun: the highest round with an attempt or a result.
     """
     return begun if begun > counting and not again else begun + 1
 
 
 def begun_rounds(store: Store, units: Sequence[Unit], common: Circumstances) -> dict[SubmissionTask, int]:
-    """By task the highest round of which there is anything: an attempt under the present limits, or any result."""
+    """The highest round of each task with an attempt under the present limits, or with any result."""
     submissions = dict.fromkeys(unit.submission.id for unit in units)
     histories = read_histories(store, submissions)
     begun = {task_of(unit): unit.round for unit in units}
@@ -167,7 +168,7 @@ def _all_results(store: Store, submissions: Mapping[str, object]) -> list[Result
 
 
 def _counting(workspace: Workspace, work: WorkPlan) -> dict[SubmissionTask, Result]:
-    """The results that count, of what was asked for."""
+    """The results that count, of the planned submissions."""
     current = current_results(workspace, work.suite)
     results = load_results(work.store, _ids(work), current, of_all_suites=True, trusted=workspace.trusted)
     return {SubmissionTask(r.submission, r.task, r.provenance.dataset): r for r in results}
@@ -189,7 +190,7 @@ def change_of(before: Result, after: Result | None, number: int, report: UnitRep
     """The two results of a task side by side.
 
     Args:
-        after: None: the new attempt came to no verdict, for which `report` says why.
+        after: None if the new attempt has no verdict; `report` states the reason.
     """
     change = Change(
         submission=before.submission,
@@ -218,7 +219,7 @@ def _metric(name: str, before: Result, after: Result) -> MetricChange:
 
 
 def apply(workspace: Workspace, rejudged: Rejudged, reason: str, reporter: Reporter) -> Rejudged:
-    """`rejudged`, with the results that came to a verdict counting from now on: an event for each submission.
+    """`rejudged`, with its new results applied: they count from now on. An event is stored for each submission.
 
     Raises:
         StoreError: an event cannot be read or written.
@@ -231,7 +232,7 @@ def apply(workspace: Workspace, rejudged: Rejudged, reason: str, reporter: Repor
         for change in (change for change in rejudged.changes if change.submission == submission):
             counting = decisions.rounds.get(SubmissionTask(submission, change.task, change.dataset), 0)
             if change.after is None:
-                lines.append(f"{submission} {change.task} came to no verdict: what counted counts still")
+                lines.append(f"{submission} {change.task} has no new verdict: the old result still counts")
             elif decisions.removal or counting >= change.round:
                 why = decisions.in_words or f"round {counting} was applied meanwhile"
                 lines.append(f"{submission} {change.task} is not applied: {why}")

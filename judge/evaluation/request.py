@@ -1,4 +1,4 @@
-"""What was asked for: which submissions, at which tasks, on what. Nothing of what was done about it yet."""
+"""The request of a command: which submissions, which tasks, on which machine; and what it names in the store."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from tasks.suites.suite import Suite, Task, load_suite
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for.
+    """The options of a command that judges.
 
     Args:
         ids: submissions; empty for all.
         suite: name or path; None for that of the settings.
         tasks: names; empty for all of the suite.
         gpus: UUIDs; empty for the CPU.
-        driver: given explicitly, or None for that of the settings.
-        retry_held: try units once more that are held.
+        driver: None for that of the settings.
+        retry_held: try held units once more.
         skip_missing: leave out the tasks whose data sets are missing.
-        observe_only: ask the models only; the labels are on another machine, which measures.
-        budget_s: start nothing that would last beyond so many seconds from now; None: no budget.
-        rounds: these alone are judged, each in its round; None: all that was asked for, in the round that counts.
+        observe_only: only ask the models; another machine has the labels and measures.
+        budget_s: start no unit that is expected to end after this time [s]; None for no budget.
+        rounds: judge only these tasks, each in its round; None: all tasks, in the rounds that count.
     """
 
     ids: tuple[str, ...] = ()
@@ -53,11 +53,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Scope:
-    """What is to be judged at what, before anything is known of what was done about it.
+    """The submissions and tasks of a request, before their attempts and results are read.
 
     Args:
-        submissions: those that may be judged by `driver`.
-        skipped: a line for each of the others.
+        submissions: that `driver` may judge.
+        skipped: a line for each other submission.
     """
 
     suite: Suite
@@ -73,13 +73,13 @@ class Scope:
 
 
 def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scope:
-    """What was asked for. Builds the data sets that are ours, and changes nothing else.
+    """The submissions and tasks of a request. Builds packaged data sets that are missing, and changes nothing else.
 
     Raises:
         UsageError: an unknown submission, task or data set; a submission that this driver may not run; a data set that
             does not fit its task.
         SuiteError, DatasetError: one line that names file and field.
-        JudgeFault: a GPU is not there, or the store fails.
+        JudgeFault: a GPU is missing, or the store fails.
     """
     settings, store = workspace.settings, workspace.store
     driver: DriverName = request.driver or settings.driver
@@ -111,13 +111,13 @@ def scope_of(workspace: Workspace, request: Request, reporter: Reporter) -> Scop
 
 
 def circumstances(settings: JudgeSettings, gpus: Sequence[Gpu]) -> Circumstances:
-    """What every unit has in common that is judged here and now."""
+    """The circumstances of all units that are judged now on this machine."""
     hardware = hardware_class(settings.limits.cpus, gpus[0].name if gpus else None)
     return Circumstances(guest_version(), settings.limits, hardware)
 
 
 def choose_tasks(suite: Suite, names: Sequence[str]) -> list[Task]:
-    """The tasks of `suite` that `names` name; all for none."""
+    """The tasks of `suite` with these names; all if there are no names."""
     known = {task.name: task for task in suite.tasks}
     for name in names:
         if name not in known:
@@ -126,7 +126,7 @@ def choose_tasks(suite: Suite, names: Sequence[str]) -> list[Task]:
 
 
 def choose_submissions(known: Sequence[Submission], ids: Sequence[str]) -> list[Submission]:
-    """The submissions that `ids` name, by ID or by a beginning that only one has; all for none."""
+    """The submissions with these IDs, or the only ones whose ID begins so; all if there are no IDs."""
     by_id = {submission.id: submission for submission in known}
     return [by_id[id] for id in dict.fromkeys(choose_id(by_id, wanted) for wanted in ids or by_id)]
 
@@ -148,7 +148,7 @@ def choose_id(known: Collection[str], wanted: str) -> str:
 def split_by_driver(
     submissions: Sequence[Submission], driver: DriverName, process_allowed: bool
 ) -> tuple[list[Submission], list[str]]:
-    """The submissions that `driver` may run, and for each other one a line that says why not."""
+    """The submissions that `driver` may run, and a line with the reason for each other one."""
     taken, refused = [], []
     for submission in submissions:
         needed_driver = submission.image.driver

@@ -1,6 +1,6 @@
-"""Runs a plan: units one after another, each under a claim, judge's faults tried again and then held.
+"""Runs a plan: one unit after another, each under a claim. After a fault of the judge a unit is tried again, then held.
 
-A container is started, and its engine spoken to, only once there is something to observe.
+The engine is opened only once there is something to observe.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Runner:
     """Runs units one after another.
 
     Args:
-        retry_held: try once more what is held or quarantined.
-        observe_only: measure nothing that needs labels: they are on another machine.
-        budget: beyond which no container is started; None: there is none.
-        suite_option: what a command must add to be about the same suite.
+        retry_held: try held units and quarantined resources once more.
+        observe_only: measure nothing that needs labels; another machine has them.
+        budget: after which no unit is started; None for no budget.
+        suite_option: the option by which another command judges the same suite.
         command: that runs these units, for the line that says how to try one again.
     """
 
@@ -58,7 +58,7 @@ class Runner:
     _spoilt: dict[FaultCause, set[str]] = field(default_factory=dict)  # submissions, since the last verdict
 
     def run(self, plan: Sequence[Planned]) -> list[UnitReport]:
-        """What was done about each unit of `plan`; those that another judge has claimed come last."""
+        """A report for each unit of `plan`; units that another judge has claimed come last."""
         reports = []
         waiting: deque[Planned] = deque()
         self._units = {planned.unit.prefix: planned.unit for planned in plan}
@@ -72,7 +72,7 @@ class Runner:
             else:
                 reports.append(self._announced(report))
         if waiting:
-            self.reporter.say(f"{len(waiting)} units are claimed by another judge: looking whether it lives …")
+            self.reporter.say(f"{len(waiting)} units are claimed by another judge: checking whether it is alive …")
         while waiting:
             planned = waiting.popleft()
             report = self._attend(planned)
@@ -84,7 +84,7 @@ class Runner:
         return reports
 
     def _announced(self, report: UnitReport) -> UnitReport:
-        """Says what was done, if anything; why nothing more can be is said once."""
+        """Prints a line about the unit, if anything was done; the reason why the run has stopped only once."""
         stopped = self.machine.stopped
         repeated = stopped is not None and self._stop_announced and report.sentence == stopped.remedy
         if report.did is not Did.NOTHING and not repeated:
@@ -93,7 +93,7 @@ class Runner:
         return report
 
     def _attend(self, planned: Planned) -> UnitReport | None:
-        """What was done about a unit; None if it is not known yet whether its claim is dead."""
+        """The report about a unit; None if it is not known yet whether the judge that claimed it is dead."""
         unit = planned.unit
         try:
             match planned.step:
@@ -112,7 +112,7 @@ class Runner:
             return self._report(unit, Did.FAULT, fault=fault.cause, sentence=fault.remedy)
 
     def _observe(self, unit: Unit) -> UnitReport | None:
-        """As `_attend`, for a unit that was not done when the plan was made: looked at anew before each try."""
+        """As `_attend`, for a unit that was not done when the plan was made. Its attempts are read before each try."""
         retry = self.retry_held
         for _ in range(MAX_TRIES + 1):
             history = self._histories[unit.prefix] = read_history(self.place.store, unit.prefix)
@@ -154,7 +154,7 @@ class Runner:
         return self._claimed_try(unit, history.attempts, target)
 
     def _target(self, unit: Unit, history: History) -> ExecutionTarget:
-        """Where `unit` is tried next: on no GPU that is quarantined, and not on the last one where there is another."""
+        """The target of the next attempt: no quarantined GPU, and if possible another GPU than at the last fault."""
         spoilt_by = history.faults[-1].culprit.removeprefix("gpu ") if history.faults else ""
         try:
             return self.machine.target(unit.submission, self._gpus, spoilt_by)
@@ -171,7 +171,7 @@ class Runner:
         with claimed, self.reporter.unit(f"{unit.submission.id} {unit.task.name}") as progress:
             try:
                 if attempts and attempts[-1].end is None:
-                    target.driver.reap()  # what the judge left that this is taken over from
+                    target.driver.reap()  # the containers of the dead judge whose claim is taken over
                 end = observe_unit(unit, target, self.place, claimed, progress)
                 self._spoilt.clear()
                 return end
@@ -191,12 +191,12 @@ class Runner:
         return end
 
     def _give_up(self, unit: Unit, history: History) -> None:
-        """Ends an attempt at a unit over which one judge after another died, so that it is held."""
+        """Ends an attempt at a unit during which many judges died, so that the unit is held."""
         claimed = claim(self.place.store, unit.prefix, history.attempts, self.beat_s)
         if claimed is not None:
             remedy = (
-                f"the judge died or was killed {history.unended} times in the middle of this unit: look for what kills "
-                "it (memory, in the kernel's log?), or let it run to its end"
+                f"the judge died or was killed {history.unended} times during this unit: find what kills it (memory? "
+                "see the kernel's log), or let it run to its end"
             )
             claimed.write_end(fault_end(claimed, JudgeFault(FaultCause.MEASURE, remedy), Origin()))
 
@@ -207,7 +207,7 @@ class Runner:
         spoilt = self._spoilt.setdefault(fault.cause, set())
         spoilt.add(unit.submission.id)
         if len(spoilt) >= MIN_SUBMISSIONS and self.machine.stopped is None:
-            remedy = f"nothing more is begun, since one submission's attempt after another's was spoilt: {fault.remedy}"
+            remedy = f"nothing more is started, since attempts of two submissions were spoilt: {fault.remedy}"
             self.machine.stopped = JudgeFault(fault.cause, remedy)
 
     def _update_quarantine(self) -> None:
@@ -226,7 +226,7 @@ class Runner:
 
     def _measure(self, unit: Unit, end: End, did: Did) -> UnitReport:
         if self.observe_only and end.observation is not None:
-            return self._report(unit, Did.UNMEASURED, sentence="observed; to be measured where the labels are")
+            return self._report(unit, Did.UNMEASURED, sentence="observed; to be measured on a machine with the labels")
         result = measure_unit(unit, end, self.place)
         return self._report(unit, did, result)
 

@@ -1,4 +1,4 @@
-"""What a run did about each unit, as it is told to a person or a machine."""
+"""Reports of a run about its units, for persons and programs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from submissions.records import Record
 
 
 class Did(StrEnum):
-    """What was done about a unit in this run."""
+    """The outcome of a unit in this run."""
 
     NOTHING = "nothing"
     OBSERVED = "observed"
     MEASURED = "measured"
     HELD = "held"
     FAULT = "fault"
-    ELSEWHERE = "elsewhere"  # another judge, alive, is at it
-    UNMEASURED = "unmeasured"  # observed here; its labels are elsewhere
-    LEFT = "left"  # not begun: it would have lasted beyond the budget
+    ELSEWHERE = "elsewhere"  # another judge works on it
+    UNMEASURED = "unmeasured"  # observed here; another machine has the labels
+    LEFT = "left"  # not started: it should end after the budget
 
 
 class UnitReport(Record):
-    """One unit, as told to a person or a machine."""
+    """The report about one unit."""
 
     submission: str
     task: str
@@ -33,7 +33,7 @@ class UnitReport(Record):
 
 
 def line_of(report: UnitReport) -> str:
-    """A unit in one line."""
+    """The report in one line."""
     marks = {
         Did.OBSERVED: "✓",
         Did.MEASURED: "≈",
@@ -48,7 +48,7 @@ def line_of(report: UnitReport) -> str:
     words = {
         Did.HELD: f"held ({report.fault}): {report.sentence}",
         Did.FAULT: f"not judged ({report.fault}): {report.sentence}",
-        Did.ELSEWHERE: report.sentence or "another judge is at it",
+        Did.ELSEWHERE: report.sentence or "another judge works on it",
         Did.UNMEASURED: report.sentence,
         Did.LEFT: f"left: {report.sentence}",
     }

@@ -1,4 +1,4 @@
-"""What a task as a whole came to, when the container did its part but items failed."""
+"""The verdict of a whole task, if the container worked but items failed."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Assessment(NamedTuple):
 def assess(
     n_items: int, failures: Mapping[Cause, int], failed_share: float, on_gpu: bool, has_number: bool = True
 ) -> Assessment:
-    """The verdict of a task that ran to its end or was stopped early, from how its items failed.
+    """The verdict of a task that ran to its end or was stopped early, from the failures of its items.
 
-    How many answers a fresh start of the model may contradict is for the kind to say, which knows how many were asked
-    again: beyond that it gives no number, and that is the reason told.
+    The kind decides how many answers may differ in the consistency check. If more differ, its metrics have no value,
+    and the sentence gives this reason.
 
-    Items that were not finished in the time of the task count as failed; where they are what most failed of, or where
-    all the rest blew up, so that nothing was completed, the verdict is TIME_LIMIT.
+    Items that were not finished in the time of the task count as failed. The verdict is TIME_LIMIT if this is the most
+    frequent cause, or if all other items exploded, so that no item was completed.
 
     Args:
-        failures: items by cause; those that succeeded are not in it. MISSING ones beside failures of other causes were
-            not asked any more after those.
+        failures: number of failed items, by cause. MISSING beside other causes: these items were not asked any more,
+            because the task was stopped.
         failed_share: if more than this share of the items failed, the verdict is TOO_MANY_FAILURES.
-        has_number: whether any metric that failures are charged to has a value.
+        has_number: whether any metric that failures enter has a value.
     """
     if failures.get(Cause.INCONSISTENT, 0) and not has_number:
         return _inconsistent(n_items, failures[Cause.INCONSISTENT])
@@ -51,7 +51,7 @@ def assess(
     dominant = max(sorted(counted), key=lambda cause: counted[cause])
     too_many = failed > failed_share * n_items
     if Cause.OVER_TIME in counted:
-        # A trajectory that exploded was not finished either; a crystal that was found unstable was.
+        # An exploded trajectory was not finished either. An unstable crystal was finished.
         none_finished = failed + failures.get(Cause.EXPLODED, 0) == n_items
         if dominant is Cause.OVER_TIME if too_many or failed == n_items else none_finished:
             return _over_time(n_items, failures)
@@ -71,9 +71,7 @@ def assess(
 def _over_time(n_items: int, failures: Mapping[Cause, int]) -> Assessment:
     late, when = failures[Cause.OVER_TIME], "be finished in the time of the task"
     if late == n_items:
-        return Assessment(
-            Verdict.TIME_LIMIT, f"None of the {n_items} items could {when}; given up once that was plain."
-        )
+        return Assessment(Verdict.TIME_LIMIT, f"None of the {n_items} items could {when}; stopped once that was clear.")
     return Assessment(Verdict.TIME_LIMIT, f"{late} of {n_items} items could not {when} ({_in_words(failures)}).")
 
 
@@ -99,5 +97,5 @@ def _found(cause: Cause, count: int, n_items: int) -> str:
 
 
 def _in_words(failures: Mapping[Cause, int]) -> str:
-    """How many of each cause, the most frequent first."""
+    """The number of failures by cause, the most frequent first."""
     return ", ".join(f"{count} {cause.word}" for cause, count in sorted(failures.items(), key=lambda c: (-c[1], c[0])))

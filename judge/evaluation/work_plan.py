@@ -1,4 +1,4 @@
-"""What there is to do, from the store and the data sets alone: what `judge evaluate` does and `judge plan` shows."""
+"""The work that `judge evaluate` does and `judge plan` shows. It follows from the store and the data sets alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from judge.config import UsageError
 from judge.data.datasets import check_kind
 from judge.data.testset import TestSet
 from judge.evaluation.estimate import Cost, cost_of, speed_of
-from judge.evaluation.plan import Circumstances, Planned, Step, Unit, UnitsOf, make_plan
+from judge.evaluation.plan import Circumstances, Planned, Step, TaskUnits, Unit, make_plan
 from judge.evaluation.request import Request, Scope, scope_of
 from judge.gc_pause import long_lived
 from judge.records.attempts import read_histories
@@ -33,11 +33,11 @@ NOTHING = Work(0, 0)
 
 @dataclass(frozen=True)
 class WorkPlan:
-    """What there is to do.
+    """The work of a request.
 
     Args:
         plan: every submission at every task, submission by submission.
-        works: by task with anything to observe: how much it asks of a model.
+        works: the work of a model in each task with anything to observe, by task.
         skipped: a line for each submission that this driver does not run.
         skipped_tasks: names of the tasks whose data sets are missing.
     """
@@ -52,11 +52,11 @@ class WorkPlan:
     skipped_tasks: tuple[str, ...]
 
     def work(self, planned: Planned) -> Work:
-        """What is to be asked of the model: nothing where that was done, or waits for a person."""
+        """The work of the model in a unit; nothing if it is done, or waits for a person."""
         return self.works[planned.unit.task.name] if planned.step in (Step.OBSERVE, Step.OPEN) else NOTHING
 
     def cost(self, planned: Planned) -> Cost:
-        """What a unit will take; measuring what was observed counts for nothing."""
+        """The expected time of a unit; measuring alone counts as 0."""
         if planned.step not in (Step.OBSERVE, Step.OPEN):
             return Cost(0.0)
         unit = planned.unit
@@ -64,12 +64,12 @@ class WorkPlan:
 
 
 def plan_work(workspace: Workspace, request: Request, reporter: Reporter) -> WorkPlan:
-    """What there is to do: see `scope_of`, and `work_plan_of`."""
+    """The work of a request; see `scope_of` and `work_plan_of`."""
     return work_plan_of(workspace.data, request, scope_of(workspace, request, reporter))
 
 
 def work_plan_of(data: Path, request: Request, scope: Scope) -> WorkPlan:
-    """What there is to do of what was asked for.
+    """The work in `scope`.
 
     Raises:
         UsageError: a data set that does not fit its task.
@@ -89,10 +89,10 @@ def work_plan_of(data: Path, request: Request, scope: Scope) -> WorkPlan:
 
 
 def read_works(data: Path, suite: Suite, plan: Sequence[Planned], *, labels_here: bool = True) -> dict[str, Work]:
-    """By task with anything to observe: how much it asks. Broken structures are told here, not by a burnt attempt.
+    """The work of each task with anything to observe, by task. Broken structures raise here, before an attempt starts.
 
     Args:
-        labels_here: also rehearse each task with its labels.
+        labels_here: also check each task with its labels.
     """
 
     @cache
@@ -112,7 +112,7 @@ def read_works(data: Path, suite: Suite, plan: Sequence[Planned], *, labels_here
 
 
 def plan_from_store(store: Store, units: Sequence[Unit], retry_held: bool = False) -> list[Planned]:
-    """What is to be done about each of `units`, by what the store holds now."""
+    """The next step of each of `units`, from the store as it is now."""
     histories = read_histories(store, dict.fromkeys(unit.submission.id for unit in units))
     return make_plan(units, histories, frozenset(store.list("results/")).__contains__, retry_held)
 
@@ -131,11 +131,11 @@ def make_units(
     rounds: Rounds = FIRST_ROUNDS,
 ) -> list[Unit]:
     """Every submission at every task, submission by submission, in the first round or that of `rounds`."""
-    of_tasks = [(task, UnitsOf(task, KINDS[task.kind], testsets[task.dataset], common)) for task in tasks]
+    units_by_task = [(task, TaskUnits(task, KINDS[task.kind], testsets[task.dataset], common)) for task in tasks]
     return [
         units.unit(submission, rounds.get(SubmissionTask(submission.id, task.name, task.dataset), 0) if rounds else 0)
         for submission in submissions
-        for task, units in of_tasks
+        for task, units in units_by_task
     ]
 
 

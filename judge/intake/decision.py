@@ -43,7 +43,7 @@ _SENTENCES: Mapping[FaultCause, str] = {
 
 @dataclass
 class _Details:
-    """What is known of a request so far: its decision states this if it is refused.
+    """The facts about a request that are known so far. A refusal states them.
 
     Args:
         layers: diff IDs, once all layers were verified and are in the mirror.
@@ -94,9 +94,9 @@ def _read(examiner: Examiner, pending: PendingRequest) -> SubmissionRequest:
 
 
 def delayed_decision(pending: PendingRequest, fault: JudgeFault) -> RequestDecision:
-    """What the author is told of a request that the judge could not examine.
+    """The decision that the author reads about a request that the judge could not examine.
 
-    The sentence is general: the fault itself names folders, hosts and the judge's accounts.
+    Its sentence is general: the fault itself names folders, hosts and the judge's accounts.
     """
     reason = _SENTENCES.get(fault.cause, "Something of the judge's own is broken.")
     return pending.decision("delayed", sentence=f"{reason} {_TRIED_AGAIN}")
@@ -148,7 +148,7 @@ def _with_late_parts(examiner: Examiner, pending: PendingRequest, parts: Sequenc
 
 
 def _layers_of_request(examiner: Examiner, request: SubmissionRequest, stored: Submission) -> tuple[str, ...]:
-    """Diff IDs of the layers of a stored submission, if its request alone tells them."""
+    """Diff IDs of the layers of a stored submission, if they follow from its request alone."""
     image = request.image
     if not isinstance(image, UploadedImage) or resolve_id(examiner.settings, image) != stored.image.id:
         return ()
@@ -184,9 +184,9 @@ def _try(
         examiner.settings.registry_config,
     )
     gpu = examiner.gpu
-    asked = questions(request.card, gpu.uuid if gpu else None)
+    probes = questions(request.card, gpu.uuid if gpu else None)
     with examiner.alone_on_gpu(), examiner.reporter.unit(f"preflight of {plain(request.card.name)}") as progress:
-        outcome = run_preflight(driver, image, examiner.settings.limits, asked, progress)
+        outcome = run_preflight(driver, image, examiner.settings.limits, probes, progress)
     if outcome.value is None:
         device = f"a GPU, {gpu.name}" if gpu else "the CPU"
         raise SubmissionFault(outcome.verdict, f"{outcome.sentence} It was tried on {device}.", outcome.private)

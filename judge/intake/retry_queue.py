@@ -1,6 +1,6 @@
 """`delayed/<invitation>/<slot>.json`: submission requests that wait until a fault of the judge is corrected.
 
-These records only serve to tell the authors between two intakes. No intake decides anything by them.
+The authors' status shows them between two intakes. An intake does not use them to decide.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from submissions.store.interface import Store
 
 
 def write_delayed(store: Store, invitation: str, decision: RequestDecision) -> None:
-    """Stores what the author of a delayed request is told.
+    """Stores the decision that the author of a delayed request reads.
 
     Raises:
         StoreError: it cannot be written.

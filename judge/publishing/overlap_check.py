@@ -30,7 +30,9 @@ def require_apart(settings: JudgeSettings) -> None:
     for name, private in _private(settings).items():
         path = private.resolve()
         if path.is_relative_to(pages) or pages.is_relative_to(path):
-            raise ConfigError(f"publish_to: {pages} and {name} ({path}), which is private, are not apart: part them")
+            raise ConfigError(
+                f"publish_to: {pages} and {name} ({path}), which is private: one lies within the other: separate them"
+            )
 
 
 def _nested(place: BucketPlace, other: BucketPlace) -> bool:

@@ -105,7 +105,7 @@ def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
     refusals += _revealing(shown, sources.cards, now)
     pages = site_files(store, board, sources)
     if not store.is_unchanged("submissions/"):
-        raise StoreError("store: a submission or a decision came meanwhile: do it again")
+        raise StoreError("store: a submission or a decision was added meanwhile: run it again")
     return Proposal(
         board=board,
         files={**pages, NOT_FOUND: not_found_page(settings.site_url)},
@@ -207,7 +207,7 @@ def _revealing(results: Iterable[Result], cards: Mapping[str, Card], now: dateti
         if tells_of_single_labels(result, cards.get(result.provenance.dataset), now.date())
     }
     return [
-        f"{task}: {dataset} is hidden, and numbers over fewer than {LEAST_ITEMS} items tell of single labels: "
+        f"{task}: {dataset} is hidden, and numbers over fewer than {LEAST_ITEMS} items would reveal single labels: "
         "make it larger, or leave the task out of the suite"
         for task, dataset in sorted(named)
     ]

@@ -24,13 +24,13 @@ def readable_results(workspace: Workspace, suite: Suite) -> frozenset[str]:
     """
     try:
         return current_results(workspace, suite)
-    except StoreError:  # which it is, is asked only now: nearly always there is none
+    except StoreError:  # broken submissions are searched only now: nearly always there is none
         readable = StoreSnapshot(workspace.store, broken_submissions(workspace.store, workspace.trusted))
         return current_results(workspace.with_store(readable), suite)
 
 
 def broken_submissions(store: Store, trusted: Collection[str]) -> frozenset[str]:
-    """Of the submissions in the store, those of which a record cannot be read."""
+    """The submissions in the store with a record that cannot be read."""
     keys = [key for key in store.list(FOLDER) if key.endswith(f"/{RECORD}")]
     return frozenset(key.split("/")[1] for key in keys if _is_broken(store, key, trusted))
 

@@ -117,7 +117,9 @@ def _store(workspace: Workspace) -> tuple[bool, str]:
     settings, store = workspace.settings, workspace.store
     store.delete(_PROBE_KEY)
     if not store.put_if_absent(_PROBE_KEY, b"1") or store.put_if_absent(_PROBE_KEY, b"2"):
-        raise JudgeFault(FaultCause.STORE, f"{settings.store} lets two writers of one name win: use another disk")
+        raise JudgeFault(
+            FaultCause.STORE, f"{settings.store} lets two processes create the same file: use another disk"
+        )
     store.delete(_PROBE_KEY)
     n = sum(key.endswith("/submission.json") for key in store.list("submissions/"))
     return True, f"{settings.store}: written and read; {n} submissions"
@@ -154,7 +156,7 @@ def _data(settings: JudgeSettings) -> tuple[bool | None, str]:
         return None, f"no data set in {settings.data} yet: the quickstart suite builds its own; else judge data import"
     for card in cards:
         load_dataset(card.parent)
-    return True, f"{len(cards)} data sets in {settings.data}, their hashes as their cards say"
+    return True, f"{len(cards)} data sets in {settings.data}; all hashes agree with their cards"
 
 
 def _guest(driver_name: DriverName, settings: JudgeSettings) -> tuple[bool | None, str]:
@@ -172,11 +174,11 @@ def _guest(driver_name: DriverName, settings: JudgeSettings) -> tuple[bool | Non
         return False, f"{outcome.verdict}: {outcome.sentence} {' '.join(outcome.private.split())[-200:]}"
     energy, echo_s = outcome.value
     if not abs(energy - _COPPER_EV) < 1e-9:
-        return False, f"copper came out at {energy:.6f} eV, not {_COPPER_EV:.6f}: reinstall ASE"
+        return False, f"the energy of copper is {energy:.6f} eV, not {_COPPER_EV:.6f}: reinstall ASE"
     start = outcome.startup_s or 0.0
     text = f"connected in {start:.2f} s, copper's energy is right, a round trip costs {echo_s * 1e6:.0f} µs"
     if driver_name == "docker" and outcome.memory_bytes is None:
-        text += "; its cgroup is not seen from here: no peak of memory is known, nor whose a kill for memory was"
+        text += "; its cgroup cannot be read: peak memory, and the cause of a kill for memory, are not known"
     return True, text
 
 

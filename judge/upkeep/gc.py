@@ -178,7 +178,7 @@ def file_remover(path: Path) -> Callable[[], bool]:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            remedy = f"cannot remove {path} ({error.strerror}): run judge gc as the user whose it is"
+            remedy = f"cannot remove {path} ({error.strerror}): run judge gc as its owner"
             raise JudgeFault(FaultCause.DISK, remedy) from error
         return True
 

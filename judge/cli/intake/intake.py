@@ -26,7 +26,7 @@ from tasks.suites.suite import load_suite
 MAX_LINE = 500
 _OUTCOMES = {
     "submitted": "submitted",
-    "duplicate": "of an image that was submitted before",
+    "duplicate": "duplicate (the image was submitted before)",
     "refused": "refused",
     "delayed": "delayed by a fault of this machine",
 }

@@ -71,18 +71,18 @@ def find_garbage(workspace: Workspace, oldest: float, images: bool = False) -> t
         f"No observation is removed while {prefix} is claimed on {host}: judge evaluate ends it or takes it over"
         for prefix, host in attempts.living.items()
     ]
-    found = [*observations, *dead_writers_files(store, oldest), *items_without_result(store)]
-    found += checkpoints(settings.run_dir, attempts, _hardware(settings, attempts), oldest)
-    found += dead_sessions(settings.run_dir)
+    garbage = [*observations, *dead_writers_files(store, oldest), *items_without_result(store)]
+    garbage += checkpoints(settings.run_dir, attempts, _hardware(settings, attempts), oldest)
+    garbage += dead_sessions(settings.run_dir)
     if settings.driver != "docker":
-        return found, [*lines, "Images are not looked at: submissions are run without a container here"]
+        return garbage, [*lines, "Images were not checked: submissions are run without a container here"]
     try:
-        found += selftest_images(oldest)
+        garbage += selftest_images(oldest)
         if images:
-            found += unreferred_images(lambda: _only_here(store))
+            garbage += unreferred_images(lambda: _only_here(store))
     except JudgeFault as fault:
-        lines.append(f"Images are not looked at: {fault.remedy}")
-    return found, lines
+        lines.append(f"Images were not checked: {fault.remedy}")
+    return garbage, lines
 
 
 def _only_here(store: Store) -> list[str]:

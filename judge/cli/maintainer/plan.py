@@ -95,7 +95,7 @@ def plan_command(
 
 
 def forecast_of(work_plan: WorkPlan) -> Forecast:
-    """The estimate for a work_plan."""
+    """The estimate for a work plan."""
     units, submissions = [], []
     by_submission: dict[str, list[Planned]] = {}
     for planned in work_plan.plan:
@@ -163,9 +163,9 @@ def _show(console: Console, forecast: Forecast) -> None:
 def _units_table(units: list[UnitHours]) -> Table:
     table = plain_table("submission", "task", "to do", "structures", "atoms", "time", numbers=("structures", "atoms"))
     for unit in units:
-        asked = (f"{unit.frames:,.0f}", f"{unit.atoms:,.0f}") if unit.frames else ("", "")
+        sizes = (f"{unit.frames:,.0f}", f"{unit.atoms:,.0f}") if unit.frames else ("", "")
         limit = " (limit)" if unit.limited else ""
-        table.add_row(unit.submission, unit.task, unit.step, *asked, _time(unit.seconds) + limit)
+        table.add_row(unit.submission, unit.task, unit.step, *sizes, _time(unit.seconds) + limit)
     return table
 
 

@@ -72,7 +72,7 @@ def rejudge_command(
 
 
 def _command(*kept: str) -> str:
-    """The command as it was given, without the options for the first call, but for those `kept`."""
+    """The command that was typed, without --again and --retry-held unless they are `kept`."""
     dropped = {AGAIN, RETRY_HELD} - set(kept)
     return shlex.join(["judge", *(argument for argument in sys.argv[1:] if argument not in dropped)])
 
@@ -86,12 +86,12 @@ def _show(done: Rejudged) -> None:
     if done.applied:
         console.print("The new results count from now on. Next: judge site build")
     elif any(change.after is not None for change in done.changes):
-        line = f"The old results count still. To make the new ones count: {_command()} --apply --reason TEXT"
+        line = f"The old results still count. To make the new ones count: {_command()} --apply --reason TEXT"
         console.print(escape(line), soft_wrap=True)
 
 
 def table_of(changes: tuple[Change, ...]) -> Table:
-    """A row for each metric of each task, before and after."""
+    """A table with a row for each metric of each task, before and after."""
     numbers = ("before", "after", "difference")
     table = plain_table("submission", "task", "verdict", "answers", "metric", *numbers, "unit", numbers=numbers)
     answers = {True: "the same", False: "different", None: "–"}

@@ -75,7 +75,7 @@ def _build(workspace: Workspace, suite: Suite, folder: Path) -> list[str]:
 
 
 def _warn_of_references(workspace: Workspace) -> None:
-    """Warns of references in the settings that name no submission: that submission would be ranked."""
+    """Warns of `references` that name no submission: the submission that was meant would get a rank."""
     for name in unknown_references(workspace.store, workspace.settings.references):
         print(f"warning: references: no submission is called {plain(name)!r}: see judge list", file=sys.stderr)
 

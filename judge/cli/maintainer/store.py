@@ -21,12 +21,10 @@ def common() -> None:
 
 @app.command("digest")
 def digest(
-    lines: Annotated[
-        bool, typer.Option("--lines", help="also print what it is made of, a line for each result")
-    ] = False,
+    lines: Annotated[bool, typer.Option("--lines", help="also print the hashed lines, one for each result")] = False,
     as_json: Json = False,
 ) -> None:
-    """Prints one hash of all results that count. It does not depend on what was killed on the way to them."""
+    """Prints one hash of all results that count. Kills and retries on the way to them do not change it."""
     result_lines = digest_lines(open_workspace().store)
     if as_json:
         summary = {"digest": digest_of(result_lines), "results": len(result_lines)}

@@ -65,7 +65,7 @@ def verify_command(
 
 
 def _current(workspace: Workspace, suite: Suite) -> frozenset[str] | None:
-    """Keys of the current results; None if a record is broken, which its own row will say."""
+    """Keys of the current results; None if a record is broken. The check of that record reports it."""
     try:
         return current_results(workspace, suite)
     except (DatasetError, StoreError):

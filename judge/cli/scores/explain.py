@@ -42,8 +42,10 @@ def explain_command(
     submission = choose_submissions(read_submissions(workspace.store), [id])[0]
     board = board_for_command(workspace, suite)
     row = next((row for row in board.rows if row.submission.id == submission.id), None)
-    if row is None and any(one.submission.id == submission.id for one in board.taken_out):
-        raise UsageError(f"{submission.id} has no scores, since it was taken out: judge show {submission.id}")
+    if row is None and any(other.submission.id == submission.id for other in board.taken_out):
+        raise UsageError(
+            f"{submission.id} has no scores, since it was withdrawn or disqualified: judge show {submission.id}"
+        )
     if row is None:
         raise UsageError(f"{submission.id}: its records cannot be read: judge show {submission.id}")
     terms = scores_of(row, as_published)
@@ -85,7 +87,7 @@ def cut(term: Term, depth: int) -> Term:
 
 def _print_json(board: Leaderboard, row: Row, shown: dict[str, Term], as_published: bool) -> None:
     release = board.published if as_published else board.release
-    said = {
+    explanation = {
         "submission": row.submission.id,
         "suite": board.suite.name,
         "release": release.name,
@@ -93,7 +95,7 @@ def _print_json(board: Leaderboard, row: Row, shown: dict[str, Term], as_publish
         "rank": row.rank,
         "scores": {name: as_data(term) for name, term in shown.items()},
     }
-    print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(explanation, indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def _print_text(board: Leaderboard, row: Row, shown: dict[str, Term], as_published: bool, depth: int) -> None:

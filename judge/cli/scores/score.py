@@ -53,8 +53,8 @@ def lambench(
     scores = score_published(rules, read_json(raw))
     if as_json:
         models = {name: _as_data(rules, model) for name, model in scores.items()}
-        said = {"release": rules.name, "variant": rules.variant, "models": models, "notes": list(read.notes)}
-        print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
+        summary = {"release": rules.name, "variant": rules.variant, "models": models, "notes": list(read.notes)}
+        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
         return
     _print_table(rules, scores)
     for name, model in scores.items():

@@ -76,7 +76,7 @@ def ml_peg_command(
     as_json: Json = False,
     explain: Explain = None,
 ) -> None:
-    """Computes ML-PEG scores of metrics in a file. What is missing counts 0; a second score counts it 1."""
+    """Computes ML-PEG scores of metrics in a file. A missing metric counts 0; a second score counts it as 1."""
     stated = parse_facts(read_text(facts), facts.name) if facts else load_facts()
     if preset and preset not in stated.presets:
         raise UsageError(f"--preset: {stated.name} has no {preset!r}, but {', '.join(stated.presets) or 'none at all'}")
@@ -89,10 +89,10 @@ def ml_peg_command(
         except ScoringError as error:
             raise UsageError(f"{metrics}: model {name}: {error}") from None
     present = {name for model in models.values() for name, read in model.metrics.items() if read}
-    lacking = sorted(set(stated.benchmarks) - present)
-    counts = "left out" if as_published else "they count 0, and 1 beside it"
-    note = f"{len(lacking)} of {len(stated.benchmarks)} benchmarks are of no model, {counts}: {', '.join(lacking)}"
-    notes = [note] if lacking else []
+    missing = sorted(set(stated.benchmarks) - present)
+    counts = "they are left out" if as_published else "they count 0, and 1 in the upper value"
+    note = f"{len(missing)} of {len(stated.benchmarks)} benchmarks have no metric of any model; {counts}: "
+    notes = [note + ", ".join(missing)] if missing else []
     board = _Board("ml-peg", stated.name, stated.title, variant, "category", rows, preset, notes)
     _show(board, metrics, explain, as_json)
 
@@ -122,10 +122,10 @@ def _ml_peg_row(name: str, model: MlPegModel, facts: MlPegFacts, variant: Varian
         for benchmark, metrics in model.metrics.items()
     }
     overall = ml_peg_score(measured, facts, variant, preset, model.levels)
-    answered = {(b, m) for b, metrics in measured.items() for m, one in metrics.items() if one.value is not None}
+    with_value = {(b, m) for b, metrics in measured.items() for m, raw in metrics.items() if raw.value is not None}
     flags = None
     if model.levels is not None:
-        flags = [flag for flag in mismatches(facts, model.levels) if (flag.benchmark, flag.metric) in answered]
+        flags = [flag for flag in mismatches(facts, model.levels) if (flag.benchmark, flag.metric) in with_value]
     return _Row(name, {OVERALL: overall}, overall.parts, {}, flags)
 
 
@@ -136,7 +136,7 @@ def _mlipaudit_row(name: str, model: MlipAuditModel, facts: MlipAuditFacts, vari
     }
     scores = mlipaudit_score(measured, facts, variant, frozenset(model.incompatible))
     benchmarks = [benchmark for category in scores.overall.parts for benchmark in category.parts]
-    without = {of.name: "incompatible" if of.name in model.incompatible else "not run" for of in benchmarks}
+    without = {each.name: "incompatible" if each.name in model.incompatible else "not run" for each in benchmarks}
     return _Row(name, {OVERALL: scores.overall, COMPATIBLE: scores.compatible}, benchmarks, without)
 
 
@@ -153,8 +153,8 @@ def _show(board: _Board, path: Path, explain: str | None, as_json: bool) -> None
         models = {row.name: _as_data(row, rank[row.name], board.part, explain is not None) for row in shown}
         about = {"scheme": board.scheme, "release": board.release, "variant": board.variant}
         about |= {"preset": board.preset} if board.preset else {}
-        said = {**about, "models": models, "notes": board.notes}
-        print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
+        summary = {**about, "models": models, "notes": board.notes}
+        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
         return
     if explain is not None:
         console = table_console()
@@ -177,19 +177,19 @@ def _ranks(rows: Sequence[_Row]) -> dict[str, int | None]:
 
 
 def _as_data(row: _Row, rank: int | None, part: str, with_trees: bool) -> dict[str, object]:
-    found: dict[str, object] = {"rank": rank} | {name: _as_numbers(term) for name, term in row.scores.items()}
+    fields: dict[str, object] = {"rank": rank} | {name: _as_numbers(term) for name, term in row.scores.items()}
     plural = {"category": "categories", "benchmark": "benchmarks"}[part]
-    found[plural] = {below.name: _as_numbers(below) for below in row.parts}
+    fields[plural] = {below.name: _as_numbers(below) for below in row.parts}
     if row.flags is not None:
-        found["other_level_of_theory"] = [flag._asdict() for flag in row.flags]
+        fields["other_level_of_theory"] = [flag._asdict() for flag in row.flags]
     if with_trees:
-        found["trees"] = {name: as_data(term) for name, term in row.scores.items()}
-    return found
+        fields["trees"] = {name: as_data(term) for name, term in row.scores.items()}
+    return fields
 
 
 def _as_numbers(term: Term) -> dict[str, float | None]:
-    found = {"value": term.value, "covered": term.covered, "total": term.total}
-    return found if term.at_best is None else found | {"at_best": term.at_best}
+    numbers = {"value": term.value, "covered": term.covered, "total": term.total}
+    return numbers if term.at_best is None else numbers | {"at_best": term.at_best}
 
 
 def _print_scores(board: _Board, rows: Sequence[_Row], rank: Mapping[str, int | None]) -> None:

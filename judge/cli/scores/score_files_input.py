@@ -99,7 +99,7 @@ def _where(loc: tuple[str | int, ...]) -> str:
     kinds = {1: "model "} | ({3: "benchmark ", 4: "metric "} if within else {})
     words = []
     for place, step in enumerate(loc):
-        said_already = (place == 0 and len(loc) > 1) or (place == 2 and within)
-        if not said_already and step != "[key]":
+        is_implied = (place == 0 and len(loc) > 1) or (place == 2 and within)
+        if not is_implied and step != "[key]":
             words.append(f"item {step}: " if isinstance(step, int) else f"{kinds.get(place, '')}{step}: ")
     return "".join(words)

@@ -35,8 +35,8 @@ def suite_command(
     if as_json:
         release = board.published if as_published else board.release
         models = {row.submission.id: _as_data(board, row, as_published) for row in board.rows}
-        said = {"suite": board.suite.name, "release": release.name, "variant": release.variant, "models": models}
-        print(json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False))
+        summary = {"suite": board.suite.name, "release": release.name, "variant": release.variant, "models": models}
+        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
         return
     if not board.rows:
         print(f"No submission in {workspace.settings.store} yet: lambench-submit IMAGE")
@@ -53,24 +53,25 @@ def _as_data(board: Leaderboard, row: Row, as_published: bool) -> dict[str, obje
     key = row.submission.id
     scores: dict[str, object] = {}
     for name, term in scores_of(row, as_published).items():
-        said: dict[str, object] = {"value": _finite(term.value), "covered": term.covered, "total": term.total}
+        fields: dict[str, object] = {"value": _finite(term.value), "covered": term.covered, "total": term.total}
         for bound, value in (("at_worst", term.at_worst), ("at_best", term.at_best)):
             if value is not None:
-                said[bound] = _finite(value)
-        found = None if as_published else _uncertainty(board, name, key)
-        if found is not None:
-            said |= {"interval": _pair(found.score), "rank": found.rank, "rank_interval": _pair(found.rank_interval)}
-            said |= {"tied_group": found.group, "not_resampled": found.score.n_held}
-        scores[name] = said | ({} if as_published else _moves(board, name, key))
+                fields[bound] = _finite(value)
+        spread = None if as_published else _uncertainty(board, name, key)
+        if spread is not None:
+            fields |= {"interval": _pair(spread.score), "rank": spread.rank}
+            fields |= {"rank_interval": _pair(spread.rank_interval)}
+            fields |= {"tied_group": spread.group, "not_resampled": spread.score.n_held}
+        scores[name] = fields | ({} if as_published else _moves(board, name, key))
     return {"name": row.submission.card.name, "rank": row.rank, "scores": scores}
 
 
 def _moves(board: Leaderboard, name: str, key: str) -> dict[str, object]:
     """The rank under random weights, and without single tasks."""
-    score, found = _key(name), dict[str, object]()
+    score, fields = _key(name), dict[str, object]()
     under = board.firmness.weights.get(score, {}).get(key)
     if under is not None:
-        found["rank_under_random_weights"] = {
+        fields["rank_under_random_weights"] = {
             "5%": under.low,
             "95%": under.high,
             "best": under.best,
@@ -78,8 +79,8 @@ def _moves(board: Leaderboard, name: str, key: str) -> dict[str, object]:
         }
     without = board.firmness.without.get(score, {}).get(key)
     if without is not None:
-        found["rank_without"] = dict(without.without)
-    return found
+        fields["rank_without"] = dict(without.without)
+    return fields
 
 
 def _uncertainty(board: Leaderboard, name: str, key: str) -> Uncertainty | None:
@@ -93,8 +94,8 @@ def _key(name: str) -> str:
 
 def _print_scores(board: Leaderboard, as_published: bool) -> None:
     """Prints a table for each scheme, since one table would be too wide."""
-    found = {row.submission.id: scores_of(row, as_published) for row in board.rows}
-    names = list(dict.fromkeys(name for terms in found.values() for name in terms))
+    scores = {row.submission.id: scores_of(row, as_published) for row in board.rows}
+    names = list(dict.fromkeys(name for terms in scores.values() for name in terms))
     release = board.published if as_published else board.release
     others = [name for name in names if name in _SCORES and _SCORES[name].scheme != LAMBENCH]
     variant = "as published" if as_published else "corrected"
@@ -107,7 +108,7 @@ def _print_scores(board: Leaderboard, as_published: bool) -> None:
         for row in board.rows:
             key, rank = row.submission.id, "–" if row.rank is None else str(row.rank)
             shown = [
-                _cell(found[key].get(name), None if as_published else _uncertainty(board, name, key))
+                _cell(scores[key].get(name), None if as_published else _uncertainty(board, name, key))
                 for name in columns
             ]
             table.add_row(rank, escape(row.submission.card.name), *shown)
@@ -115,13 +116,13 @@ def _print_scores(board: Leaderboard, as_published: bool) -> None:
             table_console().print(table)
 
 
-def _cell(term: Term | None, found: Uncertainty | None) -> str:
+def _cell(term: Term | None, spread: Uncertainty | None) -> str:
     if term is None:
         return ""
     text = value_text(term, DIGITS)
-    if found is not None and found.score.known:
+    if spread is not None and spread.score.known:
         # Below the value: beside it, the table would not fit into a terminal.
-        text += f"\n{number_text(found.score.low, DIGITS)} – {number_text(found.score.high, DIGITS)}"
+        text += f"\n{number_text(spread.score.low, DIGITS)} – {number_text(spread.score.high, DIGITS)}"
     return text
 
 
@@ -135,13 +136,13 @@ def _print_firmness(board: Leaderboard) -> None:
     table = plain_table("model", *columns, numbers=columns, folded=True, title=title)
     for row in board.ranked:
         key = row.submission.id
-        found, under = board.firmness.intervals[score][key], board.firmness.weights[score][key]
+        spread, under = board.firmness.intervals[score][key], board.firmness.weights[score][key]
         ranks = board.firmness.without[score][key].without.values()
         table.add_row(
             escape(row.submission.card.name),
-            str(found.rank),
-            _range(found.rank_interval.low, found.rank_interval.high),
-            str(found.group),
+            str(spread.rank),
+            _range(spread.rank_interval.low, spread.rank_interval.high),
+            str(spread.group),
             _range(under.low, under.high),
             _range(min(ranks, default=math.nan), max(ranks, default=math.nan)),
         )

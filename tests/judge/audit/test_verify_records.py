@@ -37,7 +37,7 @@ def test_an_end_that_says_otherwise(world: World) -> None:
     what, why = defects(world)[0]
     assert what == result_key(world)
     assert why.startswith("provenance.origin.host is ")
-    assert "but comes out as 'elsewhere'" in why
+    assert "and 'elsewhere' when measured again" in why
 
 
 def test_an_image_that_is_another(world: World) -> None:

@@ -57,12 +57,12 @@ def test_a_metric_that_does_not_follow_though_it_is_signed(world: World) -> None
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"verdict": "CRASHED"}, "verdict is 'CRASHED', but comes out as 'OK'"),
-        ({"n_items": 5}, "n_items is 5, but comes out as 6"),
-        ({"failures": {"NON_FINITE": 1}}, "failures.NON_FINITE is 1, but comes out as None"),
-        ({"parts": ()}, "parts is [], but comes out as ["),
-        ({"phase": "start"}, "phase is 'start', but comes out as "),
-        ({"domain": "Molecules"}, "domain is 'Molecules', but comes out as 'Inorganic Materials'"),
+        ({"verdict": "CRASHED"}, "verdict is 'CRASHED', and 'OK' when measured again"),
+        ({"n_items": 5}, "n_items is 5, and 6 when measured again"),
+        ({"failures": {"NON_FINITE": 1}}, "failures.NON_FINITE is 1, and None when measured again"),
+        ({"parts": ()}, "parts is [], and ["),
+        ({"phase": "start"}, "phase is 'start', and "),
+        ({"domain": "Molecules"}, "domain is 'Molecules', and 'Inorganic Materials' when measured again"),
     ],
 )
 def test_a_fact_that_does_not_follow_though_it_is_signed(world: World, change: dict[str, Any], named: str) -> None:
@@ -124,7 +124,7 @@ def test_items_that_do_not_follow_though_their_hash_is_signed(world: World) -> N
     world.store.put(key, data)
     what, why = defects(world)[0]
     assert what == path
-    assert why.startswith("its items come out otherwise: ")
+    assert why.startswith("its items differ when they are measured again: ")
 
 
 def test_items_that_are_gone(world: World) -> None:

@@ -51,7 +51,7 @@ def test_a_person_is_told_what_was_done_and_what_is_next(world: World) -> None:
     assert "Of 2 units: 2 judged" in out
     assert "judge site build" in out
     status, out, _ = world.run("evaluate", "--all")
-    assert (status, out.strip()) == (0, "Nothing to do: all 2 results of 1 submissions at small are there.")
+    assert (status, out.strip()) == (0, "Nothing to do: all 2 results of 1 submissions in small exist.")
     status, out, _ = world.run("show", "emt")
     assert "force_rmse" in out
     status, out, _ = world.run("list")

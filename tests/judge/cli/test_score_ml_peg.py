@@ -64,7 +64,8 @@ def test_ml_peg_weighs_by_a_preset(judge_score: JudgeScore) -> None:
 
 def test_benchmarks_that_no_model_has_count_and_are_named(judge_score: JudgeScore) -> None:
     alone = judge_score("ml-peg", models(part=PART))
-    assert alone.err.strip() == "1 of 2 benchmarks are of no model, they count 0, and 1 beside it: b"
+    note = "1 of 2 benchmarks have no metric of any model; they count 0, and 1 in the upper value: b"
+    assert alone.err.strip() == note
     assert judge_score("ml-peg", models(part=PART), "--as-published").err.strip().endswith("left out: b")
     assert judge_score("ml-peg", models(part=PART), "--json").data["notes"] == [alone.err.strip()]
 

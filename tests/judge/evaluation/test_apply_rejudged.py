@@ -102,7 +102,7 @@ def test_what_comes_to_no_verdict_is_not_applied_and_the_rest_is(world: World, m
     assert "the disk is full" in out
     status, out, _ = world.run_here("rejudge", moody.id, "--apply", "--reason", "why")
     assert status == 1
-    assert f"{moody.id} copper came to no verdict: what counted counts still" in out
+    assert f"{moody.id} copper has no new verdict: the old result still counts" in out
     assert f"{moody.id} copper: round 1 is held, or was not finished" in out
     assert force_rmse(world.results(), "copper") == pytest.approx(0, abs=1e-9)
     assert force_rmse(world.results(), "nickel") == pytest.approx(0.25, rel=1e-6)

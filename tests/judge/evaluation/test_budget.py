@@ -27,8 +27,8 @@ def test_a_budget_finishes_what_it_began_and_says_what_is_left(world: World) -> 
     assert "nickel  left: it takes about 50 s, and" in said
     assert summary.exit_status == 0
     assert summary.left_s == pytest.approx(49.5)
-    assert "Of 2 units: 1 judged, 1 left for want of budget." in in_words(summary)
-    assert "To go on with what is left (about 50 s), run it again: what is finished is not done twice." in in_words(
+    assert "Of 2 units: 1 judged, 1 left, since the budget is used up." in in_words(summary)
+    assert "To judge the units that are left (about 50 s), run it again: finished units are not repeated." in in_words(
         summary
     )
     assert len(list(world.store.list("attempts/"))) == 3  # claim, beat and end of the one

@@ -193,7 +193,7 @@ def test_a_disk_that_spoils_one_after_another_stops_the_run(world: World) -> Non
     bad = [world.submit(name, python=python) for name in ("a", "b", "c")]
     summary, said = world.evaluate(tasks=("copper",))
     assert [unit.fault for unit in summary.units] == [FaultCause.DISK] * 3
-    assert "nothing more is begun" in said
+    assert "nothing more is started" in said
     tries = [sum(len(h.faults) for h in read_histories(world.store, [model.id]).values()) for model in bad]
     assert sorted(tries) == [0, 1, 3]
 

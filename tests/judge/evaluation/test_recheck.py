@@ -49,7 +49,7 @@ def test_a_second_start_that_fails_gives_its_own_verdict(world: World) -> None:
     unit = world.unit(submitted(world, "assert n == 0"), AskedTwice())
     report = world.run_unit(unit)
     assert report.verdict is Verdict.STARTUP_FAILED
-    assert report.sentence.startswith("Started anew, to be asked some questions again: ")
+    assert report.sentence.startswith("In the consistency check, after a fresh start: ")
     end = read_history(world.store, unit.prefix).end
     assert end is not None
     assert end.observation is None
@@ -59,5 +59,5 @@ def test_a_second_start_that_fails_gives_its_own_verdict(world: World) -> None:
 def test_a_first_start_that_fails_is_not_followed_by_another(world: World) -> None:
     report = world.run_unit(world.unit(submitted(world, "assert n == 1"), AskedTwice()))
     assert report.verdict is Verdict.STARTUP_FAILED
-    assert not report.sentence.startswith("Started anew")
+    assert not report.sentence.startswith("In the consistency check")
     assert starts(world) == 1

@@ -152,7 +152,7 @@ def test_the_command_says_what_came(world: IntakeWorld) -> None:
     assert "- curie: " in out
     assert "PROTOCOL_ERROR: The submission request cannot be read: \\x1b[2J" in out
     assert f"= curie: Sum: This image is submitted already, as earlier-{IMAGE_ID[7:19]}." in out
-    assert "1 of an image that was submitted before, 1 refused." in out
+    assert "1 duplicate (the image was submitted before), 1 refused." in out
     world.send(invited, b"{", 2)
     status, said = world.run_json_here("intake")
     assert isinstance(said, dict)

@@ -140,7 +140,12 @@ def test_a_submission_under_another_name_is_refused(world: World) -> None:
 def test_nothing_is_published_where_private_records_are(world: World, to: str) -> None:
     before = content(world.root)
     status, out, err = world.run_here(*PUBLISH, "--to", to)
-    assert (status, out, err.count("\n"), "which is private, are not apart: part them" in err) == (2, "", 1, True), err
+    assert (status, out, err.count("\n"), "which is private: one lies within the other: separate them" in err) == (
+        2,
+        "",
+        1,
+        True,
+    ), err
     assert content(world.root) == before
 
 
@@ -164,4 +169,6 @@ def test_numbers_of_so_few_hidden_items_that_they_tell_labels_are_not_published(
         card = world.root / "data" / f"{name}@1" / "card.toml"
         card.write_text(card.read_text().replace('public_since = "2026"', 'public_since = "2999"'))
     (line,) = refused(world)
-    assert line.startswith("NOT  copper: copper@1 is hidden, and numbers over fewer than 5 items tell of single labels")
+    assert line.startswith(
+        "NOT  copper: copper@1 is hidden, and numbers over fewer than 5 items would reveal single labels"
+    )

@@ -150,7 +150,7 @@ def test_the_command_lists_then_removes_then_finds_nothing(world: World) -> None
         ("observation", LONE),
         ("items table", lone_items),
     ]
-    assert said["notes"] == ["Images are not looked at: submissions are run without a container here"]
+    assert said["notes"] == ["Images were not checked: submissions are run without a container here"]
     assert set(world.store.list("")) == before
     status, out, _ = world.run_here("gc")
     assert status == 0
@@ -176,5 +176,5 @@ def test_the_command_says_what_it_did_not_look_at(world: World) -> None:
     assert status == 0
     said = " ".join(out.split())
     assert f"No observation is removed while {prefix} is claimed on judge-2" in said
-    assert "Images are not looked at: no Docker engine answers" in said
+    assert "Images were not checked: no Docker engine answers" in said
     assert world.run_here("gc", "--days", "-1")[0] == 2
