@@ -1,7 +1,7 @@
-"""The data sets of a suite's tasks: those of the judge are built on first use, missing ones are named with a remedy.
+"""The data sets of a suite's tasks. The judge builds its own on first use, and names missing ones with a remedy.
 
-A task whose kind does not fit its data set is an error before any container starts. For this the judge reads the table,
-which no observing task ever gets.
+If the kind of a task does not fit its data set, this is an error before any container starts. For this check the judge
+reads the table, which `observe` never gets.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tasks.quickstart.registry import BUILDERS
 from tasks.suites.rehearsal import rehearse
 from tasks.suites.suite import Suite, Task
 
-# The data sets that come with the judge.
+# The data sets that the judge builds itself.
 QUICKSTART: Mapping[str, Callable[[], Dataset]] = {f"{name}@1": build for name, build in BUILDERS.items()}
 
 ITEM_PARTS = sorted(part for part in DatasetPart if part.is_in_table)
 
 
 class MissingData(UsageError):
-    """Data sets are missing: which, where they can be had, and how each is imported."""
+    """Data sets are missing; the message names each with its source and the import command."""
 
 
 class Prepared(NamedTuple):
@@ -48,12 +48,12 @@ class Prepared(NamedTuple):
 
 
 def prepare(data: Path, suite: Suite, tasks: Sequence[Task], reporter: Reporter, skip_missing: bool) -> Prepared:
-    """The tasks whose data sets exist, after those of the judge are built.
+    """The tasks whose data sets exist, after the judge has built its own.
 
     Raises:
-        MissingData: some are missing and `skip_missing` is not set; or all are.
+        MissingData: data sets are missing and `skip_missing` is not set; or all are missing.
         UsageError: a data set does not fit its task.
-        DatasetError: one line that names file and field.
+        DatasetError: a data set cannot be read; the line names file and field.
     """
     build_quickstart(data, tasks, reporter)
     present = [task for task in tasks if is_there(data, task.dataset)]
@@ -62,7 +62,7 @@ def prepare(data: Path, suite: Suite, tasks: Sequence[Task], reporter: Reporter,
         raise MissingData("\n".join(missing_lines(data, suite, missing, len({task.dataset for task in tasks}))))
     if missing:
         names = ", ".join(task.name for task in missing)
-        reporter.say(f"Left out, since their data sets are missing: {names}")
+        reporter.say(f"Left out because their data sets are missing: {names}")
     for task in present:
         check_domain(suite, task, read_card(data / task.dataset))
     testsets = {name: read_testset(data, name) for name in dict.fromkeys(task.dataset for task in present)}
@@ -70,12 +70,12 @@ def prepare(data: Path, suite: Suite, tasks: Sequence[Task], reporter: Reporter,
 
 
 def is_there(data: Path, dataset: str) -> bool:
-    """Whether there is such a data set."""
+    """Whether the data root has that data set."""
     return (data / dataset / CARD).exists()
 
 
 def build_quickstart(data: Path, tasks: Sequence[Task], reporter: Reporter) -> None:
-    """Builds those data sets of `tasks` that come with the judge and do not exist yet."""
+    """Builds the judge's own data sets among those of `tasks`, if they do not exist yet."""
     wanted = dict.fromkeys(task.dataset for task in tasks)
     missing = [name for name in wanted if name in QUICKSTART and not is_there(data, name)]
     if missing:
@@ -84,39 +84,43 @@ def build_quickstart(data: Path, tasks: Sequence[Task], reporter: Reporter) -> N
         save_dataset(QUICKSTART[name](), data)
 
 
-def missing_lines(data: Path, suite: Suite, missing: Sequence[Task], n_asked: int) -> list[str]:
-    """The missing data sets, each with its tasks and its remedy."""
+def missing_lines(data: Path, suite: Suite, missing: Sequence[Task], n_datasets: int) -> list[str]:
+    """Lines that name each missing data set, with its tasks, its source and the commands that import it."""
     by_dataset: dict[str, list[Task]] = {}
     for task in missing:
         by_dataset.setdefault(task.dataset, []).append(task)
-    lines = [f"suite {suite.name}: {len(by_dataset)} of {n_asked} data sets are missing in {data}"]
+    lines = [f"suite {suite.name}: {len(by_dataset)} of {n_datasets} data sets are missing in {data}"]
     for dataset, tasks in by_dataset.items():
         names = ", ".join(f"{task.name} ({task.kind})" for task in tasks)
         lines.append(f"  {dataset} for {names}")
         source = next((task.source for task in tasks if task.source), "")
         lines += [f"      {source}"] if source else []
         lines += [f"      {line}" for line in import_lines(tasks[0])]
-    lines.append("Import them; or judge the others with --skip-missing.")
+    lines.append("Import them, or judge the other tasks with --skip-missing.")
     return lines
 
 
 def import_lines(task: Task) -> tuple[str, ...]:
-    """The commands that import the data set of `task`: those of the suite, else one from the traits of its kind."""
+    """The commands that import the data set of `task`: the suite's, else one from the traits of the kind."""
     if task.import_lines:
         return task.import_lines
     traits = KINDS.traits(task.kind)
     form = traits.import_format
     if form is None:
-        return ('docs/suites.md, "What is imported", says how: there is no file format for these',)
+        return ('docs/suites.md, "What is imported", shows how: there is no file format for them',)
     name, _, version = task.dataset.partition("@")
-    stated = f"--name {name} --version {version} --domain '{task.model_domain}'"
+    options = f"--name {name} --version {version} --domain '{task.model_domain}'"
     labels = " --label-set LEVEL_OF_THEORY" if traits.labelled else ""
     source = f"{form if isinstance(form, str) else form.name} {'FOLDER' if is_folder(form) else 'FILE'}"
-    return (f"judge data import {source} {stated}{labels}",)
+    return (f"judge data import {source} {options}{labels}",)
 
 
 def check_domain(suite: Suite, task: Task, card: Card) -> None:
-    """Checks that the domain that models are told is that of the data set."""
+    """Checks that the domain that models receive is the data set's.
+
+    Raises:
+        UsageError: the domains differ.
+    """
     if card.domain != task.model_domain:
         mapped = "" if task.domain == task.model_domain else f" (the suite's {task.domain})"
         raise UsageError(
@@ -126,10 +130,10 @@ def check_domain(suite: Suite, task: Task, card: Card) -> None:
 
 
 def check_kind(data: Path, suite: Suite, task: Task) -> None:
-    """Checks that the data set has the part that the task's kind measures, by card, table and a rehearsal.
+    """Checks by card, table and a rehearsal that the data set has the part that the task's kind measures.
 
     Raises:
-        UsageError: it has not; the line names what it has.
+        UsageError: the part is missing; the line names the parts that the data set has.
     """
     folder = data / task.dataset
     card = read_card(folder)
@@ -152,7 +156,7 @@ def check_kind(data: Path, suite: Suite, task: Task) -> None:
 
 
 def count_items(path: Path) -> dict[str, int] | None:
-    """The number of items of each sort in a table; None if it cannot be read, which is an error when measuring."""
+    """The number of items of each sort in a table; None if it cannot be read, which is an error only in `measure`."""
     try:
         table = json.loads(path.read_bytes())
     except (OSError, ValueError):

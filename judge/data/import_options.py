@@ -16,13 +16,13 @@ FILES = frozenset({"extxyz", "traj", "db", "structures"})
 
 
 def is_folder(form: str | ImportFormat) -> bool:
-    """Whether the path of a format is a folder: of one of the judge's, by its name."""
+    """Whether the path of a format is a folder."""
     return form.folder if isinstance(form, ImportFormat) else form not in FILES
 
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """The options as given; empty or None for those that were not. `also…` are by label set."""
+    """The options; empty or None if an option was not given. `also…` are by label set."""
 
     name: str
     version: str
@@ -52,26 +52,26 @@ class ImportOptions:
 _FORMATS = (
     "labelled frames: extxyz, traj, db (as ASE reads them), deepmd (npy, plain or mixed type); "
     "energy differences: reactions; energy profiles: scans; elasticity and compression: crystals; phonons: phonopy; "
-    "structures alone (dynamics, timing): structures; and those of installed kinds"
+    "structures alone (dynamics, timing): structures; and the formats of installed kinds"
 )
 _UNITS = (
-    "of extxyz, traj and db, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list as "
+    "of extxyz, traj and db, which do not state them: ase (eV, Å, eV/Å, eV/Å³ positive in tension), or a list like "
     "energy=hartree,length=bohr,forces=hartree/bohr,stress=-kbar (minus: positive in compression)"
 )
 _CLUSTER = (
-    "frames that are correlated: those of one composition, of one group (deepmd: of one system), "
-    "of one value of a field that extxyz, traj or db has in info, as info:trajectory, or none (default)"
+    "correlated frames are those of one composition, of one group (deepmd: of one system), "
+    "of one value of a field that extxyz, traj or db has in info, like info:trajectory; or none are (default)"
 )
-_ALSO_THEORY = "--theory of another level; for reactions, scans and crystals, whose files hold it, this alone"
+_ALSO_THEORY = "--theory of another level; reactions, scans and crystals need only this, as their files hold all levels"
 
 FormatArgument = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 PathArgument = Annotated[Path, typer.Argument(help="a file (extxyz, traj, db, structures) or a folder (others)")]
 
 Name = Annotated[str, typer.Option(help="lower-case letters, digits and dashes")]
-Version = Annotated[str, typer.Option(help="goes up with every change")]
-DomainOption = Annotated[Domain, typer.Option(help="what the structures are")]
+Version = Annotated[str, typer.Option(help="increase it with every change")]
+DomainOption = Annotated[Domain, typer.Option(help="the domain of the structures")]
 LabelSetName = Annotated[
-    str, typer.Option(help="by which name a submission declares this level of theory; none for structures")
+    str, typer.Option(help="the name by which submissions declare this level of theory; none for structures")
 ]
 Theory = Annotated[str, typer.Option(help="the level of theory in words (default: the label set's name)")]
 Dispersion = Annotated[bool, typer.Option("--dispersion", help="the labels contain dispersion")]
@@ -79,12 +79,12 @@ DFTD3 = Annotated[str, typer.Option(help="the DFT-D3 in the labels: functional a
 Title = Annotated[str, typer.Option(help="for readers (default: the name)")]
 Citation = Annotated[str, typer.Option(help="the paper, with its DOI")]
 Licence = Annotated[str, typer.Option(help="of the data")]
-PublicSince = Annotated[str, typer.Option(help="date (2014, 2014-05, 2014-05-01); none for data that are not public")]
+PublicSince = Annotated[str, typer.Option(help="date (2014, 2014-05 or 2014-05-01); none if the data are not public")]
 
 Units = Annotated[str, typer.Option(help=_UNITS)]
-Fparam = Annotated[str, typer.Option(help="deepmd: the columns of fparam.npy, as charge,multiplicity,other")]
-Multiplicity = Annotated[int | None, typer.Option(min=1, help="2S+1 of every molecule that states none")]
-Without = Annotated[str, typer.Option(help="labels to leave out: energy, forces, stress, with commas")]
+Fparam = Annotated[str, typer.Option(help="deepmd: the columns of fparam.npy, like charge,multiplicity,other")]
+Multiplicity = Annotated[int | None, typer.Option(min=1, help="2S+1 of every molecule that does not state it")]
+Without = Annotated[str, typer.Option(help="labels to leave out: energy, forces, stress, separated by commas")]
 Cluster = Annotated[str | None, typer.Option(metavar="composition|group|info:FIELD|none", help=_CLUSTER)]
 
 Temperature = Annotated[float | None, typer.Option(min=1, help="phonopy: K of the sums (default 300)")]
@@ -98,4 +98,4 @@ AlsoD3 = Annotated[list[str] | None, typer.Option(metavar="LABELSET=D3", help="-
 AlsoUnits = Annotated[
     list[str] | None, typer.Option(metavar="LABELSET=UNITS", help="--units of another level (default: the same)")
 ]
-TrustRanges = Annotated[bool, typer.Option("--trust-ranges", help="write it although numbers are called impossible")]
+TrustRanges = Annotated[bool, typer.Option("--trust-ranges", help="write it although some numbers look impossible")]

@@ -1,4 +1,4 @@
-"""`judge data import`: a card from its options, and a data set, read by one function per format."""
+"""`judge data import`: the card from its options, and the data set by one reader for each format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS: Mapping[str, Column] = {"charge": "charge", "multiplicity": "multiplici
 
 
 class ImportedDataset(NamedTuple):
-    """A data set, and by numeric field of its file that was not read, how many frames have it."""
+    """A data set; and by numeric field of its file that was not read, the number of frames with it."""
 
     dataset: Dataset
     unused: Mapping[str, int]
@@ -38,39 +38,39 @@ class FormatReader(NamedTuple):
     """The reader of a format.
 
     Args:
-        takes: those options that not every format takes.
+        takes: the options that this format takes and others do not.
         labelled: whether the data set has labels or references.
-        brought: the format of an installed kind; None: it is the judge's.
+        installed: the format of an installed kind; None: a format of the judge.
     """
 
     read: Callable[[str, Path, Card, ImportOptions], ImportedDataset]
     takes: frozenset[str] = frozenset()
     labelled: bool = True
-    brought: ImportFormat | None = None
+    installed: ImportFormat | None = None
 
 
 def readers() -> dict[str, FormatReader]:
     """The formats of the judge and of installed kinds, by name.
 
     Raises:
-        KindError: a kind brings a format whose name is taken.
+        KindError: the name of an installed kind's format is taken.
     """
     by_name = dict(FORMATS)
     for kind in KINDS.values():
         form = kind.traits.import_format
         if isinstance(form, ImportFormat):
-            if form.name in by_name and by_name[form.name].brought != form:
+            if form.name in by_name and by_name[form.name].installed != form:
                 raise KindError(f"kind {kind.name}: import format {form.name}: there is another format of this name")
-            by_name[form.name] = FormatReader(_import_brought(form), labelled=kind.traits.labelled, brought=form)
+            by_name[form.name] = FormatReader(_import_installed(form), labelled=kind.traits.labelled, installed=form)
     return by_name
 
 
-def _import_brought(form: ImportFormat) -> Callable[[str, Path, Card, ImportOptions], ImportedDataset]:
+def _import_installed(form: ImportFormat) -> Callable[[str, Path, Card, ImportOptions], ImportedDataset]:
     return lambda _, path, card, options: ImportedDataset(form.read(path, card), {})
 
 
 def import_dataset(format: str, path: Path, options: ImportOptions) -> ImportedDataset:
-    """The data set that `path` holds.
+    """The data set in `path`.
 
     Raises:
         DatasetError: one line that names the option, or file and field.
@@ -78,7 +78,7 @@ def import_dataset(format: str, path: Path, options: ImportOptions) -> ImportedD
     """
     known = readers()
     if format not in known:
-        raise DatasetError(f"FORMAT: there is no {format!r}, but {', '.join(known)}")
+        raise DatasetError(f"FORMAT: {format!r} is unknown; one of {', '.join(known)}")
     reader = known[format]
     if options.also and format in TABLES:
         raise DatasetError(
@@ -92,7 +92,7 @@ def import_dataset(format: str, path: Path, options: ImportOptions) -> ImportedD
     if reader.labelled != bool(options.label_set):
         why = "structures alone have none; leave it out" if options.label_set else "is missing: name the labels' level"
         raise DatasetError(f"--label-set: {why}")
-    if is_folder(reader.brought or format) and not path.is_dir():
+    if is_folder(reader.installed or format) and not path.is_dir():
         raise DatasetError(f"{path}: is {f'a file: {format} is a folder' if path.exists() else 'not there'}")
     return reader.read(format, path, card_of(options), options)
 
@@ -136,7 +136,7 @@ def _label_set(theory: str, dispersion: bool, d3: str, option: str) -> LabelSet:
     if not d3:
         return LabelSet(theory=theory, dispersion=dispersion)
     if not dispersion:
-        raise DatasetError(f"{option}: states the correction that the labels contain: say --dispersion too")
+        raise DatasetError(f"{option}: the labels then contain dispersion: say --dispersion too")
     functional, _, damping = d3.rpartition("-")
     if damping not in ("bj", "zero") or not functional:
         raise DatasetError(f"{option}: {d3!r} must be a functional and bj or zero, as in pbe-bj")
@@ -144,7 +144,7 @@ def _label_set(theory: str, dispersion: bool, d3: str, option: str) -> LabelSet:
 
 
 def _import_ase(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
-    """Labelled frames of a file that ASE reads."""
+    """Labelled frames from a file that ASE reads."""
     if not options.units:
         raise DatasetError(f"--units: is missing: {format} does not state its units; say {EXAMPLE}")
 
@@ -152,16 +152,15 @@ def _import_ase(format: str, path: Path, card: Card, options: ImportOptions) -> 
 
     def read(source: Path, label_set: str) -> Imported:
         units = parse_units(options.also_units.get(label_set, options.units))
-        clusters = (
-            field if label_set == options.label_set else ""
-        )  # clusters are of the structures, not of their labels
+        # Clusters belong to the structures, so only the main label set's file is read for them.
+        clusters = field if label_set == options.label_set else ""
         return read_structures(source, units, format, cluster_field=clusters)
 
     return _labelled(path, card, options, read)
 
 
 def _import_deepmd(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
-    """Labelled frames of DeePMD systems, whose format states its units."""
+    """Labelled frames from DeePMD systems, whose format has fixed units."""
     if cluster_field(options.cluster or "none"):
         raise DatasetError(f"--cluster: {options.cluster} is not for deepmd, which has no info: say group, its systems")
     columns = _words(options.fparam)
@@ -180,7 +179,7 @@ def _words(text: str) -> list[str]:
 def _labelled(path: Path, card: Card, options: ImportOptions, read: Callable[[Path, str], Imported]) -> ImportedDataset:
     for name in card.label_sets:
         if name != options.label_set and name not in options.also:
-            raise DatasetError(f'--also: says nothing of {name}; say --also "{name}=PATH" with its labels')
+            raise DatasetError(f'--also: is missing for {name}; say --also "{name}=PATH" with its labels')
     unknown = [word for word in _words(options.without) if word not in ALL_PROPERTIES]
     if unknown:
         raise DatasetError(f"--without: {unknown[0]!r} is no label: say {', '.join(ALL_PROPERTIES)}")
@@ -204,7 +203,7 @@ def _import_reactions(format: str, path: Path, card: Card, options: ImportOption
 
 
 def _import_scans(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
-    """Energy profiles: a file for each scan."""
+    """Energy profiles: one file for each scan."""
     return ImportedDataset(import_scans(path, card, options.multiplicity), {})
 
 
@@ -214,26 +213,26 @@ def _import_crystals(format: str, path: Path, card: Card, options: ImportOptions
 
 
 def _import_structures(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
-    """Structures alone, of a file that ASE reads."""
+    """Structures alone, from a file that ASE reads."""
     return ImportedDataset(import_structures(path, card, options.multiplicity), {})
 
 
 def _import_phonopy(format: str, path: Path, card: Card, options: ImportOptions) -> ImportedDataset:
-    """Phonons: a phonopy file for each crystal."""
+    """Phonons: one phonopy file for each crystal."""
     stated = {"temperature_k": options.temperature, "mesh": options.mesh}
     settings = VibrationSettings.model_validate({name: value for name, value in stated.items() if value is not None})
     return ImportedDataset(import_phonopy(path, card, settings), {})
 
 
-# By format, the file in which every level has its references.
+# By format, the file with the references of all levels of theory.
 TABLES: Mapping[str, str] = {"reactions": "reactions.json", "scans": "scans.json", "crystals": "crystals.json"}
-_OF_FRAMES = frozenset({"multiplicity", "without", "cluster", "also"})
-_ASE = FormatReader(_import_ase, _OF_FRAMES | {"units", "also_units"})
+_FRAME_OPTIONS = frozenset({"multiplicity", "without", "cluster", "also"})
+_ASE = FormatReader(_import_ase, _FRAME_OPTIONS | {"units", "also_units"})
 FORMATS: Mapping[str, FormatReader] = {
     "extxyz": _ASE,
     "traj": _ASE,
     "db": _ASE,
-    "deepmd": FormatReader(_import_deepmd, _OF_FRAMES | {"fparam"}),
+    "deepmd": FormatReader(_import_deepmd, _FRAME_OPTIONS | {"fparam"}),
     "reactions": FormatReader(_import_reactions, frozenset({"multiplicity"})),
     "scans": FormatReader(_import_scans, frozenset({"multiplicity"})),
     "crystals": FormatReader(_import_crystals),
@@ -246,7 +245,7 @@ def by_label_set(option: str, entries: list[str] | None) -> dict[str, str]:
     """The `LABELSET=VALUE` entries of `option`, by label set.
 
     Raises:
-        DatasetError: an entry is not of that form, or a label set comes twice.
+        DatasetError: an entry has another form, or a label set is given twice.
     """
     values: dict[str, str] = {}
     for entry in entries or []:

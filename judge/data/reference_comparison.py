@@ -1,4 +1,4 @@
-"""`judge data verify --with IMAGE`: the labels of data sets against a model's answers, for units and signs."""
+"""`judge data verify --with IMAGE`: compares labels with a model's answers, to find wrong units and signs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tasks.structures.predictions import ALL_PROPERTIES, Labels, Predictions, Pr
 
 
 class VerificationLine(NamedTuple):
-    """A line of the output, and whether it names a mistake."""
+    """A line of the output, and whether it reports a mistake."""
 
     text: str
     is_finding: bool
@@ -36,12 +36,12 @@ class VerificationLine(NamedTuple):
 
 def few_frames(dataset: Dataset) -> list[str]:
     """A line for each label set with too few energies for the fit of a constant per element."""
-    complaints = {
+    findings = {
         name: too_few_for_energy(dataset.frames, labels.energy)
         for name, labels in dataset.label_arrays.items()
         if labels.energy is not None
     }
-    return [f"{name}: {complaint}" for name, complaint in complaints.items() if complaint]
+    return [f"{name}: {finding}" for name, finding in findings.items() if finding]
 
 
 def verify_against(
@@ -56,10 +56,10 @@ def verify_against(
     """The comparison of labels and references with the model's answers, for each label set of `datasets`.
 
     Args:
-        n_frames: the most structures that are asked about, for each label set and for its items.
+        n_frames: the largest number of structures that the model answers, for each label set and for its items.
 
     Raises:
-        UsageError: there is no such image, or it cannot be run.
+        UsageError: the image does not exist, or cannot be run.
         JudgeFault: this machine cannot run it.
     """
     driver = open_driver(driver_name or settings.driver, settings.run_dir, settings.runtime)
@@ -127,12 +127,12 @@ class ReferenceModel(NamedTuple):
 
 
 def _ask(frames: Frames, properties: Properties, report: Report, model: RemoteCalculator) -> Predictions:
-    wanted = offered(model, frames, properties)
-    return compute_in_batches(model, frames, wanted, lambda done: report(done, len(frames), "frames"))
+    supported = offered(model, frames, properties)
+    return compute_in_batches(model, frames, supported, lambda done: report(done, len(frames), "frames"))
 
 
 def not_compared(dataset: Dataset, part: Table) -> list[str]:
-    """A line for each sort of items that is not compared, and for structures alone, with the reason."""
+    """A line with the reason for each sort of items that is not compared, and for structures alone."""
     table, lines = dataset.table, []
     unbalanced = sum(imbalance(item, dataset.frames) is not None for item in table.differences)
     if unbalanced:
@@ -144,7 +144,7 @@ def not_compared(dataset: Dataset, part: Table) -> list[str]:
 
 
 def choose(frames: Frames, labels: Labels, n_frames: int, seed: int) -> Int:
-    """At most `n_frames` of the structures that have any label, in order, by a seeded choice."""
+    """(k,) the indices of at most `n_frames` structures with a label, in order, by a seeded choice."""
     labelled = np.zeros(len(frames), np.bool_)
     for name in ALL_PROPERTIES:
         array: Float | None = getattr(labels, name)

@@ -1,4 +1,4 @@
-"""The summary of an import in lines that a chemist can check at a glance."""
+"""The summary of an import, in lines for a chemist to check."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ase.units import GPa
 from tasks.datasets.dataset import Dataset
 from tasks.importing.import_summary import ImportSummary, LabelSummary, ValueRange
 
-# Of fewer, the spread itself is hardly known.
+# With fewer clusters, the spread itself is uncertain.
 FEW_CLUSTERS = 10
 
 
 def cluster_lines(dataset: Dataset) -> list[str]:
-    """The number, the sizes and the criterion of the clusters; a second line if they are few.
+    """A line with number, sizes and criterion of the clusters; a second line if they are few.
 
-    Clusters are of items if there are any, else of frames.
+    They are clusters of items if there are items, else of frames.
     """
-    items = [item.cluster or item.id for of_sort in dataset.table.items.values() for item in of_sort]
+    items = [item.cluster or item.id for sort in dataset.table.items.values() for item in sort]
     what, column = ("items", "") if items else ("frames", dataset.card.cluster_column)
     sizes = Counter(items or dataset.clusters).values()
     by = f" (by {column})" if column else ""
     text = "each its own" if max(sizes) == 1 else f"median {median(sizes):g} {what}, largest {max(sizes)}"
     lines = [f"clusters of {what}{by}: {len(sizes)}, {text}"]
     if len(sizes) == 1:
-        lines.append("DOUBTFUL  clusters: there is one alone: it cannot be resampled, and intervals will be too narrow")
+        lines.append("DOUBTFUL  clusters: there is only one: it cannot be resampled, and intervals will be too narrow")
     elif len(sizes) < FEW_CLUSTERS:
         lines.append(f"DOUBTFUL  clusters: {len(sizes)} are fewer than {FEW_CLUSTERS}: intervals will be wide")
     return lines
@@ -37,7 +37,7 @@ def summary_lines(summary: ImportSummary, unused: Mapping[str, int]) -> list[str
     """Sizes, elements, states, ranges, fields that were not read, and then impossible and doubtful values.
 
     Args:
-        unused: by numeric field that was not read, how many frames have it.
+        unused: by numeric field that was not read, the number of frames with it.
     """
     items = f", {summary.n_items} items" if summary.n_items else ""
     groups = f", {summary.n_groups} groups" if summary.n_groups > 1 else ""
@@ -87,6 +87,6 @@ def _sizes(atoms: ValueRange) -> str:
 
 
 def _counts(values: Mapping[int, int], sign: str) -> str:
-    """`0 × 12, +1 × 3`; a multiplicity of 0 is not stated."""
+    """`0 × 12, +1 × 3`; a multiplicity of 0 means that it is not stated."""
     named = {value: "not stated" if sign == "d" and value == 0 else f"{value:{sign}}" for value in values}
     return ", ".join(f"{'0' if named[value] == '+0' else named[value]} × {n}" for value, n in values.items())

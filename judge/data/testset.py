@@ -1,6 +1,6 @@
 """The part of a data set that a plan needs: hashes and label sets from its card, and the number of structures.
 
-It opens no labels, and reads only the header of the structures.
+No labels are read, and only the header of the structures.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class TestSet:
     """The hashes and label sets of a data set.
 
     Args:
-        reference_sha256: of the fields of the card that metrics depend on: no citation, licence or title.
+        reference_sha256: the hash of the card's fields that metrics depend on, so without citation, licence and title.
         label_sets: names of its levels of theory.
         default_label_set: for submissions that declare none of these.
         theories: the label sets, by name.
-        n_structures: 0 if the file is missing or broken, which is an error where the structures are needed.
+        n_structures: 0 if the file is missing or broken, which is an error only when the structures are read.
     """
 
     __test__ = False  # pytest must not collect it

@@ -26,7 +26,7 @@ def test_stated_units_are_those_of_the_data_set(data_world: World) -> None:
     assert set(mine(data_world).clusters) == {"Pt8"}
     assert mine(data_world).card.cluster_column == "composition"
     assert "clusters of frames (by composition): 1, median 10 frames, largest 10" in out.splitlines()
-    alone = "DOUBTFUL  clusters: there is one alone: it cannot be resampled, and intervals will be too narrow"
+    alone = "DOUBTFUL  clusters: there is only one: it cannot be resampled, and intervals will be too narrow"
     assert alone in out.splitlines()
     largest = max(np.abs(a.get_stress()).max() for a in right) / units.GPa
     assert "10 structures of 8 atoms, 80 in all" in out
@@ -43,13 +43,13 @@ def test_stated_units_are_those_of_the_data_set(data_world: World) -> None:
             "--fparam: is not for extxyz, which has no use for it",
         ),
         (("--units", "ase", "--without", "charges"), "--without: 'charges' is no label: say energy, forces, stress"),
-        (("--units", "ase", "--d3", "pbe-bj"), "--d3: states the correction that the labels contain: say --dispersion"),
+        (("--units", "ase", "--d3", "pbe-bj"), "--d3: the labels then contain dispersion: say --dispersion"),
         (
             ("--units", "ase", "--dispersion", "--d3", "pbe"),
             "--d3: 'pbe' must be a functional and bj or zero, as",
         ),
         (("--units", "ase", "--also", "PBE"), "--also: 'PBE' must be LABELSET=…, each label set once"),
-        (("--units", "ase", "--also-theory", "PBE=words"), '--also: says nothing of PBE; say --also "PBE=PATH"'),
+        (("--units", "ase", "--also-theory", "PBE=words"), '--also: is missing for PBE; say --also "PBE=PATH"'),
         (("--units", "ase", "--also", "EMT=x.xyz"), "--also…: EMT is --label-set itself; name another label set"),
         (("--units", "ase", "--also", "PBE=nowhere.xyz"), "nowhere.xyz: is not there"),
         (

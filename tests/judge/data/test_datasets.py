@@ -82,7 +82,7 @@ def test_the_rest_is_judged_when_told_to_and_what_is_left_out_is_said(world: Wor
     assert [(unit.task, unit.did) for unit in summary.units] == [("copper", Did.OBSERVED), ("nickel", Did.OBSERVED)]
     assert summary.skipped_tasks == ("tin", "barriers", "barriers-again")
     assert summary.exit_status == 0
-    assert "Left out, since their data sets are missing: tin, barriers, barriers-again" in said
+    assert "Left out because their data sets are missing: tin, barriers, barriers-again" in said
     assert "Not judged, since their data sets are missing: tin, barriers, barriers-again." in in_words(summary)
     again, _ = world.evaluate(skip_missing=True)
     assert in_words(again)[-1].startswith("Not judged")  # also when there is nothing else to do
