@@ -1,4 +1,4 @@
-"""A hidden data set with canaries in it, submissions that try to get them out, and the search for them."""
+"""A hidden data set with canaries, submissions that try to leak them, and the search for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENERGY = -98.765432187
 RARE = "Tm"
 ID, CLUSTER = "CANARY-7f3a", "CANARY-cluster-90c1"
 GROUP, LONE_GROUP = "canary group", "lone canary group"
-WORD = "LEAKWORD"  # in whatever the submissions say of their own
+WORD = "LEAKWORD"  # in every text that the hostile submissions write
 N_FRAMES = 7
 
 SUITE = """
@@ -89,15 +89,15 @@ from ase.calculators.calculator import Calculator
 from ase.calculators.emt import EMT
 
 WORD = "{WORD}"
-KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__pycache__", "kept")  # outlives the process
+KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__pycache__", "kept")  # survives the process
 
-def told(atoms):
+def leak(atoms):
     return "%s %s %s" % (WORD, atoms.get_chemical_formula(), atoms.positions.tolist())
 
 def keep(atoms):
     os.makedirs(os.path.dirname(KEPT), exist_ok=True)
     with open(KEPT, "w") as file:
-        file.write(told(atoms))
+        file.write(leak(atoms))
 
 def kept():
     return open(KEPT).read() if os.path.exists(KEPT) else ""
@@ -120,15 +120,15 @@ HOSTILE = {
     "prints": """
 class Model(Honest):
     def before(self, atoms):
-        print(told(atoms), flush=True)
-        print(told(atoms), file=sys.stderr, flush=True)
+        print(leak(atoms), flush=True)
+        print(leak(atoms), file=sys.stderr, flush=True)
 def make_calculator():
     return Model()
 """,
     "raises": """
 class Model(Honest):
     def before(self, atoms):
-        raise named(told(atoms))(told(atoms))
+        raise named(leak(atoms))(leak(atoms))
 def make_calculator():
     return Model()
 """,
@@ -141,9 +141,9 @@ def make_calculator():
     model = type("".join(c for c in "Model" + kept() if c.isalnum()), (Model,), {})()
     if kept():
         number = int("".join(c for c in kept() if c.isdigit())[:14])
-        said = {"parameters": lambda self: [self], "data_ptr": lambda self: 1, "numel": lambda self: number}
+        methods = {"parameters": lambda self: [self], "data_ptr": lambda self: 1, "numel": lambda self: number}
         torch = sys.modules["torch"] = type(sys)("torch")
-        torch.nn = type("nn", (), {"Module": type("Module", (), said)})
+        torch.nn = type("nn", (), {"Module": type("Module", (), methods)})
         torch.cuda = type("cuda", (), {"is_available": lambda: True, "get_device_name": lambda _: kept()})
         model.network = torch.nn.Module()
     return model
@@ -187,7 +187,7 @@ def make_calculator():
 import socket, time
 class Model(Honest):
     def before(self, atoms):
-        header = ('{"__metadata__":{"op":"%s"}}' % told(atoms)).encode()
+        header = ('{"__metadata__":{"op":"%s"}}' % leak(atoms)).encode()
         message = struct.pack("<QQ", 8 + len(header), len(header)) + header
         for name in os.listdir("/proc/self/fd"):
             try:
@@ -204,34 +204,34 @@ HOSTILE = {name: _COMMON + code for name, code in HOSTILE.items()}
 
 
 def forms(value: float) -> set[bytes]:
-    """What a number may look like: decimal, cut or rounded to five places and more, or its eight bytes in any dress."""
-    found = {repr(value), f"{value:.5f}", f"{value:.6f}", f"{value:.7f}", f"{value:.8f}", repr(value)[:8]}
+    """Encodings of a number: decimal with five places or more, cut or rounded, and its eight bytes in several forms."""
+    texts = {repr(value), f"{value:.5f}", f"{value:.6f}", f"{value:.7f}", f"{value:.8f}", repr(value)[:8]}
     for order in "<>":
         raw = struct.pack(f"{order}d", value)
-        found |= {raw.hex(), raw.hex().upper(), base64.b64encode(raw).decode().rstrip("=")[:10]}
-    found.add(value.hex().partition("p")[0].removeprefix("-0x1."))
-    return {form.encode() for form in found} | {struct.pack("<d", value), struct.pack(">d", value)}
+        texts |= {raw.hex(), raw.hex().upper(), base64.b64encode(raw).decode().rstrip("=")[:10]}
+    texts.add(value.hex().partition("p")[0].removeprefix("-0x1."))
+    return {text.encode() for text in texts} | {struct.pack("<d", value), struct.pack(">d", value)}
 
 
 NUMBERS = {form for value in (*COORDINATES, ENERGY) for form in forms(value)}
 NAMES = {ID.encode(), CLUSTER.encode(), WORD.encode()}
-"""Never to be found, wherever it is."""
+"""Refused in every record and every output."""
 
 PUBLIC = NUMBERS | NAMES | {RARE.encode(), LONE_GROUP.encode(), b"exit status", b"1234567"}
-"""Nor these in what is public: an element of one structure, a group of one, a number that the submission chose."""
+"""Refused in public data: also an element or a group of one structure, and a number that the submission chose."""
 
 
 def found_in(data: bytes, needles: set[bytes]) -> list[bytes]:
-    """The needles that are in the haystack."""
+    """The needles that are in `data`."""
     return sorted(needle for needle in needles if needle in data)
 
 
 def found_below(folder: Path, needles: set[bytes]) -> dict[str, list[bytes]]:
-    """By file below a folder, the needles that are in it or in its name; plotly.js, which others made, has none."""
-    found = {}
+    """By file below a folder, the needles in its content or name. plotly.js, third-party code, is not searched."""
+    leaks = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = path.read_bytes()
         hits = found_in((b"" if content == plotly() else content) + str(path.relative_to(folder)).encode(), needles)
         if hits:
-            found[str(path)] = hits
-    return found
+            leaks[str(path)] = hits
+    return leaks

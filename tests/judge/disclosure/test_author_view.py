@@ -1,4 +1,4 @@
-"""What an author may see of a submission: verdict, phase, a sentence, time and memory, and the log of the preflight."""
+"""The author's view of a submission: verdict, phase, a sentence, time and memory, and the log of the preflight."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from submissions.requests import SubmissionProgress
 from tests.world.board_records import SUITE, good_results, refused, submission
 from tests.world.world import World
 
-OF = submission("alpha")
+ALPHA = submission("alpha")
 DATASETS = {task.name: task.dataset for task in SUITE.tasks}
 
 
-def test_of_each_task_the_closed_list_of_facts() -> None:
+def test_the_author_sees_a_fixed_list_of_facts_for_each_task() -> None:
     peaks = Peaks(wall_s=12.34, startup_s=1.56, memory_bytes=1234567890)
-    crashed = refused(OF, SUITE.tasks[0], Verdict.CRASHED, phase="compute", peaks=peaks)
+    crashed = refused(ALPHA, SUITE.tasks[0], Verdict.CRASHED, phase="compute", peaks=peaks)
     crashed = crashed.model_copy(update={"sentence": "The container ended (exit status 65): see its log."})
-    first, second, *rest = task_states([crashed, *good_results(OF, 0.3)[1:]], {DATASETS["molecules"]})
+    first, second, *rest = task_states([crashed, *good_results(ALPHA, 0.3)[1:]], {DATASETS["molecules"]})
     assert [state.task for state in (first, second, *rest)] == [task.name for task in SUITE.tasks]
     assert (first.verdict, first.phase) == (Verdict.CRASHED, "compute")
     assert first.sentence == "The container ended (by itself), and its log is withheld."
@@ -33,7 +33,7 @@ def test_of_each_task_the_closed_list_of_facts() -> None:
 
 
 def test_no_metric_no_host_no_hash() -> None:
-    states = [state.model_dump() for state in task_states(good_results(OF, 0.3), ())]
+    states = [state.model_dump() for state in task_states(good_results(ALPHA, 0.3), ())]
     assert states
     assert all(set(state) == {"task", "verdict", "phase", "sentence", "wall_s", "memory_bytes"} for state in states)
 
@@ -62,21 +62,22 @@ def test_the_command_prints_what_the_author_reads_in_the_status(world: World) ->
     assert [task["task"] for task in only["tasks"]] == ["copper"]
 
 
-@pytest.mark.parametrize("said", ["", "  \n\n"])
-def test_what_said_nothing_leaves_no_log(world: World, said: str) -> None:
+@pytest.mark.parametrize("output", ["", "  \n\n"])
+def test_an_empty_output_leaves_no_log(world: World, output: str) -> None:
     submitted = world.submit("emt")
-    store_log(world.store, submitted.id, said)
+    store_log(world.store, submitted.id, output)
     assert not world.store.exists(log_path(submitted.id))
 
 
 @pytest.mark.parametrize("option", [(), ("--author",)])
-def test_a_strangers_words_move_no_cursor(world: World, option: tuple[str, ...]) -> None:
-    of = world.submit("emt")
+def test_text_from_a_card_or_image_moves_no_cursor(world: World, option: tuple[str, ...]) -> None:
+    submitted = world.submit("emt")
     bad = "\x1b]0;owned\x07"
-    card = of.card.model_copy(update={"name": bad, "version": bad})
-    changed = of.model_copy(update={"card": card, "image": of.image.model_copy(update={"reference": bad})})
-    world.store.put(submission_path(of.id), changed.model_dump_json().encode())
+    card = submitted.card.model_copy(update={"name": bad, "version": bad})
+    image = submitted.image.model_copy(update={"reference": bad})
+    changed = submitted.model_copy(update={"card": card, "image": image})
+    world.store.put(submission_path(submitted.id), changed.model_dump_json().encode())
     world.write_settings()
-    status, out, err = world.run_here("show", of.id, *option)
+    status, out, err = world.run_here("show", submitted.id, *option)
     assert (status, "owned" in out) == (0, True), err
     assert all(line.isprintable() for line in out.splitlines())

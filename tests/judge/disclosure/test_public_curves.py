@@ -1,4 +1,4 @@
-"""What anybody may read of curves: of a hidden data set nothing that tells of one run, or has room for a structure."""
+"""Public curves: those of a hidden data set reveal no single run and have no room for a structure."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from judge.figures.diatomic import diatomics_of
 from judge.figures.drift import drift_figure, drift_of
 from judge.pages.site import render
 from judge.ranking.leaderboard import TaskLine
-from judge.view.page_context import Frame
 from judge.view.sources import Sources
 from tasks.metrics.measurement import Items
 from tasks.simulation.diatomics import distances
+from tasks.suites.suite import Task
 from tests.world.board_records import runs
 from tests.world.curves import (
     CRYSTALS,
@@ -53,13 +53,13 @@ DEVIATIONS = arrays(
 )
 
 
-def line(of: object) -> TaskLine:
-    return line_of(three(), of)  # type: ignore[arg-type]
+def line(task: Task) -> TaskLine:
+    return line_of(three(), task)
 
 
-def test_of_a_public_data_set_every_run_is_shown() -> None:
+def test_every_run_of_a_public_data_set_is_shown() -> None:
     deviation = drifting(3)
-    deviation[1, 6:] = np.nan  # it ended
+    deviation[1, 6:] = np.nan  # the run ended
     drift = public_drift(line(KNOWN), dynamics(deviation), PUBLIC)
     assert drift is not None
     assert not drift.hidden
@@ -72,45 +72,45 @@ def test_of_a_public_data_set_every_run_is_shown() -> None:
 
 
 @given(DEVIATIONS)
-def test_of_a_hidden_data_set_there_is_a_mean_over_enough_runs_and_nothing_else(deviation: np.ndarray) -> None:
+def test_a_hidden_data_set_has_only_the_mean_over_enough_runs(deviation: np.ndarray) -> None:
     drift = public_drift(line(SECRET), dynamics(deviation), PUBLIC)
     assert drift is not None
     assert drift.hidden
     assert drift.runs == ()
     for tenth, mean, n in zip(deviation.T, drift.mean, drift.n_runs, strict=True):
-        there = tenth[np.isfinite(tenth)]
+        finite = tenth[np.isfinite(tenth)]
         with np.errstate(over="ignore"):
-            expected = float(np.abs(there).sum() / max(1, len(there)))
-        if len(there) < LEAST_ITEMS or not np.isfinite(expected):
+            expected = float(np.abs(finite).sum() / max(1, len(finite)))
+        if len(finite) < LEAST_ITEMS or not np.isfinite(expected):
             assert (mean, n) == (None, None)
         else:
-            assert n == len(there)
-            about = (
+            assert n == len(finite)
+            nearby = (
                 expected * (1 - 1e-12),
                 expected,
                 expected * (1 + 1e-12),
-            )  # sums differ by the order of their parts
-            assert mean in [rounded(value, HIDDEN_DIGITS) for value in about]
+            )  # sums depend on the order of their terms
+            assert mean in [rounded(value, HIDDEN_DIGITS) for value in nearby]
 
 
 def test_a_result_of_a_hidden_data_set_is_hidden_whatever_the_suite_names_now() -> None:
-    own = line(KNOWN)
-    assert own.result is not None
-    assert not is_hidden(own, PUBLIC)
-    provenance = own.result.provenance.model_copy(update={"dataset": SECRET.dataset})
-    moved = replace(own, result=own.result.model_copy(update={"provenance": provenance}))
+    known = line(KNOWN)
+    assert known.result is not None
+    assert not is_hidden(known, PUBLIC)
+    provenance = known.result.provenance.model_copy(update={"dataset": SECRET.dataset})
+    moved = replace(known, result=known.result.model_copy(update={"provenance": provenance}))
     assert is_hidden(moved, PUBLIC)
     assert is_hidden(line(SECRET), PUBLIC)
     assert is_hidden(replace(line(SECRET), result=None), PUBLIC)
 
 
-def test_pairs_are_shown_of_public_data_sets_alone() -> None:
+def test_only_pairs_of_public_data_sets_are_shown() -> None:
     energies = wells()
     energies[1, 7] = np.nan
     assert public_pairs(line(HIDDEN_LAWS), pairs(energies), PUBLIC) == ()
-    found = public_pairs(line(LAWS), pairs(energies), PUBLIC)
-    assert [pair.symbol for pair in found] == list(PAIRS.diatomics)
-    for pair, row in zip(found, energies, strict=True):
+    shown = public_pairs(line(LAWS), pairs(energies), PUBLIC)
+    assert [pair.symbol for pair in shown] == list(PAIRS.diatomics)
+    for pair, row in zip(shown, energies, strict=True):
         assert len(pair.distances) == len(pair.energies) <= PAIR_POINTS + 2
         at = {rounded(r, PUBLIC_DIGITS): e for r, e in zip(distances(pair.symbol, PAIRS.n_distances), row, strict=True)}
         for r, energy in zip(pair.distances, pair.energies, strict=True):
@@ -120,64 +120,64 @@ def test_pairs_are_shown_of_public_data_sets_alone() -> None:
 
 
 def test_a_pair_that_failed_everywhere_has_no_energy() -> None:
-    found = public_pairs(line(LAWS), pairs(np.full((3, PAIRS.n_distances), np.nan)), PUBLIC)
-    assert {energy for pair in found for energy in pair.energies} == {None}
+    shown = public_pairs(line(LAWS), pairs(np.full((3, PAIRS.n_distances), np.nan)), PUBLIC)
+    assert {energy for pair in shown for energy in pair.energies} == {None}
 
 
-def test_where_no_curve_is_known_none_is_shown() -> None:
-    older = runs([1e-6, 1e-6])
-    for own in (line(KNOWN), line(CRYSTALS), line(LAWS)):
-        for items in (None, older):
-            assert public_drift(own, items, PUBLIC) is None
-            assert public_pairs(own, items, PUBLIC) == ()
+def test_items_without_curves_show_none() -> None:
+    without_curves = runs([1e-6, 1e-6])
+    for each in (line(KNOWN), line(CRYSTALS), line(LAWS)):
+        for items in (None, without_curves):
+            assert public_drift(each, items, PUBLIC) is None
+            assert public_pairs(each, items, PUBLIC) == ()
     assert public_drift(replace(line(KNOWN), result=None), dynamics(drifting(2)), PUBLIC) is None
     assert public_pairs(replace(line(LAWS), result=None), pairs(wells()), PUBLIC) == ()
 
 
 def shuffled(deviation: np.ndarray) -> np.ndarray:
-    """Other runs of the same mean: at each tenth, another one has each value, with another sign."""
+    """Other runs with the same mean: at each tenth another run has each value, with the other sign."""
     return -np.random.default_rng(5).permuted(deviation, axis=0)
 
 
 def every_file(items: dict[tuple[str, str], Items]) -> dict[str, bytes]:
-    """The site, and all figures of curves, whichever page they may be on."""
-    of = frame_of(three(), items)
+    """The files of the site, and all figures of curves."""
+    page_frame = frame_of(three(), items)
     files = render(three(), Sources(public=PUBLIC, items=items))
-    figures = [drift_figure(of)]
-    for row in of.board.rows:
-        figures += [drift_of(of, row), diatomics_of(of, row)]
+    figures = [drift_figure(page_frame)]
+    for row in page_frame.board.rows:
+        figures += [drift_of(page_frame, row), diatomics_of(page_frame, row)]
     for index, each in enumerate(figures):
         files[f"figure {index}"] = repr(each).encode() if each else b""
     return files
 
 
 def items_with(secret: np.ndarray, hidden_pairs: np.ndarray, name: str) -> dict[tuple[str, str], Items]:
-    found = {}
+    items = {}
     for row in three().rows:
-        found[row.submission.id, KNOWN.name] = dynamics(drifting(6, 1))
-        found[row.submission.id, SECRET.name] = dynamics(secret, name)
-        found[row.submission.id, LAWS.name] = pairs(wells())
-        found[row.submission.id, HIDDEN_LAWS.name] = pairs(hidden_pairs)
-    return found
+        items[row.submission.id, KNOWN.name] = dynamics(drifting(6, 1))
+        items[row.submission.id, SECRET.name] = dynamics(secret, name)
+        items[row.submission.id, LAWS.name] = pairs(wells())
+        items[row.submission.id, HIDDEN_LAWS.name] = pairs(hidden_pairs)
+    return items
 
 
-def test_no_file_of_the_site_tells_of_a_single_run_of_a_hidden_data_set() -> None:
+def test_no_file_of_the_site_reveals_a_single_run_of_a_hidden_data_set() -> None:
     """With other runs of the same mean, and other pairs, every byte is the same."""
     secret = drifting(LEAST_ITEMS + 2, 3)
-    secret[0, 4:] = np.nan  # still enough
-    one = every_file(items_with(secret, wells(3.0, 1), "structure"))
-    assert one == every_file(items_with(shuffled(secret), wells(7.0, 2), "other"))
-    everything = b"".join(one.values())
+    secret[0, 4:] = np.nan  # enough runs remain
+    files = every_file(items_with(secret, wells(3.0, 1), "structure"))
+    assert files == every_file(items_with(shuffled(secret), wells(7.0, 2), "other"))
+    content = b"".join(files.values())
     for value in secret[np.isfinite(secret) & (secret != 0)]:
-        for told in (value, 1000 * value, rounded(value, 6), rounded(1000 * value, 6)):
-            assert repr(abs(float(told))).encode() not in everything
-    assert one != every_file(items_with(2 * secret, wells(3.0, 1), "structure"))  # the mean is shown
+        for form in (value, 1000 * value, rounded(value, 6), rounded(1000 * value, 6)):
+            assert repr(abs(float(form))).encode() not in content
+    assert files != every_file(items_with(2 * secret, wells(3.0, 1), "structure"))  # the mean is shown
 
 
-def test_what_is_public_does_reach_the_figures() -> None:
-    """So that what does not, in the test above, is left out for a reason."""
-    of: Frame = frame_of(three(), items_with(drifting(6, 3), wells(3.0, 1), "run"), frozenset({SECRET.dataset}))
-    drift = drift_of(of, of.board.rows[0])
+def test_a_run_of_a_public_data_set_is_in_the_figures() -> None:
+    """Without this the test above could pass because figures have no runs at all."""
+    page_frame = frame_of(three(), items_with(drifting(6, 3), wells(3.0, 1), "run"), frozenset({SECRET.dataset}))
+    drift = drift_of(page_frame, page_frame.board.rows[0])
     assert drift is not None
     value = repr(rounded(1000.0 * drifting(6, 3)[2, 5], PUBLIC_DIGITS))
     assert value in drift.plot
@@ -185,6 +185,6 @@ def test_what_is_public_does_reach_the_figures() -> None:
 
 def test_too_few_runs_of_a_hidden_data_set_show_nothing() -> None:
     items = {(row.submission.id, SECRET.name): dynamics(drifting(LEAST_ITEMS - 1)) for row in three().rows}
-    of = frame_of(three(), items)
-    assert drift_figure(of) is None
-    assert all(drift_of(of, row) is None for row in of.board.rows)
+    page_frame = frame_of(three(), items)
+    assert drift_figure(page_frame) is None
+    assert all(drift_of(page_frame, row) is None for row in page_frame.board.rows)

@@ -1,4 +1,4 @@
-"""What the judge stores and logs says nothing of a structure that a model repeats."""
+"""The judge's records and logs contain no structure, even if a model repeats one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.world.world import World
 
 
 @pytest.mark.parametrize("factory", ["Raises", "Prints", "Exits"])
-def test_nothing_that_is_stored_or_logged_tells_of_a_structure(world: World, factory: str) -> None:
+def test_no_structure_is_stored_or_logged(world: World, factory: str) -> None:
     code = Path(cheating.__file__).read_text() + f"\n\nmake_calculator = {factory}\n"
     world.submit("hostile", code)
     world.evaluate()
     verdicts = {result.verdict for result in world.results()}
-    assert verdicts, "nothing was judged"
-    assert Verdict.OK not in verdicts, "it did not try"
+    assert verdicts, "no task was judged"
+    assert Verdict.OK not in verdicts, "the submission did not attack"
     words = [
         f"{x:.9f}".encode()
         for name in ("copper", "nickel")
