@@ -32,10 +32,10 @@ from tasks.structures.frames import Frames
 
 STRETCH = CrystalProperty("stretch_mev_per_atom", "meV/atom", "Energy of a stretch by 1 %")
 PAGE = """
-{% from "kinds/shared.html" import charged, relative %}
+{% from "kinds/shared.html" import penalised, normalised %}
 <p>How much energy a stretch by {{ (0.01) | percent }} takes.</p>
-{{ relative(fact, fact.release.property_error) }}
-{{ charged(fact) }}
+{{ normalised(fact, fact.release.property_error) }}
+{{ penalised(fact) }}
 """
 
 

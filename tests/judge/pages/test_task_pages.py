@@ -29,8 +29,8 @@ def test_every_packaged_suite_has_its_pages_before_anything_is_judged(name: str)
     assert files.keys() == {f"tasks/{task.name}.html" for task in suite.tasks}
     for packaged in suite.tasks:
         page = PageReader(files[f"tasks/{packaged.name}.html"])
-        assert "How the judge asks" in page.words
-        assert "What a failure costs" in page.words
+        assert "How the judge queries the model" in page.words
+        assert "Failures" in page.words
         assert "No model has been judged yet" in page.words
         assert packaged.source in page.words  # a packaged suite is public
 
