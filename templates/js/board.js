@@ -9,7 +9,7 @@ import { offerPicks } from "./compare_picks.js";
 import { setText } from "./element.js";
 import { matching } from "./filters.js";
 import { computeScores } from "./computed_scores.js";
-import { leaderboardOfView } from "./sound_view.js";
+import { leaderboardOfView } from "./valid_view.js";
 import { change, onChange, view } from "./view.js";
 
 const SCORE_SETTINGS = ["scheme", "variant", "weights", "thresholds"];
@@ -50,7 +50,7 @@ function show(board, file) {
   showSort(board);
   count(file, filterRows(board, matching(view)));
   showTools(file, now, setColumn);
-  showOwn(computed);
+  showScoreNote(computed);
 }
 
 // Texts about the ranking.
@@ -62,11 +62,11 @@ function count(file, n) {
   ranking.querySelector("[data-none]").hidden = n > 0;
 }
 
-function showOwn({ scheme, own, asMade }) {
-  const line = ranking.querySelector("[data-own]");
-  line.hidden = asMade;
-  if (asMade) return;
-  setText(line.querySelector("strong"), own ? "Your weights" : scheme.title);
+function showScoreNote({ scheme, isRecomputed, isPublished }) {
+  const line = ranking.querySelector("[data-score-note]");
+  line.hidden = isPublished;
+  if (isPublished) return;
+  setText(line.querySelector("strong"), isRecomputed ? "Your weights" : scheme.title);
 }
 
 function showSort(board) {
@@ -82,7 +82,7 @@ function announceSort(board) {
   const withinClass = "classes" in board.table.dataset && th && columnOf(th.dataset.key)?.withinClass;
   const where = withinClass ? ", within each hardware class" : "";
   const words = th ? `Sorted by ${th.textContent.trim()}, ${th.getAttribute("aria-sort")}${where}.` : "";
-  setText(ranking.querySelector("[data-said]"), words);
+  setText(ranking.querySelector("[data-status]"), words);
 }
 
 // Actions of a reader.

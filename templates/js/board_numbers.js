@@ -46,7 +46,7 @@ function updateColumn(board, column, computed) {
   const best = column.bar ? bestOf(board, column, orders, computed) : new Map();
   for (const [i, { model, cells, reference }] of board.rows.entries()) {
     const cell = cells.get(column.key);
-    if (cell.made && computed.asMade) {
+    if (cell.made && computed.isPublished) {
       setCell(cell, cell.made.text, cell.made.width, cell.made.best);
       for (const name of SMALL) setWords(cell, name, cell.made[name]);
       continue;
@@ -68,5 +68,5 @@ export function update(board, columns, computed) {
     setText(rank, value === null ? NONE : String(value));
     if (tr.classList.contains("unranked") !== (value === null)) tr.classList.toggle("unranked", value === null);
   }
-  board.table.classList.toggle("recomputed", !computed.asMade);
+  board.table.classList.toggle("recomputed", !computed.isPublished);
 }

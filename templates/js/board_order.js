@@ -22,7 +22,7 @@ function rankOrder(computed) {
   const lower = keys.map((key) => scores.find((score) => score.key === key).lower_is_better);
   return (a, b) => {
     const ranks = compare(computed.ranks.get(a.model.id), computed.ranks.get(b.model.id), false);
-    if (ranks || computed.asMade) return ranks || a.place - b.place;
+    if (ranks || computed.isPublished) return ranks || a.place - b.place;
     for (const [i, key] of keys.entries()) {
       const order = compare(computed.score(a.model.id, key), computed.score(b.model.id, key), !lower[i]);
       if (order) return order;

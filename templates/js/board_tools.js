@@ -125,13 +125,13 @@ function showColumnSets(file, columns, keys, setColumn) {
   const known = JSON.stringify([...columns.values()].map((column) => [column.key, column.aside]));
   if (holder.dataset.known !== known) {
     holder.dataset.known = known;
-    const own = [...columns.values()];
+    const all = [...columns.values()];
     holder.replaceChildren(
-      ...groupsOf(file, own).map((group) => {
+      ...groupsOf(file, all).map((group) => {
         const set = document.createElement("fieldset");
         const legend = document.createElement("legend");
         legend.textContent = group;
-        const ticks = own.filter((column) => column.group === group);
+        const ticks = all.filter((column) => column.group === group);
         set.append(legend, ...ticks.map((column) => columnTick(column, keys, setColumn)));
         return set;
       }),

@@ -1,6 +1,6 @@
-// The weighted mean of a node's parts: scoring.evaluation.weighted_mean, which also adds one part after another.
+// The weighted mean of a node's parts, added in the order of scoring.evaluation.weighted_mean.
 
-/** To so many decimals as numpy.round: half to even, of the number scaled. */
+/** The number with so many decimals, as numpy.round: scaled, then rounded half to even. */
 export function rounded(value, decimals) {
   const scaled = value * 10 ** decimals;
   const low = Math.floor(scaled);
@@ -14,8 +14,8 @@ const into = { mean: MEAN, "logarithmic mean": Math.log, "harmonic mean": (value
 const back = { mean: MEAN, "logarithmic mean": Math.exp, "harmonic mean": (value) => 1 / value };
 
 /**
- * The mean of `values` at the indices `parts`, NaN if none has both a weight and a value. `absent` is what a part without
- * a value counts; where `leavesOut`, it is left out instead. Writes the share of each part into `shares`.
+ * The mean of `values` at the indices `parts`, NaN if no part has both a weight and a value. A part without a value counts
+ * `absent`; if `leavesOut`, it is left out instead. Writes the share of each part into `shares`.
  */
 export function combine(parts, values, weights, shares, how, absent, leavesOut) {
   let measured = false;
@@ -30,7 +30,7 @@ export function combine(parts, values, weights, shares, how, absent, leavesOut) 
   let low = Infinity;
   let high = -Infinity;
   for (const part of parts) {
-    if (!(shares[part] > 0)) continue; // 0 × ∞ is NaN: what has no share must not enter
+    if (!(shares[part] > 0)) continue; // 0 × ∞ is NaN, so a part without a share is skipped
     const value = Number.isNaN(values[part]) ? absent : values[part];
     low = Math.min(low, value);
     high = Math.max(high, value);

@@ -22,7 +22,7 @@ function partsOf(section, file) {
     button: form.querySelector("button"),
     names: form.querySelector("datalist"),
     differences: form.querySelector("[data-differences]"),
-    said: section.querySelector("[data-said]"),
+    status: section.querySelector("[data-status]"),
     none: section.querySelector("[data-none]"),
     shown: section.querySelector("[data-shown]"),
     frame: section.querySelector(".table-frame"),
@@ -41,7 +41,7 @@ function firstModels(file) {
 // Output.
 
 function say(page, ...words) {
-  page.said.textContent = words.filter(Boolean).join(" ");
+  page.status.textContent = words.filter(Boolean).join(" ");
 }
 
 /** The next possible step. */
@@ -78,12 +78,12 @@ function follow(page) {
 
 // Actions of a reader.
 
-function choose(page, models, ...said) {
+function choose(page, models, ...sentences) {
   chosen = models;
   byReader = true;
   draw(page);
   follow(page);
-  say(page, ...said, `${chosen.length} of at most ${MOST} models.`, next());
+  say(page, ...sentences, `${chosen.length} of at most ${MOST} models.`, next());
 }
 
 /** Removes a model; the focus goes to the button in the place of the pressed one. */

@@ -23,9 +23,9 @@ export const plainLine = (name, texts) => row(name, texts.map((text) => cell(tex
 // An interval without width comes from parts that could not be resampled.
 const hasWidth = ({ interval }) => interval !== null && interval[0] < interval[1];
 
-function apart(one, other) {
-  if (!hasWidth(one) || !hasWidth(other)) return false;
-  return one.interval[1] < other.interval[0] || other.interval[1] < one.interval[0];
+function apart(a, b) {
+  if (!hasWidth(a) || !hasWidth(b)) return false;
+  return a.interval[1] < b.interval[0] || b.interval[1] < a.interval[0];
 }
 
 /** A row with its best cell marked; `lower`: whether lower is better; null: no cell is marked. */

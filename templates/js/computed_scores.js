@@ -32,7 +32,7 @@ function published(scheme) {
 /**
  * The scores and ranks of a view.
  *
- * own: whether the reader's settings change a score. asMade: whether all is as in the published page.
+ * isRecomputed: whether the reader's settings change a score. isPublished: whether the view is that of the published page.
  * score(id, key): a score. worst(id, key): the score if items that were left out count as missing; null if there are none.
  * node(id, key, path): one number within a score. ranks: Map of model to rank or null.
  */
@@ -40,21 +40,21 @@ export function computeScores(file, view) {
   const scheme = schemeOf(file, view);
   const touched = scheme.scores.filter((score) => isTouched(score, view));
   const recomputed = new Set(touched.map((score) => score.key));
-  const own = touched.length > 0;
+  const isRecomputed = touched.length > 0;
   let whole = null;
   const evaluate = () => (whole ??= evaluateScheme(scheme, view)); // all numbers within scores
   const mine = evaluateScheme({ ...scheme, scores: touched }, view);
   const scores = published(scheme);
   for (const [id, values] of mine.scores) for (const [key, value] of values) scores.get(id).set(key, value);
   const stored = new Map(scheme.scores.map((score) => [score.key, score.models]));
-  const asMade = !own && scheme === schemeOf(file, { scheme: LAMBENCH, variant: "corrected" });
+  const isPublished = !isRecomputed && scheme === schemeOf(file, { scheme: LAMBENCH, variant: "corrected" });
   return {
     scheme,
-    own,
-    asMade,
+    isRecomputed,
+    isPublished,
     score: (id, key) => scores.get(id)?.get(key) ?? null,
     worst: (id, key) => (recomputed.has(key) ? mine.worst(id, key) : (stored.get(key)?.[id]?.at_worst ?? null)),
     node: (id, key, path) => (recomputed.has(key) ? mine : evaluate()).node(id, key, path),
-    ranks: asMade ? new Map(file.models.map(({ id, rank }) => [id, rank])) : rankModels(file, scheme, scores),
+    ranks: isPublished ? new Map(file.models.map(({ id, rank }) => [id, rank])) : rankModels(file, scheme, scores),
   };
 }

@@ -2,12 +2,12 @@
 
 import { pathKey } from "./paths.js";
 
-/** In words, where that is not all of it. */
+/** The coverage in words; empty if all was measured. */
 export function coverageText({ covered = 0, total = 0 } = {}, noun) {
   return covered === total ? "" : `${covered} of ${total} ${total === 1 ? noun : `${noun}s`}`;
 }
 
-/** What has no parts, with the unit that it belongs to: that of the highest node above it that is one. */
+/** The nodes without parts, each with the name of its unit: the highest unit above it, or itself. */
 function* endsOf(node, key, above = "") {
   const unit = above || node.unit || "";
   if (!node.parts?.length) yield { node, key, unit };
@@ -15,16 +15,16 @@ function* endsOf(node, key, above = "") {
 }
 
 /**
- * How many units at and below a node have a value, of how many: {covered, total}, as scoring.term counts them. A
- * leaf that belongs to no unit is its own. `valueOf` is of a path key; `key` is that of the node.
+ * The number of units at and below a node with a value, and of all units: {covered, total}, as scoring.term counts them.
+ * A leaf without a unit is a unit itself. `valueOf` takes a path key; `key` is the path key of the node.
  */
 export function coverage(top, key, valueOf) {
   const [covered, total] = [new Set(), new Set()];
   for (const { node, key: path, unit } of endsOf(top, key)) {
-    const own = unit || (node.leaf && pathKey([node.leaf.task, node.leaf.metric]));
-    if (!own) continue;
-    total.add(own);
-    if (node.leaf && valueOf(path) !== null) covered.add(own);
+    const name = unit || (node.leaf && pathKey([node.leaf.task, node.leaf.metric]));
+    if (!name) continue;
+    total.add(name);
+    if (node.leaf && valueOf(path) !== null) covered.add(name);
   }
   return { covered: covered.size, total: total.size };
 }

@@ -9,7 +9,7 @@ import { allOk, rankWhere } from "./ranks.js";
 import { computeScores } from "./computed_scores.js";
 import { LAMBENCH } from "./scores.js";
 import { sortAgain } from "./sortable.js";
-import { leaderboardOfView } from "./sound_view.js";
+import { leaderboardOfView } from "./valid_view.js";
 import { change, onChange, publishedAgain, queryOf, view } from "./view.js";
 
 const SCORE_SETTINGS = ["variant", "weights", "thresholds"];
@@ -57,9 +57,9 @@ function rankDomain(file, computed, { domain, labels }) {
     });
   const costs = ({ rank, cells }) => [rank, ...cells.map(({ value }) => value)].map((value) => value ?? Infinity);
   const order = (a, b) => {
-    const [one, other] = [costs(a), costs(b)];
-    const i = one.findIndex((cost, k) => cost !== other[k]);
-    return i < 0 ? (a.model.id < b.model.id ? -1 : 1) : one[i] - other[i];
+    const [costsA, costsB] = [costs(a), costs(b)];
+    const i = costsA.findIndex((cost, k) => cost !== costsB[k]);
+    return i < 0 ? (a.model.id < b.model.id ? -1 : 1) : costsA[i] - costsB[i];
   };
   return lines.sort(order);
 }
@@ -94,7 +94,7 @@ function row({ model, rank, cells }, labels) {
 
 function showTable(domain, file, computed) {
   let { published: body, words } = domain;
-  if (!computed.asMade) {
+  if (!computed.isPublished) {
     const lines = rankDomain(file, computed, domain);
     const shown = lines.slice(0, domain.n);
     body = element("tbody", { role: "rowgroup" }, ...shown.map((line) => row(line, domain.labels)));
@@ -108,10 +108,10 @@ function showTable(domain, file, computed) {
 }
 
 /** Names the settings of these numbers, and the rule of the ranks. */
-function showWords({ own, asMade, scheme }, rule) {
-  const line = document.querySelector("[data-domain-own]");
-  line.hidden = asMade;
-  line.querySelector("strong").textContent = own ? "Your weights" : scheme.title;
+function showWords({ isRecomputed, isPublished, scheme }, rule) {
+  const line = document.querySelector("[data-domain-note]");
+  line.hidden = isPublished;
+  line.querySelector("strong").textContent = isRecomputed ? "Your weights" : scheme.title;
   document.querySelector("[data-domain-rule]").textContent = scheme.complete_only ? rule : EVERY_SCORE;
 }
 
@@ -120,7 +120,7 @@ function updateLinks() {
   for (const link of all("[data-same-view]")) link.search = queryOf(view);
 }
 
-const isAsMade = () => view.variant === "corrected" && view.weights.size + view.thresholds.size === 0;
+const isPublishedView = () => view.variant === "corrected" && view.weights.size + view.thresholds.size === 0;
 
 export async function start() {
   const tables = readTables();
@@ -138,10 +138,10 @@ export async function start() {
     clearTimeout(waiting);
     waiting = setTimeout(show, PAUSE_MS);
   });
-  document.querySelector("[data-domain-own] button").addEventListener("click", () => {
+  document.querySelector("[data-domain-note] button").addEventListener("click", () => {
     change(publishedAgain());
     tables[0].table.querySelector("th button").focus(); // the pressed button is hidden now
   });
   updateLinks();
-  if (!isAsMade()) await show(); // else no data are needed
+  if (!isPublishedView()) await show(); // else no data are needed
 }

@@ -4,7 +4,7 @@ import { plotly } from "./plotly.js";
 
 const KINDS = { CSV: ["csv", "text/csv"], JSON: ["json", "application/json"], SVG: ["svg", "image/svg+xml"] };
 
-/** A text as spreadsheets read it: quoted where it must be, and never as a formula. */
+/** A CSV field: quoted if necessary, and never a formula in a spreadsheet. */
 function field(cell) {
   if (cell === null) return "";
   if (typeof cell === "number") return String(cell);
@@ -22,7 +22,7 @@ function json({ title, headings, rows }) {
   return `${JSON.stringify({ title, columns, rows }, null, 1)}\n`;
 }
 
-/** The plot as it is seen, on the page's ground. */
+/** The plot as shown, on the background of the page. */
 async function svg(place) {
   const setBackground = getComputedStyle(document.documentElement).backgroundColor;
   const { width, height } = place._fullLayout;
@@ -38,11 +38,11 @@ function save(name, type, content) {
   link.href = URL.createObjectURL(new Blob([content], { type }));
   link.download = name;
   link.click();
-  // Not at once: the browser still reads it.
+  // Later, since the browser still reads it.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** Buttons below a figure. */
+/** Adds the download buttons below a figure. */
 export function offerFiles(figure, table, draw) {
   const place = figure.querySelector(".downloads");
   place.append("Download");

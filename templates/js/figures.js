@@ -1,4 +1,4 @@
-// Figures: each plot is drawn once it comes near the view, and is offered as a file. Without a script the table stays.
+// Figures: each plot is drawn when it comes near the view, and offered as a file. Without a script there is the table.
 
 import { offerFiles } from "./figure_files.js";
 import { tableOf } from "./figure_table.js";

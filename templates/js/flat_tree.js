@@ -1,4 +1,4 @@
-// A tree of a score as arrays, from the top down: parts come after what they are parts of. Made once for each tree.
+// A tree of a score as arrays, from the top down: each node before its parts. Made once for each tree.
 
 import { pathKey } from "./paths.js";
 import { editable, formula, numbersOf, read } from "./scales.js";
@@ -11,7 +11,7 @@ function flatLeaf(leaf) {
   return { ...leaf, numbers, settable, formula: formula(leaf.scale, numbers) };
 }
 
-/** What a part without a value counts; NaN: then there is no value. Where it is left out, `leavesOut` says so. */
+/** What a missing part counts; NaN: the node then has no value. If missing parts are left out, `leavesOut` is true. */
 const absentOf = (absent) => (absent === undefined || absent === "none" ? NaN : read(absent));
 
 /** The tree of a score as arrays by the index of a node; `index` has them by path key. */
@@ -36,19 +36,19 @@ export function flatten(tree, score) {
   return flat;
 }
 
-/** The formula of a leaf with the numbers that a reader set; what its scale does not have is passed over. */
+/** The formula of a leaf with the numbers that a reader set; numbers that its scale does not have are ignored. */
 function setLeaf(leaf, thresholds) {
   const set = leaf.settable.filter(([, key]) => thresholds.has(key)).map(([name, key]) => [name, thresholds.get(key)]);
   return set.length ? formula(leaf.scale, { ...leaf.numbers, ...Object.fromEntries(set) }) : leaf.formula;
 }
 
-/** Weights and formulas of a flat tree under a reader's settings, as with_settings in tests/world/reader_settings.py has them. */
-export function withSettings(flat, weights, thresholds) {
-  const own = flat.weights.slice();
-  for (const [key, factor] of weights) {
+/** Weights and formulas of a flat tree under a reader's settings, as with_settings in tests/world/reader_settings.py. */
+export function withSettings(flat, factors, thresholds) {
+  const weights = flat.weights.slice();
+  for (const [key, factor] of factors) {
     const i = flat.index.get(key);
-    if (i > 0) own[i] *= factor; // the top, 0, has no weight
+    if (i > 0) weights[i] *= factor; // the top, 0, has no weight
   }
   const formulas = flat.leaves.map((leaf) => (thresholds.size ? setLeaf(leaf, thresholds) : leaf.formula));
-  return { flat, weights: own, formulas };
+  return { flat, weights, formulas };
 }

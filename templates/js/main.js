@@ -1,4 +1,4 @@
-// Where a page has something that a module serves, the module is loaded. Each module starts on its own.
+// Loads the modules that a page needs: those with an element in it. Each module starts by itself.
 
 const modules = {
   "[data-board]": "./board.js",

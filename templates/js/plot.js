@@ -5,15 +5,15 @@ import { answerToKeys } from "./plot_keys.js";
 import { CONFIG, looked } from "./plot_look.js";
 import { plotly } from "./plotly.js";
 
-const PAUSE = 100; // milliseconds without another size
+const PAUSE = 100; // milliseconds without a further change of size
 const KEYS = "Arrow keys go from point to point; the numbers are in the table below.";
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const plots = new Map(); // by stage: the plot, and a promise of the element that it is drawn in
+const plots = new Map(); // by stage: the plot, and a promise of its element
 const resized = new Set(); // stages
 let pause;
 
-/** An element for plotly, and a status line that says the point of the keyboard. An application, since screen readers
- * keep the arrow keys for themselves anywhere else. */
+/** An element for plotly, and a status line for the point that the keyboard selects. The element has the role
+ * application, since screen readers use the arrow keys themselves in any other role. */
 function addPlace(stage, title, aboutId) {
   const keys = element("p", { class: "keys", id: `${aboutId}-keys` }, KEYS);
   const status = element("p", { class: "unseen", role: "status" });
@@ -34,7 +34,7 @@ async function drawNew(stage, plot, title, aboutId) {
   const { place, status } = addPlace(stage, title, aboutId);
   const { data, layout } = looked(plot, place);
   await Plotly.newPlot(place, data, layout, CONFIG);
-  for (const child of place.children) child.setAttribute("aria-hidden", "true"); // its points are said one by one
+  for (const child of place.children) child.setAttribute("aria-hidden", "true"); // the status line names its points
   answerToKeys(Plotly, place, status);
   sizes.observe(stage);
   return place;
@@ -52,7 +52,7 @@ function hasOtherWidth(stage) {
   return place.clientWidth > 0 && place.clientWidth !== place._fullLayout.width;
 }
 
-/** One plot that fails leaves the others alone. */
+/** Draws plots again; the failure of one does not stop the others. */
 function drawAllAgain(stages) {
   for (const stage of stages) drawAgain(stage).catch((error) => console.warn(`${stage.closest("figure").id}: ${error.message}`));
 }

@@ -1,4 +1,4 @@
-// A plot by keyboard: arrow keys go from point to point; the hover text is shown, and a screen reader says it.
+// A plot by keyboard: arrow keys go from point to point; the hover text is shown, and a screen reader reads it.
 
 const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
@@ -18,7 +18,7 @@ const within = (index, { length }) => Math.min(Math.max(index, 0), length - 1);
 export function answerToKeys(Plotly, place, status) {
   let [curve, point] = [0, -1];
   let byKey = false;
-  // plotly has no event for a point that a script asks it to show, and shows it a moment later.
+  // plotly shows the hover text a moment after the call, and has no event for it.
   const shown = new MutationObserver(() => {
     const texts = [...place.querySelectorAll(".hoverlayer text")].flatMap((text) => (text.children.length ? [...text.children] : text));
     const lines = texts.map((text) => text.textContent.trim()).filter(Boolean);
@@ -44,7 +44,7 @@ export function answerToKeys(Plotly, place, status) {
   }
 
   place.addEventListener("keydown", (event) => {
-    const hasModifier = event.altKey || event.ctrlKey || event.metaKey || event.shiftKey; // of the browser
+    const hasModifier = event.altKey || event.ctrlKey || event.metaKey || event.shiftKey; // shortcuts of the browser
     if (event.key === "Escape") leave();
     if (hasModifier || !(event.key in STEPS)) return;
     event.preventDefault(); // the page stays where it is

@@ -1,8 +1,8 @@
-// A plot in the page's colours and type, light or dark.
+// A plot in the colours and fonts of the page, light or dark.
 
 const N_RAMP = 9;
 const NARROW = 560; // pixels
-// Of a series, by its number. Its colour alone does not identify it.
+// By the number of a series. A series also differs by dash, symbol or pattern, not by colour alone.
 const COLOURS = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "6px 2px 2px 2px 2px 2px", "12px 3px"];
 const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "pentagon", "x"];
@@ -10,12 +10,12 @@ const PATTERNS = ["", "/", "\\", "-", "|", "+", "x", "."];
 
 export const CONFIG = { displayModeBar: false, showTips: false, doubleClick: "reset" };
 
-// Only these are written by us alone and may have tags; any other text can be an author's.
+// Only these texts come from the judge alone and may have tags; any other text may come from an author.
 const TEMPLATES = new Set(["hovertemplate", "texttemplate"]);
 
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;", "\n": "<br>" };
 
-/** The value with every text in it escaped: plotly reads tags, and %{…} in names too. */
+/** The value with all of its texts escaped: plotly interprets tags, and %{…} even in names. */
 function asText(value, key = "") {
   if (typeof value === "string") return TEMPLATES.has(key) ? value : value.replace(/[&<>%\n]/g, (mark) => ESCAPES[mark]);
   if (Array.isArray(value)) return value.map((part) => asText(part));
@@ -26,13 +26,13 @@ function asText(value, key = "") {
 /** The stylesheet's colour of this name, as #rrggbb. */
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** In pixels; it follows the size that a reader has chosen for all text. */
+/** The text size in pixels; it follows the reader's setting for all text. */
 const textSize = () => 0.72 * parseFloat(getComputedStyle(document.documentElement).fontSize);
 
 /** The colour with an opacity of 8 %. */
 const thin = (hex) => `${hex}14`;
 
-/** Colours of the texts in bars, which are as dark or as light as the colour scale has them. */
+/** Text colours that contrast with the colour of each bar. */
 function textColours(values, { cmin, cmax }) {
   return values.map((value) => colour(value - cmin < 0.55 * (cmax - cmin) ? "on-little" : "on-much"));
 }
@@ -42,16 +42,16 @@ function trace(given, layout) {
   const made = { ...given, hoverlabel: { namelength: 40 } };
   if (given.marker?.coloraxis && given.text) made.insidetextfont = { color: textColours(given.marker.color, layout.coloraxis) };
   if (series === undefined) return made;
-  const own = colour(COLOURS[series] ?? series);
-  made.marker = { symbol: SYMBOLS[series], ...given.marker, color: own, line: { color: own } };
+  const ink = colour(COLOURS[series] ?? series);
+  made.marker = { symbol: SYMBOLS[series], ...given.marker, color: ink, line: { color: ink } };
   if (given.type === "bar") {
-    const pattern = { shape: PATTERNS[series], fgcolor: colour("paper"), bgcolor: own, size: 6, solidity: 0.25 };
+    const pattern = { shape: PATTERNS[series], fgcolor: colour("paper"), bgcolor: ink, size: 6, solidity: 0.25 };
     if (pattern.shape) made.marker.pattern = pattern;
     return made;
   }
-  made.line = { width: 1.8, dash: DASHES[series], ...given.line, color: own };
-  if (given.fill === "toself") made.fillcolor = thin(own);
-  if (given.error_y) made.error_y = { ...given.error_y, color: own };
+  made.line = { width: 1.8, dash: DASHES[series], ...given.line, color: ink };
+  if (given.fill === "toself") made.fillcolor = thin(ink);
+  if (given.error_y) made.error_y = { ...given.error_y, color: ink };
   return made;
 }
 
@@ -83,7 +83,7 @@ function polar(given) {
   };
 }
 
-/** The scale from little to much, and its key. */
+/** The colour scale from small to large values, and its colour bar. */
 function coloraxis(given) {
   const colorscale = Array.from({ length: N_RAMP }, (_, step) => [step / (N_RAMP - 1), colour(`h${step}`)]);
   return { ...given, colorscale, colorbar: { thickness: 10, outlinewidth: 0, ...given.colorbar } };
@@ -102,7 +102,7 @@ const shape = (given) => ({ ...given, line: { color: colour("firm"), width: 1 } 
 /** Data and layout of a plot as plotly draws them in `place`. */
 export function looked(plot, place) {
   const { data, layout } = asText(plot);
-  const { clientWidth: width, clientHeight: height } = place; // whole numbers, unlike what plotly would find
+  const { clientWidth: width, clientHeight: height } = place; // integers; plotly itself would measure fractions
   const isNarrow = width < NARROW;
   const side = isNarrow ? 112 : 60;
   const made = {

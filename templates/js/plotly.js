@@ -1,7 +1,7 @@
 // plotly, loaded once and only when a figure needs it: it is larger than the rest of the site.
 
-// The id by which plotly finds out that the page has its style rules: css/figures.css has them.
-const OWN_RULES = "plotly.js-style-global";
+// plotly adds its style rules unless the page has an element with this id. The rules are in css/figures.css.
+const RULES_ID = "plotly.js-style-global";
 
 let loading = null;
 
@@ -13,22 +13,22 @@ export function plotly() {
 
 function announceRules() {
   const mark = document.createElement("meta");
-  mark.id = OWN_RULES;
+  mark.id = RULES_ID;
   mark.className = "no-inline-styles";
   document.head.append(mark);
 }
 
-/** The Content-Security-Policy allows no style element. plotly adds one for maps, which no figure uses; it is kept out of
- * the page while plotly starts. Returns a function that ends this. */
+/** Keeps style elements out of the page while plotly starts, and returns a function that ends this. plotly adds one for
+ * maps, which no figure uses, and the Content-Security-Policy allows none. */
 function withoutStyles() {
   const head = document.head;
   head.appendChild = (node) => (node.nodeName === "STYLE" ? node : Node.prototype.appendChild.call(head, node));
   return () => delete head.appendChild;
 }
 
-/** plotly sets some styles as attributes, which the Content-Security-Policy refuses; a script may set them by the
- * element's `style`. plotly has no option for this, a static file has no nonce, and `unsafe-inline` or `unsafe-hashes`
- * would weaken the policy for the whole page. */
+/** Makes plotly set styles by the element's `style`. It sets some as attributes, which the Content-Security-Policy
+ * refuses. plotly has no option for this, a static file has no nonce, and `unsafe-inline` or `unsafe-hashes` would
+ * weaken the policy for the whole page. */
 function withStylesSet() {
   SVGElement.prototype.setAttribute = function setAttribute(name, value) {
     if (name === "style") this.style.cssText = value;

@@ -1,8 +1,8 @@
-// From the value of a metric to what is scored: the formulas of scoring.tree.Scale, by their names.
-// docs/leaderboard-json.md has them in words. Math.min and Math.max hand NaN on, as numpy's minimum and maximum do.
+// From the value of a metric to its scored value: the formulas of scoring.tree.Scale, by their names.
+// docs/leaderboard-json.md has them in words. Math.min and Math.max return NaN for NaN, as numpy's minimum and maximum.
 
 const between = (value, low, high) => Math.min(Math.max(value, low), high);
-const capped = (t) => (t > 0 ? Math.min(t, 1) : 0); // written so that NaN loses
+const capped = (t) => (t > 0 ? Math.min(t, 1) : 0); // NaN gives 0
 
 const normalisers = {
   linear: ({ good, bad }) => (value) => capped((value - bad) / (good - bad)),
@@ -20,9 +20,9 @@ function betweenThresholds(numbers) {
 
 function decades({ tolerance, time_unit_ps: timeUnit, worst, clipped }) {
   return (value) => {
-    const found = Math.max(Math.log10((Math.abs(value) * timeUnit) / tolerance), 0);
-    if (found === Infinity) return worst;
-    return clipped ? Math.min(found, worst) : found;
+    const excess = Math.max(Math.log10((Math.abs(value) * timeUnit) / tolerance), 0);
+    if (excess === Infinity) return worst;
+    return clipped ? Math.min(excess, worst) : excess;
   };
 }
 
@@ -43,7 +43,7 @@ export const editable = {
   "between thresholds": ["good", "bad"],
 };
 
-/** A number of the file: Infinity is a word there. */
+/** A number of the file, where infinity is the text "Infinity". */
 export const read = (number) => (number === "Infinity" ? Infinity : number);
 
 /** The numbers of a leaf of the file, by name. */
@@ -51,7 +51,7 @@ export function numbersOf(leaf) {
   return Object.fromEntries(Object.entries(leaf.numbers ?? {}).map(([name, number]) => [name, read(number)]));
 }
 
-/** The function from a value, and a model's own divisor, to what is scored. */
+/** The function from a value, and the divisor of a model, to the scored value. */
 export function formula(scale, numbers) {
   return scales[scale](numbers);
 }

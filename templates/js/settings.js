@@ -5,7 +5,7 @@ import { schemeOf } from "./computed_scores.js";
 import { MLIPAUDIT } from "./scores.js";
 import { settableLeaves } from "./settings_leaves.js";
 import { scorePanel } from "./settings_score.js";
-import { leaderboardOfView } from "./sound_view.js";
+import { leaderboardOfView } from "./valid_view.js";
 import { change, onChange, queryOf, view } from "./view.js";
 
 const AUDIT = "MLIPAudit’s thresholds apply to single items. Only its weights can be changed here.";
@@ -23,17 +23,17 @@ const isOf = (scheme) => (key) => scheme.scores.some((score) => key.startsWith(`
 /** The weights of a preset by path key. */
 const weightsOf = (preset) => new Map(preset.weights.map(([names, factor]) => [pathKey(names), factor]));
 
-function equal(one, other) {
-  return one.size === other.size && [...one].every(([key, value]) => other.get(key) === value);
+function equal(a, b) {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
 }
 
 const presetsOf = (file, scheme) => (file.presets ?? []).filter((preset) => preset.scheme === scheme.key);
 
 /** The preset of the current weights of a scheme; "" without any weight, null for a reader's own weights. */
 function presetNow(file, scheme) {
-  const own = new Map([...view.weights].filter(([key]) => isOf(scheme)(key)));
-  if (!own.size) return "";
-  return presetsOf(file, scheme).find((preset) => equal(weightsOf(preset), own))?.name ?? null;
+  const weights = new Map([...view.weights].filter(([key]) => isOf(scheme)(key)));
+  if (!weights.size) return "";
+  return presetsOf(file, scheme).find((preset) => equal(weightsOf(preset), weights))?.name ?? null;
 }
 
 function offerPresets(file, scheme) {
@@ -87,7 +87,7 @@ function count(file) {
 async function copyLink() {
   const link = `${location.origin}${location.pathname}${queryOf(view)}`; // the address follows a moment later
   const copied = await navigator.clipboard.writeText(link).then(() => true, () => false);
-  part("said").textContent = copied ? "Copied." : "The browser does not allow copying. Copy the address of the page.";
+  part("status").textContent = copied ? "Copied." : "The browser does not allow copying. Copy the address of the page.";
 }
 
 function listen(file) {
@@ -101,12 +101,12 @@ function listen(file) {
   part("reset").addEventListener("click", () => {
     part("presets").focus(); // a disabled button loses the focus
     change({ weights: new Map(), thresholds: new Map() });
-    part("said").textContent = "Published settings.";
+    part("status").textContent = "Published settings.";
   });
   part("copy").hidden = !navigator.clipboard; // only in secure contexts
   part("copy").addEventListener("click", copyLink);
   onChange((_, names) => {
-    part("said").textContent = "";
+    part("status").textContent = "";
     if (names.some((name) => ["scheme", "variant", "weights", "thresholds"].includes(name))) show(file);
   });
 }

@@ -61,20 +61,20 @@ function knownKeys(file) {
   return known;
 }
 
-/** The settings that make sense: an address may hold anything, and an old address refers to an old suite. */
-export function sound(file, { weights, thresholds }) {
-  const [senseless, known] = [new Set(), knownKeys(file)];
+/** The valid settings: an address may hold anything, and an old address refers to an old suite. */
+export function validSettings(file, { weights, thresholds }) {
+  const [invalid, known] = [new Set(), knownKeys(file)];
   for (const { scores } of file.schemes) {
     for (const leaf of scores.flatMap((score) => [...settableLeaves(score).at.values()])) {
       const set = setNumbers(leaf, thresholds);
       for (const name of editable[leaf.scale]) {
         const key = thresholdKey(leaf, name);
-        if (thresholds.has(key) && wrong(leaf.scale, name, set[name], set)) senseless.add(key);
+        if (thresholds.has(key) && wrong(leaf.scale, name, set[name], set)) invalid.add(key);
       }
     }
   }
   return {
     weights: new Map([...weights].filter(([key, factor]) => known.weights.has(key) && !wrongFactor(factor))),
-    thresholds: new Map([...thresholds].filter(([key]) => known.thresholds.has(key) && !senseless.has(key))),
+    thresholds: new Map([...thresholds].filter(([key]) => known.thresholds.has(key) && !invalid.has(key))),
   };
 }

@@ -69,9 +69,9 @@ def _score(line: TaskRank) -> str:
         counts = (
             "" if line.counted is None else f'<span class="range">counts {formatting.decimals(line.counted)}</span>'
         )
-        return f'<td class="num own" data-value="">{formatting.NONE}{counts}</td>'
+        return f'<td class="num task-score" data-value="">{formatting.NONE}{counts}</td>'
     text = f"{formatting.decimals(line.value)}{_interval(line.interval)}"
-    return f'<td class="num own" data-value="{line.value}">{text}</td>'
+    return f'<td class="num task-score" data-value="{line.value}">{text}</td>'
 
 
 def _interval(interval: Interval | None) -> str:

@@ -1,4 +1,4 @@
-"""An Atom feed as RFC 4287 asks for it."""
+"""Atom feeds, checked against RFC 4287."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ ATOM = {"a": "http://www.w3.org/2005/Atom", "x": "http://www.w3.org/1999/xhtml"}
 
 
 class Entry:
-    """An entry of a feed, which must have what RFC 4287 asks of one."""
+    """An entry of a feed. It must have the elements that RFC 4287 requires."""
 
     def __init__(self, element: ElementTree.Element) -> None:
         def text(name: str) -> str:
-            (found,) = element.findall(f"a:{name}", ATOM)
-            assert found.text
-            return found.text
+            (match,) = element.findall(f"a:{name}", ATOM)
+            assert match.text
+            return match.text
 
         self.urn, self.title, self.updated = text("id"), text("title"), text("updated")
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", self.updated)
@@ -27,12 +27,12 @@ class Entry:
 
 
 def entries(feed: bytes) -> list[Entry]:
-    """The entries of a feed that has all it must have."""
+    """The entries of a feed. The feed must have the elements that RFC 4287 requires."""
     root = ElementTree.fromstring(feed)
     assert root.tag == f"{{{ATOM['a']}}}feed"
     for name in ("id", "title", "updated", "author/a:name"):
-        (found,) = root.findall(f"a:{name}", ATOM)
-        assert found.text
+        (match,) = root.findall(f"a:{name}", ATOM)
+        assert match.text
     listed = [Entry(element) for element in root.findall("a:entry", ATOM)]
     urns = [root.findtext("a:id", "", ATOM), *(entry.urn for entry in listed)]
     assert len(set(urns)) == len(urns)

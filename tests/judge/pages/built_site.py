@@ -1,4 +1,4 @@
-"""A site that is built from a store, and its pages as a parser sees them."""
+"""A site built from a store, and its parsed pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.world.board_records import SUITE, error, good_results, result, save, 
 
 
 class Page(HTMLParser):
-    """What a page is made of: tags with their attributes, ids, all text, and tables by what labels them."""
+    """A parsed page: tags with their attributes, ids, all text, and tables by their label."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -28,14 +28,14 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        of = dict(attrs)
-        self.tags.append((tag, of))
+        attributes = dict(attrs)
+        self.tags.append((tag, attributes))
         if tag == "table":
-            self._table = of.get("aria-labelledby") or of.get("aria-label") or ""
+            self._table = attributes.get("aria-labelledby") or attributes.get("aria-label") or ""
             self.tables[self._table], self.classes[self._table] = [], []
         elif tag == "tr" and self._table:
             self.tables[self._table].append([])
-            self.classes[self._table].append(of.get("class") or "")
+            self.classes[self._table].append(attributes.get("class") or "")
         elif tag in ("td", "th") and self._table:
             self.tables[self._table][-1].append("")
 
@@ -77,7 +77,7 @@ def build(store: LocalStore, out: Path, suite: Suite = SUITE) -> tuple[dict[Path
 
 def fill(store: LocalStore, *names: str) -> None:
     for index, name in enumerate(names, 1):
-        of = submission(
+        model = submission(
             name,
             description=name,
             authors=(name,),
@@ -89,7 +89,7 @@ def fill(store: LocalStore, *names: str) -> None:
             training=(TrainingSet(name=name, level_of_theory=name, url=f"https://{name}"),),
             label_sets={"Molecules": StatedLabelSet(name=name[:64])},
         )
-        save(store, [of], good_results(of, index / (len(names) + 1)))
+        save(store, [model], good_results(model, index / (len(names) + 1)))
 
 
 TWO = Suite(
@@ -101,18 +101,18 @@ TWO = Suite(
 
 
 def fill_two(store: LocalStore, **errors: tuple[Metric | None, Metric | None]) -> None:
-    """Models by name with their errors in two test sets of one domain; None: they ran out of time."""
+    """Stores models with their errors in two test sets of one domain; None: the model exceeded the time limit."""
     for name, pair in errors.items():
-        of = submission(name)
-        found = [
-            result(of, each, {"mae": metric})
+        model = submission(name)
+        results = [
+            result(model, each, {"mae": metric})
             if metric is not None
-            else result(of, each, {}, Verdict.TIME_LIMIT, sentence="Answer within ten minutes.")
+            else result(model, each, {}, Verdict.TIME_LIMIT, sentence="Answer within ten minutes.")
             for each, metric in zip(TWO.tasks, pair, strict=True)
         ]
-        save(store, [of], found)
+        save(store, [model], results)
 
 
 def charged(uncharged: float, value: float) -> Metric:
-    """One item of ten failed: the error over the others, and with it."""
+    """A metric of ten items, of which one failed: the error without it, and penalised."""
     return replace(error(value, "eV", n_failed=1), value=uncharged)

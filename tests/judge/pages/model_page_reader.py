@@ -21,24 +21,24 @@ from tests.world.board_records import SUITE, save
 
 
 class Reader(HTMLParser):
-    """The text of a page as it is read, its tags, and the cells of its tables by what labels their frames."""
+    """The text of a page, its tags, and the cells of its tables by the label of their frame."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.said: list[str] = []
+        self.pieces: list[str] = []
         self.tables: dict[str, list[list[str]]] = {}
         self._table: list[list[str]] | None = None
         self._skipped = self._frame = ""
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        of = dict(attrs)
-        self.tags.append((tag, of))
+        attributes = dict(attrs)
+        self.tags.append((tag, attributes))
         if tag in ("script", "style", "title"):
             self._skipped = tag
-        elif of.get("role") == "region":
-            self._frame = of.get("aria-labelledby") or of.get("aria-label") or ""
+        elif attributes.get("role") == "region":
+            self._frame = attributes.get("aria-labelledby") or attributes.get("aria-label") or ""
         elif tag == "table":
             self._table = self.tables.setdefault(self._frame, [])
         elif tag == "tr" and self._table is not None:
@@ -46,7 +46,7 @@ class Reader(HTMLParser):
         elif tag in ("td", "th") and self._table:
             self._table[-1].append("")
         if tag not in ("bdi", "span", "a", "strong", "sub", "sup", "code"):
-            self.said.append(" ")
+            self.pieces.append(" ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag == self._skipped:
@@ -57,14 +57,14 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._skipped:
             return
-        self.said.append(data)
+        self.pieces.append(data)
         if self._table and self._table[-1]:
             self._table[-1][-1] += data
 
     @property
     def words(self) -> str:
         """All text with single spaces."""
-        return " ".join("".join(self.said).split())
+        return " ".join("".join(self.pieces).split())
 
     def rows(self, table: str) -> list[list[str]]:
         """The cells of a table without its headings."""
@@ -79,20 +79,20 @@ def pages_of(
     sources: Sources | None = None,
     taken_out: Sequence[TakenOut] = (),
 ) -> dict[str, str]:
-    """By id of the submission, its page."""
+    """The pages of the models by id of the submission."""
     store, problems = LocalStore(tmp_path / "store"), []
     save(store, submissions, results)
     board = replace(read_board(store, suite, problems.append), taken_out=tuple(taken_out))
     assert problems == []
-    told = sources or Sources()
-    drawn = model_pages.pages(frame(public_board(board, told.public), told))
+    known = sources or Sources()
+    drawn = model_pages.pages(frame(public_board(board, known.public), known))
     return {Path(path).stem: page.decode() for path, page in drawn.items()}
 
 
-def page_of(tmp_path: Path, of: Submission, results: Sequence[Result] = (), **more: object) -> Reader:
-    """The page of one submission that stands alone on its board."""
-    return Reader(pages_of(tmp_path, [of], results, **more)[of.id])  # type: ignore[arg-type]
+def page_of(tmp_path: Path, model: Submission, results: Sequence[Result] = (), **more: object) -> Reader:
+    """The page of a submission that is alone on its board."""
+    return Reader(pages_of(tmp_path, [model], results, **more)[model.id])  # type: ignore[arg-type]
 
 
-def changed(of: Submission, **fields: object) -> Submission:
-    return of.model_copy(update=fields)
+def changed(model: Submission, **fields: object) -> Submission:
+    return model.model_copy(update=fields)

@@ -1,4 +1,4 @@
-"""Pages as a reader sees them: text, links and the rows of a table; and frames of small boards."""
+"""Parsed pages: text, links and the rows of a table; and frames of small boards."""
 
 from __future__ import annotations
 

@@ -31,15 +31,15 @@ def board(results: Sequence[Result], *submissions: Submission, suite: Suite = SU
     return build_leaderboard(suite, submissions, results, items_of, **more)  # type: ignore[arg-type]
 
 
-def manifest(of: Leaderboard, n: int, **more: object) -> Manifest:
+def manifest(leaderboard: Leaderboard, n: int, **more: object) -> Manifest:
     results = {
         result_path(r.submission, r.task, r.result_key): sha256(r.model_dump_json().encode()).hexdigest()
-        for r in shown_results(of)
+        for r in shown_results(leaderboard)
     }
     fields: dict[str, object] = {
         "n": n,
-        "suite": of.suite.name,
-        "release": of.release.name,
+        "suite": leaderboard.suite.name,
+        "release": leaderboard.release.name,
         "published": NOON + timedelta(days=n),
         "judge_version": "1.0",
         "judge_commit": "",
@@ -47,27 +47,27 @@ def manifest(of: Leaderboard, n: int, **more: object) -> Manifest:
         "results": results,
         "submissions": {},
         "events": {},
-        "scores": published_scores(of),
+        "scores": published_scores(leaderboard),
         "selftests": (),
         "previous": "",
     }
     return Manifest.model_validate({**fields, **more})
 
 
-def anew(results: list[Result], of: Submission, name: str, relative: float) -> list[Result]:
-    """The results, that of one task measured again, with another error."""
-    (metrics,) = [r.metrics for r in good_results(of, relative) if r.task == name]
-    new = result(of, TASKS[name], metrics, result_key=sha256(b"again").hexdigest())
-    return [new if (old.submission, old.task) == (of.id, name) else old for old in results]
+def anew(results: list[Result], model: Submission, name: str, relative: float) -> list[Result]:
+    """The results; the result of one task is measured again, with another error."""
+    (metrics,) = [r.metrics for r in good_results(model, relative) if r.task == name]
+    new = result(model, TASKS[name], metrics, result_key=sha256(b"again").hexdigest())
+    return [new if (old.submission, old.task) == (model.id, name) else old for old in results]
 
 
 def moved(before: Leaderboard, after: Leaderboard, judge: str = "1.0") -> Changes:
-    """What moved between two publications, of which the second is being made."""
+    """The changes between a publication and the next one."""
     newest, first = changes(after, [manifest(before, 1)], NOON + timedelta(days=2), judge)
     assert (first.first, newest.first) == (True, False)
     return newest
 
 
-def drawn(of: Leaderboard, sources: Sources) -> dict[str, bytes]:
-    """The page and the feed."""
-    return changes_pages.pages(frame(public_board(of, sources.public), sources))
+def drawn(leaderboard: Leaderboard, sources: Sources) -> dict[str, bytes]:
+    """The page of changes and the feed."""
+    return changes_pages.pages(frame(public_board(leaderboard, sources.public), sources))

@@ -40,19 +40,24 @@ RELATIVE = {"alpha": 0.1, LONG: 0.3, "gamma": 0.2, "delta": 0.01}
 MANY = "&".join(f"column={key}" for key in ("force_field", "efficiency", "team", "level", "submitted", "weights"))
 
 
-def conserving(of: Submission) -> Submission:
-    """The submission, of which forces were found to be the gradient."""
+def conserving(model: Submission) -> Submission:
+    """The submission with forces that are the gradient of the energy."""
     check = Check(name="forces = −∇E", passed=True, value="differ by 3e-06 eV/Å")
-    return of.model_copy(update={"preflight": of.preflight.model_copy(update={"checks": (check,)})})
+    return model.model_copy(update={"preflight": model.preflight.model_copy(update={"checks": (check,)})})
 
 
 def on_gpu(results: list[Result]) -> list[Result]:
     """The results, timed on another class of hardware."""
     provenances = [
-        of.provenance.model_copy(update={"origin": of.provenance.origin.model_copy(update={"hardware": "GPU X"})})
-        for of in results
+        result.provenance.model_copy(
+            update={"origin": result.provenance.origin.model_copy(update={"hardware": "GPU X"})}
+        )
+        for result in results
     ]
-    return [of.model_copy(update={"provenance": own}) for of, own in zip(results, provenances, strict=True)]
+    return [
+        result.model_copy(update={"provenance": provenance})
+        for result, provenance in zip(results, provenances, strict=True)
+    ]
 
 
 def build_ranking_site(folder: Path) -> Path:
@@ -83,27 +88,27 @@ class Watched:
         page.on("request", lambda request: self.requests.append(request.url))
 
     def open(self, query: str = "") -> Page:
-        """The ranking, once its script is there."""
+        """The ranking, when its script is ready."""
         self.page.goto(f"{self.base}index.html{query}")
         self.page.wait_for_selector("[data-board][data-ready]")
         return self.page
 
 
 def names(page: Page) -> list[str]:
-    """First words of the names of the models that are shown, from the top."""
+    """First words of the names of the shown models, from the top."""
     cells = page.locator("#ranking tr[data-id]:not([hidden]) th.model a").all_text_contents()
     return [text.split()[0] for text in cells]
 
 
 def column(page: Page, key: str) -> list[str]:
-    """What a column shows, from the top."""
+    """The shown numbers of a column, from the top."""
     position = page.evaluate("key => document.querySelector(`[data-board] th[data-key='${key}']`).cellIndex", key)
     rows = page.locator("#ranking tr[data-id]:not([hidden])")
     return rows.evaluate_all("(rows, i) => rows.map(tr => tr.cells[i].querySelector('.number').textContent)", position)
 
 
 def wait_for(page: Page, shown: Callable[[Page], object], value: object) -> None:
-    """Until `shown` of the page is `value`: numbers of a reader's own weights come with the next frame."""
+    """Waits until `shown(page)` is `value`: numbers under a reader's weights appear in the next frame."""
     for _ in range(200):
         if shown(page) == value:
             return

@@ -20,7 +20,7 @@ from tests.world.board_records import NOON, good_results, submission
 from tests.world.world import World
 
 
-def test_what_is_not_yet_published_is_listed_apart_and_not_in_the_feed() -> None:
+def test_unpublished_changes_are_listed_apart_and_not_in_the_feed() -> None:
     of_a, of_b = good_results(A, 0.3), good_results(B, 0.2)
     before, after = board(of_a, A), board(of_a + of_b, A, B)
     assert changes(before, [], None, "1.0") == []
@@ -57,13 +57,13 @@ def test_links_are_there_only_where_the_site_has_an_address() -> None:
     page = "https://example.org/x/changes.html"
     assert links == {"self": "https://example.org/x/changes.atom", "alternate": page}
     ((entry,), (before,)) = entries(full["changes.atom"]), entries(bare["changes.atom"])
-    assert entry.urn == before.urn  # an address that the site gets later changes no identifier
+    assert entry.urn == before.urn  # identifiers do not depend on the address of the site
     (address,) = entry.links
     anchor = str(address).removeprefix(f"{page}#")
     assert f'id="{anchor}"' in full["changes.html"].decode()
 
 
-def test_the_feed_is_named_in_every_page_and_served_as_what_it_is() -> None:
+def test_every_page_names_the_feed_and_it_is_served_as_atom() -> None:
     files = render(board(good_results(A, 0.2), A), Sources())
     assert entries(files["changes.atom"]) == []
     for name, content in files.items():
@@ -76,7 +76,7 @@ def test_the_feed_is_named_in_every_page_and_served_as_what_it_is() -> None:
 
 def test_a_long_first_publication_names_the_best_alone() -> None:
     many = [submission(f"model {n}") for n in range(N_FIRST + 3)]
-    results = [r for n, of in enumerate(many) for r in good_results(of, 0.1 + n / 100)]
+    results = [r for n, model in enumerate(many) for r in good_results(model, 0.1 + n / 100)]
     (entry,) = entries(drawn(board(results, *many), Sources(now=NOON))["changes.atom"])
     assert entry.title == f"First publication: {len(many)} models, {len(many)} ranked"
     assert "model 0: new, rank 1" in entry.text
@@ -103,7 +103,7 @@ def published(world: World) -> tuple[list[Entry], str]:
     return entries((site / "changes.atom").read_bytes()), (site / "changes.html").read_text()
 
 
-def test_publishing_again_lists_what_moved_and_nothing_else(judged_world: World) -> None:
+def test_publishing_again_lists_the_changes_only(judged_world: World) -> None:
     world = judged_world
     (first,), _ = published(world)
     assert first.title == "First publication: 1 model, 1 ranked"

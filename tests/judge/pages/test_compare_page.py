@@ -22,7 +22,7 @@ pytestmark = pytest.mark.together("comparison")
 
 @pytest.fixture(scope="module")
 def base(seven_models: Frame, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the pages that this is about."""
+    """The address of a site with the comparison, the ranking and the models."""
     folder = tmp_path_factory.mktemp("site")
     drawn = {**compare_page.pages(seven_models), **index_page.pages(seven_models), **model_pages.pages(seven_models)}
     for path, data in {**seven_models.assets.files, **drawn}.items():
@@ -34,21 +34,21 @@ def base(seven_models: Frame, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def watched(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
-    """A page, and what was said to its console or failed there."""
+    """A page, and its console messages and errors."""
     with browser.new_context() as context:
-        opened, said = context.new_page(), list[str]()
-        opened.on("console", lambda message: said.append(message.text))
-        opened.on("pageerror", lambda error: said.append(str(error)))
-        yield opened, said
+        opened, messages = context.new_page(), list[str]()
+        opened.on("console", lambda message: messages.append(message.text))
+        opened.on("pageerror", lambda error: messages.append(str(error)))
+        yield opened, messages
 
 
 @pytest.fixture
 def page(watched: tuple[Page, list[str]]) -> Iterator[Page]:
-    """The page, which each test leads to an address of its own, and in which nothing may be said to the console."""
-    opened, said = watched
-    said.clear()
+    """The page; a test fails if the page writes to the console."""
+    opened, messages = watched
+    messages.clear()
     yield opened
-    assert said == []
+    assert messages == []
 
 
 def shown(page: Page) -> list[str]:
@@ -56,7 +56,7 @@ def shown(page: Page) -> list[str]:
 
 
 def cells(page: Page) -> list[list[str]]:
-    """All rows as text, but for the models' own."""
+    """The text of all rows, without the headings."""
     read = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent.replace(/\\s+/g, ' ').trim()))"
     return page.locator("table.compare tbody tr").evaluate_all(read)
 
@@ -67,12 +67,12 @@ def ready(page: Page, address: str) -> None:
 
 
 def focused(page: Page) -> str:
-    """The name or the words of what has the focus."""
+    """The id or the text of the element with the focus."""
     return page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
 
 
 def expect_picks(page: Page, *names: str) -> None:
-    """These are the ticks of the address, which is written within a moment."""
+    """The address has these models as `pick`, after a moment."""
     wanted = [submission(name).id for name in names]
     page.wait_for_function(
         "ids => new URLSearchParams(location.search).getAll('pick').join() === ids.join()", arg=wanted
@@ -86,9 +86,7 @@ def ids(*names: str) -> str:
 class TestBrowser:
     pytestmark = pytest.mark.slow
 
-    def test_with_and_without_a_script_the_first_five_stand_there(
-        self, base: str, browser: Browser, page: Page
-    ) -> None:
+    def test_the_first_five_are_shown_with_and_without_a_script(self, base: str, browser: Browser, page: Page) -> None:
         with browser.new_context(java_script_enabled=False) as still:
             before = still.new_page()
             before.goto(f"{base}compare.html")
@@ -111,16 +109,16 @@ class TestBrowser:
         page.locator("[data-radar] .legendtext", has_text="<img").wait_for()
         page.get_by_role("button", name="Remove gamma").click()
         assert shown(page)[0] == FAILED
-        assert focused(page) == f"Remove {FAILED}"  # what took its place
-        expect(page.locator("[data-said]")).to_have_text("gamma is removed. 2 of at most 5 models.")
+        assert focused(page) == f"Remove {FAILED}"  # the button in its place
+        expect(page.locator("[data-status]")).to_have_text("gamma is removed. 2 of at most 5 models.")
         assert page.url.endswith(f"?ids={ids(FAILED, HOSTILE)}")
         address, rows = page.url, cells(page)
         ready(page, address)
         assert cells(page) == rows
 
-    def test_what_cannot_be_added_is_said(self, base: str, page: Page) -> None:
+    def test_a_model_that_cannot_be_added_gets_a_message(self, base: str, page: Page) -> None:
         ready(page, f"{base}compare.html?ids={ids('alpha', 'beta')}")
-        said = page.locator("[data-said]")
+        status = page.locator("[data-status]")
         for typed, words in (
             ("nobody", "No model has this name."),
             ("ta", "3 models have this in their name"),
@@ -129,28 +127,28 @@ class TestBrowser:
         ):
             page.get_by_label("Add a model").fill(typed)
             page.get_by_role("button", name="Add", exact=True).click()
-            expect(said).to_contain_text(words)
+            expect(status).to_contain_text(words)
         assert shown(page) == ["alpha", "beta"]
         for name in ("gamma", "delta", "epsilon"):
             page.get_by_label("Add a model").fill(name)
             page.keyboard.press("Enter")
         assert len(shown(page)) == 5
-        expect(said).to_have_text("epsilon is added. 5 of at most 5 models. To add another, remove one.")
+        expect(status).to_have_text("epsilon is added. 5 of at most 5 models. To add another, remove one.")
         assert focused(page) == "choose-name"
         page.keyboard.type(FAILED)
         page.keyboard.press("Enter")
-        expect(said).to_have_text("5 models are the maximum. To add another, remove one.")
+        expect(status).to_have_text("5 models are the maximum. To add another, remove one.")
         assert len(shown(page)) == 5
 
-    def test_all_can_be_taken_out(self, base: str, page: Page) -> None:
+    def test_all_models_can_be_removed(self, base: str, page: Page) -> None:
         ready(page, f"{base}compare.html?ids={ids('alpha', 'beta')}&diff=1")
         page.get_by_role("button", name="Remove beta").click()
         assert focused(page) == "Remove alpha"
-        assert page.get_by_role("rowheader", name="Precision").is_visible()  # one does not differ from itself
+        assert page.get_by_role("rowheader", name="Precision").is_visible()  # a single model has no differences
         page.keyboard.press("Enter")
         assert focused(page) == "choose-name"
-        expect(page.locator("[data-said]")).to_have_text("alpha is removed. 0 of at most 5 models.")
-        for _ in range(2):  # the address leads to the same
+        expect(page.locator("[data-status]")).to_have_text("alpha is removed. 0 of at most 5 models.")
+        for _ in range(2):  # the address shows the same
             assert page.locator("table.compare, [data-radar], .legend-line").filter(visible=True).count() == 0
             expect(page.get_by_text("No model is selected.")).to_be_visible()
             ready(page, page.url)
@@ -162,13 +160,13 @@ class TestBrowser:
             return [page.get_by_label(f"Compare {name}", exact=True) for name in names]
 
         page.goto(f"{base}index.html?pick=nobody")
-        link, said = page.locator("[data-compare-link]"), page.locator("[data-picked]")
+        link, status = page.locator("[data-compare-link]"), page.locator("[data-picked]")
         for box in boxes("alpha", "beta", "gamma", "delta"):
             box.press("Space")
         expect(link).to_have_text("Compare 4 models")
         (fifth,) = boxes("epsilon")
         fifth.check()
-        expect(said).to_have_text("5 models are selected, which is the maximum. To select another, clear one.")
+        expect(status).to_have_text("5 models are selected, which is the maximum. To select another, clear one.")
         (sixth,) = boxes(FAILED)
         assert sixth.is_disabled()
         boxes("beta")[0].uncheck()
@@ -184,11 +182,11 @@ class TestBrowser:
         assert page.locator(".pick :checked").count() == 0
         assert page.evaluate("document.activeElement.matches('.pick input')")
         expect(link).to_be_hidden()
-        expect(said).to_have_text("Select two to five models to compare them.")
+        expect(status).to_have_text("Select two to five models to compare them.")
         page.wait_for_function("() => location.search === ''")
 
-    def test_ticks_of_an_address_are_those_that_a_reader_could_set(self, base: str, page: Page) -> None:
-        """Five models of those there are; to untick one ticks no other; and the focus goes to no row that is hidden."""
+    def test_ticks_of_an_address_obey_the_rules_of_ticks(self, base: str, page: Page) -> None:
+        """At most five known models; clearing one selects no other; the focus never goes to a hidden row."""
         six = ["alpha", "beta", "gamma", "delta", "epsilon", FAILED]
         page.goto(f"{base}index.html?pick=nobody&pick={'&pick='.join(submission(name).id for name in six)}")
         expect_picks(page, *six[:5])
@@ -206,10 +204,10 @@ class TestBrowser:
 
     def test_unknown_models_of_an_address_are_named(self, base: str, page: Page) -> None:
         ready(page, f"{base}compare.html?ids={ids('alpha', 'beta')},nobody,%3Cb%3E")
-        expect(page.locator("[data-said]")).to_have_text("Not on this leaderboard: “nobody”, “<b>”.")
+        expect(page.locator("[data-status]")).to_have_text("Not on this leaderboard: “nobody”, “<b>”.")
         assert shown(page) == ["alpha", "beta"]
         ready(page, f"{base}compare.html?ids=nobody")
-        expect(page.locator("[data-said]")).to_contain_text("The first of the ranking are shown.")
+        expect(page.locator("[data-status]")).to_contain_text("The first of the ranking are shown.")
         assert len(shown(page)) == 5
 
     def test_differences_only(self, base: str, page: Page) -> None:
@@ -225,10 +223,10 @@ class TestBrowser:
 
     def test_no_page_is_wider_than_its_window(self, base: str, browser: Browser, seven_models: Frame) -> None:
         with browser.new_context() as context:
-            context.route("**/plotly-*", lambda route: route.abort())  # four megabytes that make nothing wider
+            context.route("**/plotly-*", lambda route: route.abort())  # four megabytes without effect on the width
             page = context.new_page()
             for path in ("compare.html", *(seven_models.board.rows[k].page for k in (0, 5, 6))):
-                page.goto(base + path, wait_until="networkidle")  # the script draws the comparison anew
+                page.goto(base + path, wait_until="networkidle")  # the script replaces the comparison
                 page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
                 for width in (360, 3840):
                     page.set_viewport_size({"width": width, "height": 900})

@@ -24,7 +24,7 @@ AS_PUBLISHED = "Scores, as published"
 
 
 def lines_of(seven_models: Frame, *names: str) -> dict[str, CompareLine]:
-    """All rows of these models side by side, by name; scores corrected."""
+    """The rows of a comparison of these models, by name, with corrected scores only."""
     chosen = [next(model for model in seven_models.file.models if model.name == name) for name in names]
     groups = [group for group in comparison(seven_models, chosen) if group.title != AS_PUBLISHED]
     return {line.name: line for group in groups for line in group.lines}
@@ -42,7 +42,7 @@ def test_rows_are_of_the_leaderboard(seven_models: Frame) -> None:
     assert not lines["Rank"].same
 
 
-def test_what_the_author_did_not_state_is_said(seven_models: Frame) -> None:
+def test_unstated_facts_are_named(seven_models: Frame) -> None:
     lines = lines_of(seven_models, "alpha", "beta")
     assert {cell.text for cell in lines["Weights"].cells} == {"not stated"}
     assert {cell.text for cell in lines["Parameters, counted"].cells} == {"not counted"}
@@ -53,7 +53,7 @@ def marks(*cells: Cell, lower: bool | None = True) -> list[str]:
     return [cell.mark for cell in line("error", cells, lower).cells]
 
 
-def test_the_best_is_sure_only_where_its_interval_lies_apart() -> None:
+def test_the_best_is_certain_only_if_its_interval_is_separate() -> None:
     near, far = Cell("0.2", value=0.2, interval=(0.1, 0.3)), Cell("0.6", value=0.6, interval=(0.5, 0.7))
     wide = Cell("0.6", value=0.6, interval=(0.25, 0.7))
     unknown, held = Cell("0.6", value=0.6), Cell("0.6", value=0.6, interval=(0.6, 0.6))
@@ -72,19 +72,19 @@ def test_the_best_is_sure_only_where_its_interval_lies_apart() -> None:
     assert marks(near, Cell("–")) == ["", ""]
 
 
-def test_a_difference_is_said_with_how_sure_it_is() -> None:
+def test_a_difference_has_its_range() -> None:
     best, far = Cell("0.200", value=0.2, interval=(0.1, 0.3)), Cell("0.600", value=0.6, interval=(0.5, 0.7))
     wide, alone = Cell("0.600", value=0.6, interval=(0.25, 0.7)), Cell("0.600", value=0.6)
-    (found,) = differences(line("error", [best, far, wide, alone, Cell("–")], lower=True))
-    assert [(cell.text, cell.note) for cell in found.cells] == [
+    (below,) = differences(line("error", [best, far, wide, alone, Cell("–")], lower=True))
+    assert [(cell.text, cell.note) for cell in below.cells] == [
         ("–", ""),
         ("+0.400", "+0.200 to +0.600"),
         ("+0.400", "intervals overlap"),
         ("+0.400", "no interval"),
         ("–", ""),
     ]
-    (found,) = differences(line("score", [best, far], lower=False))
-    assert found.cells[0][:2] == ("−0.400", "−0.600 to −0.200")
+    (below,) = differences(line("score", [best, far], lower=False))
+    assert below.cells[0][:2] == ("−0.400", "−0.600 to −0.200")
     assert differences(line("error", [best, best], lower=True)) == ()
     assert differences(line("time", [best, far])) == ()
 
@@ -105,13 +105,13 @@ def test_efficiency_has_no_best_across_hardware(seven_models: Frame) -> None:
     chosen = list(seven_models.file.models[:2])
     other = chosen[1].model_copy(update={"hardware": "another class"})
     alike, apart = (comparison(seven_models, each) for each in (chosen, [chosen[0], other]))
-    found = [{line.name: line for group in of for line in group.lines} for of in (alike, apart)]
+    lines = [{line.name: line for group in groups for line in group.lines} for groups in (alike, apart)]
     for name in ("Efficiency ↑", "time, mean ↓"):
-        assert any(cell.mark for cell in found[0][name].cells)
-        assert not any(cell.mark for cell in found[1][name].cells)
+        assert any(cell.mark for cell in lines[0][name].cells)
+        assert not any(cell.mark for cell in lines[1][name].cells)
 
 
 def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
-    of = frame(public_board(read_board(LocalStore(tmp_path), SUITE, pytest.fail), ()), Sources())
-    page = compare_page.pages(of)["compare.html"].decode()
+    empty = frame(public_board(read_board(LocalStore(tmp_path), SUITE, pytest.fail), ()), Sources())
+    page = compare_page.pages(empty)["compare.html"].decode()
     assert "There is no submission yet: there is nothing to compare." in page

@@ -1,4 +1,4 @@
-"""Ranks within one domain, and the tables of them under the settings of an address in a real browser."""
+"""The ranking within a domain, and its table in a real browser under the settings of an address."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INORGANIC, MOLECULES = "Inorganic Materials", "Molecules"
 
 
 def test_a_model_of_molecules_alone_ranks_among_molecules() -> None:
-    """It leads there, though the whole ranking has no place for it; and among crystals it has none either."""
+    """It is first in its domain, without a rank in the whole ranking and among crystals."""
     whole, other, small = submission("whole"), submission("other"), submission("small")
     results = good_results(whole, 0.3) + good_results(other, 0.2)
     results += [result for result in good_results(small, 0.1) if result.domain == MOLECULES]
@@ -41,28 +41,28 @@ def test_a_model_of_molecules_alone_ranks_among_molecules() -> None:
         (whole.id, 2),
         (small.id, None),
     ]
-    assert inorganic.labels == ("Force-field error",)  # no property of that domain is asked
+    assert inorganic.labels == ("Force-field error",)  # the suite has no property of that domain
     assert inorganic.n_ranked == 2 < N_LINES
 
 
 def test_a_reference_row_takes_no_rank() -> None:
-    one, dummy = submission("one"), submission("dummy")
-    board = build_leaderboard(SUITE, [one, dummy], good_results(one, 0.3) + good_results(dummy, 0.1), items_of)
+    ranked, dummy = submission("ranked"), submission("dummy")
+    board = build_leaderboard(SUITE, [ranked, dummy], good_results(ranked, 0.3) + good_results(dummy, 0.1), items_of)
     for table in domain_tables(board, [dummy.id]):
-        assert [(line.row.submission.id, line.rank) for line in table.lines] == [(one.id, 1), (dummy.id, None)]
+        assert [(line.row.submission.id, line.rank) for line in table.lines] == [(ranked.id, 1), (dummy.id, None)]
 
 
 def test_one_domain_needs_no_table() -> None:
-    of = submission("one")
-    results = [result for result in good_results(of, 0.3) if result.domain == MOLECULES]
+    model = submission("one")
+    results = [result for result in good_results(model, 0.3) if result.domain == MOLECULES]
     alone = type(SUITE)(name="m", version="1", title="M", tasks=tuple(t for t in SUITE.tasks if t.domain == MOLECULES))
-    assert domain_tables(build_leaderboard(alone, [of], results, items_of)) == ()
+    assert domain_tables(build_leaderboard(alone, [model], results, items_of)) == ()
     assert domain_tables(build_leaderboard(SUITE, [], [], items_of)) == ()
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the tables of a model that was judged in all, and of one that was not in barriers."""
+    """The address of the tables: one model was judged in all tasks, the other in all but barriers."""
     folder = tmp_path_factory.mktemp("domains")
     whole, part = submission("whole"), submission("part")
     results = good_results(whole, 0.3) + [each for each in good_results(part, 0.1) if each.task != "barriers"]
@@ -76,39 +76,39 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def page(base: str, browser: Browser) -> Iterator[Page]:
-    """A page in which nothing may be said to the console."""
-    said: list[str] = []
+    """A page; a test fails if the page writes to the console."""
+    messages: list[str] = []
     with browser.new_context(base_url=base) as context:
         opened = context.new_page()
-        opened.on("console", lambda message: said.append(message.text))
-        opened.on("pageerror", lambda error: said.append(str(error)))
+        opened.on("console", lambda message: messages.append(message.text))
+        opened.on("pageerror", lambda error: messages.append(str(error)))
         yield opened
-    assert said == []
+    assert messages == []
 
 
 @pytest.mark.slow
 class TestBrowser:
-    def test_how_much_was_measured_stays_there_under_own_weights(self, page: Page) -> None:
+    def test_coverage_is_shown_under_a_readers_weights(self, page: Page) -> None:
         cells = page.locator("table[data-domain=Molecules] tr", has_text="part").locator("td.score")
         page.goto("domains.html")
         words = [cell.locator(".coverage").all_text_contents() for cell in cells.all()]
-        assert [text for found in words for text in found] == ["0 of 1 task"]
+        assert [text for texts in words for text in texts] == ["0 of 1 task"]
         page.goto("domains.html?w.force_field/Molecules/force=2")
-        expect(page.locator("[data-domain-own]")).to_contain_text("Your weights")
+        expect(page.locator("[data-domain-note]")).to_contain_text("Your weights")
         assert [cell.locator(".coverage").all_text_contents() for cell in cells.all()] == words
         page.goto("domains.html?variant=as_published")
-        expect(page.locator("[data-domain-own]")).to_contain_text("as published")
+        expect(page.locator("[data-domain-note]")).to_contain_text("as published")
         assert cells.count() == len(words)
 
     @pytest.mark.parametrize("bad", [f"t.molecules/{ENERGY}/baseline=-1", "w.force_field/Nowhere=2"])
-    def test_what_makes_no_sense_in_an_address_is_dropped(self, page: Page, bad: str) -> None:
-        """Also where there is no panel of settings."""
+    def test_invalid_settings_of_an_address_are_dropped(self, page: Page, bad: str) -> None:
+        """Also on a page without the panel of settings."""
         page.goto("domains.html")
         published = page.locator("table.board").all_inner_texts()
         page.goto(f"domains.html?{bad}")
         page.wait_for_function("() => location.search === ''")
-        expect(page.locator("[data-domain-own]")).to_be_hidden()
+        expect(page.locator("[data-domain-note]")).to_be_hidden()
         assert page.locator("table.board").all_inner_texts() == published
         page.goto(f"domains.html?{bad}&w.force_field/Molecules/force=2")
         page.wait_for_function("() => location.search === '?w.force_field/Molecules/force=2'")
-        expect(page.locator("[data-domain-own]")).to_contain_text("Your weights")
+        expect(page.locator("[data-domain-note]")).to_contain_text("Your weights")

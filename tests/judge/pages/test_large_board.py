@@ -1,4 +1,4 @@
-"""The made-up leaderboard that benchmarks and browser tests build on is one that a judge could have written."""
+"""The artificial leaderboard of benchmarks and browser tests is one that a judge could have written."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tasks.suites.suite import load_suite
 
 
 @pytest.mark.slow
-def test_a_large_board_adds_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # where no judge.toml says otherwise
+def test_scores_of_a_large_board_are_consistent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a folder without judge.toml
     settings = make_large_board(tmp_path, 20, 22)
     suite, problems = load_suite(settings.suite), list[str]()
     assert {task.kind for task in suite.tasks} == set(KINDS)
     store, current = LocalStore(Path(settings.store)), current_results(Workspace(settings), suite)
     board = read_board(store, suite, problems.append, current)
     assert problems == []
-    out = {one.submission.id for one in board.taken_out}
+    out = {removed.submission.id for removed in board.taken_out}
     judged = [line.result for row in board.rows for line in row.tasks if line.result]
     assert len(judged) == sum(key.split("/")[1] not in out for key in current)
     assert len(board.taken_out) == 2

@@ -21,12 +21,12 @@ from tests.judge.pages.model_page_reader import Reader, changed, page_of, pages_
 from tests.world.board_records import NOON, SUITE, digest, good_results, save, submission
 
 
-def test_what_a_card_lacks_is_said(tmp_path: Path) -> None:
-    of = submission("alpha")
-    page = page_of(tmp_path, of, good_results(of, 0.2))
+def test_missing_fields_of_a_card_are_named(tmp_path: Path) -> None:
+    model = submission("alpha")
+    page = page_of(tmp_path, model, good_results(model, 0.2))
     for field in ("Authors", "Affiliation", "Submitted by", "Licence", "Weights", "Paper", "Code"):
         assert f"{field} not stated" in page.words
-    stated = {name: (said, measured) for name, said, measured in page.rows("measured-title")}
+    stated = {name: (statement, measured) for name, statement, measured in page.rows("measured-title")}
     for field in ("Parameters", "Elements", "Precision", "Dispersion", "Charge", "Spin"):
         assert stated[field] == ("not stated", "not measured")
     assert stated["Level of theory, Molecules"] == ("not stated", "not judged against labels")
@@ -36,18 +36,20 @@ def test_what_a_card_lacks_is_said(tmp_path: Path) -> None:
     assert "Not known: there is no invitation" in page.words
 
 
-def test_what_is_known_of_charge_labels_and_hardware(tmp_path: Path) -> None:
-    of = submission("alpha", precision="float32", dispersion=True, label_sets={"Molecules": StatedLabelSet(name="PBE")})
+def test_charge_labels_and_hardware_are_shown(tmp_path: Path) -> None:
+    model = submission(
+        "alpha", precision="float32", dispersion=True, label_sets={"Molecules": StatedLabelSet(name="PBE")}
+    )
     seen = (
         Check(name="charge awareness", passed=None, value="ignores charge"),
         Check(name="spin awareness", passed=None, value="a stated multiplicity is an error"),
         Check(name="asked again, ethanol", passed=True, value="ΔE 0.0e+00 eV/atom, ΔF 0.0e+00 eV/Å"),
     )
-    of = changed(of, preflight=of.preflight.model_copy(update={"checks": seen}))
-    found = good_results(of, 0.2)
-    found[1] = found[1].model_copy(update={"label_set": "PBE", "label_set_declared": True})
-    page = page_of(tmp_path, of, found)
-    stated = {name: (said, measured) for name, said, measured in page.rows("measured-title")}
+    model = changed(model, preflight=model.preflight.model_copy(update={"checks": seen}))
+    results = good_results(model, 0.2)
+    results[1] = results[1].model_copy(update={"label_set": "PBE", "label_set_declared": True})
+    page = page_of(tmp_path, model, results)
+    stated = {name: (statement, measured) for name, statement, measured in page.rows("measured-title")}
     assert stated["Charge"][1] == "ignores charge"
     assert stated["Spin"][1] == "a stated multiplicity is an error"
     assert stated["Precision"] == ("float32", "not measured")
@@ -61,12 +63,12 @@ def test_repeated_runs(tmp_path: Path) -> None:
     page = page_of(tmp_path / "1", once, good_results(once, 0.2))
     assert "Each task was judged once, so the difference to a second judging is not known." in page.words
     again = submission("again")
-    found = good_results(again, 0.2)
-    found[2] = found[2].model_copy(update={"round": 2})
+    results = good_results(again, 0.2)
+    results[2] = results[2].model_copy(update={"round": 2})
     counts = {"unit": "", "n_items": 20}
-    found[4] = found[4].model_copy(
+    results[4] = results[4].model_copy(
         update={
-            "metrics": found[4].metrics
+            "metrics": results[4].metrics
             | {
                 "time_spread": Metric(value=0.12, **counts),
                 "n_rechecked": Metric(value=8.0, **counts),
@@ -74,34 +76,34 @@ def test_repeated_runs(tmp_path: Path) -> None:
             }
         }
     )
-    save(LocalStore(tmp_path / "2" / "store"), [again], found)
+    save(LocalStore(tmp_path / "2" / "store"), [again], results)
     board = read_board(LocalStore(tmp_path / "2" / "store"), SUITE, lambda _: None)
-    rows = [replace(row, tasks=tuple(_with(line, found) for line in row.tasks)) for row in board.rows]
+    rows = [replace(row, tasks=tuple(_with(line, results) for line in row.tasks)) for row in board.rows]
     drawn = model_pages.pages(frame(public_board(replace(board, rows=tuple(rows)), ()), Sources()))
     page = Reader(next(iter(drawn.values())).decode())
     assert "later round count in barriers (round 2); those of the first round in all other tasks." in page.words
     assert "1 of 8 structures got another answer in a fresh container." in page.words
-    assert "12\u00a0% in speed" in "".join(page.said)
+    assert "12\u00a0% in speed" in "".join(page.pieces)
 
 
 def _with(line: object, results: Sequence[Result]) -> object:
-    """The line with the result as it was made: which round counts is decided by signed events, not here."""
-    own = next(each for each in results if each.task == line.task.name)  # type: ignore[attr-defined]
-    return replace(line, result=own)  # type: ignore[type-var]
+    """The line with this result: signed events decide which round counts, not this test."""
+    match = next(each for each in results if each.task == line.task.name)  # type: ignore[attr-defined]
+    return replace(line, result=match)  # type: ignore[type-var]
 
 
 def test_two_submissions_of_one_image_name_each_other(tmp_path: Path) -> None:
-    one, other = submission("one"), submission("other")
-    image = one.image.model_copy(update={"reference": "other:latest"})
+    first, other = submission("first"), submission("other")
+    image = first.image.model_copy(update={"reference": "other:latest"})
     other = changed(other, image=image)
-    pages = pages_of(tmp_path, [one, other], [*good_results(one, 0.2), *good_results(other, 0.3)])
-    assert "same image was also submitted under another name: other." in Reader(pages[one.id]).words
-    assert "same image was also submitted under another name: one." in Reader(pages[other.id]).words
-    assert f'href="../submissions/{other.id}.html"' in pages[one.id]
+    pages = pages_of(tmp_path, [first, other], [*good_results(first, 0.2), *good_results(other, 0.3)])
+    assert "same image was also submitted under another name: other." in Reader(pages[first.id]).words
+    assert "same image was also submitted under another name: first." in Reader(pages[other.id]).words
+    assert f'href="../submissions/{other.id}.html"' in pages[first.id]
 
 
 def test_versions_of_a_name_and_a_team_in_order(tmp_path: Path) -> None:
-    """By the name alone, by the team alone, and one that was withdrawn; a stranger is not among them."""
+    """Versions share the name or the team; a withdrawn one is listed, and a submission of another team is not."""
     team = {"arrival": Arrival(by="upload", invitation="the-team")}
     first = changed(submission("alpha", version="1"), created=NOON, **team)
     second = changed(submission("beta"), created=NOON + timedelta(days=1), **team)
@@ -109,7 +111,7 @@ def test_versions_of_a_name_and_a_team_in_order(tmp_path: Path) -> None:
     gone = changed(submission("gamma"), created=NOON + timedelta(days=3), **team)
     stranger = submission("delta")
     known = [second, first, stranger, named]
-    results = [each for of in known for each in good_results(of, 0.2 if of is first else 0.4)]
+    results = [each for model in known for each in good_results(model, 0.2 if model is first else 0.4)]
     out = TakenOut(gone, "withdrawn", NOON, "a bug <b>")
     pages = pages_of(tmp_path, known, results, taken_out=[out])
     page = Reader(pages[first.id])
@@ -124,10 +126,10 @@ def test_versions_of_a_name_and_a_team_in_order(tmp_path: Path) -> None:
 
 
 def test_signature(tmp_path: Path) -> None:
-    of = submission("alpha")
-    built = page_of(tmp_path / "1", of, good_results(of, 0.2))
+    model = submission("alpha")
+    built = page_of(tmp_path / "1", model, good_results(model, 0.2))
     assert "These pages are not published: no manifest signs them." in built.words
-    published = page_of(tmp_path / "2", of, good_results(of, 0.2), sources=Sources(now=NOON))
+    published = page_of(tmp_path / "2", model, good_results(model, 0.2), sources=Sources(now=NOON))
     assert "manifest.json has the SHA-256 of this page and of every result on it." in published.words
     assert "../manifest.json" in {a.get("href") for _, a in published.tags}
     assert "judge verify --all --trust KEY" in published.words

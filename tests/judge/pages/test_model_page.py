@@ -39,10 +39,10 @@ def test_a_model_with_no_result_says_so(tmp_path: Path) -> None:
 
 
 def test_a_model_that_failed_everything_has_its_verdicts(tmp_path: Path) -> None:
-    of = submission("alpha")
+    model = submission("alpha")
     sentence = "Answer within ten minutes."
-    failed = [refused(of, each, Verdict.TIME_LIMIT, sentence=sentence) for each in SUITE.tasks]
-    page = page_of(tmp_path, of, failed)
+    failed = [refused(model, each, Verdict.TIME_LIMIT, sentence=sentence) for each in SUITE.tasks]
+    page = page_of(tmp_path, model, failed)
     assert "Not ranked: 5 of 5 tasks failed or not judged." in page.words
     assert page.words.count("time limit") == 5
     assert page.words.count(sentence) == 5
@@ -51,9 +51,9 @@ def test_a_model_that_failed_everything_has_its_verdicts(tmp_path: Path) -> None
 
 
 def test_one_task_only(tmp_path: Path) -> None:
-    """A suite of one task: its line is open, since there is nothing else to look at."""
-    of = submission("alpha")
-    page = page_of(tmp_path, of, good_results(of, 0.2)[2:3], suite=replace(SUITE, tasks=SUITE.tasks[2:3]))
+    """If the suite has only one task, its line is open."""
+    model = submission("alpha")
+    page = page_of(tmp_path, model, good_results(model, 0.2)[2:3], suite=replace(SUITE, tasks=SUITE.tasks[2:3]))
     assert "Rank 1 of 1" in page.words
     assert [a.get("open", "closed") for tag, a in page.tags if tag == "details" and a.get("class") == "task"] == [None]
     assert page.rows("Metrics of barriers") == [
@@ -62,8 +62,10 @@ def test_one_task_only(tmp_path: Path) -> None:
 
 
 def test_a_suite_that_lost_a_task_shows_the_others(tmp_path: Path) -> None:
-    of = submission("alpha")
-    page = page_of(tmp_path, of, good_results(of, 0.2), suite=replace(SUITE, tasks=SUITE.tasks[:2] + SUITE.tasks[3:]))
+    model = submission("alpha")
+    page = page_of(
+        tmp_path, model, good_results(model, 0.2), suite=replace(SUITE, tasks=SUITE.tasks[:2] + SUITE.tasks[3:])
+    )
     assert "barriers" not in page.words
     assert "Property error" not in page.words
     assert "Rank 1 of 1" in page.words
@@ -71,20 +73,20 @@ def test_a_suite_that_lost_a_task_shows_the_others(tmp_path: Path) -> None:
 
 def test_hostile_text_is_text(tmp_path: Path) -> None:
     known = [hostile(name) for name in HOSTILE]
-    results = [each for of in known for each in good_results(of, 0.2)]
-    pages = pages_of(tmp_path, known, results, sources=Sources(logs={of.id: of.card.name for of in known}))
-    for of in known:
-        page = Reader(pages[of.id])
+    results = [each for model in known for each in good_results(model, 0.2)]
+    pages = pages_of(tmp_path, known, results, sources=Sources(logs={model.id: model.card.name for model in known}))
+    for model in known:
+        page = Reader(pages[model.id])
         assert not {"img", "iframe", "style", "object", "form", "base"} & {tag for tag, _ in page.tags}
         assert all(not key.startswith("on") and key != "style" for _, a in page.tags for key in a)
-        assert not re.search("[\u0000-\u0008\u001b\u202a-\u202e\u2066-\u2069]", "".join(page.said))
-        assert plain(of.card.name) in "".join(page.said)
+        assert not re.search("[\u0000-\u0008\u001b\u202a-\u202e\u2066-\u2069]", "".join(page.pieces))
+        assert plain(model.card.name) in "".join(page.pieces)
 
 
 def hostile(name: str) -> Submission:
-    """A submission that says it wherever it can."""
-    said = Check(name=name, passed=None, value=name)
-    of = submission(
+    """A submission with this name in every field that takes a text."""
+    check = Check(name=name, passed=None, value=name)
+    model = submission(
         name,
         description=name,
         authors=(name,),
@@ -95,7 +97,7 @@ def hostile(name: str) -> Submission:
         training=(TrainingSet(name=name, level_of_theory=name),),
         label_sets={"Molecules": StatedLabelSet(name=name[:64])},
     )
-    return changed(of, author=name, preflight=of.preflight.model_copy(update={"checks": (said,)}))
+    return changed(model, author=name, preflight=model.preflight.model_copy(update={"checks": (check,)}))
 
 
 @given(st.text(max_size=60))
@@ -103,13 +105,13 @@ def test_words_are_cleared_and_escaped(text: str) -> None:
     assert words(text) == escape(plain(text))
 
 
-def test_what_is_otherwise_as_published_stands_beside_it(tmp_path: Path) -> None:
-    """One item of ten failed: charged here, not there. What is the same is not said twice."""
-    of = submission("alpha")
-    found = good_results(of, 0.2)
+def test_a_differing_published_number_stands_beside_the_corrected_one(tmp_path: Path) -> None:
+    """One item of ten failed: penalised here, not as published. Equal numbers are shown once."""
+    model = submission("alpha")
+    results = good_results(model, 0.2)
     charged = replace(error(0.4, "eV", n_failed=1), value=0.1)
-    found[2] = result(of, SUITE.tasks[2], {"mae": charged})
-    page = page_of(tmp_path, of, found)
+    results[2] = result(model, SUITE.tasks[2], {"mae": charged})
+    page = page_of(tmp_path, model, results)
     why = page.words.partition("Why these scores")[2].partition("Tasks Inorganic")[0]
     assert "Mean absolute error 0.4000 share 100 % as published 0.1000" in why.replace("\u00a0", " ")
     assert "Force-field error 0.2000 Energy" in why  # no `as published` between
@@ -117,35 +119,35 @@ def test_what_is_otherwise_as_published_stands_beside_it(tmp_path: Path) -> None
 
 
 def test_times_have_two_digits(tmp_path: Path) -> None:
-    of = submission("alpha")
-    found = good_results(of, 0.2)
-    found[4] = result(of, SUITE.tasks[4], {"time_mean": replace(found[4].metrics["time_mean"], value=83.4567)})
-    page = page_of(tmp_path, of, found)
+    model = submission("alpha")
+    results = good_results(model, 0.2)
+    results[4] = result(model, SUITE.tasks[4], {"time_mean": replace(results[4].metrics["time_mean"], value=83.4567)})
+    page = page_of(tmp_path, model, results)
     assert page.rows("Metrics of speed")[0][1] == "83.0"
-    assert "83.4567" not in "".join(page.said)
+    assert "83.4567" not in "".join(page.pieces)
 
 
 def test_parts_are_a_line_each(tmp_path: Path) -> None:
-    of = submission("alpha")
-    found = good_results(of, 0.2)
+    model = submission("alpha")
+    results = good_results(model, 0.2)
     parts = [
         MetricPart(by="element", name=name, metric=metric, value=0.01, unit="eV/atom", n_items=n, n_failed=0)
         for name in ("Cu", "Ni")
         for metric, n in (("energy_rmse_per_atom", 10), ("energy_mae_per_atom", 8))
     ]
-    found[0] = found[0].model_copy(update={"parts": tuple(parts)})
-    page = page_of(tmp_path, of, found)
+    results[0] = results[0].model_copy(update={"parts": tuple(parts)})
+    page = page_of(tmp_path, model, results)
     assert page.rows("Metrics of crystals by element") == [
         ["Cu", "10.0", "10.0", "8–10", "0"],
         ["Ni", "10.0", "10.0", "8–10", "0"],
     ]
 
 
-def test_provenance_is_said_once_where_it_is_the_same(tmp_path: Path) -> None:
-    of = submission("alpha")
-    found = good_results(of, 0.2)
-    html = pages_of(tmp_path, [of], found)[of.id]
-    assert html.count(f"<code>{of.image.id}</code>") == 2  # in the card, and of all tasks
-    for each in found:
+def test_shared_provenance_is_shown_once(tmp_path: Path) -> None:
+    model = submission("alpha")
+    results = good_results(model, 0.2)
+    html = pages_of(tmp_path, [model], results)[model.id]
+    assert html.count(f"<code>{model.image.id}</code>") == 2  # in the card, and once for all tasks
+    for each in results:
         assert f"<code>{each.result_key}</code>" in html
     assert len(gzip.compress(html.encode(), 9)) < 12_000

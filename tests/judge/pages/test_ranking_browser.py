@@ -23,11 +23,11 @@ def test_sorting_by_mouse_and_keyboard(ranking: Watched) -> None:
     heading = page.locator("#ranking thead th", has_text="Property error")
     assert heading.get_attribute("aria-sort") == "descending"
     assert page.locator("#ranking [aria-sort]").count() == 1
-    expect(page.locator("[data-said]")).to_contain_text("Property error")
-    assert page.locator("[data-said]").locator("xpath=ancestor::*[@role='status']").count() == 1
+    expect(page.locator("[data-status]")).to_contain_text("Property error")
+    assert page.locator("[data-status]").locator("xpath=ancestor::*[@role='status']").count() == 1
     page.locator("#ranking tr[data-id]").first.evaluate("tr => tr.classList.add('tied')")
     tie_line = "getComputedStyle(document.querySelector('#ranking .tied td.rank')).boxShadow"
-    assert page.evaluate(tie_line) == "none"  # it would join whoever happens to stand side by side
+    assert page.evaluate(tie_line) == "none"  # it would join models that are not tied
     page.locator("#ranking").get_by_role("button", name="Rank").click()
     assert page.evaluate(tie_line) != "none"
     property_error.click()
@@ -43,8 +43,8 @@ def test_sorting_by_mouse_and_keyboard(ranking: Watched) -> None:
     assert (page.locator("h1").text_content() or "").split()[0] == "alpha"
 
 
-def test_all_modules_are_asked_for_at_once(ranking: Watched) -> None:
-    """Those that are named in the page are those that run: one that a module asks for later would come late."""
+def test_all_modules_are_preloaded(ranking: Watched) -> None:
+    """The page preloads exactly the modules that run: a module that is loaded later delays the page."""
     page = ranking.open()
     named = page.locator("link[rel=modulepreload]").evaluate_all("links => links.map(link => link.href)")
     main = page.locator("script[type=module]").evaluate("script => script.src")
@@ -52,11 +52,11 @@ def test_all_modules_are_asked_for_at_once(ranking: Watched) -> None:
 
 
 def test_efficiency_is_ordered_within_a_class_of_hardware(ranking: Watched) -> None:
-    """beta is faster than alpha, and gamma, between them, was timed on another machine."""
+    """beta is faster than alpha; gamma lies between them, but was timed on other hardware."""
     page = ranking.open()
     page.locator("#ranking").get_by_role("button", name="Efficiency").click()
     assert names(page) == ["gamma", "beta", "alpha", "delta"]
-    expect(page.locator("[data-said]")).to_contain_text("within each hardware class")
+    expect(page.locator("[data-status]")).to_contain_text("within each hardware class")
     best = page.locator("#ranking tr:has(td.best .class) th.model a").all_text_contents()
     assert [text.split()[0] for text in best] == ["gamma", "beta"]
 
@@ -80,7 +80,7 @@ LINKS = (
 )
 
 
-def test_a_link_shows_what_it_asks_for(ranking: Watched) -> None:
+def test_a_link_shows_its_view(ranking: Watched) -> None:
     for query, shown in LINKS:
         page = ranking.open(f"?{query}")
         assert names(page) == shown, query
@@ -88,7 +88,7 @@ def test_a_link_shows_what_it_asks_for(ranking: Watched) -> None:
         expect(page.locator("[data-count]")).to_have_text(n)
 
 
-def test_filters_are_set_said_and_cleared(ranking: Watched) -> None:
+def test_filters_are_set_shown_and_cleared(ranking: Watched) -> None:
     page = ranking.open()
     page.get_by_role("button", name="Filters").press("Enter")
     page.get_by_label("Elements covered").fill("Si")
@@ -107,7 +107,7 @@ def test_filters_are_set_said_and_cleared(ranking: Watched) -> None:
     expect(page.get_by_label("Elements covered")).to_be_hidden()
 
 
-def test_a_heading_above_nothing_is_not_shown(ranking: Watched) -> None:
+def test_a_heading_without_rows_is_hidden(ranking: Watched) -> None:
     page = ranking.open()
     expect(page.locator("[data-above=unranked]")).to_be_visible()
     page.get_by_label("Search models").fill("alpha")
@@ -133,7 +133,7 @@ def test_columns_come_and_go(ranking: Watched) -> None:
     panel.get_by_label("Team").check()
     panel.get_by_label("Instability", exact=True).uncheck()
     assert column(page, "task:crystals/force_rmse") == ["0.100", "0.200", "0.300", "0.010", "1.000"]
-    assert column(page, "team")[2] == "A team"  # what would turn the line around is not there
+    assert column(page, "team")[2] == "A team"  # without the character that reverses the text after it
     assert page.locator("#ranking th[data-key=instability]").count() == 0
     panel.get_by_label("Values of tasks").select_option("raw")
     assert column(page, "task:crystals/force_rmse") == ["100", "200", "300", "10.0", "1\u202f000"]
@@ -153,7 +153,7 @@ def test_columns_come_and_go(ranking: Watched) -> None:
 
 
 def test_a_view_is_a_link(ranking: Watched, wide_context: BrowserContext) -> None:
-    """Whatever is set is in the address; who opens it sees the same; and what is as by default is not in it."""
+    """The address holds every setting that is not a default, and shows the same view to anyone who opens it."""
     page = ranking.open()
     page.get_by_role("combobox", name="Scheme").select_option("ml-peg")
     page.get_by_label("Variant").select_option("as_published")

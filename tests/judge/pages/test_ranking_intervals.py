@@ -12,7 +12,7 @@ from tests.world.board_records import error, submission
 def crossing(store: LocalStore, tmp_path: Path) -> Page:
     """The index of three models: alpha is better in one set, beta in the other, gamma is worse in both.
 
-    Two sets drawn anew are twice the first, twice the second, or one of each, with chances of 1/4, 1/4 and 1/2.
+    Resampled, the two sets are twice the first, twice the second, or one of each: probabilities 1/4, 1/4 and 1/2.
     """
     fill_two(store, alpha=(error(0.2), error(0.6)), beta=(error(0.6), error(0.3)), gamma=(error(0.9), error(0.9)))
     pages, problems = build(store, tmp_path / "site", TWO)
@@ -22,7 +22,7 @@ def crossing(store: LocalStore, tmp_path: Path) -> Page:
 
 def test_scores_and_ranks_have_intervals(store: LocalStore, tmp_path: Path) -> None:
     index = crossing(store, tmp_path)
-    # Nothing but the choice of sets could be resampled: each of the two metrics is held.
+    # Only the choice of sets can be resampled; each of the two metrics is held.
     held = "*, a lower bound of the width"
     rows = {name: index.cells("ranking-title", name) for name in ("alpha", "beta", "gamma")}
     assert rows["alpha"][:2] == ["1, 95 % interval 1–2", f"0.400 95 % interval 0.200 – 0.600 {held}"]
@@ -33,8 +33,8 @@ def test_scores_and_ranks_have_intervals(store: LocalStore, tmp_path: Path) -> N
     }
 
 
-def test_models_that_cannot_be_told_apart_are_joined_and_said(store: LocalStore, tmp_path: Path) -> None:
-    """alpha − beta is −0.4 or 0.3, as the sets are drawn; gamma is always worse than both."""
+def test_tied_models_are_joined_and_named(store: LocalStore, tmp_path: Path) -> None:
+    """alpha − beta is between −0.4 and 0.3, depending on the resampled sets; gamma is always worse than both."""
     index = crossing(store, tmp_path)
     assert index.classes["ranking-title"][1:4] == ["tied odd", "tied odd", ""]
     assert index.text.count("tied with no. 1") == 1
@@ -43,8 +43,11 @@ def test_models_that_cannot_be_told_apart_are_joined_and_said(store: LocalStore,
     assert "Rank 2 of 3, 1–2 on resampled test sets, tied with no. 1" in page.words
 
 
-def test_how_firm_the_ranking_is(store: LocalStore, tmp_path: Path) -> None:
-    """Without one, 0.6 against 0.3; without the other, 0.2 against 0.6. alpha leads while one weighs more than 3/7."""
+def test_robustness_of_the_ranking(store: LocalStore, tmp_path: Path) -> None:
+    """Errors of alpha and beta: 0.6 and 0.3 without task `one`, 0.2 and 0.6 without `two`.
+
+    alpha leads if the weight of `one` is more than 3/7.
+    """
     index = crossing(store, tmp_path)
     firm = "Robustness of the ranking by property error"
     assert index.cells(firm, "alpha") == ["1", "1–2", "1–2", "1–2 2 without one"]
@@ -52,7 +55,7 @@ def test_how_firm_the_ranking_is(store: LocalStore, tmp_path: Path) -> None:
     assert index.cells(firm, "gamma") == ["3", "3", "3", "3"]
 
 
-def test_a_single_model_has_nothing_to_be_firm_against(store: LocalStore, tmp_path: Path) -> None:
+def test_a_single_model_has_no_robustness(store: LocalStore, tmp_path: Path) -> None:
     fill(store, "alpha")
     pages, _ = build(store, tmp_path / "site")
     index = pages[tmp_path / "site" / "index.html"]

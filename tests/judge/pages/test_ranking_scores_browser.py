@@ -1,4 +1,4 @@
-"""Scores of other schemes, domains and a reader’s own weights, in a real browser."""
+"""Scores under other schemes, by domain and under a reader’s weights, in a real browser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_another_scheme_shows_the_numbers_of_the_file(ranking: Watched, ranking_
             shown = number_of_times if score["key"] == "efficiency" else formatting.decimals
             assert column(page, score["key"]) == [shown(value) for value in values]
         default = scheme is file["schemes"][0]
-        expect(page.locator("[data-own]")).to_be_visible(visible=not default)
+        expect(page.locator("[data-score-note]")).to_be_visible(visible=not default)
         assert page.locator("#ranking td .range").first.is_visible() == default
         without = page.locator("#ranking [data-above=unranked]")
         why = "a task of the suite failed" if scheme["complete_only"] else "the scores that determine the rank"
@@ -42,18 +42,18 @@ def number_of_times(value: float | None) -> str:
     return formatting.number(value, 2)
 
 
-def test_a_readers_weights_rank_anew(ranking: Watched) -> None:
-    """alpha has the best errors everywhere: nothing moves it; who weighs nothing sees no score, and can go back."""
+def test_a_readers_weights_change_the_ranking(ranking: Watched) -> None:
+    """alpha is best everywhere, so it stays first. With all weights at 0 there is no score; a button leads back."""
     page = ranking.open("?w.force_field/Molecules=0&w.property_error/Molecules=0")
-    expect(page.locator("[data-own]")).to_contain_text("Your weights")
+    expect(page.locator("[data-score-note]")).to_contain_text("Your weights")
     assert names(page) == ["alpha", "gamma", "beta", "delta"]
     expect(page.locator("#ranking tr", has_text="delta").locator(".coverage").first).to_have_text("1 of 2 tasks")
     assert column(page, "property_error") == ["–"] * 5
     assert not page.locator("#ranking td .range").first.is_visible()
-    assert column(page, "force_field")[3] == "0.010"  # what it lacks has no weight
+    assert column(page, "force_field")[3] == "0.010"  # the failed tasks have no weight
     page.get_by_role("button", name="Back to the published ranking").click()
     wait_for(page, lambda page: column(page, "property_error")[0], "0.100")
-    expect(page.locator("[data-own]")).to_be_hidden()
+    expect(page.locator("[data-score-note]")).to_be_hidden()
     page.wait_for_url(f"{ranking.base}index.html")
 
 
@@ -70,8 +70,8 @@ def test_the_other_tables_sort_too(ranking_url: str, wide_context: BrowserContex
         assert cells == ["0.100", "0.200", "0.300", "–"]
 
 
-def test_a_domain_ranks_by_itself(ranking_url: str, wide_context: BrowserContext) -> None:
-    """delta has a result of crystals alone, and another task of that domain is not judged: it ranks in none."""
+def test_a_domain_has_its_own_ranking(ranking_url: str, wide_context: BrowserContext) -> None:
+    """delta has a result in crystals only, and the domain has another task: it has no rank in any domain."""
     with wide_context.new_page() as page:
         page.goto(f"{ranking_url}domains.html")
         ranks = page.locator("table").first.locator("td.rank").all_text_contents()

@@ -17,7 +17,7 @@ from tests.world.board_records import SUITE, error, frames_metrics, good_results
 
 
 def test_the_difference_to_what_lambench_publishes(store: LocalStore, tmp_path: Path) -> None:
-    """alpha: failures not penalised; beta: the set without an answer left out, in place of counting 1."""
+    """As published, failures of alpha are not penalised, and the failed set of beta is left out, not counted as 1."""
     fill_two(store, alpha=(charged(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None), gamma=(None, None))
     pages, _ = build(store, tmp_path / "site", TWO)
     index = pages[tmp_path / "site" / "index.html"]
@@ -27,21 +27,21 @@ def test_the_difference_to_what_lambench_publishes(store: LocalStore, tmp_path: 
     assert published.cells("as-published-title", "alpha") == ["0.150 −0.150"]
     assert published.cells("as-published-title", "beta") == ["0.400 −0.300"]
     assert published.cells("as-published-title", "gamma") == ["–"]
-    for said in (
+    for sentence in (
         "LAMBench 0.3.1, as published",
         "Failed items are not penalised",
         "A property without an answer is left",
     ):
-        assert said in published.text
+        assert sentence in published.text
 
 
 def test_a_model_to_which_lambench_gives_no_score(store: LocalStore, tmp_path: Path) -> None:
-    """Without stress: half of the domain of molecules, 0.5, and of 0.9 · 0.5 + 0.1 where there are virials."""
+    """Without stress: the mean of 0.5 for molecules, and of 0.9 · 0.5 + 0.1 for the domain with virials."""
     fill(store, "alpha")
     without = submission("beta")
-    found = good_results(without, 0.5)
-    found[0] = result(without, SUITE.tasks[0], frames_metrics(0.5))
-    save(store, [without], found)
+    results = good_results(without, 0.5)
+    results[0] = result(without, SUITE.tasks[0], frames_metrics(0.5))
+    save(store, [without], results)
     pages, _ = build(store, tmp_path / "site")
     assert pages[tmp_path / "site" / "schemes.html"].cells("as-published-title", "beta") == [
         "– corrected: 0.525",
@@ -52,12 +52,12 @@ def test_a_model_to_which_lambench_gives_no_score(store: LocalStore, tmp_path: P
 
 
 def test_other_schemes(store: LocalStore, tmp_path: Path) -> None:
-    """ML-PEG: 1 − error / trivial model's, mean over the sets. As published, it leaves out what is missing."""
+    """ML-PEG: mean over the sets of 1 − error / error of the trivial model. As published, a missing set is left out."""
     fill_two(store, alpha=(error(0.2), error(0.6)), beta=(error(0.4), None))
     pages, _ = build(store, tmp_path / "site", TWO)
     others = pages[tmp_path / "site" / "schemes.html"]
     assert others.rows("other-schemes-title")[0] == ["Model", "ML-PEG ↑, higher is better"]
-    # Two sets drawn anew: twice the one, each once, or twice the other. Their items are one cluster each, and held.
+    # Resampled: twice the first set, one of each, or twice the second. The items of a set are one cluster, and held.
     (alpha,), (beta,) = (others.cells("other-schemes-title", name) for name in ("alpha", "beta"))
     assert alpha == "0.60095 % interval 0.400 – 0.800 *, a lower bound of the width"
     assert beta.startswith("0.300 up to 0.80095 % interval 0.000 – 0.600 *")
@@ -67,14 +67,14 @@ def test_other_schemes(store: LocalStore, tmp_path: Path) -> None:
 
 
 def test_mlipaudit_scores_items(store: LocalStore, tmp_path: Path) -> None:
-    """Of errors of 0.5 and 2 kcal/mol against a threshold of 1, and one that failed: 1, exp(−3) and 0."""
+    """Scores of errors of 0.5 and 2 kcal/mol with a threshold of 1, and of a failed item: 1, exp(−3) and 0."""
     audited = replace(TWO.tasks[0], mlipaudit="noncovalent_interactions")
-    of = submission("alpha")
-    found = result(of, audited, {"mae": error(0.1, "eV", n_failed=1)}, notes={"items in": "kcal/mol"})
-    save(store, [of], [found])
+    model = submission("alpha")
+    judged = result(model, audited, {"mae": error(0.1, "eV", n_failed=1)}, notes={"items in": "kcal/mol"})
+    save(store, [model], [judged])
     names, causes = ["a", "b", "c"], np.array([Cause.NONE, Cause.NONE, Cause.ERROR], np.int8)
     items = Items(names, names, names, causes, {"error": np.array([0.5, -2.0, np.nan])})
-    store.put(items_path(of.id, audited.name, found.result_key), pack_items(items))
+    store.put(items_path(model.id, audited.name, judged.result_key), pack_items(items))
     pages, _ = build(store, tmp_path / "site", replace(TWO, tasks=(audited,)))
     others = pages[tmp_path / "site" / "schemes.html"]
     assert others.rows("other-schemes-title")[0] == [
@@ -84,16 +84,16 @@ def test_mlipaudit_scores_items(store: LocalStore, tmp_path: Path) -> None:
     mean = f"{(1 + math.exp(-3)) / 3:.3f}"
     ml_peg, overall, compatible = others.cells("other-schemes-title", "alpha")
     assert (ml_peg, compatible) == ("0.900", mean)
-    assert overall.startswith(f"{mean}95 % interval 0.000 – 1.000")  # of three items drawn anew, each its own cluster
+    assert overall.startswith(f"{mean}95 % interval 0.000 – 1.000")  # three resampled items, each a cluster
 
 
-def test_why_a_score_is_what_it_is(store: LocalStore, tmp_path: Path) -> None:
+def test_the_explanation_of_a_score(store: LocalStore, tmp_path: Path) -> None:
     fill_two(store, alpha=(charged(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None))
     pages, _ = build(store, tmp_path / "site", TWO)
     page = pages[tmp_path / "site" / "submissions" / f"{submission('alpha').id}.html"]
     why = page.words.partition("Why these scores")[2]
     assert why.index("Property error 0.3000") < why.index("Molecules 0.3000") < why.index("one 0.4000")
-    assert why.count("Each: mean over metric columns.") == 1  # of both tasks, and not again of each
+    assert why.count("Each: mean over metric columns.") == 1  # once for both tasks
     assert "share 50 % as published 0.1000 Mean absolute error 0.4000" in why
     assert (
         "Error / baseline, at most 1. 400 meV; baseline 1 000 meV; 1 of 10 items failed, 100 meV without them." in why

@@ -60,7 +60,7 @@ def test_policy_is_strict_and_nothing_foreign_is_loaded(store: LocalStore, tmp_p
         loaded = _sources(page) + [a["href"] or "" for tag, a in page.tags if tag == "link"]
         assert loaded
         assert not any(urlsplit(address).scheme or urlsplit(address).netloc for address in loaded)
-        # The policy must come before anything that it should govern.
+        # The policy must come before all elements that it governs.
         names = [tag for tag, a in page.tags if tag in ("link", "script") or a.get("http-equiv")]
         assert names[0] == "meta"
     style = next((tmp_path / "site" / "assets").glob("style-*.css")).read_text(encoding="utf-8")
@@ -84,11 +84,11 @@ def test_links_resolve(store: LocalStore, tmp_path: Path) -> None:
 
 
 def test_verdicts_sentences_and_missing_tasks_are_shown(store: LocalStore, tmp_path: Path) -> None:
-    of = submission("alpha")
-    failed = result(of, SUITE.tasks[1], {}, Verdict.TIME_LIMIT, sentence="Answer within ten minutes.")
-    save(store, [of], [good_results(of, 0.1)[0], failed])
+    model = submission("alpha")
+    failed = result(model, SUITE.tasks[1], {}, Verdict.TIME_LIMIT, sentence="Answer within ten minutes.")
+    save(store, [model], [good_results(model, 0.1)[0], failed])
     pages, _ = build(store, tmp_path / "site")
-    index, page = pages[tmp_path / "site" / "index.html"], pages[tmp_path / "site" / "submissions" / f"{of.id}.html"]
+    index, page = pages[tmp_path / "site" / "index.html"], pages[tmp_path / "site" / "submissions" / f"{model.id}.html"]
     assert "time limit" in index.text
     assert "not judged" in index.text
     assert "Not ranked" in index.text
@@ -97,14 +97,14 @@ def test_verdicts_sentences_and_missing_tasks_are_shown(store: LocalStore, tmp_p
 
 
 def test_runs_without_a_container_are_marked(store: LocalStore, tmp_path: Path) -> None:
-    of = submission("alpha", driver="process")
-    save(store, [of], good_results(of, 0.1, driver="process"))
+    model = submission("alpha", driver="process")
+    save(store, [model], good_results(model, 0.1, driver="process"))
     pages, _ = build(store, tmp_path / "site")
-    for name in ("index.html", f"submissions/{of.id}.html"):
+    for name in ("index.html", f"submissions/{model.id}.html"):
         assert "not isolated" in pages[tmp_path / "site" / name].text
 
 
-def test_a_score_that_the_suite_does_not_feed_has_no_column(store: LocalStore, tmp_path: Path) -> None:
+def test_a_score_without_tasks_has_no_column(store: LocalStore, tmp_path: Path) -> None:
     fill(store, "alpha")
     suite = Suite(name="one", version="1", title="One task", tasks=SUITE.tasks[2:3])
     pages, _ = build(store, tmp_path / "site", suite)
@@ -138,8 +138,8 @@ def test_the_same_records_give_the_same_bytes(store: LocalStore, tmp_path: Path)
     fill(store, "alpha", "beta")
     build(store, tmp_path / "one")
     build(store, tmp_path / "two")
-    one, two = ({p.relative_to(r): p.read_bytes() for p in r.rglob("*") if p.is_file()} for r in _roots(tmp_path))
-    assert one == two
+    first, second = ({p.relative_to(r): p.read_bytes() for p in r.rglob("*") if p.is_file()} for r in _roots(tmp_path))
+    assert first == second
 
 
 def _roots(tmp_path: Path) -> tuple[Path, Path]:

@@ -1,4 +1,4 @@
-"""No violation of accessibility that axe-core can find, on any kind of page, light and dark, narrow and wide."""
+"""axe-core finds no violation of accessibility on any kind of page, light and dark, narrow and wide."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLAIN = ("figures.html", "compare.html", "how.html", "submit.html", "changes.htm
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """Twelve models and twelve tasks of all kinds; its address, and its folder."""
+    """The address and the folder of a site with twelve models and twelve tasks of all kinds."""
     folder = tmp_path_factory.mktemp("axe")
     settings = make_large_board(folder, 12, 12)
     suite = load_suite(settings.suite)
@@ -42,23 +42,23 @@ def test_no_violation(site: tuple[str, Path], browser: Browser, width: int, sche
         some = [
             next((folder / kind).glob("*.html")).relative_to(folder).as_posix() for kind in ("submissions", "tasks")
         ]
-        found = {name: violations(page, f"{url}/{name}") for name in ("index.html", *PLAIN, *some)}
-    assert found == {name: [] for name in found}
+        violations_found = {name: violations(page, f"{url}/{name}") for name in ("index.html", *PLAIN, *some)}
+    assert violations_found == {name: [] for name in violations_found}
 
 
 def test_no_violation_where_everything_is_open(site: tuple[str, Path], browser: Browser) -> None:
     with browser.new_page(viewport={"width": 1280, "height": 900}) as page:
         page.goto(f"{site[0]}/index.html")
         page.wait_for_selector("[data-settings]:not([hidden])")
-        for _ in range(2):  # what is opened has more that can be
-            page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        for _ in range(2):  # an opened part has further parts
+            page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
             page.wait_for_timeout(100)
-        found = said(page)
-    assert found == []
+        violations_found = violations_on(page)
+    assert violations_found == []
 
 
 def test_nothing_is_cut_off_on_paper(site: tuple[str, Path], browser: Browser) -> None:
-    """On a sheet of A4 nothing scrolls, and what only a screen can do is not there."""
+    """On a sheet of A4 nothing scrolls, and there are no controls."""
     url, folder = site
     with browser.new_page(viewport={"width": 718, "height": 1000}) as page:
         page.emulate_media(media="print")
@@ -72,12 +72,12 @@ def test_nothing_is_cut_off_on_paper(site: tuple[str, Path], browser: Browser) -
 def violations(page: Page, url: str) -> list[str]:
     page.goto(url)
     page.wait_for_load_state("networkidle")
-    return said(page)
+    return violations_on(page)
 
 
-def said(page: Page) -> list[str]:
-    """Each violation with the first of its elements."""
+def violations_on(page: Page) -> list[str]:
+    """The violations, each with its first element."""
     return [
-        f"{one['id']}: {one['help']}: {len(one['nodes'])}x {one['nodes'][0]['html'][:200]}"
-        for one in Axe().run(page).response["violations"]
+        f"{violation['id']}: {violation['help']}: {len(violation['nodes'])}x {violation['nodes'][0]['html'][:200]}"
+        for violation in Axe().run(page).response["violations"]
     ]

@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.together("ranking in a browser")]
 
 @pytest.mark.parametrize("width", [360, 1280, 3840])
 def test_no_page_is_wider_than_its_window(ranking_site: Path, ranking_url: str, browser: Browser, width: int) -> None:
-    with browser.new_context(viewport={"width": width, "height": 900}) as own:
-        page = own.new_page()
+    with browser.new_context(viewport={"width": width, "height": 900}) as context:
+        page = context.new_page()
         longest = submission(LONG).id
         for path in ["index.html", f"submissions/{longest}.html", "domains.html", "schemes.html", "firmness.html"]:
             page.goto(f"{ranking_url}{path}")
@@ -42,14 +42,14 @@ FOCUS = """() => {
 
 
 CONTROLS = """() => [...document.querySelectorAll("a[href], button, input, select, summary")]
-  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled)
-  .map((one) => [...document.querySelectorAll("*")].indexOf(one))"""
+  .filter((element) => element.checkVisibility({ visibilityProperty: true }) && !element.disabled)
+  .map((element) => [...document.querySelectorAll("*")].indexOf(element))"""
 
 
 def test_the_tab_key_reaches_everything(ranking_url: str, browser: Browser) -> None:
-    """In the order of the page, each seen with its outline; back from the end too; and Escape closes what is open."""
-    with browser.new_context(viewport={"width": 1280, "height": 700}, reduced_motion="reduce") as own:
-        page = Watched(own.new_page(), ranking_url).open("?w.force_field/Molecules=2&sort=model")
+    """Tab reaches every control in order, visible and outlined, forwards and backwards; Escape closes a panel."""
+    with browser.new_context(viewport={"width": 1280, "height": 700}, reduced_motion="reduce") as context:
+        page = Watched(context.new_page(), ranking_url).open("?w.force_field/Molecules=2&sort=model")
         page.get_by_role("button", name="Filters").press("Enter")
         page.locator("[data-settings] > summary").press("Enter")
         page.locator(".settings-score > summary").first.press("Enter")
@@ -62,8 +62,8 @@ def test_the_tab_key_reaches_everything(ranking_url: str, browser: Browser) -> N
             for _ in wanted:
                 page.keyboard.press(key)
                 reached.append(page.evaluate(FOCUS))
-            assert [one["what"] for one in reached if not (one["seen"] and one["outlined"])] == []
-            assert [one["at"] for one in reached] == wanted
+            assert [stop["what"] for stop in reached if not (stop["seen"] and stop["outlined"])] == []
+            assert [stop["at"] for stop in reached] == wanted
         page.locator(".settings-tree input").first.press("Escape")
         expect(page.locator("[data-settings] > summary")).to_be_focused()
         expect(page.locator(".settings-bar")).to_be_hidden()
@@ -78,21 +78,22 @@ def test_the_tab_key_reaches_everything(ranking_url: str, browser: Browser) -> N
 
 
 PRINTED = """() => {
-  const shown = (one) => one.checkVisibility({ visibilityProperty: true });
-  const isCut = (one) => one.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
+  const shown = (element) => element.checkVisibility({ visibilityProperty: true });
+  const isCut = (element) => element.getBoundingClientRect().right > document.documentElement.clientWidth + 1;
   return {
-    controls: [...document.querySelectorAll("input, select, .tools, .settings, nav, .own button")].filter(shown).length,
-    cut: [...document.querySelectorAll("td, th")].filter(shown).filter(isCut).map((one) => one.outerHTML),
+    controls: [...document.querySelectorAll("input, select, .tools, .settings, nav, .score-note button")]
+      .filter(shown).length,
+    cut: [...document.querySelectorAll("td, th")].filter(shown).filter(isCut).map((element) => element.outerHTML),
     numbers: [...document.querySelectorAll("#ranking tr[data-id] .number")].filter(shown).length,
     labels: [...document.querySelectorAll("#ranking thead th")].filter(shown).length,
   };
 }"""
 
 
-def test_it_can_be_printed(ranking_url: str, browser: Browser) -> None:
-    """On A4 with a margin of a centimetre: a table with its headings; of many columns, each with its name beside it."""
-    with browser.new_context(viewport={"width": 718, "height": 1040}) as own:
-        page = Watched(own.new_page(), ranking_url).open()
+def test_the_ranking_can_be_printed(ranking_url: str, browser: Browser) -> None:
+    """On A4 with a margin of 1 cm: a table with headings; if it has many columns, each number with its label."""
+    with browser.new_context(viewport={"width": 718, "height": 1040}) as context:
+        page = Watched(context.new_page(), ranking_url).open()
         page.emulate_media(media="print")
         assert page.evaluate(PRINTED) == {"controls": 0, "cut": [], "numbers": 5 * 5, "labels": 7}
         page.emulate_media(media="screen")
@@ -101,17 +102,17 @@ def test_it_can_be_printed(ranking_url: str, browser: Browser) -> None:
         assert page.evaluate(PRINTED) == {"controls": 0, "cut": [], "numbers": 5 * 7, "labels": 0}
         beside = "getComputedStyle(document.querySelector('#ranking td.words'), '::before').content"
         assert "Level of theory" in page.evaluate(beside)
-        expect(page.locator("#ranking [data-own]")).to_contain_text("Your weights")
+        expect(page.locator("#ranking [data-score-note]")).to_contain_text("Your weights")
         assert page.pdf(format="A4").startswith(b"%PDF")
 
 
 def test_trees_open_by_keyboard_and_stay_within_a_phone(ranking_url: str, browser: Browser) -> None:
-    """Down from a score to the raw metric, with everything open: no error, nothing wider than the page."""
-    with browser.new_context(viewport={"width": 390, "height": 844}) as own:
-        watched = Watched(own.new_page(), ranking_url)
+    """From a score down to the raw metric, with everything open: no error, and nothing is wider than the page."""
+    with browser.new_context(viewport={"width": 390, "height": 844}) as context:
+        watched = Watched(context.new_page(), ranking_url)
         page = watched.page
         page.goto(f"{ranking_url}submissions/{submission(LONG).id}.html")
-        for _ in range(9):  # those within one that is closed cannot be reached before it is open
+        for _ in range(9):  # parts within a closed part can be reached only when it is open
             closed = page.locator("details:not([open]) > summary:visible")
             for summary in closed.all()[::-1]:
                 summary.press("Enter")
@@ -134,7 +135,7 @@ def test_controls_of_a_phone_are_folded(ranking_url: str, browser: Browser) -> N
         page.get_by_role("button", name="Filters").press("Enter")
         page.get_by_label("Open weights").press("Space")
         assert names(page) == ["alpha", "gamma"]
-        assert page.locator("#ranking tr[data-id]:visible").count() == 2  # a row that is hidden is no card
+        assert page.locator("#ranking tr[data-id]:visible").count() == 2  # a hidden row is no card
 
 
 def test_readable_without_javascript(ranking_url: str, browser: Browser) -> None:

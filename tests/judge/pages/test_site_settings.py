@@ -1,4 +1,4 @@
-"""The panel of weights and thresholds in a real browser: it moves scores and the address, and can be undone."""
+"""The panel of weights and thresholds in a real browser: it changes scores and the address, and can be reset."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of two models that are alike in every task, and of one that is better in molecules than in crystals."""
+    """The site of two models with equal errors in all tasks, and of one that is better in molecules."""
     folder = tmp_path_factory.mktemp("settings")
     store = LocalStore(folder / "store")
     for name, relative in MODELS.items():
-        of = submission(name)
-        save(store, [of], good_results(of, relative))
+        model = submission(name)
+        save(store, [model], good_results(model, relative))
     gamma = submission("gamma")
     metrics = {ENERGY: error(0.01), "force_rmse": error(0.02, "eV/Å")}
     others = [r for r in good_results(gamma, 0.6) if r.task != "molecules"]
@@ -61,18 +61,18 @@ def served_at(folder: Path, browser: Browser) -> Iterator[tuple[str, Browser]]:
 
 @pytest.fixture
 def page(served_at: tuple[str, Browser]) -> Iterator[Page]:
-    """The leaderboard with the panel open; nothing was said in the console when it is left."""
+    """The leaderboard with the panel open; a test fails if the page writes to the console."""
     base, browser = served_at
     context: BrowserContext = browser.new_context(base_url=base)
     opened = context.new_page()
-    said: list[str] = []
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda found: said.append(str(found)))
+    messages: list[str] = []
+    opened.on("console", lambda message: messages.append(message.text))
+    opened.on("pageerror", lambda error: messages.append(str(error)))
     opened.goto("index.html")
     open_panel(opened)
     yield opened
     context.close()
-    assert said == []
+    assert messages == []
 
 
 def open_panel(page: Page) -> None:
@@ -91,8 +91,8 @@ def weight(page: Page, *inside_out: str) -> Locator:
 
 def expected(file: LeaderboardFile, settings: Settings, key: str = "force_field") -> dict[str, float]:
     """The score of every model by Python."""
-    of = next(s for s in file.schemes[0].scores if s.key == key)
-    trees = {model.name: score_of_file(of, model.id) for model in file.models}
+    scored = next(s for s in file.schemes[0].scores if s.key == key)
+    trees = {model.name: score_of_file(scored, model.id) for model in file.models}
     return {name: float(score(with_settings(tree, settings))) for name, tree in trees.items() if tree is not None}
 
 
@@ -110,16 +110,16 @@ def query(page: Page) -> str:
 
 
 def expect_query(page: Page, wanted: str) -> None:
-    """The address is written within a moment."""
+    """Waits for the address, which is written after a moment."""
     page.wait_for_function("wanted => location.search === wanted", arg=wanted)
 
 
 def test_fields_are_made_when_they_are_opened(page: Page) -> None:
     assert page.locator("[data-settings] input").count() == 0
     panel = open_score(page)
-    expect(panel.locator("input[type=number]")).to_have_count(2)  # a domain each
+    expect(panel.locator("input[type=number]")).to_have_count(2)  # one for each domain
     panel.locator(".settings-tree summary").first.click()
-    expect(panel.locator("input[type=number]")).to_have_count(5)  # and the label types of one
+    expect(panel.locator("input[type=number]")).to_have_count(5)  # and for the label types of one domain
 
 
 def test_a_weight_moves_scores_and_the_address(page: Page, file: LeaderboardFile) -> None:
@@ -169,7 +169,7 @@ def test_a_threshold_counts_in_all_models(page: Page, file: LeaderboardFile) -> 
 
 
 @pytest.mark.parametrize("bad", ["-1", "", "1001"])
-def test_what_is_no_weight_changes_nothing(page: Page, file: LeaderboardFile, bad: str) -> None:
+def test_an_invalid_weight_changes_nothing(page: Page, file: LeaderboardFile, bad: str) -> None:
     open_score(page)
     field = weight(page, CRYSTALS)
     field.fill("2")
@@ -192,7 +192,7 @@ def test_presets_and_reset_all(page: Page, file: LeaderboardFile) -> None:
     expect(presets).to_have_value("Your own")
     page.get_by_role("button", name="Reset all").click()
     expect(presets).to_have_value("")
-    expect(presets).to_be_focused()  # the button can do nothing more, and would lose it
+    expect(presets).to_be_focused()  # the reset button is disabled now and cannot keep it
     expect(weight(page, CRYSTALS)).to_have_value("1")
     expect_scores(page, expected(file, Settings()))
     expect_query(page, "")
@@ -205,29 +205,29 @@ SHOWN = """rows => rows.map((tr) => {
 
 
 def by_domain(page: Page, domain: str) -> list[list[str]]:
-    """Name, rank and force-field error of each row that the table of a domain shows."""
+    """Name, rank and force-field error of each shown row in the table of a domain."""
     return page.locator(f"table[data-domain='{domain}'] tbody tr").evaluate_all(SHOWN)
 
 
 def in_domain(file: LeaderboardFile, domain: str, settings: Settings) -> list[list[str]]:
     """The same by Python."""
-    found = {}
+    errors = {}
     for model in (model for model in file.models if model.page):
         tree = score_of_file(file.schemes[0].scores[0], model.id)
         assert tree is not None
         parts = {part.name: part.value for part in explain(with_settings(tree, settings)).parts}
-        found[model.name] = parts[domain]
-    ordered = sorted(found, key=lambda name: found[name])
-    return [[name, f"{place}: {found[name]:.3f}"] for place, name in enumerate(ordered, 1)]
+        errors[model.name] = parts[domain]
+    ordered = sorted(errors, key=lambda name: errors[name])
+    return [[name, f"{place}: {errors[name]:.3f}"] for place, name in enumerate(ordered, 1)]
 
 
 def test_tables_by_domain_follow(page: Page, file: LeaderboardFile) -> None:
-    """A weight and a threshold within a domain; on the page of all models too; and back again."""
+    """A weight and a threshold within a domain, also on the page with all models; a button leads back."""
     baseline = (SUITE.tasks[0].name, ENERGY, "baseline")
     mine = in_domain(file, CRYSTALS, Settings({(CRYSTALS, "force"): 0.0}, {baseline: 2.0}))
     published, molecules = (in_domain(file, domain, Settings()) for domain in (CRYSTALS, "Molecules"))
     assert by_domain(page, CRYSTALS) == published != mine
-    note = page.locator("[data-domain-own]")
+    note = page.locator("[data-domain-note]")
     expect(note).to_be_hidden()
     open_score(page).locator(".settings-tree summary").first.click()
     weight(page, "force", CRYSTALS).fill("0")
@@ -247,19 +247,19 @@ def test_tables_by_domain_follow(page: Page, file: LeaderboardFile) -> None:
     expect_query(page, "")
 
 
-def test_what_rows_are_ordered_by_is_said_under_own_weights(page: Page) -> None:
-    """A run of gamma was not measured: its instability may be up to more, and the rows are ordered by that."""
+def test_the_largest_possible_instability_orders_rows_under_a_readers_weights(page: Page) -> None:
+    """A run of gamma was not measured: rows are ordered by its largest possible instability."""
     gamma = page.locator("#ranking tr[data-id]", has_text="gamma")
-    said = ["up to 2.500", "1 of 2 runs"]
-    expect(gamma.locator(".coverage:visible")).to_have_text(said)
+    words = ["up to 2.500", "1 of 2 runs"]
+    expect(gamma.locator(".coverage:visible")).to_have_text(words)
     open_score(page)
     weight(page, CRYSTALS).fill("0")
-    expect(page.locator("[data-own]")).to_contain_text("Your weights")
-    expect(gamma.locator(".coverage:visible")).to_have_text(said)
+    expect(page.locator("[data-score-note]")).to_contain_text("Your weights")
+    expect(gamma.locator(".coverage:visible")).to_have_text(words)
 
 
-def test_what_makes_no_sense_in_an_address_is_dropped(page: Page, file: LeaderboardFile) -> None:
-    """A baseline of zero, a cap below the floor, a factor without bound; what does make sense stays."""
+def test_invalid_settings_of_an_address_are_dropped(page: Page, file: LeaderboardFile) -> None:
+    """Invalid: a baseline of zero, a cap below the floor, an unbounded factor. Valid settings stay."""
     good = "w.force_field/Inorganic+Materials=0"
     bad = f"t.molecules/{ENERGY}/baseline=0&t.molecules/force_rmse/cap=1e-9&w.force_field/Molecules=1e300"
     page.goto(f"index.html?{bad}&{good}")
@@ -267,7 +267,7 @@ def test_what_makes_no_sense_in_an_address_is_dropped(page: Page, file: Leaderbo
     expect_scores(page, expected(file, Settings({(CRYSTALS,): 0.0})))
 
 
-def test_nothing_of_it_is_shown_without_a_script(served_at: tuple[str, Browser]) -> None:
+def test_the_panel_is_hidden_without_a_script(served_at: tuple[str, Browser]) -> None:
     base, browser = served_at
     with browser.new_context(java_script_enabled=False, base_url=base) as context:
         page = context.new_page()

@@ -30,7 +30,7 @@ KINDS = ("labelled_frames",) * 22 + ("energy_differences",) * 12 + ("nve",) * 3 
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
-# From the event to the end of the frame that shows what it changed: the wait for that frame, layout and paint are in.
+# From the event to the end of the frame that shows the change, including the wait for that frame, layout and paint.
 EDITS = """async (n) => {
   const frame = () => new Promise((done) => requestAnimationFrame(() => {
     const { port1, port2 } = new MessageChannel();
@@ -59,10 +59,10 @@ def suite() -> Suite:
     return Suite(name="large", version="1", title="A large suite", tasks=tasks)
 
 
-def results_of(of: Submission, tasks: tuple[Task, ...], rng: np.random.Generator) -> list[Result]:
-    """Every task done, errors around a quality of the model's own."""
+def results_of(model: Submission, tasks: tuple[Task, ...], rng: np.random.Generator) -> list[Result]:
+    """Results in all tasks, with errors around a random quality of the model."""
     quality = rng.lognormal(-2, 0.5)
-    found = []
+    results = []
     for each in tasks:
         relative = float(min(quality * rng.lognormal(0, 0.3), 0.99))
         metrics = {
@@ -71,16 +71,16 @@ def results_of(of: Submission, tasks: tuple[Task, ...], rng: np.random.Generator
             "nve": dict,
             "efficiency": lambda r=relative: {"time_mean": timed(100 * r)},
         }[each.kind]()
-        found.append(result(of, each, metrics))
-    return found
+        results.append(result(model, each, metrics))
+    return results
 
 
 def build(folder: Path) -> None:
-    """The ranking's page, with its assets; of the rest nothing is needed. Each model stands there five times."""
+    """Writes the ranking and its assets only. Each model has five rows."""
     rng, of_suite = np.random.default_rng(5), suite()
     models = [submission(f"model {i}") for i in range(N_MODELS)]
-    results = [one for of in models for one in results_of(of, of_suite.tasks, rng)]
-    board = build_leaderboard(of_suite, models, results, lambda of: items_of(of) if of.kind == "nve" else None)
+    results = [each for model in models for each in results_of(model, of_suite.tasks, rng)]
+    board = build_leaderboard(of_suite, models, results, lambda each: items_of(each) if each.kind == "nve" else None)
     rows = tuple(_copy(row, number) for row in board.rows for number in range(N_COPIES))
     public = {each.dataset for each in of_suite.tasks}
     shared = frame(public_board(replace(board, rows=rows), public), Sources(public=public))
@@ -90,8 +90,8 @@ def build(folder: Path) -> None:
 
 
 def _copy(row: Row, number: int) -> Row:
-    of = row.submission
-    return replace(row, submission=of.model_copy(update={"id": f"{of.id}-{number}"})) if number else row
+    model = row.submission
+    return replace(row, submission=model.model_copy(update={"id": f"{model.id}-{number}"})) if number else row
 
 
 def test_a_weight_edit_is_shown_within_50_ms(tmp_path: Path, chromium: BrowserType) -> None:
@@ -101,6 +101,6 @@ def test_a_weight_edit_is_shown_within_50_ms(tmp_path: Path, chromium: BrowserTy
         page.goto(base + "index.html")
         page.locator("[data-settings] > summary").click()
         page.locator("details.settings-score > summary").first.click()
-        page.evaluate(EDITS, N_EDITS)  # the script is compiled by then
+        page.evaluate(EDITS, N_EDITS)  # later edits find a compiled script
         times = [page.evaluate(EDITS, N_EDITS) for _ in range(N_ROUNDS)]
     assert np.median(times) < MOST_MS, [float(np.median(round_of)) for round_of in times]

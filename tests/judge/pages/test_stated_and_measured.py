@@ -27,7 +27,7 @@ STATED = {
 }
 
 
-def test_what_is_stated_stands_beside_what_was_measured(store: LocalStore, tmp_path: Path) -> None:
+def test_statements_stand_beside_measurements(store: LocalStore, tmp_path: Path) -> None:
     full, bare = submission("full", **STATED), submission("bare")
     measured = {
         "n_parameters": 412525,

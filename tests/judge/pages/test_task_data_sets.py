@@ -1,4 +1,4 @@
-"""The data set of a task: what is public of it, declared training data, and hidden against public errors."""
+"""The data set of a task: its public facts, declared training data, and hidden against public errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.judge.pages.three_models import CRYSTALS_CARD
 from tests.world.board_records import SUITE, digest, error, result, submission, task
 
 
-def test_of_a_public_set_the_card_is_shown(read: dict[str, PageReader]) -> None:
+def test_the_card_of_a_public_set_is_shown(read: dict[str, PageReader]) -> None:
     words = read["tasks/crystals.html"].words
     for fact in (
         CRYSTALS_CARD.title,
@@ -43,7 +43,7 @@ def test_hidden_sets_show_no_hash_no_seed_and_no_source_of_their_own() -> None:
     hidden, public = PageReader(files["tasks/secret.html"]), PageReader(files["tasks/known.html"])
     assert "only the judge knows structures and labels" in hidden.words
     assert "the shelf on the left" not in hidden.words
-    assert "No model declares this data set." in hidden.words  # a card cannot find out a source that is not shown
+    assert "No model declares this data set." in hidden.words  # a card cannot reveal a hidden source
     assert "71" not in hidden.words
     assert ("steps 5" in hidden.words, "seed 71" in public.words) == (True, True)
     assert "declares The shelf on the left" in public.words
@@ -61,7 +61,7 @@ def test_declared_training_is_named_and_the_rest_is_not_known(three: Frame, read
     assert overlap(three.board, SUITE.tasks[0], DataSet("…", None, "", "")).declared == ()
 
 
-def test_hidden_is_set_beside_public() -> None:
+def test_hidden_errors_are_compared_with_public_errors() -> None:
     suite = replace(SUITE, tasks=(task("open", "energy_differences", "Molecules"), SUITE.tasks[2]))
     models = [submission(f"M{i}") for i in range(3)]
     hidden, public, results = (0.2, 0.6, 0.4), (0.1, 0.5, 0.1), []

@@ -1,4 +1,4 @@
-"""The page of a task: its texts and numbers are those of the suite and the board."""
+"""The page of a task has the texts of the suite and the numbers of the board."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_kind_of_the_judge_has_its_own_text() -> None:
 
 
 def test_numbers_are_those_of_the_board(three: Frame, read: dict[str, PageReader]) -> None:
-    """Each task of the suite is alone in its domain, or in its score, so the tree has the same number."""
+    """Each task is alone in its domain or in its score, so the tree of the score has the same number."""
     for row in three.board.rows:
         name, domains = row.submission.card.name, {part.name: part for part in row.scores["force_field"].parts}
         expected = {
@@ -73,7 +73,9 @@ def test_the_trivial_model_stands_at_one(read: dict[str, PageReader]) -> None:
         ("barriers", "Answers zero"),
     ):
         assert float(read[f"tasks/{name_of_task}.html"].row(name)[2][1]) == 1.0
-        assert f"{name} Median of the models" in read[f"tasks/{name_of_task}.html"].words  # the column of the same name
+        assert (
+            f"{name} Median of the models" in read[f"tasks/{name_of_task}.html"].words
+        )  # the column with the same name
     assert float(read["tasks/speed.html"].row("Reference speed")[2][1]) == 1.0
     assert read["tasks/speed.html"].row("Reference speed")[3][0].strip() == "100"
 

@@ -45,7 +45,7 @@ def test_places_overlap_where_intervals_do(read: dict[str, PageReader]) -> None:
     ),
     st.booleans(),
 )
-def test_a_place_counts_those_that_are_wholly_better_and_worse(intervals: list[Interval | None], lower: bool) -> None:
+def test_a_place_counts_models_with_separate_intervals(intervals: list[Interval | None], lower: bool) -> None:
     row = _any_row()
     lines = [TaskRank(row, row.tasks[0], 1.0, None, interval, None, ()) for interval in intervals]
     for line, interval in zip(_placed(lines, lower), intervals, strict=True):

@@ -33,14 +33,14 @@ def framed(suite: Suite = SUITE, *names: str, driver: str = "docker", hardware: 
     results = [each for model in submissions for each in good_results(model, 0.2, driver=driver)]
     if hardware:
         results = [
-            one.model_copy(
+            result.model_copy(
                 update={
-                    "provenance": one.provenance.model_copy(
-                        update={"origin": one.provenance.origin.model_copy(update={"hardware": hardware})}
+                    "provenance": result.provenance.model_copy(
+                        update={"origin": result.provenance.origin.model_copy(update={"hardware": hardware})}
                     )
                 }
             )
-            for one in results
+            for result in results
         ]
     board = build_leaderboard(suite, submissions, results, items_of)
     return frame(public_board(board, ()), Sources())
@@ -102,10 +102,10 @@ def test_limits_are_those_that_results_ran_under() -> None:
     assert lines == {"Memory, without swap": "8\u202f192 MiB\u00a0–\u00a016.0 GiB", "Processors": "2"}
     default = {line.name: line.value for line in limit_lines(())}
     assert default["From the start to the loaded model"] == formatting.duration(Limits(cpus=1).startup_s)
-    assert "Processors" not in default  # which would be those of the machine that draws the page
+    assert "Processors" not in default  # their default depends on the machine that makes the page
 
 
-def test_kinds_that_no_gpu_has_run_are_named() -> None:
+def test_kinds_without_a_result_from_a_gpu_are_named() -> None:
     assert "No result was measured on a GPU" in PageReader(pages(framed(SUITE, "A"))["how.html"]).words
     on_gpu = framed(SUITE, "A", hardware="GPU NVIDIA H200")
     assert "No result was measured on a GPU" not in PageReader(pages(on_gpu)["how.html"]).words

@@ -1,4 +1,4 @@
-"""A board of three models on the small suite, of which only the data set `crystals` is public."""
+"""A board of three models on the small suite; only the data set `crystals` is public."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_index_comes_last_and_an_old_asset_outlives_one_build(tmp_path: Path) ->
     assert (tmp_path / "assets" / "style-2.css").exists()
 
 
-def test_what_is_there_already_is_not_written_again(tmp_path: Path) -> None:
+def test_an_unchanged_file_is_not_written_again(tmp_path: Path) -> None:
     """The same file stays; one that only points to such content does not, and what a killed build left goes."""
     publish({"index.html": b"1", "submissions/a.html": b"a", "submissions/b.html": b"b"}, tmp_path)
     pages = tmp_path / "submissions"

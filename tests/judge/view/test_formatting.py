@@ -45,7 +45,7 @@ def test_ranks_and_shares() -> None:
     assert (percent(0.45), percent(1 / 22), percent(1.0)) == ("45\u00a0%", "4.5\u00a0%", "100\u00a0%")
 
 
-def test_what_a_release_does_otherwise() -> None:
+def test_differences_of_a_release_in_words() -> None:
     """Facts of the release, in words: another has another cap, another way with what is missing."""
     words = {name: published_words(load_release(name)) for name in ("lambench-0.3.1", "lambench-2025-five")}
     assert "An error beyond the trivial model’s counts as it is" not in words["lambench-0.3.1"]
