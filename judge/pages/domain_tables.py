@@ -85,9 +85,9 @@ def _lines(
 
 
 def _cell(board: Leaderboard, row: Row, key: str, domain: str) -> DomainCell:
-    term, firm = _term(row, key, domain), uncertainty_of(board, key, row)
+    term, uncertainty = _term(row, key, domain), uncertainty_of(board, key, row)
     path = (row.scores[key].name, domain)
-    return DomainCell(term, known(firm.nodes.get(path)) if firm else None)
+    return DomainCell(term, known(uncertainty.nodes.get(path)) if uncertainty else None)
 
 
 def _term(row: Row, key: str, domain: str) -> Term | None:

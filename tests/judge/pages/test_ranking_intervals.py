@@ -49,10 +49,10 @@ def test_robustness_of_the_ranking(store: LocalStore, tmp_path: Path) -> None:
     alpha leads if the weight of `one` is more than 3/7.
     """
     index = crossing(store, tmp_path)
-    firm = "Robustness of the ranking by property error"
-    assert index.cells(firm, "alpha") == ["1", "1–2", "1–2", "1–2 2 without one"]
-    assert index.cells(firm, "beta") == ["2", "1–2", "1–2", "1–2 1 without one"]
-    assert index.cells(firm, "gamma") == ["3", "3", "3", "3"]
+    table = "Robustness of the ranking by property error"
+    assert index.cells(table, "alpha") == ["1", "1–2", "1–2", "1–2 2 without one"]
+    assert index.cells(table, "beta") == ["2", "1–2", "1–2", "1–2 1 without one"]
+    assert index.cells(table, "gamma") == ["3", "3", "3", "3"]
 
 
 def test_a_single_model_has_no_robustness(store: LocalStore, tmp_path: Path) -> None:
@@ -60,4 +60,4 @@ def test_a_single_model_has_no_robustness(store: LocalStore, tmp_path: Path) -> 
     pages, _ = build(store, tmp_path / "site")
     index = pages[tmp_path / "site" / "index.html"]
     assert "Only one model is ranked." in index.text
-    assert not any(label.startswith("How firm") for label in index.tables)
+    assert not any(label.startswith("Robustness") for label in index.tables)

@@ -60,9 +60,9 @@ def test_a_readers_weights_change_the_ranking(ranking: Watched) -> None:
 def test_the_other_tables_sort_too(ranking_url: str, wide_context: BrowserContext) -> None:
     with wide_context.new_page() as page:
         page.goto(f"{ranking_url}firmness.html")
-        firm = page.locator("table").first
-        firm.get_by_role("button", name="Model").click()
-        shown = [text.split()[0] for text in firm.locator("th.model[scope=row]").all_text_contents()]
+        robustness = page.locator("table").first
+        robustness.get_by_role("button", name="Model").click()
+        shown = [text.split()[0] for text in robustness.locator("th.model[scope=row]").all_text_contents()]
         assert shown == ["alpha", "beta", "gamma"]
         page.goto(f"{ranking_url}schemes.html")
         page.locator("#as-published").get_by_role("button", name="Property error").click()
