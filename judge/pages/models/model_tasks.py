@@ -42,12 +42,12 @@ class MetricTable(NamedTuple):
 
     Args:
         body: the rows as HTML, written by Python since a page has hundreds; empty if there are none.
-        charged: whether failures change any metric.
+        penalised: whether failures change any metric.
         compared: whether any metric has an error of the trivial model.
     """
 
     body: Markup
-    charged: bool
+    penalised: bool
     compared: bool
 
 
@@ -153,15 +153,15 @@ def _failed(result: Result | None) -> str:
 
 def _metrics(line: TaskLine) -> MetricTable:
     metrics = {} if line.result is None else line.result.metrics
-    charged = any(metric.charged is not None and metric.charged != metric.value for metric in metrics.values())
+    penalised = any(metric.charged is not None and metric.charged != metric.value for metric in metrics.values())
     compared = any(metric.baseline is not None for metric in metrics.values())
-    rows = "".join(_metric_row(name, metric, charged, compared) for name, metric in metrics.items())
-    return MetricTable(Markup(rows), charged, compared)
+    rows = "".join(_metric_row(name, metric, penalised, compared) for name, metric in metrics.items())
+    return MetricTable(Markup(rows), penalised, compared)
 
 
-def _metric_row(name: str, metric: Metric, charged: bool, compared: bool) -> str:
+def _metric_row(name: str, metric: Metric, penalised: bool, compared: bool) -> str:
     before = [_shown(metric.value, metric.unit)]
-    if charged:
+    if penalised:
         before.append(_shown(metric.charged, metric.unit))
     if compared:
         before.append(_shown(metric.baseline, metric.unit))

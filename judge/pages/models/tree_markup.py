@@ -66,7 +66,7 @@ def _head(branch: Branch) -> str:
     if branch.share is not None:
         pieces.append(f"<small>share {percent(branch.share)}</small>")
     if branch.published is not None:
-        pieces.append(f'<span class="otherwise">as published {_published(branch.published)}</span>')
+        pieces.append(f'<span class="as-published">as published {_published(branch.published)}</span>')
     return " ".join(pieces)
 
 

@@ -113,6 +113,6 @@ def fill_two(store: LocalStore, **errors: tuple[Metric | None, Metric | None]) -
         save(store, [model], results)
 
 
-def charged(uncharged: float, value: float) -> Metric:
+def penalised(without: float, value: float) -> Metric:
     """A metric of ten items, of which one failed: the error without it, and penalised."""
-    return replace(error(value, "eV", n_failed=1), value=uncharged)
+    return replace(error(value, "eV", n_failed=1), value=without)

@@ -109,8 +109,8 @@ def test_a_differing_published_number_stands_beside_the_corrected_one(tmp_path: 
     """One item of ten failed: penalised here, not as published. Equal numbers are shown once."""
     model = submission("alpha")
     results = good_results(model, 0.2)
-    charged = replace(error(0.4, "eV", n_failed=1), value=0.1)
-    results[2] = result(model, SUITE.tasks[2], {"mae": charged})
+    penalised = replace(error(0.4, "eV", n_failed=1), value=0.1)
+    results[2] = result(model, SUITE.tasks[2], {"mae": penalised})
     page = page_of(tmp_path, model, results)
     why = page.words.partition("Why these scores")[2].partition("Tasks Inorganic")[0]
     assert "Mean absolute error 0.4000 share 100 % as published 0.1000" in why.replace("\u00a0", " ")

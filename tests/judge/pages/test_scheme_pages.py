@@ -12,13 +12,13 @@ from judge.records.items_file import items_path, pack_items
 from submissions.store.local import LocalStore
 from tasks.metrics.measurement import Items
 from tasks.structures.predictions import Cause
-from tests.judge.pages.built_site import TWO, build, charged, fill, fill_two
+from tests.judge.pages.built_site import TWO, build, fill, fill_two, penalised
 from tests.world.board_records import SUITE, error, frames_metrics, good_results, result, save, submission
 
 
 def test_the_difference_to_what_lambench_publishes(store: LocalStore, tmp_path: Path) -> None:
     """As published, failures of alpha are not penalised, and the failed set of beta is left out, not counted as 1."""
-    fill_two(store, alpha=(charged(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None), gamma=(None, None))
+    fill_two(store, alpha=(penalised(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None), gamma=(None, None))
     pages, _ = build(store, tmp_path / "site", TWO)
     index = pages[tmp_path / "site" / "index.html"]
     assert index.cells("ranking-title", "alpha")[1].startswith("0.300")
@@ -88,7 +88,7 @@ def test_mlipaudit_scores_items(store: LocalStore, tmp_path: Path) -> None:
 
 
 def test_the_explanation_of_a_score(store: LocalStore, tmp_path: Path) -> None:
-    fill_two(store, alpha=(charged(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None))
+    fill_two(store, alpha=(penalised(0.1, 0.4), error(0.2, "eV")), beta=(error(0.4, "eV"), None))
     pages, _ = build(store, tmp_path / "site", TWO)
     page = pages[tmp_path / "site" / "submissions" / f"{submission('alpha').id}.html"]
     why = page.words.partition("Why these scores")[2]
