@@ -1,1 +1,1 @@
-"""Measured, not assumed: `make bench` runs all of it, shows a table, and writes `var/bench.json`."""
+"""Benchmarks of the judge: `make bench` runs all of them, prints a table, and writes `var/bench.json`."""

@@ -1,6 +1,7 @@
-"""What a person would write: load the calculator, loop over the frames, time it. Runs in an example's own image.
+"""The loop that a person would write: load the calculator, loop over the frames, measure the time. Runs in an example's
+image.
 
-`python3 bare_loop.py FRAMES.npz` prints the seconds that all frames but the first took: energy, forces and stress.
+`python3 bare_loop.py FRAMES.npz` prints the seconds for energy, forces and stress of all frames but the first.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Two hundred models that nobody made: cards, teams with several versions, invitations, and how good each is."""
+"""Two hundred invented models: cards, teams with several versions, invitations, and the quality of each."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ CPU_HOSTS = 0.5  # of all models
 
 
 class ModelOutcome(NamedTuple):
-    """What befell a model.
+    """The outcome of judging a model.
 
     Args:
-        word: `ranked`, `molecules` (it knows these alone), `spoilt` (verdicts other than OK), `partial` (tasks that
+        word: `ranked`, `molecules` (it knows only these), `spoilt` (verdicts other than OK), `partial` (some tasks
             were not judged), `empty` (nothing judged), `failed` (every task), `single` (one task only).
     """
 
@@ -46,14 +46,14 @@ class ModelOutcome(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A submission, and what it will answer.
+    """A submission, and the properties that its answers follow from.
 
     Args:
-        quality: the typical error beside the trivial model's.
+        quality: the typical error relative to the trivial model's.
         speed: [µs/atom].
         drift: [eV/atom/ps].
         on_gpu: which of the two hardware classes it was timed on.
-        log: what its container said in the preflight.
+        log: what its container printed in the preflight.
     """
 
     number: int
@@ -67,7 +67,7 @@ class Model(NamedTuple):
 
 
 def make_model(number: int, n_models: int) -> Model:
-    """Model `number` of so many."""
+    """Model `number` of `n_models`."""
     rng = generator("model", number)
     team = int(rng.integers(0, max(1, n_models // 6)))
     stem, version = STEMS[team % len(STEMS)], 1 + int(rng.integers(0, 5))
@@ -79,10 +79,10 @@ def make_model(number: int, n_models: int) -> Model:
     quality = float(np.exp(rng.uniform(np.log(0.03), np.log(0.7))))
     speed = float(np.exp(rng.uniform(np.log(5), np.log(2000))))
     card = _card(name, version, team, outcome, rng)
-    came = BEGIN + timedelta(hours=37 * number + int(rng.integers(0, 24)))
+    arrived = BEGIN + timedelta(hours=37 * number + int(rng.integers(0, 24)))
     submission = Submission(
         id=submission_id(name, image),
-        created=came,
+        created=arrived,
         author=f"team-{team}",
         card=card,
         image=ImageRecord(

@@ -66,7 +66,7 @@ class Template(NamedTuple):
 
 def _of_kind(kind: str, **names: tuple[str, ...]) -> list[Template]:
     domains = {"crystals": CRYSTALS, "molecules": MOLECULES, "surfaces": SURFACES}
-    return [Template(name, kind, domains[domain]) for domain, found in names.items() for name in found]
+    return [Template(name, kind, domains[domain]) for domain, task_names in names.items() for name in task_names]
 
 
 def _audited(name: str, benchmark: str, kind: str = "energy_differences", domain: Domain = MOLECULES) -> Template:
@@ -111,12 +111,12 @@ TEMPLATES: tuple[tuple[Template, ...], ...] = (
 
 
 def chosen_templates(n_tasks: int) -> list[Template]:
-    """So many tasks: of each kind in turn, and with a number from the second time on."""
+    """`n_tasks` tasks: of each kind in turn. Repeated ones have a number in their name."""
     in_turn = [each for row in zip_longest(*TEMPLATES) for each in row if each is not None]
-    found = islice(cycle(in_turn), n_tasks)
+    repeated = islice(cycle(in_turn), n_tasks)
     return [
         each if i < len(in_turn) else each._replace(name=f"{each.name}-{i // len(in_turn) + 1}")
-        for i, each in enumerate(found)
+        for i, each in enumerate(repeated)
     ]
 
 
@@ -136,13 +136,13 @@ def _parameters(template: Template) -> str:
 
 
 def generator(*words: object) -> np.random.Generator:
-    """A generator that hangs on these words alone."""
+    """A generator whose seed is a hash of these words."""
     digest = sha256("\0".join(map(str, words)).encode()).digest()
     return np.random.default_rng(np.frombuffer(digest, "<u4"))
 
 
 def make_dataset(template: Template, public: bool) -> Dataset:
-    """The data set of a task, drawn by its name."""
+    """The data set of a task, with random content that depends on its name only."""
     rng = generator("data", template.name)
     n = int(rng.integers(50, 200)) if template.kind not in UNLABELLED else int(rng.integers(3, 9))
     make = {
@@ -224,7 +224,7 @@ def _table(template: Template, n_structures: int, **items: object) -> Table:
 
 
 def _each(sets: tuple[str, ...], rng: np.random.Generator, size: float) -> dict[str, float]:
-    """A reference by label set; those of all are alike."""
+    """A reference by label set; those of different label sets differ little."""
     value = size * float(rng.normal(0.2, 1.0))
     return {name: value * (1 + 0.05 * i) for i, name in enumerate(sets)}
 
@@ -253,10 +253,10 @@ def _scans(template: Template, n: int, sets: tuple[str, ...], rng: np.random.Gen
     rows = []
     for i, (id, group, cluster) in enumerate(zip(*_names(n, template.name, rng), strict=True)):
         profile = 0.1 * rng.uniform(0.2, 2.0) * np.sin(np.linspace(0, np.pi, N_POINTS)) ** 2
-        own = tuple(range(N_POINTS * i, N_POINTS * (i + 1)))
+        structures = tuple(range(N_POINTS * i, N_POINTS * (i + 1)))
         x = tuple(np.linspace(0, 180, N_POINTS).tolist())
         reference = {name: tuple(profile.tolist()) for name in sets}
-        rows.append(Scan(id=id, group=group, cluster=cluster, structures=own, x=x, reference=reference))
+        rows.append(Scan(id=id, group=group, cluster=cluster, structures=structures, x=x, reference=reference))
     return frames, _table(template, N_POINTS * n, scans=rows)
 
 
@@ -267,9 +267,9 @@ def _curves(template: Template, n: int, sets: tuple[str, ...], rng: np.random.Ge
     for i, (id, group, cluster) in enumerate(zip(*_names(n, template.name, rng), strict=True)):
         v0, b0 = float(rng.uniform(10, 40)), float(rng.uniform(20, 300))
         volumes.append(v0 * np.linspace(0.94, 1.06, N_POINTS))
-        own = tuple(range(N_POINTS * i, N_POINTS * (i + 1)))
+        structures = tuple(range(N_POINTS * i, N_POINTS * (i + 1)))
         reference = {name: CurveReference(v0_per_atom=v0, b0_gpa=b0, b0_prime=4.5) for name in sets}
-        rows.append(Curve(id=id, group=group, cluster=cluster, structures=own, reference=reference))
+        rows.append(Curve(id=id, group=group, cluster=cluster, structures=structures, reference=reference))
     cell = np.cbrt(np.concatenate(volumes))[:, None, None] * np.eye(3)
     arrays = {**frames.arrays(), "cell": cell, "positions": np.zeros((len(cell), 3))}
     return Frames(**arrays), _table(template, N_POINTS * n, curves=rows)
@@ -282,10 +282,10 @@ def _crystals(template: Template, n: int, sets: tuple[str, ...], rng: np.random.
     rows = []
     for i, (id, group, cluster) in enumerate(zip(*_names(n, template.name, rng), strict=True)):
         share = rng.uniform(0.7, 0.95)
-        own = {p.name: float(sizes[template.kind] * rng.uniform(0.3, 2.0)) for p in PROPERTIES[template.kind]}
+        values = {p.name: float(sizes[template.kind] * rng.uniform(0.3, 2.0)) for p in PROPERTIES[template.kind]}
         if template.kind == "compression":
-            own = {name: float(share * start[i]) for name in own}
-        reference = {name: {p: v * (1 + 0.03 * k) for p, v in own.items()} for k, name in enumerate(sets)}
+            values = {name: float(share * start[i]) for name in values}
+        reference = {name: {p: v * (1 + 0.03 * k) for p, v in values.items()} for k, name in enumerate(sets)}
         rows.append(Crystal(id=id, group=group, cluster=cluster, structure=i, reference=reference))
     return frames, _table(template, n, crystals=rows)
 
@@ -294,12 +294,12 @@ def _labels(frames: Frames, sets: tuple[str, ...], rng: np.random.Generator) -> 
     n, total = len(frames), len(frames.numbers)
     constants = rng.normal(-5, 3, 119)
     by_atoms = np.add.reduceat(constants[frames.numbers], frames.offsets[:-1])
-    found = {}
+    labels = {}
     for name in sets:
         noise: Float = rng.normal(0, 0.3, n) * frames.n_atoms
         stress = rng.normal(0, 0.03, (n, 6)) if frames.periodic.any() else None
-        found[name] = Labels(by_atoms + noise, rng.normal(0, 1, (total, 3)), stress)
-    return found
+        labels[name] = Labels(by_atoms + noise, rng.normal(0, 1, (total, 3)), stress)
+    return labels
 
 
 PROPERTIES = {"elasticity": ELASTIC, "phonons": VIBRATIONAL, "compression": COMPRESSED}

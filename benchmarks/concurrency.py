@@ -1,4 +1,4 @@
-"""Many relaxations at once over one model, against the same one after another."""
+"""Many relaxations at once over one model, compared with the same relaxations one after another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N_STRUCTURES, N_STEPS, CALL_S = 64, 30, 0.02
 
 
 class Wells(Calculator):
-    """Each atom of a copper cell in a well of its own: answers at once, and its relaxation does not end."""
+    """Each atom of a copper cell in its own well: energies take no time, and the relaxation does not end."""
 
     implemented_properties = ["energy", "forces"]  # noqa: RUF012
     bottoms = bulk("Cu", cubic=True).repeat(2).positions
@@ -34,7 +34,7 @@ class Wells(Calculator):
 
 
 class Costly(InProcessCalculator):
-    """Takes 20 ms a call whatever the batch, or 20 ms a structure."""
+    """Takes 20 ms for each call, whatever the batch, or 20 ms for each structure."""
 
     def __init__(self, batching: bool) -> None:
         super().__init__(Wells())
@@ -46,7 +46,7 @@ class Costly(InProcessCalculator):
 
 
 def relaxation(seed: int) -> Job[Float]:
-    """30 steps of BFGS from atoms that are off their places."""
+    """30 steps of BFGS from rattled positions."""
 
     def run(model: BatchCalculator) -> Float:
         atoms = bulk("Cu", cubic=True).repeat(2)
@@ -59,12 +59,12 @@ def relaxation(seed: int) -> Job[Float]:
 
 
 def at_once(batching: bool) -> tuple[float, bytes]:
-    """Seconds of all relaxations at once, and the bytes they came to."""
+    """Seconds of all relaxations at once, and the bytes of the final positions."""
     jobs = [relaxation(seed) for seed in range(N_STRUCTURES)]
     begin = time.perf_counter()
     done = run_concurrently(jobs, Costly(batching), Watch(time.monotonic))
     elapsed = time.perf_counter() - begin
-    return elapsed, b"".join(one.value.tobytes() for one in done if one.value is not None)
+    return elapsed, b"".join(each.value.tobytes() for each in done if each.value is not None)
 
 
 def one_after_another() -> tuple[float, bytes]:

@@ -1,6 +1,6 @@
-"""What judging costs beside the calculator itself: the same frames through the sandbox and in a bare loop.
+"""The cost of judging beside the calculator itself: the same frames through the sandbox and in a bare loop.
 
-Both run in containers of the same image under the same limits, in turn; the time of the frames alone is compared.
+Both run in containers of the same image under the same limits, in turn. Only the time of the frames is compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOOP = Path(__file__).parent / "bare_loop.py"
 
 
 def rattled(atoms: Atoms, count: int) -> list[Atoms]:
-    """`count` + 1 copies, each rattled anew; the first is the warm-up."""
+    """`count` + 1 copies, each with its own random displacements; the first is the warm-up."""
     rng = np.random.default_rng(1)
     copies = []
     for _ in range(count + 1):

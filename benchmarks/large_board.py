@@ -1,8 +1,8 @@
-"""A store behind a leaderboard of many models that differ, as a judge would have written it, made within a minute.
+"""Makes the store of a leaderboard with many different models within a minute, as a judge would have written it.
 
-`python -m benchmarks.large_board --root DIR --models 200 --tasks 40`. Models and numbers are invented, and the same on
-every machine but for its hardware class: nothing of it says anything of a real model. Metrics are measured from the
-items by the kinds themselves. Observations are not kept, only named: a site is built without them.
+`python -m benchmarks.large_board --root DIR --models 200 --tasks 40`. Models and numbers are invented; they are the
+same on every machine, except for the hardware class. They say nothing about any real model. The kinds themselves
+measure the metrics. Observations are named but not stored: a site is built without them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.board_answers import ask, observe, ready
+from benchmarks.board_answers import make_case, observe, ready
 from benchmarks.board_models import BEGIN, Model, make_model
 from benchmarks.board_tasks import (
     MOLECULES,
@@ -60,10 +60,7 @@ SPOILT = (
 
 
 def make_large_board(root: Path, n_models: int, n_tasks: int) -> JudgeSettings:
-    """The settings of a judge below `root`, whose suite of `n_tasks` is done for `n_models`.
-
-    The same root again is made again from the start only if it is empty.
-    """
+    """The settings of a judge below `root`, whose suite of `n_tasks` is done for `n_models`. `root` must be empty."""
     settings = JudgeSettings(
         store=str(root / "store"),
         data=root / "data",
@@ -93,7 +90,7 @@ def make_large_board(root: Path, n_models: int, n_tasks: int) -> JudgeSettings:
 
 
 def _write_model(settings: JudgeSettings, model: Model) -> None:
-    """Everything that is stored of a model."""
+    """Writes all records of a model."""
     key, suite = SigningKey.load(settings.key_file), load_suite(settings.suite)
     submission = model.submission
     _write(settings, f"submissions/{submission.id}/submission.json", submission.model_dump_json(indent=1).encode())
@@ -133,7 +130,7 @@ def _hardware(cpus: int) -> str:
 
 
 def _records_of(settings: JudgeSettings, model: Model, unit: Unit, key: SigningKey) -> Iterator[tuple[str, bytes]]:
-    """What is stored of a unit, by key."""
+    """The records of a unit, by key."""
     rng = generator("attempt", model.number, unit.task.name)
     began = model.submission.created + timedelta(minutes=int(rng.integers(0, 900)))
     hardware = GPU if model.on_gpu else _hardware(settings.limits.cpus)
@@ -141,7 +138,7 @@ def _records_of(settings: JudgeSettings, model: Model, unit: Unit, key: SigningK
     dataset = dataset_at(settings.data, unit.task.dataset)
     packed = b""
     if verdict is None:
-        observation = observe(ask(model, unit, dataset, share))
+        observation = observe(make_case(model, unit, dataset, share))
         packed = pack(observation.arrays, dict(observation.notes))
     end = _end(model, hardware, began, verdict or Verdict.OK, sentence, rng)
     digest = sha256(packed).hexdigest() if packed else None
@@ -161,7 +158,7 @@ def _records_of(settings: JudgeSettings, model: Model, unit: Unit, key: SigningK
 
 
 def _spoilt(model: Model, unit: Unit, rng: np.random.Generator) -> tuple[Verdict | None, str, float]:
-    """The verdict that ended the attempt, None where there was none; its sentence; the share of items that fail."""
+    """The verdict that ended the attempt, or None; its sentence; the share of items that fail."""
     word, drawn = model.outcome.word, rng.uniform()
     if word == "failed":
         return Verdict.STARTUP_FAILED, "The model did not load: see its log.", 0.0
@@ -173,7 +170,7 @@ def _spoilt(model: Model, unit: Unit, rng: np.random.Generator) -> tuple[Verdict
 
 
 class _InMemory(LocalStore):
-    """A store that has these objects and no folder."""
+    """A store of these objects, in memory."""
 
     def __init__(self, objects: dict[str, bytes]) -> None:
         self._objects = objects
@@ -224,7 +221,7 @@ def _write(settings: JudgeSettings, key: str, data: bytes) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Makes the board that the command line asks for."""
+    """Makes the leaderboard that the command line describes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=Path, required=True, help="an empty folder, or none")
     parser.add_argument("--models", type=int, default=200)

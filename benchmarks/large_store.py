@@ -1,8 +1,7 @@
-"""A store of many results, as a judge would have written them, made within minutes: its files are not synced.
+"""Makes a store of many results within minutes, as a judge would have written them. Its files are not synced.
 
 Every submission is judged at every task of one suite: a claim, a beat and an end of each attempt, a signed result and
-its items table. All submissions gave the same answers, so that what is measured of one stands for all; the keys are
-each one's own.
+its items table. All submissions give the same answers, so only one is measured. Each has its own keys.
 """
 
 from __future__ import annotations
@@ -103,21 +102,21 @@ def make_large_store(root: Path, n_submissions: int, n_tasks: int) -> JudgeSetti
 def _records_of(
     unit: Unit, end: End, result: Result, items: bytes, key: SigningKey, number: int
 ) -> Iterator[tuple[str, bytes]]:
-    """What is stored of a unit, by key."""
+    """The records of a unit, by key."""
     began = BEGIN + timedelta(minutes=number)
-    own = end.model_copy(update={"ended": began})
-    place = (unit.submission.id, unit.task.name, unit.result_key(own))
+    dated_end = end.model_copy(update={"ended": began})
+    place = (unit.submission.id, unit.task.name, unit.result_key(dated_end))
     fields = {
         "submission": unit.submission.id,
         "observation_key": unit.observation_key,
         "result_key": place[2],
         "measured": began + timedelta(seconds=1),
-        "provenance": provenance(unit, own),
+        "provenance": provenance(unit, dated_end),
     }
     claim = Claim(owner=end.owner, host=end.origin.host, started=began)
     yield f"{unit.prefix}1/claim.json", claim.model_dump_json(indent=1).encode()
     yield f"{unit.prefix}1/beat.json", json.dumps({"owner": end.owner, "count": 1}).encode()
-    yield f"{unit.prefix}1/end.json", own.model_dump_json(indent=1).encode()
+    yield f"{unit.prefix}1/end.json", dated_end.model_dump_json(indent=1).encode()
     yield items_path(*place), items
     yield result_path(*place), key.sign(result.model_copy(update=fields)).model_dump_json(indent=1).encode()
 
@@ -129,7 +128,7 @@ def _write(settings: JudgeSettings, key: str, data: bytes) -> None:
 
 
 def _observe(unit: Unit, settings: JudgeSettings, hardware: str) -> End:
-    """What EMT answers, without a container."""
+    """The end of an attempt with EMT, without a container."""
     structures = _dataset(settings, unit).structures
     observation = unit.kind.observe(structures, unit.parameters, InProcessCalculator(EMT()), Watch(time.monotonic))
     return End(
@@ -148,7 +147,7 @@ def _dataset(settings: JudgeSettings, unit: Unit) -> Dataset:
 
 
 def _submission(number: int) -> Submission:
-    """A submission as preflight leaves it."""
+    """A submission after its preflight."""
     name = f"model {number:05d}"
     image = f"sha256:{sha256(name.encode()).hexdigest()}"
     checks = tuple(

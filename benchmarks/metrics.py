@@ -1,4 +1,4 @@
-"""Labelled-frames metrics on 25,000 frames of 50 atoms: seconds and memory, once the predictions are there."""
+"""Labelled-frames metrics on 25,000 frames of 50 atoms: seconds and memory, without the time of the predictions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIB = 1024 * 1024
 
 
 def large_set() -> tuple[Dataset, Observation]:
-    """A dataset of random structures of four elements, and predictions that are off by noise."""
+    """A data set of random structures of four elements, and predictions with random errors."""
     rng = np.random.default_rng(0)
     total = N_FRAMES * N_ATOMS
     frames = Frames.from_arrays(
@@ -54,7 +54,7 @@ def large_set() -> tuple[Dataset, Observation]:
 
 
 def measure_metrics() -> list[Figure]:
-    """Time of `measure`, and what it needs in memory beside the dataset and the predictions."""
+    """The time of `measure`, and the memory that it needs besides the data set and the predictions."""
     dataset, observation = large_set()
     kind, parameters = LabelledFrames(), LabelledFramesParameters()
     times = []

@@ -1,4 +1,4 @@
-"""The other ends that the wire is compared with, each in a process of its own: `python -m benchmarks.peers NAME …`.
+"""The peers that the wire is compared with, each in its own process: `python -m benchmarks.peers NAME …`.
 
 `echo PATH REQUEST ANSWER FLAGS`: reads REQUEST bytes and answers with ANSWER bytes, over a Unix socket: the floor.
 `socketio PATH ATOMS`: ASE's own client of the i-PI protocol with the calculator that costs nothing.
@@ -16,7 +16,7 @@ from benchmarks.free.calculator import Free
 
 
 def receive(sock: socket.socket, buffer: bytearray, flags: int) -> bool:
-    """Fills `buffer`, asleep while it waits, or awake with MSG_DONTWAIT; False once the other end has left."""
+    """Fills `buffer`. It sleeps while it waits, or polls with MSG_DONTWAIT. False once the other end has closed."""
     view, missing = memoryview(buffer), len(buffer)
     while missing:
         try:
@@ -31,7 +31,7 @@ def receive(sock: socket.socket, buffer: bytearray, flags: int) -> bool:
 
 
 def echo(path: str, request: int, answer: int, flags: int) -> None:
-    """Answers every `request` bytes with `answer` bytes until the other end leaves."""
+    """Answers every `request` bytes with `answer` bytes until the other end closes."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(path)
     reply = bytes(answer)

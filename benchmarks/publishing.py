@@ -1,4 +1,4 @@
-"""Publishing in a bucket: a site of 2,000 objects, of which ten changed, on an S3 server on loopback."""
+"""Publishing to a bucket: a site of 2,000 objects, of which ten have changed, on an S3 server on loopback."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_REQUESTS = 15
 
 
 def pages(version: int) -> dict[str, bytes]:
-    """The files of a site that with the manifest and its own list has `N_OBJECTS`; of a later version ten differ."""
+    """The files of a site that has `N_OBJECTS` with its manifest and its list; ten of them depend on the version."""
     names = [f"submissions/model-{i:04d}.html" for i in range(N_OBJECTS - 3)] + ["index.html"]
     n_same = len(names) - N_CHANGED
     return {
@@ -30,7 +30,7 @@ def pages(version: int) -> dict[str, bytes]:
 
 
 def publish(client: S3Client, bucket: str, files: dict[str, bytes]) -> float:
-    """Seconds that publishing takes."""
+    """The time of publishing [s]."""
     begin = time.perf_counter()
     site = BucketSite(BucketObjects(client, BucketPlace(bucket, "")), timedelta(days=1))
     with site.staged(files) as staged:
@@ -40,7 +40,7 @@ def publish(client: S3Client, bucket: str, files: dict[str, bytes]) -> float:
 
 
 def measure_publishing() -> list[Figure]:
-    """Time of the first publication and of one with ten changes, and what the second asks of the server."""
+    """The time of the first publication and of one with ten changes, and the requests of the second."""
     begin_session()  # the server ends with this process
     with tempfile.TemporaryDirectory() as folder:
         rgw = RgwServer(Path(folder))
@@ -54,14 +54,14 @@ def measure_publishing() -> list[Figure]:
 def _measure(rgw: RgwServer) -> list[Figure]:
     client, bucket = rgw.client(), rgw.new_bucket()
     first_s = publish(client, bucket, pages(1))
-    asked: list[str] = []
+    operations: list[str] = []
 
     def note(event_name: str, **_: Any) -> None:
-        asked.append(event_name.rpartition(".")[2])
+        operations.append(event_name.rpartition(".")[2])
 
     client.meta.events.register("before-send.s3", note)
     again_s = publish(client, bucket, pages(2))
-    n_requests = sum(operation != "ListObjectsV2" for operation in asked)
+    n_requests = sum(operation != "ListObjectsV2" for operation in operations)
     return [
         Figure("publishing 2,000 objects in an empty bucket", first_s, "s"),
         Figure("publishing them when 10 changed", again_s, "s"),

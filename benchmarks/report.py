@@ -1,4 +1,4 @@
-"""Figures, each with the bound that it is held against."""
+"""Measured figures, each with its bound."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number. `bound` is what it must not exceed, or must reach where `at_least`."""
+    """One measured number. It must not exceed `bound`, or must reach it if `at_least` is set."""
 
     name: str
     value: float
@@ -28,7 +28,7 @@ class Figure:
 def report(benchmark: str, figures: Iterable[Figure], path: Path) -> bool:
     """Whether every bound holds. Each figure is printed once it is measured, and all are written to `path`.
 
-    What `path` holds of other benchmarks stays there.
+    The figures of other benchmarks in `path` are kept.
     """
     measured = []
     for figure in figures:

@@ -22,7 +22,7 @@ GIB = 1024**3
 
 
 def large_board(n_clusters: int = N_CLUSTERS) -> dict[str, list[ClusterSums]]:
-    """Statistics of models that are each a little worse than the one before, on clusters that differ in difficulty."""
+    """Statistics by model: each model is a little worse than the one before, and clusters differ in difficulty."""
     rng = np.random.default_rng(0)
     names = tuple(f"cluster {number:05d}" for number in range(n_clusters))
     counts = np.full(n_clusters, 25.0)
@@ -62,7 +62,7 @@ def tree(stats: list[ClusterSums]) -> Node:
 
 
 def intervals_of(board: Mapping[str, list[ClusterSums]]) -> dict[str, Uncertainty]:
-    """From statistics by cluster to intervals of all metrics, scores and ranks."""
+    """The intervals of all metrics, scores and ranks, from statistics by cluster."""
     rng = np.random.default_rng(1)
     trees = {model: tree(stats) for model, stats in board.items()}
     metrics = resample(board, N_RESAMPLES, rng)
@@ -71,7 +71,7 @@ def intervals_of(board: Mapping[str, list[ClusterSums]]) -> dict[str, Uncertaint
 
 
 def measure_scoring() -> list[Figure]:
-    """Time from the statistics to the intervals, and what they need in memory beside the statistics."""
+    """The time from the statistics to the intervals, and the memory that these need besides the statistics."""
     board = large_board()
     begin = time.perf_counter()
     intervals_of(board)

@@ -1,6 +1,6 @@
 """Pictures of a site's main pages, narrow and wide, light and dark: `python -m benchmarks.screenshots SITE --out DIR`.
 
-They are those of docs/screenshots, made of what `make demo` leaves in var/site.
+`make demo` writes the site for docs/screenshots to var/site.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 WIDTHS = {400: 1100, 1280: 900, 2560: 1500}
-"""By width of the window its height, in CSS pixels."""
-COLOURS = 224  # of a picture: pages have few, and small files are wanted
-LARGEST = 1280  # pixels across that a picture is scaled down to
+"""The height of the window by its width, in CSS pixels."""
+COLOURS = 224  # of a picture: few colours give small files
+LARGEST = 1280  # pixels: wider pictures are scaled down to this width
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("site", type=Path, help="folder of the pages")
     parser.add_argument("--out", type=Path, required=True, help="folder of the pictures")
-    asked = parser.parse_args()
-    asked.out.mkdir(parents=True, exist_ok=True)
-    with _served(asked.site) as url, sync_playwright() as playwright:
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    with _served(options.site) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
-        for name, page in pages(asked.site).items():
+        for name, page in pages(options.site).items():
             for width, height in WIDTHS.items():
                 for scheme in ("light", "dark"):
-                    path = asked.out / f"{name}-{width}-{scheme}.png"
+                    path = options.out / f"{name}-{width}-{scheme}.png"
                     path.write_bytes(_picture(browser, f"{url}/{page}", width, height, scheme))
                     print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
         browser.close()
 
 
 def pages(site: Path) -> dict[str, str]:
-    """The main pages by what their pictures are called; of models and tasks, the first that the leaderboard names."""
-    found = {"leaderboard": "index.html", "figures": "figures.html", "compare": "compare.html"}
+    """The main pages by the name of their picture; of models and tasks, the first page by name."""
+    paths = {"leaderboard": "index.html", "figures": "figures.html", "compare": "compare.html"}
     for name, folder in (("model", "submissions"), ("task", "tasks")):
         first = min((site / folder).glob("*.html"), default=None)
         if first is not None:
-            found[name] = first.relative_to(site).as_posix()
-    return found
+            paths[name] = first.relative_to(site).as_posix()
+    return paths
 
 
 def _picture(browser: Browser, url: str, width: int, height: int, scheme: str) -> bytes:

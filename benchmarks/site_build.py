@@ -1,5 +1,6 @@
-"""Building the site of a large leaderboard: `judge site build` in a process of its own, first, after one result more,
-and once nothing changed."""
+"""Building the site of a large leaderboard: `judge site build` in its own process, first, then with one more result,
+then with nothing new.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ BUILD = (sys.executable, "-m", "judge.cli.main", "site", "build", "--out")
 
 
 def measure_site_build(n_models: int = N_MODELS, n_tasks: int = N_TASKS) -> list[Figure]:
-    """Seconds of a first build, of one with one result more, and of one over it, and how large `index.html` is.
+    """The time of a first build, of one with one more result, and of one without changes; and the size of `index.html`.
 
-    The first finds no site, and the store's files outside the page cache where this process may drop them from it.
+    Before the first build there is no site, and the store's files are dropped from the page cache if that is allowed.
     """
     with tempfile.TemporaryDirectory(prefix="lambench-bench-") as folder:
         root = Path(folder)
@@ -57,7 +58,7 @@ def _build(root: Path) -> float:
 
 
 def _forget(folder: Path) -> None:
-    """Asks the kernel to drop what it holds of the files below `folder`, once they are written."""
+    """Asks the kernel to drop the files below `folder` from its cache, once they are written."""
     os.sync()
     for path in folder.rglob("*"):
         if path.is_file():

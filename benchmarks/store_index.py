@@ -1,7 +1,7 @@
 """`judge list` and a no-op `judge evaluate --all` on a large store: with the cache of records, and while it is made.
 
-Each is timed as a person sees it: a process from its start to its end. The bounds are for 10,000 results. With more
-(`--results 100000`) both commands must work, in whatever time.
+The time is that of a whole process, as a person sees it. The bounds are for 10,000 results. With more
+(`--results 100000`) both commands must work, without a bound.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def command_s(root: Path, arguments: Sequence[str]) -> float:
     )
     seconds = time.perf_counter() - begin
     if done.returncode:
-        said = (done.stdout + done.stderr)[-2000:]
-        raise SystemExit(f"judge {' '.join(arguments)} failed; of another version of the judge? Make it anew. {said}")
+        output = (done.stdout + done.stderr)[-2000:]
+        raise SystemExit(f"judge {' '.join(arguments)} failed. If another version made the store, remove it. {output}")
     return seconds
 
 
@@ -47,13 +47,13 @@ def measure_store_index(n_results: int = N_RESULTS, root: Path | None = None, ro
     """Seconds of both commands: the first time, when there is no cache, and the median of `rounds` later times.
 
     Args:
-        root: of a store that this made before; None: another is made, and removed.
+        root: of a store that an earlier call made; None: a new store is made, and removed.
     """
     with tempfile.TemporaryDirectory() as folder:
         if root is None:
             root = Path(folder)
             make_large_store(root, n_results // N_TASKS, N_TASKS)
-            time.sleep(GRANULARITY_NS / 1e9)  # what was only just written is read once more
+            time.sleep(GRANULARITY_NS / 1e9)  # files that were just written would not be cached
         for name, (arguments, bound) in COMMANDS.items():
             for file in (root / "index").glob("*"):
                 file.unlink()
@@ -64,16 +64,20 @@ def measure_store_index(n_results: int = N_RESULTS, root: Path | None = None, ro
 
 
 def main() -> int:
-    """Measures at full size, or as asked."""
+    """Measures at full size, or as the options say."""
     parser = argparse.ArgumentParser(description="judge list and judge evaluate --all on a large store")
     parser.add_argument("--results", type=int, default=N_RESULTS)
-    parser.add_argument("--root", type=Path, help="of the store: made there, unless it was before; else it is removed")
-    asked = parser.parse_args()
-    if asked.root and not (asked.root / "judge.toml").exists():
-        make_large_store(asked.root.absolute(), asked.results // N_TASKS, N_TASKS)
+    parser.add_argument(
+        "--root", type=Path, help="folder of the store, made if needed and kept; default: a temporary one"
+    )
+    options = parser.parse_args()
+    if options.root and not (options.root / "judge.toml").exists():
+        make_large_store(options.root.absolute(), options.results // N_TASKS, N_TASKS)
         time.sleep(GRANULARITY_NS / 1e9)
     return (
-        0 if report("store-index", measure_store_index(asked.results, asked.root), Path("var/bench-store.json")) else 1
+        0
+        if report("store-index", measure_store_index(options.results, options.root), Path("var/bench-store.json"))
+        else 1
     )
 
 

@@ -1,4 +1,4 @@
-"""The wire against its floor (a bare echo), against ASE's SocketIOCalculator and against a direct call, in one run."""
+"""The wire compared with its floor (a bare echo), with ASE's SocketIOCalculator and with a direct call, in one run."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def timed(call: Callable[[], object], repeats: int) -> list[float]:
 
 
 def message_bytes(frames: Frames) -> tuple[int, int]:
-    """Bytes of a request for `frames` and of its answer, headers and all."""
-    asked = [(name, getattr(frames, name)) for name in FRAME_FIELDS] + [("id", np.zeros(1, np.int64))]
-    header = pack_header(asked, {"op": "compute", "properties": "energy,forces,stress"})
-    request = len(header) + sum(a.nbytes for _, a in asked)
+    """Bytes of a request for `frames` and of its answer, with headers."""
+    arrays = [(name, getattr(frames, name)) for name in FRAME_FIELDS] + [("id", np.zeros(1, np.int64))]
+    header = pack_header(arrays, {"op": "compute", "properties": "energy,forces,stress"})
+    request = len(header) + sum(a.nbytes for _, a in arrays)
     expected = expected_result(len(frames), len(frames.numbers), ALL_PROPERTIES)
-    given = [(name, np.zeros(shape, dtype)) for name, dtype, shape in expected.arrays]
-    return request, len(pack_header(given, {"op": "result"})) + expected.nbytes
+    answer_arrays = [(name, np.zeros(shape, dtype)) for name, dtype, shape in expected.arrays]
+    return request, len(pack_header(answer_arrays, {"op": "result"})) + expected.nbytes
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def peer(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def floor(request: int, answer: int, flags: int = 0) -> Iterator[Callable[[], None]]:
-    """One round trip of the same bytes over a Unix socket, and nothing else; with MSG_DONTWAIT both ends stay awake."""
+    """One round trip of the same bytes over a Unix socket, and nothing else; with MSG_DONTWAIT both ends poll."""
     path = f"/tmp/floor-{os.getpid()}-{secrets.token_hex(3)}"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
@@ -118,7 +118,7 @@ def socketio(n_atoms: int) -> Iterator[Callable[[], None]]:
 
 
 def single_frames(remote: RemoteCalculator, n_atoms: int) -> dict[str, float]:
-    """Medians [µs] of one frame of `n_atoms` by each way, in interleaved rounds."""
+    """Medians [µs] for one frame of `n_atoms` in each way, in interleaved rounds."""
     frames = Frames.from_atoms([copper(n_atoms)])
     atoms, direct = copper(n_atoms), Free()
     here = InProcessCalculator(Free())
@@ -132,7 +132,7 @@ def single_frames(remote: RemoteCalculator, n_atoms: int) -> dict[str, float]:
         }
         times: dict[str, list[float]] = {name: [] for name in ("floor", "floor, awake", *ways)}
         for _ in range(ROUNDS):
-            # A peer that stays awake takes a core from the others: it lives for its own turn only.
+            # A peer that polls takes a core from the others: it runs only during its own turn.
             for name, flags in (("floor", 0), ("floor, awake", awake)):
                 with floor(*sizes, flags) as bare:
                     times[name] += timed(bare, CALLS + WARM_UP)[WARM_UP:]
@@ -164,15 +164,15 @@ def measure_wire(driver: DockerDriver) -> list[Figure]:
     figures.append(
         Figure("SocketIOCalculator over wire, 108 atoms", at_108["socketio"] / at_108["wire"], "times", 8.0, True)
     )
-    one = in_container(driver, "one_by_one", batch_us_per_frame)
-    whole = in_container(driver, "whole_batches", batch_us_per_frame)
-    figures.append(Figure("64 frames of 108 atoms, ASE calculator", one, "µs/frame", 60.0))
-    figures.append(Figure("64 frames of 108 atoms, whole batches", whole, "µs/frame", 25.0))
+    single = in_container(driver, "one_by_one", batch_us_per_frame)
+    batched = in_container(driver, "whole_batches", batch_us_per_frame)
+    figures.append(Figure("64 frames of 108 atoms, ASE calculator", single, "µs/frame", 60.0))
+    figures.append(Figure("64 frames of 108 atoms, whole batches", batched, "µs/frame", 25.0))
     return figures
 
 
 def in_container(driver: DockerDriver, factory: str, body: Callable[[RemoteCalculator], T]) -> T:
-    """What `body` returns for the calculator that costs nothing, in a container."""
+    """The result of `body` for the calculator that costs nothing, in a container."""
     tag = f"lambench-bench/{factory.replace('_', '-')}:latest"
     connect_engine().images.build(path=str(FREE), tag=tag, buildargs={"FACTORY": factory}, rm=True)
     outcome = run_session(driver, driver.resolve(tag), Limits(), Question(), body)

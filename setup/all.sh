@@ -3,12 +3,12 @@
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 
-setup/engine.sh & engine=$! # installing Docker and filling .venv need nothing of each other
+setup/engine.sh & engine=$! # Docker and .venv can be installed at the same time
 setup/python.sh
 wait "$engine" || exit $?
 
 setup/base-image.sh & base=$!
-# Fetched while the base image is made. Nothing is lost if this fails: images.sh tries again and says why.
+# Wheels are downloaded while the base image is made. If this fails, images.sh tries again and prints the reason.
 for name in "${EXAMPLES[@]}"; do setup/wheels.sh "submissions/examples/$name/requirements.txt" >/dev/null 2>&1 || true; done
 setup/wheels.sh setup/calculator.txt >/dev/null 2>&1 || true
 wait "$base"

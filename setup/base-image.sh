@@ -15,15 +15,15 @@ if [ "${BASE_IMAGE:-}" != "" ]; then
     [ "$("$PY" setup/engine.py id "$BASE_IMAGE")" != "" ] || pull 600 "$BASE_IMAGE" || stop "cannot pull BASE_IMAGE=$BASE_IMAGE"
     exec "$PY" setup/engine.py tag "$BASE_IMAGE" "$IMAGE"
 fi
-packages=python3,python3-venv,ca-certificates,libgomp1 # OpenMP, which many wheels expect of the system
+packages=python3,python3-venv,ca-certificates,libgomp1 # libgomp1 is OpenMP, which many wheels need from the system
 tar=$CACHE/base-$(uname -m)-$(printf %s "$packages" | hash_of | cut -c1-8).tar
 if ! [ -f "$tar" ]; then
     say "Base image: trying a registry (python:3.11-slim)"
     if pull 90 python:3.11-slim; then
         exec "$PY" setup/engine.py tag python:3.11-slim "$IMAGE"
     fi
-    say "Base image: no registry in reach; making one from this machine's Debian mirror (about a minute)"
-    [ "$(id -u)" = 0 ] || stop "debootstrap needs root; or name an image that is here: BASE_IMAGE=…"
+    say "Base image: no registry can be reached; making one from this machine's Debian mirror (about a minute)"
+    [ "$(id -u)" = 0 ] || stop "debootstrap needs root; or name a local image: BASE_IMAGE=…"
     command -v debootstrap >/dev/null || apt_install debootstrap || stop "cannot install debootstrap"
     # The mirror that apt itself uses for this release's main component.
     # shellcheck source=/dev/null
@@ -35,7 +35,7 @@ if ! [ -f "$tar" ]; then
     root=$(mktemp -d "$CACHE/rootfs.XXXXXX")
     trap 'rm -rf --one-file-system "$root" "$tar.new"' EXIT
     quietly debootstrap --variant=minbase --include="$packages" "$release" "$root" "$mirror"
-    # What only apt needs, the mirror's address included, is of no use in a container without a network.
+    # A container without a network does not need apt's files, nor the mirror's address in them.
     rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/*.log
     tar -C "$root" --exclude=./dev/\* -cf "$tar.new" .
     mv "$tar.new" "$tar"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A browser for the tests of the pages. Where none can be had these are skipped by name.
+# Installs a browser for the tests of the pages. Without one, these tests are reported as skipped.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 command -v chromium >/dev/null && exit 0

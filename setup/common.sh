@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: where things are, and how they speak.
+# Sourced by the other scripts: paths, and functions for messages and packages.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 CLONE=$PWD
 CACHE=${LAMBENCH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lambench-judge}
 PY=$CLONE/.venv/bin/python
-NO_DOCKER=3 # exit status of engine.sh when no engine can be had
+NO_DOCKER=3 # exit status of engine.sh if there is no engine
 # shellcheck disable=SC2034 # for the scripts that source this
 EXAMPLES=(emt lennard_jones xtb chgnet)
 export CLONE CACHE PY NO_DOCKER
@@ -16,7 +16,7 @@ say() { printf '%s %s\n' "$arrow" "$*"; }
 stop() { printf 'error: %s\n' "$*" >&2; exit 1; }
 hash_of() { sha256sum | cut -d' ' -f1; }
 
-# Runs a command quietly; shows what it wrote only when it fails.
+# Runs a command; prints the end of its output only if it fails.
 quietly() {
     local log; log=$(mktemp "$CACHE/log.XXXXXX")
     if "$@" >"$log" 2>&1; then rm -f "$log"; else
@@ -24,10 +24,10 @@ quietly() {
     fi
 }
 
-# Root may install Debian packages; nobody else is asked for a password.
+# Installs Debian packages if this user is root; no password is ever asked for.
 apt_install() {
     [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
-    local alone=(flock "$CACHE/apt.lock") # several scripts at once may install something
+    local alone=(flock "$CACHE/apt.lock") # several scripts may install packages at the same time
     quietly "${alone[@]}" apt-get update -q && DEBIAN_FRONTEND=noninteractive \
         quietly "${alone[@]}" apt-get install -y -q --no-install-recommends "$@"
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The whole way once: four example submissions, submitted, judged, and a leaderboard at the end.
+# The demonstration: submits four examples, judges them, and builds a leaderboard.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 export PATH="$CLONE/.venv/bin:$PATH"
@@ -11,7 +11,7 @@ case $rc in
 *) exit "$rc" ;;
 esac
 
-# Without Docker an example runs in a virtual environment of its own, kept in the cache.
+# Without Docker, each example runs in its own virtual environment, which is kept in the cache.
 example_python() {
     local wheels venv
     wheels=$(setup/wheels.sh "submissions/examples/$1/requirements.txt")
@@ -44,8 +44,8 @@ if [ "$driver" = docker ]; then
 else
     judge evaluate --all --suite quickstart --driver process
 fi
-# No learned potential: there to hold the others beside.
+# GFN2-xTB is no learned potential: it is shown for comparison.
 export LAMBENCH_REFERENCES='["GFN2-xTB"]'
 judge site build
-say "GFN2-xTB is there for comparison, without a rank; to keep it so: references = $LAMBENCH_REFERENCES in judge.toml"
-say "Done in $((SECONDS - start)) s. The leaderboard is var/site/index.html; to look at it: .venv/bin/judge site serve"
+say "GFN2-xTB is a reference row, without a rank. To keep it one, set references = $LAMBENCH_REFERENCES in judge.toml"
+say "Done in $((SECONDS - start)) s. The leaderboard is var/site/index.html; to open it: .venv/bin/judge site serve"

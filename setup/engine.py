@@ -1,6 +1,6 @@
-"""The few verbs that the set-up needs of a Docker engine, over its API: the client program may be missing.
+"""The few Docker operations that the set-up needs, over the engine's API: the client program may be missing.
 
-`ping` runs on a bare python3; the others need the `docker` package of .venv.
+`ping` needs only Python's standard library; the others need the `docker` package of .venv.
 """
 
 import os
@@ -12,7 +12,7 @@ from urllib.parse import urlparse
 
 
 def ping() -> int:
-    """0 when an engine answers."""
+    """0 if an engine answers."""
     if os.environ.get("LAMBENCH_NO_DOCKER"):
         return 1
     url = urlparse(os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock")
@@ -31,7 +31,7 @@ def ping() -> int:
 def main(verb: str, *args: str) -> int:
     if verb == "ping":
         return ping()
-    import docker  # not on a bare python3
+    import docker  # `ping` must work without this package
 
     client = docker.from_env(timeout=900)
     if verb == "id":  # IMAGE: prints its ID, or nothing
@@ -44,22 +44,22 @@ def main(verb: str, *args: str) -> int:
     elif verb == "tag":  # IMAGE NAME
         client.images.get(args[0]).tag(args[1])
     elif verb == "import":  # TAR NAME
-        # docker-py reads a whole file into memory when given its path; a file object is streamed.
+        # docker-py reads a whole file into memory if it gets a path; a file object is streamed.
         with Path(args[0]).open("rb") as file:
             client.api.import_image_from_file(file, *args[1].split(":"))
-    elif verb == "python":  # IMAGE: prints its Python's version, 3.11
+    elif verb == "python":  # IMAGE: prints the version of its Python, such as 3.11
         script = "import sys; print('%d.%d' % sys.version_info[:2])"
         answer = client.containers.run(args[0], ["python3", "-c", script], remove=True, network_mode="none")
         print(answer.decode().strip())
     elif verb == "build":  # FOLDER NAME TARGET INPUTS [ARG=VALUE...]
         return build(client, *args)
-    elif verb == "prune":  # build stages that no image needs any more
+    elif verb == "prune":  # removes build stages that no image needs any more
         client.images.prune(filters={"label": ["org.lambench.stage=build"], "dangling": True})
     return 0
 
 
 def build(client, folder: str, name: str, target: str, inputs: str, *build_args: str) -> int:
-    """Builds and tags; shows the end of the log when it fails."""
+    """Builds and tags an image; prints the end of the log if that fails."""
     log = []
     stream = client.api.build(
         path=folder,

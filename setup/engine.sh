@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes sure that a Docker engine answers. Exit status 3: none can be had here; the `process` driver still works.
+# Installs and starts a Docker engine if none answers. Exit status 3: that is not possible; the `process` driver works.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 
 answers() { "${PYTHON:-python3}" setup/engine.py ping; }
 
 no_docker() {
-    say "No Docker engine: $*. Going on with the process driver (no isolation)."
+    say "No Docker engine: $*. Continuing with the process driver (no isolation)."
     exit "$NO_DOCKER"
 }
 
@@ -15,7 +15,7 @@ answers && exit 0
 [ "${DOCKER_HOST:-}" = "" ] || no_docker "DOCKER_HOST=$DOCKER_HOST does not answer"
 
 exec 9>"$CACHE/engine.lock"
-flock 9 # two clones at once must not start two engines
+flock 9 # two clones must not start two engines at the same time
 answers && exit 0
 if ! command -v dockerd >/dev/null; then
     [ "$(id -u)" = 0 ] || no_docker "it is not installed, and only root may install it"
@@ -23,12 +23,12 @@ if ! command -v dockerd >/dev/null; then
     apt_install docker.io iptables || no_docker "apt-get could not install docker.io"
 fi
 [ "$(id -u)" = 0 ] || no_docker "it does not answer, and only root may start it"
-# After a machine was stopped hard a pid file may name what is another program by now: dockerd would wait for it.
+# After a power cut a pid file may name a process that is now another program: dockerd would wait for it.
 forget_stale() {
     [ -f "$1" ] || return 0
     [ "$(cat "/proc/$(cat "$1")/comm" 2>/dev/null)" = "$2" ] || rm -f "$1"
 }
-# One that is only just starting counts: there must never be two.
+# An engine that is still starting counts: there must never be two.
 if ! answers && ! grep -qsx dockerd /proc/[0-9]*/comm; then
     forget_stale /var/run/docker.pid dockerd
     forget_stale /var/run/docker/containerd/containerd.pid containerd
@@ -39,4 +39,4 @@ for _ in $(seq 60); do
     answers && exit 0
     sleep 0.5
 done
-no_docker "dockerd does not answer after 30 s; its last words: $(tail -n 1 "$CACHE/dockerd.log" 2>/dev/null)"
+no_docker "dockerd does not answer after 30 s; the last line of its log: $(tail -n 1 "$CACHE/dockerd.log" 2>/dev/null)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# images.sh [NAME...]: builds lambench/calculator and lambench/NAME; again only what changed.
+# images.sh [NAME...]: builds lambench/calculator and lambench/NAME, if their inputs have changed.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -8,7 +8,7 @@ flock 6
 names=("$@")
 [ $# -gt 0 ] || names=("${EXAMPLES[@]}")
 
-# build NAME FOLDER-OF-FILES TARGET WHEELS [ARG=VALUE...]: FOLDER and WHEELS are the whole input.
+# build NAME FOLDER-OF-FILES TARGET WHEELS [ARG=VALUE...]: the image depends on FOLDER and WHEELS only.
 build() {
     local name=$1 files=$2 target=$3 wheels=$4; shift 4
     local inputs; inputs=$( (cd "$files" && find . -type f ! -path '*/__pycache__/*' -print0 | sort -z | xargs -0 sha256sum
@@ -19,7 +19,7 @@ build() {
     "$PY" setup/engine.py build "$files" "lambench/$name:latest" "$target" "$inputs" "$@"
 }
 
-# The wheels fit the image only if both have the same Python; else pip in the build asks its own index.
+# The wheels fit the image only if both have the same Python; else pip downloads them during the build.
 usable() {
     if [ "$image_python" = "$("$PY" -c 'import sys; print("%d.%d" % sys.version_info[:2])')" ]; then
         setup/wheels.sh "$1"
@@ -44,7 +44,7 @@ print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], "s
 END
     wheels=$(usable "$work/requirements.txt")
     mkdir "$work/judge"
-    git ls-files -coz --exclude-standard | grep -zv '^tests/' | xargs -0 cp --parents -t "$work/judge" # what .dockerignore lets through
+    git ls-files -coz --exclude-standard | grep -zv '^tests/' | xargs -0 cp --parents -t "$work/judge" # as .dockerignore states
     build judge "$work/judge" judge "$wheels" BASE_IMAGE=lambench/base:latest
     exit
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formatting, lint, types and the import contract.
+# Checks formatting, lint, types, imports between rooms, and refused words.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 export PATH="$CLONE/.venv/bin:$PATH"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes .venv with this project and its development tools; again only when pyproject.toml changed.
+# Makes .venv with this project and its development tools, if pyproject.toml has changed.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -8,7 +8,7 @@ command -v "$PYTHON" >/dev/null || stop "no $PYTHON: install Python 3.11 or newe
 "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || stop "$PYTHON is older than 3.11"
 
 stamp=.venv/.installed
-# The path is part of it: a virtual environment does not survive a move.
+# The path is part of the stamp, since a virtual environment cannot be moved.
 inputs=$( (cat pyproject.toml; "$PYTHON" -V; pwd) | hash_of)
 [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ] && exit 0
 
@@ -16,7 +16,7 @@ if ! [ -x "$PY" ] || ! "$PY" -m pip --version >/dev/null 2>&1; then
     say "Making the virtual environment .venv"
     rm -rf .venv
     if ! "$PYTHON" -m venv .venv >/dev/null 2>&1; then
-        # Debian without python3-venv. pip alone can fetch the virtualenv package.
+        # On Debian without python3-venv, pip can install the virtualenv package.
         rm -rf .venv
         [ -d "$CACHE/virtualenv/virtualenv" ] ||
             quietly "$PYTHON" -m pip install --target "$CACHE/virtualenv" virtualenv

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# An S3 server (Ceph's RGW) and a container registry for the tests. Where they cannot be had these are skipped by name.
-# The tests start and stop their own on loopback; the services that the packages bring are neither started nor enabled.
+# Installs an S3 server (Ceph's RGW) and a container registry for the tests. Without them, their tests are skipped.
+# The tests start and stop their own servers on loopback. The packages' services are neither started nor enabled.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 
 all_here() { local name; for name in "$@"; do command -v "$name" >/dev/null || return 1; done; }
 
-# Debian asks this file before it starts a service; one that an administrator has put there is left alone.
+# Debian runs this file before it starts a service. If an administrator has written one, it is not changed.
 policy=/usr/sbin/policy-rc.d
 start_no_services() {
     [ ! -e "$policy" ] || return 0

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Sets up, then every check and every test. Without a Docker engine its tests are reported as skipped.
+# Sets up, then runs every check and every test. Without a Docker engine the tests that need it are reported as skipped.
 # shellcheck source=setup/common.sh
 . "$(dirname "$0")/common.sh"
 setup/python.sh
-setup/all.sh & all=$! # meanwhile: what needs no image
+setup/all.sh & all=$! # meanwhile, the steps that need no image
 lint=0; setup/lint.sh || lint=$?
-setup/engine.sh >/dev/null || true # waits: installing Docker must be over before servers.sh forbids services to start
+setup/engine.sh >/dev/null || true # waits until Docker is installed: servers.sh then forbids services to start
 setup/browser.sh
 setup/servers.sh
 rc=0; wait "$all" || rc=$?

@@ -1,7 +1,8 @@
-"""`python -m setup.tests`: all tests in processes that share the files, then those that measure times, alone.
+"""`python -m setup.tests`: runs all tests in processes that share the files, then those that measure times, alone.
 
-There is one process more than cores: many tests wait for a container, a browser or a time limit. The output of the
-first is shown at once, that of the others when all have ended. No shell starts them: it would have Ctrl-C ignored.
+There is one more process than cores, because many tests wait for a container, a browser or a time limit. The output of
+the first process is shown at once, that of the others when all have ended. No shell starts them: they would inherit
+an ignored Ctrl-C.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Refuses identifiers that a reader would have to learn, and class names that stand for two things.
+"""Refuses identifiers that a reader would have to learn, and class names that are defined twice.
 
 An identifier is refused if one of its words is in `REFUSED`: `Letter`, `letter_desk` and `as_letter` all have `letter`.
-Keys of stored records stay as they were stored: `STORED_KEYS` lists them. Ordinary words (`found`, `own`, `of`) are for
-reviewers, not for this check.
+`STORED_KEYS` lists keys of stored records, which cannot change. Ordinary words (`found`, `own`, `of`) are left to
+reviewers.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ REFUSED = {
     "standing": "decisions",
     "standings": "decisions",
 }
-# Keys of stored or served records, and columns of data sets: they are as they were first written.
+# Keys of stored or served records, and columns of data sets: they cannot change.
 STORED_KEYS = {"culprit"}
-# Run inside an author's image, their bytes are part of every observation's key.
+# These files run inside an author's image. Their bytes are part of every observation's key.
 FROZEN = ("sandbox/guest/", "tasks/model/ase_loop.py")
 PRODUCT = ("judge/", "sandbox/", "scoring/", "submissions/", "tasks/")
 SEPARATE_PROGRAMS = ("sandbox/guest/", "sandbox/selftest/hostile/", "submissions/examples/", "submissions/starters/")

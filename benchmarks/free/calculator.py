@@ -1,4 +1,4 @@
-"""Calculators that cost nothing: what is left is the wire."""
+"""Calculators that cost nothing, to measure the wire alone."""
 
 import numpy as np
 from ase.calculators.calculator import Calculator
