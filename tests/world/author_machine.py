@@ -1,4 +1,4 @@
-"""An invitation as a judge gives it, on a real S3 server, and the author who has it: for tests of the author's way."""
+"""An invitation on a real S3 server and the machine of its author, for tests of the author's commands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 def status_of(
     decisions: Sequence[RequestDecision] = (), submissions: Sequence[SubmissionProgress] = (), revoked: str = ""
 ) -> InvitationStatus:
-    """A status with these in it."""
+    """A status with these decisions and submissions."""
     quota = Quota(max_judged=20, judged=len(submissions), max_refused=10, refused=0)
     return InvitationStatus(
         written=NOW,
@@ -53,22 +53,22 @@ def status_of(
 
 
 def progress_of(id: str = "emt-0123456789ab", **fields: object) -> SubmissionProgress:
-    """How far a submission is."""
+    """The progress of a submission."""
     stated = {"name": "EMT", "image_id": f"sha256:{'0' * 64}", "submitted": NOW, "state": "waiting", **fields}
     return SubmissionProgress.model_validate({"submission": id, **stated})
 
 
 def slot() -> str:
-    """A slot that is no other."""
+    """A new upload slot."""
     return secrets.token_hex(16)
 
 
 @dataclass
 class AuthorMachine:
-    """What lies between an author and a judge: a mail bucket that anybody may read, a versioned inbox that nobody may.
+    """An author's machine and the buckets between author and judge: a public status bucket, a private versioned inbox.
 
     Args:
-        endpoint: that the forms name, where it is not the server's own.
+        endpoint: the address in the upload forms, if it is not the server's own.
     """
 
     rgw: RgwServer
@@ -86,21 +86,21 @@ class AuthorMachine:
         self.put_status()
 
     def form(self, name: str = "", max_bytes: int = MAX_PART_BYTES, seconds: int = 3600) -> UploadForm:
-        """A form for one slot."""
-        made = self.client.generate_presigned_post(
+        """An upload form for one slot."""
+        post = self.client.generate_presigned_post(
             self.uploads,
             f"{self.folder}{name or slot()}",
             Conditions=[["content-length-range", 1, max_bytes]],
             ExpiresIn=seconds,
         )
-        url = made["url"].replace(self.rgw.endpoint, self.endpoint) if self.endpoint else made["url"]
-        key = made["fields"]["key"].rpartition("/")[2]
-        return UploadForm(slot=key, url=url, fields=made["fields"], max_bytes=max_bytes)
+        url = post["url"].replace(self.rgw.endpoint, self.endpoint) if self.endpoint else post["url"]
+        key = post["fields"]["key"].rpartition("/")[2]
+        return UploadForm(slot=key, url=url, fields=post["fields"], max_bytes=max_bytes)
 
     def put_forms(
         self, n_requests: int = 3, n_parts: int = 40, max_part: int = MAX_PART_BYTES, layers: Sequence[str] = ()
     ) -> UploadForms:
-        """The forms that are in the mailbox from now on."""
+        """Writes upload forms to the status bucket and returns them."""
         forms = UploadForms(
             renewed=datetime.now(UTC),
             expires=datetime.now(UTC) + timedelta(hours=1),
@@ -112,46 +112,46 @@ class AuthorMachine:
         return forms
 
     def put_status(self, status: InvitationStatus | None = None) -> None:
-        """The status that is in the mailbox from now on."""
+        """Writes the status to the status bucket."""
         self.put_file(STATUS_FILE, (status or status_of()).model_dump_json())
 
     def put_log(self, submission: str, text: str) -> None:
-        """The log that is in the mailbox from now on."""
+        """Writes a log to the status bucket."""
         self.put_file(log_name(submission), text)
 
     def put_file(self, name: str, text: str) -> None:
-        """A file in the mailbox, whatever it holds."""
+        """Writes any text as a file of the status bucket."""
         self.client.put_object(Bucket=self.statuses, Key=f"mail/{self.secret}/{name}", Body=text.encode())
 
     def arrived(self) -> dict[str, list[bytes]]:
-        """What lies in the inbox: of each slot all versions."""
-        found: dict[str, list[bytes]] = {}
+        """All versions of the objects in the inbox, by upload slot."""
+        versions: dict[str, list[bytes]] = {}
         for version in self.client.list_object_versions(Bucket=self.uploads, Prefix=self.folder).get("Versions", ()):
             named = {"Key": version["Key"], "VersionId": version["VersionId"]}
             data = self.client.get_object(Bucket=self.uploads, **named)["Body"].read()
-            found.setdefault(version["Key"].removeprefix(self.folder), []).append(data)
-        return found
+            versions.setdefault(version["Key"].removeprefix(self.folder), []).append(data)
+        return versions
 
     def clear(self) -> None:
-        """Deletes all that lies in the inbox, as a judge does with what nobody comes back to."""
+        """Deletes all objects in the inbox, as a judge does with abandoned uploads."""
         for version in self.client.list_object_versions(Bucket=self.uploads, Prefix=self.folder).get("Versions", ()):
             named = {"Key": version["Key"], "VersionId": version["VersionId"]}
             self.client.delete_object(Bucket=self.uploads, **named)
 
     def requests(self) -> list[SubmissionRequest]:
-        """The letters in the inbox, in the order in which they were sent."""
+        """The submission requests in the inbox, in the order in which they were sent."""
         arrived = self.arrived()
         return [SubmissionRequest.read(arrived[each.slot][-1]) for each in self.sent().requests if each.slot in arrived]
 
     def sent(self) -> SentRecord:
-        """The author's own record."""
+        """The author's record of what was sent."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("XDG_STATE_HOME", str(self.root / "state"))
             return read_sent_record(self.invite)
 
     @property
     def environment(self) -> dict[str, str]:
-        """The author's environment variables; no credential of any cloud is among them."""
+        """The author's environment variables; they contain no cloud credential."""
         return {
             "XDG_STATE_HOME": str(self.root / "state"),
             "XDG_CACHE_HOME": str(self.root / "cache"),
@@ -170,7 +170,7 @@ class AuthorMachine:
         return status, json.loads(out)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """`lambench-submit`, as a process of its own."""
+        """A new process of `lambench-submit`."""
         variables = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         return subprocess.Popen(
             [sys.executable, "-m", "submissions.cli.main", *arguments],

@@ -15,7 +15,7 @@ from tests.servers.registry import RegistryServer
 from tests.world.intake import Pushed
 
 SERVER = Path(__file__).parents[1] / "sandbox" / "own_server"
-# A twentieth of the base: what an interpreter and the server need. It travels often in these tests.
+# A twentieth of the base image: only what an interpreter and the server need, because the tests transfer it often.
 SMALL = """
 FROM lambench/base:latest AS whole
 RUN mkdir /small && cp -L --parents /usr/bin/python3 $(ldd /usr/bin/python3 | grep -o '/[^ ]*') /small && \\
@@ -28,7 +28,7 @@ COPY server.py /server.py
 
 
 class Authors:
-    """Those who build images on this machine's engine, and push them to a registry."""
+    """Authors who build images on this machine's engine and push them to a registry."""
 
     def __init__(self, engine: docker.DockerClient, registry: RegistryServer) -> None:
         self._engine = engine
@@ -36,7 +36,7 @@ class Authors:
         self._tags: list[str] = []
 
     def image(self, name: str, entrypoint: str = "") -> Pushed:
-        """An image of a server of its own, with a layer of its own; or one that starts something else."""
+        """An image with its own server and a layer that no other image has; `entrypoint` replaces the server."""
         words = json.dumps([entrypoint] if entrypoint else ["python3", "/server.py"])
         text = f'{SMALL}COPY Dockerfile /{name}\nLABEL org.lambench.protocol="1"\nENTRYPOINT {words}\n'
         repository = f"{self._host}/authors/{name}"
@@ -51,14 +51,14 @@ class Authors:
         return Pushed(str(image.id), digest)
 
     def forget(self, image: Pushed) -> None:
-        """Takes an image from the engine: whoever wants it must pull it."""
+        """Removes an image from the engine, so that the judge must pull it."""
         self._engine.images.remove(image.id, force=True)
 
     def close(self) -> None:
-        """Takes what was built, or pulled from the mirror meanwhile, from the engine."""
+        """Removes the built images, and those pulled from the mirror, from the engine."""
         pulled = [
             digest
-            for image in self._engine.api.images()  # in one request: others' images may vanish meanwhile
+            for image in self._engine.api.images()  # in one request: other tests may remove images meanwhile
             for digest in image.get("RepoDigests") or ()
             if digest.startswith(f"{self._host}/")
         ]

@@ -1,4 +1,4 @@
-"""Records for the tests of the leaderboard and its pages: a small suite, submissions and results, all valid."""
+"""Valid records for the tests of the leaderboard and its pages: a small suite, submissions and results."""
 
 from __future__ import annotations
 
@@ -102,16 +102,16 @@ def good_metrics(relative: float) -> dict[str, dict[str, Metric]]:
 
 
 def result(
-    of: Submission,
+    model: Submission,
     in_task: Task,
     metrics: Mapping[str, Metric],
     verdict: Verdict = Verdict.OK,
     driver: str = "docker",
     **more: Any,
 ) -> Result:
-    observation = digest(f"observation {of.id} {in_task.name}")
+    observation = digest(f"observation {model.id} {in_task.name}")
     provenance = Provenance(
-        image_id=of.image.id,
+        image_id=model.image.id,
         contract=1,
         origin=Origin(
             guest=digest("guest"),
@@ -130,12 +130,12 @@ def result(
         limits={"task_s": 600.0},
     )
     fields = {
-        "submission": of.id,
+        "submission": model.id,
         "task": in_task.name,
         "kind": in_task.kind,
         "domain": in_task.domain,
-        "observation_key": digest(f"key {of.id} {in_task.name}"),
-        "result_key": digest(f"result {of.id} {in_task.name}"),
+        "observation_key": digest(f"key {model.id} {in_task.name}"),
+        "result_key": digest(f"result {model.id} {in_task.name}"),
         "measured": NOON + timedelta(hours=1),
         "verdict": verdict,
         "metrics": dict(metrics),
@@ -146,15 +146,15 @@ def result(
     return Result.model_validate({**fields, **more})
 
 
-def refused(of: Submission, in_task: Task, verdict: Verdict, **more: Any) -> Result:
-    """A result without an observation: the session was ended before there was one."""
-    whole = result(of, in_task, {}, verdict, **{"n_items": 0, **more})
+def refused(model: Submission, in_task: Task, verdict: Verdict, **more: Any) -> Result:
+    """A result without an observation: the session ended before there was one."""
+    whole = result(model, in_task, {}, verdict, **{"n_items": 0, **more})
     return whole.model_copy(update={"provenance": whole.provenance.model_copy(update={"observation": None})})
 
 
-def good_results(of: Submission, relative: float, driver: str = "docker") -> list[Result]:
+def good_results(model: Submission, relative: float, driver: str = "docker") -> list[Result]:
     metrics = good_metrics(relative)
-    return [result(of, each, metrics[each.name], driver=driver) for each in SUITE.tasks]
+    return [result(model, each, metrics[each.name], driver=driver) for each in SUITE.tasks]
 
 
 def runs(slopes: Sequence[float], causes: Sequence[Cause] | None = None) -> Items:
@@ -165,48 +165,50 @@ def runs(slopes: Sequence[float], causes: Sequence[Cause] | None = None) -> Item
 
 
 def _differences(charged: Mapping[str, float], n_clusters: int) -> Items:
-    """Two items of each quantity, the one off by less and the other by more."""
+    """Two items of each quantity; one error is smaller than the mean and the other is larger."""
     prefixes = [name.removesuffix("mae") for name in charged if name.endswith("mae") and ":" not in name] or [""]
     of_item = np.repeat(np.arange(len(prefixes)), 2)
     mean = np.array([charged.get(f"{prefix}mae", 0.0) for prefix in prefixes])[of_item]
     columns = {"error": mean * np.tile([0.9, -1.1], len(prefixes))}
     for number, prefix in enumerate(prefixes):
-        own = (of_item == number).astype(np.float64)
+        is_item = (of_item == number).astype(np.float64)
         off = charged.get(f"{prefix}off_percent", 0.0) / 100
-        columns |= {f"{prefix}count": own, f"{prefix}off": off * own}
+        columns |= {f"{prefix}count": is_item, f"{prefix}off": off * is_item}
     words, cause = [f"item {i}" for i in range(len(of_item))], np.where(np.isnan(mean), Cause.ERROR, Cause.NONE)
     clusters = [f"cluster {i % n_clusters}" for i in range(len(words))]
     return Items(id=words, group=words, cluster=clusters, cause=cause.astype(np.int8), columns=columns)
 
 
-def items_of(of: Result, n_items: int = 10, n_clusters: int = 1) -> Items:
-    """Items of which each kind makes the charged values of a result: some worse, some better, and none at its limit.
+def items_of(result: Result, n_items: int = 10, n_clusters: int = 1) -> Items:
+    """Items that give the charged values of a result: some are worse, some are better, and none is at a limit.
 
-    All are of one cluster, so that nothing of them can be resampled, unless told so.
+    By default all are in one cluster, so that they cannot be resampled.
     """
-    if of.kind == "nve":
+    if result.kind == "nve":
         return runs([1e-6, -2e-6])
     share = 1.0 + 0.2 * np.cos(np.arange(n_items) * np.pi / (n_items - 1))  # of mean 1
-    one = np.ones(n_items)
-    charged = {name: np.nan if m.charged is None else m.charged for name, m in of.metrics.items()}  # NaN: all failed
+    ones = np.ones(n_items)
+    charged = {
+        name: np.nan if m.charged is None else m.charged for name, m in result.metrics.items()
+    }  # NaN: all failed
     columns: dict[str, np.ndarray] = {}
-    match of.kind:
+    match result.kind:
         case "labelled_frames":
             for stem, name in (("energy", ENERGY), ("force", FORCE), ("virial", VIRIAL)):
                 square = share * charged.get(name, 0.0) ** 2
-                columns |= {f"{stem}_count": one, f"{stem}_sq": square, f"{stem}_abs": np.sqrt(square)}
+                columns |= {f"{stem}_count": ones, f"{stem}_sq": square, f"{stem}_abs": np.sqrt(square)}
         case "energy_differences":
             return _differences(charged, n_clusters)
         case "efficiency":
-            columns = {"charged_time": share * charged["time_mean"], "charged_count": one} if charged else {}
+            columns = {"charged_time": share * charged["time_mean"], "charged_count": ones} if charged else {}
     words, clusters = [f"item {i}" for i in range(n_items)], [f"cluster {i % n_clusters}" for i in range(n_items)]
     return Items(id=words, group=words, cluster=clusters, cause=np.zeros(n_items, np.int8), columns=columns)
 
 
 def save(store: Store, submissions: Sequence[Submission], results: Sequence[Result]) -> None:
-    """Writes records as a judge would."""
-    for of in submissions:
-        store.put(f"submissions/{of.id}/submission.json", of.model_dump_json().encode())
+    """Writes the records to the store, as a judge does."""
+    for model in submissions:
+        store.put(f"submissions/{model.id}/submission.json", model.model_dump_json().encode())
     for each in results:
         prefix = unit_prefix(each.submission, each.task, each.observation_key)
         claim = Claim(owner="test", host="host", started=NOON)

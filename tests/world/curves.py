@@ -1,4 +1,4 @@
-"""A board with curves: dynamics of a hidden and of a public data set, and pairs; with what its pages are made of."""
+"""A board with curves: dynamics of a hidden and of a public data set, and pairs of atoms; the frame of its pages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def dynamics(deviation: Curves, name: str = "run") -> Items:
 
 
 def drifting(n: int, seed: int = 0, largest: float = 1e-3) -> Curves:
-    """(n, 11) deviations [eV/atom], 0 at the start, of either sign."""
+    """(n, 11) deviations [eV/atom] of both signs, 0 at the start."""
     deviation = np.random.default_rng(seed).uniform(-largest, largest, (n, N_TENTHS))
     deviation[:, 0] = 0.0
     return deviation
@@ -68,13 +68,13 @@ def wells(depth: float = 2.0, seed: int = 0) -> Curves:
     return np.asarray(depth * ((1.2 / r) ** 12 - 2 * (1.2 / r) ** 6) + noise)
 
 
-def results_of(of: Submission, relative: float, parts: Sequence[MetricPart] = ()) -> list[Result]:
-    """All is OK, and the errors are `relative` of the baseline's."""
+def results_of(model: Submission, relative: float, parts: Sequence[MetricPart] = ()) -> list[Result]:
+    """The results of a model, all OK; its errors are the baseline's times `relative`."""
     slope = {"slope_geomean": Metric(value=1e-6, unit="eV/atom/ps", n_items=2)}
     return [
-        result(of, CRYSTALS, frames_metrics(relative), parts=tuple(parts)),
-        *(result(of, each, slope) for each in (KNOWN, SECRET)),
-        *(result(of, each, {}) for each in (LAWS, HIDDEN_LAWS)),
+        result(model, CRYSTALS, frames_metrics(relative), parts=tuple(parts)),
+        *(result(model, each, slope) for each in (KNOWN, SECRET)),
+        *(result(model, each, {}) for each in (LAWS, HIDDEN_LAWS)),
     ]
 
 
@@ -84,10 +84,10 @@ def board_of(submissions: Sequence[Submission], results: Sequence[Result], suite
 
 @cache
 def three() -> Leaderboard:
-    """Three models, of which the best was submitted in between."""
-    found = [submission(name) for name in ("first", "second-of-them", "last")]
-    every = zip(found, (0.5, 0.2, 0.4), strict=True)
-    return board_of(found, [each for of, relative in every for each in results_of(of, relative)])
+    """The board of three models; the best was submitted last."""
+    models = [submission(name) for name in ("first", "second-of-them", "last")]
+    every = zip(models, (0.5, 0.2, 0.4), strict=True)
+    return board_of(models, [each for model, relative in every for each in results_of(model, relative)])
 
 
 def frame_of(
@@ -97,5 +97,5 @@ def frame_of(
     return frame(public_board(board, public), Sources(public=public, items=items or {}))
 
 
-def line_of(board: Leaderboard, of: Task, row: int = 0) -> TaskLine:
-    return next(line for line in board.rows[row].tasks if line.task == of)
+def line_of(board: Leaderboard, task: Task, row: int = 0) -> TaskLine:
+    return next(line for line in board.rows[row].tasks if line.task == task)

@@ -1,4 +1,4 @@
-"""What a test does in the middle of the judge's work: at an event."""
+"""Actions of a test at an event, in the middle of the judge's work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.events import LOGGER, Event
 
 @contextmanager
 def at_first(step: Event, do: Callable[[], object]) -> Iterator[None]:
-    """Does something at the first event `step`, in the middle of whatever is at work then."""
+    """Calls `do` at the first event `step`, in the middle of the work that emits it."""
     done: list[Event] = []
 
     class Listener(logging.Handler):
@@ -35,12 +35,12 @@ def at_first(step: Event, do: Callable[[], object]) -> Iterator[None]:
 
 
 class Died(BaseException):
-    """The judge is gone."""
+    """Ends the judge's work as if its process died."""
 
 
 @contextmanager
 def dying_at(step: Event) -> Iterator[None]:
-    """Ends whatever is at work at the first event `step`."""
+    """Ends the work in the block at the first event `step`."""
 
     def die() -> None:
         raise Died

@@ -1,4 +1,4 @@
-"""A judge with an inbox and a mail bucket on a real S3 server, and what authors or strangers send there."""
+"""A judge with an upload bucket and a status bucket on a real S3 server, and uploads of authors and strangers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CARD = ModelCard(name="Sum", label_sets={"Molecules": StatedLabelSet(name="PBE")
 
 
 class Pushed(NamedTuple):
-    """An image of the engine, and where an author pushed it to."""
+    """An image of the engine, and the reference to which its author pushed it."""
 
     id: str
     reference: str
@@ -64,11 +64,11 @@ class Pushed(NamedTuple):
 
 @dataclass
 class IntakeWorld(World):
-    """Where a test invites authors and takes their submission requests; its store is a local folder.
+    """A world in which a test invites authors and receives their submission requests; its store is a local folder.
 
     Args:
-        rgw: the environment has its credentials.
-        prefix: in both buckets, of this test alone.
+        rgw: the S3 server; the environment has its credentials.
+        prefix: in both buckets; no other test uses it.
     """
 
     rgw: RgwServer
@@ -106,20 +106,20 @@ class IntakeWorld(World):
     @property
     def workspace(self) -> Workspace:
         workspace = super().workspace
-        vars(workspace)["s3"] = self.client  # as if it was used before: to make a client takes longer than its use
+        vars(workspace)["s3"] = self.client  # a client that exists already: creating one takes longer than its use
         return workspace
 
     def invited(
         self, name: str = "curie", max_judged: int = 3, max_refused: int = 2, n_parts: int = 4
     ) -> InvitationState:
-        """An invitation that was just made."""
+        """A new invitation."""
         return InvitationState(create_invitation(self.store, name, max_judged, max_refused, n_parts))
 
     def versions(self, key: str = "") -> list[dict[str, Any]]:
-        """Of everything in the inbox, or of one key of the bucket, as the server lists them."""
+        """The versions of all objects in the inbox, or of the object `key`, as the server lists them."""
         listed = self.client.list_object_versions(Bucket=self.uploads, Prefix=key or f"{self.prefix}/")
-        found: list[dict[str, Any]] = listed.get("Versions", [])
-        return found
+        versions: list[dict[str, Any]] = listed.get("Versions", [])
+        return versions
 
     def content(self, version: dict[str, Any]) -> bytes:
         got = self.client.get_object(Bucket=self.uploads, Key=version["Key"], VersionId=version["VersionId"])
@@ -127,12 +127,12 @@ class IntakeWorld(World):
         return data
 
     def put(self, invited: InvitationState, slot: str, data: bytes) -> None:
-        """What a form does: writes an object into a slot."""
+        """Writes an object into an upload slot, as an upload form does."""
         key = f"{self.prefix}/{invited.invitation.name}/{slot}"
         self.client.put_object(Bucket=self.uploads, Key=key, Body=data)
 
     def send(self, invited: InvitationState, request: SubmissionRequest | bytes, n: int = 0) -> str:
-        """Puts a letter into the `n`-th slot, and returns that."""
+        """Puts a submission request into the `n`-th upload slot, and returns the slot."""
         slot = request_slot(invited.invitation, n)
         self.put(invited, slot, request if isinstance(request, bytes) else request.model_dump_json().encode())
         return slot
@@ -140,7 +140,7 @@ class IntakeWorld(World):
     def upload(
         self, invited: InvitationState, image: Pushed, held: Collection[str], max_bytes: int = 1024**2
     ) -> SubmissionRequest:
-        """The letter of an image whose layers, but for those that are held, were put into slots for parts."""
+        """The submission request of an image. Its layers, except those in `held`, are in upload slots for parts."""
         layout = read_layout(save_image(image.id))
         sent: dict[str, tuple[SentPart, ...]] = {}
         slots = (part_slot(invited.invitation, n) for n in count())
@@ -163,38 +163,38 @@ class IntakeWorld(World):
         return intake(self.workspace, Reporter(Console(file=output, width=200))), output.getvalue()
 
     def decisions(self, invited: InvitationState) -> dict[str, RequestDecision]:
-        """By slot."""
+        """The decisions by upload slot."""
         again = read_invitation(self.store, invited.invitation.name)
         return {slot: stored.decision for slot, stored in again.decisions.items()}
 
     def left(self, invited: InvitationState) -> set[str]:
-        """The slots that still hold any version of an object."""
+        """The upload slots that still have a version of an object."""
         folder = f"{self.prefix}/{invited.invitation.name}/"
         listed = self.client.list_object_versions(Bucket=self.uploads, Prefix=folder)
-        found = [*listed.get("Versions", ()), *listed.get("DeleteMarkers", ())]
-        return {version["Key"].removeprefix(folder) for version in found}
+        versions = [*listed.get("Versions", ()), *listed.get("DeleteMarkers", ())]
+        return {version["Key"].removeprefix(folder) for version in versions}
 
     def status(self, invited: InvitationState) -> InvitationStatus:
-        """What the author reads."""
+        """The status that the author reads."""
         status = read_status(self.workspace, invited)
         assert status is not None
         return status
 
     def forms(self, invited: InvitationState) -> UploadForms:
-        """What the author is offered."""
+        """The upload forms that the author reads."""
         forms = read_forms(self.workspace, invited)
         assert forms is not None
         return forms
 
 
 def post(form: UploadForm, data: bytes, url: str = "", **fields: str) -> requests.Response:
-    """What the server answers to `data` that is sent with `form`, in which these fields are others."""
+    """The server's answer to `data` sent with `form`; `fields` replace fields of the form."""
     sent = {**form.fields, **fields}
     return requests.post(url or form.url, data=sent, files={"file": ("request", data)}, timeout=20)
 
 
 def invite(store: Store, *taken: Submission, name: str = "alice") -> InvitationState:
-    """An invitation with which these submissions came."""
+    """An invitation with which these submissions were accepted."""
     invitation = create_invitation(store, name, 9, 3, 4)
     for n, submission in enumerate(taken):
         decision = RequestDecision(
@@ -206,7 +206,7 @@ def invite(store: Store, *taken: Submission, name: str = "alice") -> InvitationS
 
 
 def with_status_bucket(settings: JudgeSettings, rgw: RgwServer) -> JudgeSettings:
-    """The same settings, with a mail bucket."""
+    """The same settings with a status bucket."""
     bucket = rgw.new_bucket(public=True)
     update = {"status_bucket": f"s3://{bucket}", "status_url": f"{rgw.endpoint}/{bucket}", "endpoint_url": rgw.endpoint}
     return settings.model_copy(update=update)

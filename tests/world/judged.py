@@ -1,4 +1,4 @@
-"""A world in which EMT was judged, and changes to its records."""
+"""A world with judged results of EMT, and changes to its records."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def submission_of(world: World) -> str:
 
 
 def change_result(world: World, change: Callable[[Result], Result], key: SigningKey | None = None) -> str:
-    """Changes the result of copper; it is signed by `key`, or keeps its signature. Returns its key in the store."""
+    """Changes the result of copper and signs it with `key`, or keeps its signature. Returns its key in the store."""
     path = result_key(world)
     changed = change(Result.read(world.store.get(path)))
     world.store.put(path, (key.sign(changed) if key else changed).model_dump_json(indent=1).encode())
@@ -62,12 +62,12 @@ def change_result(world: World, change: Callable[[Result], Result], key: Signing
 
 
 def own_key_of(world: World) -> SigningKey:
-    """The key that this world's judge signs with."""
+    """The signing key of this world's judge."""
     return SigningKey.load(world.settings.key_file)
 
 
 def scaled(result: Result, factor: float = 0.5) -> Result:
-    """The same with the force error times `factor`."""
+    """The result with its force error multiplied by `factor`."""
     metric = result.metrics["force_rmse"]
     assert metric.value is not None
     better = replace(metric, value=metric.value * factor)
@@ -81,7 +81,7 @@ def all_held() -> tuple[AttackRecord, ...]:
 
 
 def proven_in_a_container(world: World, key: SigningKey, days_ago: float = 0) -> str:
-    """Makes the result of copper that of a container, and stores a selftest of its engine, signed by `key`.
+    """Changes the result of copper to one from a container, and stores a selftest of its engine, signed by `key`.
 
     Returns the key of the selftest in the store.
     """

@@ -1,4 +1,4 @@
-"""Trees of scores, read from `leaderboard.json` as docs/leaderboard-json.md says."""
+"""Trees of scores, read from `leaderboard.json` as docs/leaderboard-json.md describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's errors from plain numbers, as the tests of scores state them."""
+"""A model's errors from plain numbers, for tests of scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scoring import Answers, MeasuredError, RawMetric
 
 
 def answers_of(errors: Mapping[str, Mapping[str, tuple[float | None, float]]]) -> Answers:
-    """By task and column, from pairs of an error and its baseline."""
+    """The answers by task and column, from pairs of an error and its baseline."""
     return {
         task: {
             column: MeasuredError(RawMetric(task, column, value), baseline)

@@ -1,4 +1,4 @@
-"""The score of a single tree, as tests ask for it."""
+"""The score of a single tree, for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A `leaderboard.json` of the real formulas over random answers, with every kind of leaf, to reckon again from."""
+"""A `leaderboard.json` from the real formulas and random answers, with every kind of leaf."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from scoring.mlipaudit import Measured as Items
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_tree
 from scoring.names import Variant
 
-DOMAINS = ("Catalysis", "Inorganic Materials", "Molecules / dimers, 100 %")  # the last: names that a path must escape
+DOMAINS = ("Catalysis", "Inorganic Materials", "Molecules / dimers, 100 %")  # a path must escape the last name
 RELEASES = {"corrected": load_release(), "as_published": load_release("lambench-0.3.1")}
 RUNS = tuple(f"{task}: run {i}" for task in ("drift", "hidden drift") for i in range(5))
 HIDDEN = {run: "hidden drift" for run in RUNS if run.startswith("hidden")}
@@ -56,7 +56,7 @@ SPEEDS = ("speed-a", "speed-b", "speed-c")
 
 
 def random_leaderboard(n_models: int = 30, seed: int = 7) -> LeaderboardFile:
-    """The file, of 20 tasks; scores are not cut, and of models alone what ranks depend on."""
+    """The file of 20 tasks. Scores are not rounded; of a model it has only what ranks depend on."""
     rng = np.random.default_rng(seed)
     names = [f"model-{i:02}" for i in range(n_models)]
     schemes = [make(variant, names, rng) for variant in RELEASES for make in (_lambench, _ml_peg, _mlipaudit)]
@@ -88,7 +88,7 @@ def _model(name: str, n_tasks: int, rng: np.random.Generator) -> ModelFile:
 
 
 def _answers(
-    asked: Sequence[AskedTask], columns: Mapping[str, str], divided: bool, rng: np.random.Generator
+    tasks: Sequence[AskedTask], columns: Mapping[str, str], divided: bool, rng: np.random.Generator
 ) -> Answers:
     """A model's errors: half of them with gaps or without whole domains, some infinite; two sets of baselines."""
     gap = 0.1 if rng.uniform() < 0.5 else 0.0
@@ -104,7 +104,7 @@ def _answers(
             for column in task.columns
             if rng.uniform() >= gap
         }
-        for task in asked
+        for task in tasks
         if task.domain not in lacks
     }
 
@@ -169,8 +169,10 @@ def _ml_peg(variant: str, names: Sequence[str], rng: np.random.Generator) -> Sch
 
     def tree() -> Node:
         measured = {
-            name: {metric: RawMetric(name, metric, value(), own.unit) for metric, own in of.metrics.items()}
-            for name, of in facts.benchmarks.items()
+            name: {
+                metric: RawMetric(name, metric, value(), stated.unit) for metric, stated in benchmark.metrics.items()
+            }
+            for name, benchmark in facts.benchmarks.items()
         }
         return ml_peg_tree(measured, facts, Variant(variant))
 
@@ -197,8 +199,8 @@ def _shown(facts: MlipAuditFacts, unknown: set[str], rng: np.random.Generator) -
     run = [name for i, name in enumerate(facts.benchmarks) if name not in unknown and (not i or rng.uniform() < 0.8)]
     return {
         name: {
-            metric: Items(tuple(_item(of.threshold or 0.2, of.at_most, rng) for _ in range(4)), of.unit)
-            for metric, of in facts.benchmarks[name].metrics.items()
+            metric: Items(tuple(_item(stated.threshold or 0.2, stated.at_most, rng) for _ in range(4)), stated.unit)
+            for metric, stated in facts.benchmarks[name].metrics.items()
         }
         for name in run
     }

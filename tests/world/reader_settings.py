@@ -1,6 +1,6 @@
-"""A reader's own settings: other weights at any level of a score, other thresholds at its ends.
+"""A reader's settings: other weights at any level of a score, and other thresholds at its leaves.
 
-The pages let a reader set them and reckon in the browser; this is the same in Python, which they are held against.
+The pages apply a reader's settings in the browser. This module does the same in Python, so that tests can compare both.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Threshold = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a reader set; whatever is not named stays as the scheme has it.
+    """The settings of a reader; all others are those of the scheme.
 
     Args:
-        weights: by path, what the weight of that node is multiplied with; not negative. The top has no weight.
-        thresholds: numbers that take the place of those of a metric's scale.
+        weights: factor of a node's weight, by path; not negative. The top has no weight.
+        thresholds: numbers that replace those of a metric's scale.
     """
 
     weights: Mapping[Path, float] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Settings:
 
 
 def with_settings(tree: Node, settings: Settings) -> Node:
-    """The tree with a reader's weights and thresholds. What it does not have is passed over: other models may.
+    """The tree with a reader's weights and thresholds. A path that is not in it is ignored: other models may have it.
 
     Raises:
         ScoringError: a weight below zero.
@@ -56,9 +56,9 @@ def _set_leaf(leaf: Leaf, settings: Settings) -> Leaf:
     if not settings.thresholds:
         return leaf
     known = leaf.scale.numbers().keys()  # a metric without an answer has a scale without numbers
-    own = {
+    numbers = {
         number: value
         for (*key, number), value in settings.thresholds.items()
         if tuple(key) == leaf.key and number in known
     }
-    return replace(leaf, scale=replace(leaf.scale, **own)) if own else leaf
+    return replace(leaf, scale=replace(leaf.scale, **numbers)) if numbers else leaf

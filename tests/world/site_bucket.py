@@ -21,7 +21,7 @@ DAY = timedelta(days=1)
 
 
 class Clock:
-    """What time it is, as a test says."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.time = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ class Clock:
 
 
 class Bucket:
-    """A bucket of one's own, and a site below a prefix of it."""
+    """A new bucket, and a site below a prefix of it."""
 
     def __init__(self, rgw: RgwServer, prefix: str = "site/") -> None:
         self.rgw, self.prefix, self.clock = rgw, prefix, Clock()
@@ -71,7 +71,7 @@ class Bucket:
 
 
 def files_of(version: int, n_pages: int = 3) -> dict[str, bytes]:
-    """A site whose every page asks for the style of its version; page 0 is always the same."""
+    """A site whose pages load the style of its version; page 0 is the same in all versions."""
     style = f"assets/style-{version}.css"
     page = f'<link href="../{style}">'
     pages = {f"submissions/p{i}.html": f"{page} page {i}".encode() for i in range(1, n_pages)}
@@ -86,7 +86,7 @@ def manifest_of(files: dict[str, bytes]) -> bytes:
 
 
 def assert_whole(bucket: Bucket) -> bytes:
-    """The index; every page that it leads to is there, and on each of them everything that it asks for."""
+    """The index. Every page that it links exists, and so do the assets of those pages."""
     index = bucket.read("index.html")
     assert index is not None
     for link in re.findall(rb'href="([^"]+)"', index):
@@ -98,7 +98,7 @@ def assert_whole(bucket: Bucket) -> bytes:
 
 
 class Requests(Counter[str]):
-    """Counts what a client asks of the server, request by request, by operation; `puts` are the keys in order."""
+    """The number of requests of a client, by operation; `puts` has the keys written, in order."""
 
     def __init__(self, client: Any) -> None:
         super().__init__()
@@ -119,5 +119,5 @@ class Requests(Counter[str]):
 def impatient(endpoint: str) -> Any:
     """A client that gives up at the first error."""
     config = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"})
-    # A session of its own: the default one keeps the credentials of whichever test asked first.
+    # A new session: the default session keeps the credentials of the test that used it first.
     return boto3.session.Session().client("s3", endpoint_url=endpoint, config=config)

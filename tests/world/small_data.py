@@ -53,7 +53,7 @@ time_limit_s = 60
 
 
 def rattled(element: str, n_frames: int, seed: int) -> list[Atoms]:
-    """Cells of eight atoms of `element`, each with other displacements and another strain."""
+    """Cells of eight atoms of `element` with random displacements and strains."""
     rng = np.random.default_rng(seed)
     frames = []
     for _ in range(n_frames):
@@ -89,7 +89,7 @@ def save_frames(data: Path, element: str, name: str, n_frames: int = 6, shift: f
         domain="Inorganic Materials",
         periodic=True,
         citation=citation,
-        public_since="2026",  # so that each structure is asked about once
+        public_since="2026",  # a public data set: each structure is asked once
         default_label_set="EMT",
         label_sets={"EMT": LabelSet(theory="ASE's EMT", dispersion=False)},
     )

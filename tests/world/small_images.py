@@ -1,4 +1,4 @@
-"""Small images made by hand, good ones and such as no tool would make, and registries to have them in."""
+"""Small images made by hand, valid and invalid ones, and repositories of authors in a registry."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def tar_of(*entries: tarfile.TarInfo | tuple[str, bytes]) -> bytes:
 
 
 def some_tar(name: str = "model.bin") -> bytes:
-    """A layer that no other test has: the engine keeps what it pulled before."""
+    """A layer that no other test has, because the engine keeps layers that it pulled before."""
     return tar_of((f"opt/{name}", os.urandom(2000)))
 
 
 @dataclass(frozen=True)
 class MadeImage:
-    """An image as its author has it.
+    """An image that was made by hand.
 
     Args:
-        tars: its layers, unpacked.
-        settings: of its configuration, beside the label that it needs.
-        fields: of its configuration's outermost level.
+        tars: its layers, not compressed.
+        settings: more settings of its configuration, beside the required label.
+        fields: more fields of its configuration at the outermost level.
     """
 
     tars: Sequence[bytes]
@@ -122,7 +122,7 @@ def index_of(manifests: Mapping[str, bytes], kind: str = LIST) -> bytes:
 
 @dataclass(frozen=True)
 class AuthorsRepository:
-    """A repository that an author pushes to, with HTTP alone: no code of the judge's."""
+    """An author's repository; it uses HTTP alone and no code of the judge."""
 
     server: RegistryServer
     name: str = "alice/model"
@@ -141,13 +141,13 @@ class AuthorsRepository:
         return sha256(data)
 
     def push_manifest(self, data: bytes, tag: str = "") -> str:
-        """The reference by digest of the manifest."""
+        """Pushes the manifest; the reference by digest."""
         headers = {"Content-Type": json.loads(data)["mediaType"]}
         self.request("put", f"manifests/{tag or sha256(data)}", data=data, headers=headers)
         return f"{self.server.host}/{self.name}@{sha256(data)}"
 
     def push(self, image: MadeImage, kind: str = MANIFEST) -> str:
-        """The reference by digest of the image, which is now there."""
+        """Pushes the image; the reference by digest."""
         for blob in (image.config, *image.blobs()):
             self.push_blob(blob)
         return self.push_manifest(image.manifest(kind), tag="latest")
@@ -164,7 +164,7 @@ class AuthorsRepository:
 
 @dataclass
 class SentImage:
-    """An image in parts, and the parts by slot."""
+    """An image in parts, and the parts by upload slot."""
 
     made: MadeImage
     request: UploadedImage
@@ -178,11 +178,11 @@ class SentImage:
 def send(
     image: MadeImage, part_bytes: int = 700, left_out: Iterable[str] = (), blobs: Sequence[bytes] = ()
 ) -> SentImage:
-    """`image` in parts of so many bytes.
+    """`image` in parts of `part_bytes` bytes.
 
     Args:
         left_out: diff IDs.
-        blobs: of the layers, where they are not to be what they should.
+        blobs: wrong bytes for the layers, if any.
     """
     parts: dict[str, bytes] = {}
     layers = []

@@ -1,4 +1,4 @@
-"""The world in which a test judges: settings, a store, data sets, a suite, and submissions of the process driver."""
+"""The world of a test: settings, a store, data sets, a suite, and submissions of the process driver."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ QUICK = {
 
 @dataclass
 class World:
-    """Where a test judges.
+    """The folder and the settings of a test that judges.
 
     Args:
-        root: a folder with a short path, since the paths of sockets in it have at most 107 bytes.
+        root: a folder with a short path, because the paths of its sockets have at most 107 bytes.
         more: settings that differ from those of other worlds.
     """
 
@@ -93,7 +93,7 @@ class World:
 
     @property
     def settings(self) -> JudgeSettings:
-        """The same with absolute paths, whatever the working directory."""
+        """The settings with absolute paths, so that they hold in any working directory."""
         stated = self.stated_settings
         own_files = {name: str(self.root / file) for name, file in FILES.items() if stated[name] == file}
         return JudgeSettings(**{**stated, **own_files})
@@ -107,7 +107,7 @@ class World:
         return replace(self, more={**self.more, **more})
 
     def write_settings(self, **more: Any) -> None:
-        """Writes `judge.toml`, for commands; `more` are settings that differ there."""
+        """Writes `judge.toml` for commands; `more` are further settings in it."""
         stated = {**self.stated_settings, **more}
         tables = {name: value for name, value in stated.items() if isinstance(value, dict)}
         lines = [_toml(name, value) for name, value in stated.items() if name not in tables]
@@ -116,7 +116,7 @@ class World:
         (self.root / "judge.toml").write_text("\n".join([*lines, ""]))
 
     def folder(self, name: str, code: str | None = None) -> Path:
-        """A submission's folder; `code` is its calculator, EMT if there is none."""
+        """A submission's folder; `code` is its calculator; None: EMT."""
         folder = self.root / name
         folder.mkdir()
         if code is None:
@@ -152,7 +152,7 @@ class World:
         return evaluate(self.workspace, Request(**request), reporter), output.getvalue()  # type: ignore[arg-type]
 
     def unit(self, submission: Submission, kind: Kind, limits: Limits | None = None, **task: Any) -> Unit:
-        """The unit of `submission` and a task of `kind` on the data set copper; `task` has more of its fields."""
+        """The unit of `submission` and a task of `kind` on the data set copper; `task` has further fields of it."""
         parameters: Parameters = task.pop("parameters", None) or kind.parameters()
         fields: dict[str, Any] = {
             "name": kind.name.replace("_", "-"),
@@ -181,7 +181,7 @@ class World:
         return report
 
     def run_plan_on(self, machine: Machine, *submissions: Submission) -> list[UnitReport]:
-        """Judges `submissions` at the whole suite on `machine`, in this process."""
+        """Judges `submissions` in all tasks of the suite on `machine`, in this process."""
         suite = load_suite(self.settings.suite)
         testsets = {task.dataset: read_testset(self.settings.data, task.dataset) for task in suite.tasks}
         common = Circumstances(guest_version(), self.settings.limits, "this machine")
@@ -199,12 +199,12 @@ class World:
         )
 
     def results(self) -> list[Result]:
-        """The results that count."""
+        """The current results."""
         ids = sorted({key.split("/")[1] for key in self.store.list("submissions/")})
         return load_results(self.store, ids)
 
     def command(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """`judge` with these arguments, started in this world."""
+        """A process of `judge` with these arguments, started in this world."""
         variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
         return subprocess.Popen(
             [sys.executable, "-m", "judge.cli.main", *arguments],
@@ -222,7 +222,7 @@ class World:
         return process.returncode, out, err
 
     def run_json(self, *arguments: str) -> tuple[int, object]:
-        """Exit status of `judge … --json`, and what its standard output parses to."""
+        """Exit status of `judge … --json`, and its parsed standard output."""
         status, out, err = self.run(*arguments, "--json")
         assert "Traceback" not in err
         return status, json.loads(out)

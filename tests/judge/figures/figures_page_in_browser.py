@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 HOSTILE_NAME = '=<b>bold</b><a href="https://example.org">%{x}</a>, "q"'
-LOW = {"width": 1280, "height": 120}  # so low that no figure is near the view at first
+LOW = {"width": 1280, "height": 120}  # at this height no figure is near the view at first
 
 
 def build_small_site(folder: Path) -> Path:

@@ -55,8 +55,8 @@ def test_the_drift_of_a_model_is_the_mean_over_its_tasks() -> None:
 def test_a_line_ends_where_one_of_its_tasks_does() -> None:
     ends, goes_on = drifting(2, 1), drifting(2, 2)
     ends[0, 3:], ends[1, 5:] = np.nan, np.nan
-    own = three().rows[0].submission.id
-    items = {(own, KNOWN.name): dynamics(ends), (own, SECRET.name): dynamics(goes_on)}
+    model_id = three().rows[0].submission.id
+    items = {(model_id, KNOWN.name): dynamics(ends), (model_id, SECRET.name): dynamics(goes_on)}
     figure = drift_figure(frame_of(three(), items, PUBLIC | {SECRET.dataset}))
     assert figure is not None
     (row,) = figure.rows
@@ -67,9 +67,9 @@ def test_a_line_ends_where_one_of_its_tasks_does() -> None:
 def test_runs_of_different_lengths_are_drawn_over_their_share() -> None:
     longer = replace(SECRET, parameters=NveParameters(steps=5000))
     suite = Suite(name="two", version="1", title="Two", tasks=(KNOWN, longer))
-    of = submission("alpha")
-    board = board_of([of], [one for one in results_of(of, 0.2) if one.task in ("known", "secret")], suite)
-    items = {(of.id, task.name): dynamics(drifting(6)) for task in (KNOWN, longer)}
+    model = submission("alpha")
+    board = board_of([model], [each for each in results_of(model, 0.2) if each.task in ("known", "secret")], suite)
+    items = {(model.id, task.name): dynamics(drifting(6)) for task in (KNOWN, longer)}
     figure = drift_figure(frame_of(board, items))
     assert figure is not None
     assert figure.headings[4].name == "At 10 %"
@@ -87,19 +87,19 @@ def test_beyond_the_best_models_are_grey() -> None:
         ::-1
     ]
     colours = [trace["meta"]["colour"] for trace in traces]
-    assert colours == ["rest"] * 3 + list(range(N_COLOURS))[::-1]  # what is drawn last lies on top
+    assert colours == ["rest"] * 3 + list(range(N_COLOURS))[::-1]  # the last line lies on top
     assert traces[-1]["name"] == "model-00"
 
 
 def test_the_drift_of_one_model_has_the_runs_of_public_sets_with_their_sign() -> None:
-    own = three().rows[0]
+    row = three().rows[0]
     deviation = drifting(2, 4)
     items = {
-        (own.submission.id, KNOWN.name): dynamics(deviation),
-        (own.submission.id, SECRET.name): dynamics(deviation),
+        (row.submission.id, KNOWN.name): dynamics(deviation),
+        (row.submission.id, SECRET.name): dynamics(deviation),
     }
-    items[own.submission.id, SECRET.name] = dynamics(drifting(6, 5))
-    figure = drift_of(frame_of(three(), items), own)
+    items[row.submission.id, SECRET.name] = dynamics(drifting(6, 5))
+    figure = drift_of(frame_of(three(), items), row)
     traces = plot_of(figure)["data"]
     assert figure is not None
     lines = {name: [row for row in figure.rows if row[0] == name] for name in {row[0] for row in figure.rows}}
@@ -111,8 +111,8 @@ def test_the_drift_of_one_model_has_the_runs_of_public_sets_with_their_sign() ->
 
 
 def test_no_drift_at_all_is_drawn_at_the_bound_of_rounding() -> None:
-    own = three().rows[0].submission.id
-    figure = drift_figure(frame_of(three(), {(own, KNOWN.name): dynamics(0.0 * drifting(2))}))
+    model_id = three().rows[0].submission.id
+    figure = drift_figure(frame_of(three(), {(model_id, KNOWN.name): dynamics(0.0 * drifting(2))}))
     traces = plot_of(figure)["data"]
     assert figure is not None
     assert traces[0]["y"] == [SMALLEST] * 10

@@ -1,4 +1,4 @@
-"""The numbers and files of a figure in a real browser, also without a script and without plotly."""
+"""The numbers and files of a figure in a real browser, also without scripts and without plotly."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_downloads_are_the_table(opened: FiguresPage, figures_site: Path) -> Non
                 if isinstance(cell, int | float):
                     assert float(field) == cell
                 else:
-                    # No spreadsheet takes a text for a formula.
+                    # A spreadsheet takes no such text for a formula.
                     assert field == (f"'{cell}" if cell and cell.startswith("=") else cell or "")
         shown = opened.page.locator(f"figure#{key} table.numbers tbody tr")
         assert shown.count() == len(file["rows"])
@@ -69,7 +69,7 @@ def test_the_downloaded_plot_is_an_svg_with_the_plot_and_nothing_to_load(opened:
     assert opened.messages == []
 
 
-# Of the cells over many rows, those whose text is to be seen: within the frame, the cell, and below the headings.
+# The cells that span rows and whose text is visible: inside the frame and the cell, and below the headings.
 IN_SIGHT = """(frame) => {
   const [top, low] = [frame.querySelector("thead th"), frame].map((element) => element.getBoundingClientRect().bottom);
   const text = document.createRange();
@@ -82,7 +82,7 @@ IN_SIGHT = """(frame) => {
 
 
 def test_a_name_over_many_rows_stays_in_sight(browser: Browser, address: str) -> None:
-    """Below the headings of a frame that scrolls, as long as there is room beside its rows."""
+    """It stays below the headings of a scrolling frame, as long as its rows have room for it."""
     rows = [(model, f"{model}'s", float(i)) for model in ("alpha", "beta") for i in range(20)]
     table = Figure("k", "t", "a", tuple(map(Heading, "xyz")), rows, (), {}).table
     with FiguresPage(browser, address) as figures:

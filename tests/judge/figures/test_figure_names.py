@@ -1,4 +1,4 @@
-"""In no figure are two models called alike, whatever their cards say."""
+"""Every model has a different name in a figure, also if cards have the same name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from tests.world.board_records import SUITE, frames_metrics, good_results, resul
 
 def test_two_models_of_one_name_are_two_in_every_figure(tmp_path: Path) -> None:
     long = "a name so long that no legend has room for its end"
-    cards = [ModelCard(name=name, version=of) for name, of in ((long, "1"), (long, "2"), (long, "2"), ("alone", "3"))]
+    cards = [
+        ModelCard(name=name, version=version)
+        for name, version in ((long, "1"), (long, "2"), (long, "2"), ("alone", "3"))
+    ]
     models = [submission(f"m{i}").model_copy(update={"card": card}) for i, card in enumerate(cards)]
     results = [good_results(model, 0.2 + i / 10) for i, model in enumerate(models)]
     for model, by_task in zip(models[:3], results, strict=False):
@@ -47,7 +50,7 @@ def test_two_models_of_one_name_are_two_in_every_figure(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "a (2)", "b\u202e", "b", "a long name", "a long one"])), st.integers(4, 30))
-def test_no_two_names_are_alike(names: list[str], length: int) -> None:
+def test_all_names_are_different(names: list[str], length: int) -> None:
     assert len(set(distinct(names))) == len(names)
     assert len(set(short_names(names, length))) == len(names)
 

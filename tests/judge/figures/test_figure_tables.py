@@ -1,4 +1,4 @@
-"""The table of a figure holds every number whole, whatever a model is called, and a script reads it back."""
+"""The table of a figure has every number with all digits, for any model name, and a script can read it back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TableReader(HTMLParser):
         return rows
 
     def assert_filled(self) -> None:
-        """Each row, with the cells that reach into it from above, is as wide as the head."""
+        """Each row, with the cells that span it from above, is as wide as the head."""
         until = [0] * len(self.lines[0])
         for line, cells in enumerate(self.lines):
             free = [column for column, end in enumerate(until) if end <= line]
@@ -65,7 +65,7 @@ def figure_of(headings: tuple[Heading, ...], rows: list[tuple[Any, ...]], digits
     return Figure("k", "t", "a", headings, rows, (), {}, digits=digits)
 
 
-def test_a_table_has_the_numbers_whole(hostile: Frame) -> None:
+def test_a_table_has_all_digits_of_its_numbers(hostile: Frame) -> None:
     for figure in all_figures(hostile):
         table = TableReader(figure.table)
         assert table.rows == [

@@ -23,10 +23,10 @@ def test_the_heat_map_has_the_errors_of_the_tasks(hostile: Frame) -> None:
         relative = row.scores["property_error"].value
         assert relative is not None
         assert values[0] == f"{row.rank}. {clean(row.submission.card.name)}"
-        assert values[1:] == pytest.approx([relative] * 3)  # every error of theirs is the same share
+        assert values[1:] == pytest.approx([relative] * 3)  # all errors of a model are the same share of the baseline
 
 
-def test_the_heat_map_marks_what_has_no_value(hostile: Frame) -> None:
+def test_the_heat_map_marks_cells_without_a_value(hostile: Frame) -> None:
     figure = heat_map(hostile)
     assert figure is not None
     by_name = {str(values[0]): values for values in figure.rows}
@@ -42,7 +42,7 @@ def test_the_heat_map_marks_what_has_no_value(hostile: Frame) -> None:
 
 
 def test_a_missing_label_type_counts_as_it_does_in_the_score(tmp_path: Path) -> None:
-    """The virials of the crystals are asked; a model without them has their error 1, with the virials' weight."""
+    """The crystals have virials. For a model without virials their error counts 1, with the virials' weight."""
     store = LocalStore(tmp_path)
     whole, without = submission("whole"), submission("without")
     results = good_results(without, 0.2)

@@ -19,7 +19,7 @@ def test_pareto_has_the_scores_of_the_board(hostile: Frame) -> None:
         (row.rank, row.scores["force_field"].value, row.scores["efficiency"].value, hardware_of(row)) for row in ranked
     ]
     assert [(values[1], values[2], values[5], values[6]) for values in figure.rows] == expected
-    # The more accurate is the slower one (see `good_metrics`), but times have two digits: of two as fast one is beaten.
+    # The more accurate model is slower (`good_metrics`). Times have two digits: one of two equally fast models loses.
     assert [(values[2], values[-1]) for values in figure.rows] == [
         (0.1, "yes"),
         (0.25, "yes"),
@@ -46,12 +46,12 @@ any_point = st.builds(
 )
 
 
-def beats(one: ParetoPoint, other: ParetoPoint) -> bool:
-    as_good = one.error <= other.error and one.efficiency >= other.efficiency
-    return as_good and (one.error, one.efficiency) != (other.error, other.efficiency)
+def beats(point: ParetoPoint, other: ParetoPoint) -> bool:
+    as_good = point.error <= other.error and point.efficiency >= other.efficiency
+    return as_good and (point.error, point.efficiency) != (other.error, other.efficiency)
 
 
 @given(st.lists(any_point, max_size=12))
-def test_the_front_is_what_no_other_beats(points: list[ParetoPoint]) -> None:
+def test_the_front_has_the_models_that_no_other_beats(points: list[ParetoPoint]) -> None:
     best = {id(point) for point in front(points)}
     assert best == {id(point) for point in points if not any(beats(other, point) for other in points)}

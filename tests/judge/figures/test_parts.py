@@ -66,13 +66,13 @@ def test_errors_by_element_are_on_the_periodic_table() -> None:
     assert elements_figure(made, KNOWN.name) is None
 
 
-def test_of_several_tasks_that_with_most_elements_is_drawn() -> None:
+def test_the_task_with_the_most_elements_is_drawn() -> None:
     other = replace(CRYSTALS, name="others", dataset="others@1")
     suite = replace(SUITE, tasks=(CRYSTALS, other))
-    of = submission("alpha")
-    few = result(of, CRYSTALS, {}, parts=(part("element", "Cu", 1.0),))
-    many = result(of, other, {}, parts=(part("element", "Cu", 2.0), part("element", "O", 3.0)))
-    made = frame_of(board_of([of], [few, many], suite), public=PUBLIC | {other.dataset})
+    model = submission("alpha")
+    few = result(model, CRYSTALS, {}, parts=(part("element", "Cu", 1.0),))
+    many = result(model, other, {}, parts=(part("element", "Cu", 2.0), part("element", "O", 3.0)))
+    made = frame_of(board_of([model], [few, many], suite), public=PUBLIC | {other.dataset})
     figure = elements_of(made, made.board.rows[0])
     assert figure is not None
     assert [row[1] for row in figure.rows] == [3.0, 2.0]
@@ -80,14 +80,14 @@ def test_of_several_tasks_that_with_most_elements_is_drawn() -> None:
 
 
 def test_parts_of_few_items_of_a_hidden_set_are_in_no_figure() -> None:
-    of = submission("alpha")
+    model = submission("alpha")
     parts = (part("element", "Cu", 1.0, n_items=4), part("group", "few", 1.0, n_items=4))
-    made = frame_of(board_of([of], results_of(of, 0.2, parts)), public=frozenset())
+    made = frame_of(board_of([model], results_of(model, 0.2, parts)), public=frozenset())
     assert elements_of(made, made.board.rows[0]) is None
     assert groups_of(made, made.board.rows[0]) is None
 
 
-def test_errors_by_group_are_beside_that_of_the_task() -> None:
+def test_errors_by_group_are_relative_to_that_of_the_task() -> None:
     made = with_parts(
         *(part("group", f"group {i}", 0.2 * (i + 1)) for i in range(DRAWN + 2)),
         part("group", "failed", None),

@@ -24,7 +24,7 @@ def test_plotly_accepts_every_plot(hostile: Frame) -> None:
 def test_a_page_of_hostile_names_has_them_as_text(hostile: Frame) -> None:
     page = figures_page.pages(hostile)["figures.html"].decode()
     for tag in ("<script>alert", "<img", "<b>&amp;</b>", "{{ 7", "\u202e", "\x00", "\ufffe"):
-        assert (tag in page) == (tag == "{{ 7")  # a template's braces mean nothing in a page
+        assert (tag in page) == (tag == "{{ 7")  # braces have no meaning in a page
     assert page.count("<script") == page.count('<script type="application/json">') + 1  # main.js
 
 

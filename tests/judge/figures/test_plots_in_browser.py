@@ -1,4 +1,4 @@
-"""Plots in a real browser: plotly comes late, breaks no rule of the page, and answers to pointer and keyboard."""
+"""Plots in a real browser: plotly is loaded late, obeys the page's policy, and responds to pointer and keyboard."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ STATE = """() => {
 HIDDEN_FROM_READERS = "all => all.map((svg) => svg.closest('[aria-hidden=true]') !== null)"
 
 
-def test_plotly_is_loaded_once_when_a_figure_is_near_and_breaks_no_rule(browser: Browser, address: str) -> None:
-    """No request for it before; then each figure is drawn, nothing moves, and the console is empty."""
+def test_plotly_is_loaded_once_when_a_figure_is_near_and_obeys_the_policy(browser: Browser, address: str) -> None:
+    """It is not requested before. Then each figure is drawn, the page keeps its height, and the console is empty."""
     with FiguresPage(browser, address, viewport=LOW) as figures:
         page, keys = figures.page, figures.figure_ids()
         assert {"pareto", "radar", "heat-map", "failures", "verdicts"} <= set(keys)
@@ -71,7 +71,7 @@ def test_plotly_is_loaded_once_when_a_figure_is_near_and_breaks_no_rule(browser:
 
 
 def test_plots_follow_their_width_once_it_stays(browser: Browser, address: str) -> None:
-    """Not at each frame of a resize, nor at a width that is no whole number. A plot that fails leaves others alone."""
+    """It is not drawn at each frame of a resize, nor for a fractional width. A failing plot does not affect others."""
     keys = ["pareto", "radar"]
     with FiguresPage(browser, address, viewport=LOW) as figures:
         page = figures.page
@@ -80,7 +80,7 @@ def test_plots_follow_their_width_once_it_stays(browser: Browser, address: str) 
         page.evaluate(RECORDED)
         figures.show(keys[1])
         assert page.evaluate(FITS, keys) == [True, True]
-        page.wait_for_timeout(200)  # twice the pause, in which nothing is to happen
+        page.wait_for_timeout(200)  # twice the pause: no plot may be drawn in it
         assert page.evaluate("drawnAgain") == []
         page.evaluate(NARROWED, [keys, [640.5, 600, 560, 520, 480, 440, 400, 360]])
         page.wait_for_function(f"keys => ({FITS})(keys).includes(true)", arg=keys)
@@ -90,7 +90,7 @@ def test_plots_follow_their_width_once_it_stays(browser: Browser, address: str) 
 
 
 def test_zoom_and_hidden_traces_stay(browser: Browser, address: str) -> None:
-    """In another width and in other colours."""
+    """They stay when the width or the colours change."""
     with FiguresPage(browser, address, viewport={"width": 1280, "height": 900}) as figures:
         page = figures.page
         figures.show("failures")
@@ -141,7 +141,7 @@ def test_the_heat_map_answers_to_the_pointer(opened: FiguresPage) -> None:
 
 
 def test_the_keyboard_goes_from_point_to_point(opened: FiguresPage) -> None:
-    """What the pointer would be shown is shown and said; and nothing keeps the focus."""
+    """The hover text of a point is shown and announced, and the plot does not keep the focus."""
     page = opened.page
     for key, expected in (("heat-map", ["alpha", "crystals"]), ("radar", ["forces and energies"])):
         figure = opened.figure(key)
@@ -194,7 +194,7 @@ def test_no_page_is_wider_than_its_window_and_axe_finds_nothing(opened: FiguresP
     for width in (360, 3840, 1280):
         opened.page.set_viewport_size({"width": width, "height": 900})
         wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-        opened.page.wait_for_function(wide, timeout=5000)  # plots follow a moment later
+        opened.page.wait_for_function(wide, timeout=5000)  # plots are redrawn a moment later
         opened.page.wait_for_function(FILLED, timeout=5000)
     assert opened.messages == []
     for summary in opened.page.locator("figure summary").all():

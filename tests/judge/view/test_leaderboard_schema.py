@@ -1,4 +1,4 @@
-"""`leaderboard.json` is what anybody can reckon again from: Python's own way there, the documented way, and presets."""
+"""Scores follow from `leaderboard.json`: as Python computes them, and as the documentation does. Presets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.world.random_leaderboard import DOMAINS, random_leaderboard
 from tests.world.reader_settings import Settings, with_settings
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "leaderboard-json.md"
-EFFICIENCY = 0.1  # times are cut to two digits, of which this is the worst: 1.05 becomes 1.1 or 1.0
+EFFICIENCY = 0.1  # times have two digits; the largest change is that of 1.05 to 1.1 or 1.0
 OTHERS = 1e-4
 
 
@@ -30,8 +30,8 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("file")
     store = LocalStore(folder / "store")
     for name, relative in (("alpha", 0.123456789), ("beta", 0.3)):
-        of = submission(name)
-        save(store, [of], good_results(of, relative))
+        model = submission(name)
+        save(store, [model], good_results(model, relative))
     spoilt, single = submission("gamma"), submission("delta")
     kept = [r for r in good_results(spoilt, 0.2) if r.task != "molecules"]
     save(store, [spoilt], [*kept, refused(spoilt, SUITE.tasks[1], Verdict.TIME_LIMIT)])
@@ -44,33 +44,33 @@ def test_scores_of_the_file_follow_from_its_trees(published: Path) -> None:
     file = LeaderboardFile.model_validate_json(published.read_bytes())
     n_scores = 0
     for scheme in file.schemes:
-        for of in scheme.scores:
-            for model, values in of.models.items():
-                tree = score_of_file(of, model)
+        for in_file in scheme.scores:
+            for model, values in in_file.models.items():
+                tree = score_of_file(in_file, model)
                 assert tree is not None
-                own = float(score(tree))
-                if values.score is None or values.score == of.nothing:
-                    assert own != own or own in (of.nothing, float("inf")), (scheme.key, of.key, model)
+                computed = float(score(tree))
+                if values.score is None or values.score == in_file.nothing:
+                    no_score = computed != computed or computed in (in_file.nothing, float("inf"))
+                    assert no_score, (scheme.key, in_file.key, model)
                     continue
                 n_scores += 1
-                allowed = EFFICIENCY if of.key == "efficiency" else OTHERS
-                assert own == pytest.approx(values.score, rel=allowed), (scheme.key, of.key, model)
+                allowed = EFFICIENCY if in_file.key == "efficiency" else OTHERS
+                assert computed == pytest.approx(values.score, rel=allowed), (scheme.key, in_file.key, model)
     assert n_scores > 20
 
 
 def example() -> ModuleType:
     """The example of the document, as a module."""
-    found = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(found) == 1
+    (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
     module = ModuleType("example")
-    exec(compile(found[0], str(DOCUMENT), "exec"), module.__dict__)
+    exec(compile(code, str(DOCUMENT), "exec"), module.__dict__)
     return module
 
 
 def test_the_documented_example_yields_the_scores(
     published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It prints the force-field errors of the file in its folder; and gives those of a world of all kinds of leaves."""
+    """It prints the force-field errors of the file in its folder, and computes those of a file with random answers."""
     monkeypatch.chdir(published.parent)
     module = example()
     printed = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines())
@@ -81,16 +81,16 @@ def test_the_documented_example_yields_the_scores(
     world = random_leaderboard(8)
     for scheme in world.schemes:
         if (scheme.key, scheme.variant) == ("lambench", "corrected"):
-            of = scheme.scores[0]
-            data = of.model_dump(mode="json", exclude_defaults=True)
+            in_file = scheme.scores[0]
+            data = in_file.model_dump(mode="json", exclude_defaults=True)
             for model, values in data["models"].items():
-                tree = score_of_file(of, model)
+                tree = score_of_file(in_file, model)
                 assert tree is not None
-                own = module.value(data["trees"][values["tree"]], iter(values["leaves"]))
-                assert own == pytest.approx(float(score(tree)), rel=1e-12)
+                computed = module.value(data["trees"][values["tree"]], iter(values["leaves"]))
+                assert computed == pytest.approx(float(score(tree)), rel=1e-12)
 
 
-def test_presets_name_what_is_there_and_change_something() -> None:
+def test_presets_name_existing_nodes_and_change_scores() -> None:
     file = random_leaderboard(10)
     presets = presets_of(file.schemes)
     assert {(p.scheme, p.name) for p in presets} == {
@@ -104,10 +104,10 @@ def test_presets_name_what_is_there_and_change_something() -> None:
     for preset in presets:
         scheme = next(s for s in file.schemes if s.key == preset.scheme and s.variant == "corrected")
         moved = 0
-        for of in scheme.scores:
-            weights = {path[1:]: factor for path, factor in preset.weights if path[0] == of.key}
-            for model in of.models:
-                tree = score_of_file(of, model)
+        for in_file in scheme.scores:
+            weights = {path[1:]: factor for path, factor in preset.weights if path[0] == in_file.key}
+            for model in in_file.models:
+                tree = score_of_file(in_file, model)
                 assert tree is not None
                 names = {path[1:] for path, _ in tree.walk()}
                 assert weights.keys() <= names
@@ -117,9 +117,8 @@ def test_presets_name_what_is_there_and_change_something() -> None:
 
 def test_tasks_alike_have_one_weight() -> None:
     file = random_leaderboard(10)
-    of = file.schemes[0].scores[1]
     preset = next(p for p in presets_of(file.schemes) if p.name == "Tasks alike")
-    tree = score_of_file(of, "model-00")
+    tree = score_of_file(file.schemes[0].scores[1], "model-00")
     assert tree is not None
     before = [len({task.weight for task in domain.parts}) for domain in tree.parts]
     under = with_settings(tree, Settings({path[1:]: factor for path, factor in preset.weights}))
@@ -128,33 +127,33 @@ def test_tasks_alike_have_one_weight() -> None:
     assert all(factor == int(factor) for _, factor in preset.weights)
 
 
-def test_presets_of_a_suite_that_is_all_alike_are_none() -> None:
-    """One domain, energies alone, and a category that ML-PEG's own presets do not weigh otherwise."""
+def test_a_suite_of_equal_parts_has_no_presets() -> None:
+    """The suite has one domain, only energies, and a category whose weight ML-PEG's presets do not change."""
     file = random_leaderboard(3)
     leaf = file.schemes[0].scores[0].trees[0].parts[0].parts[0]
-    one = {
+    trees = {
         "lambench": NodeFile(name="Force-field error", parts=(NodeFile(name="Physicality", parts=(leaf,)),)),
         "ml-peg": NodeFile(name="overall", parts=(NodeFile(name="Physicality", parts=(leaf,)),)),
     }
     schemes = [
-        scheme.model_copy(update={"scores": (scheme.scores[0].model_copy(update={"trees": (one[scheme.key],)}),)})
+        scheme.model_copy(update={"scores": (scheme.scores[0].model_copy(update={"trees": (trees[scheme.key],)}),)})
         for scheme in file.schemes
-        if scheme.key in one
+        if scheme.key in trees
     ]
     assert presets_of(schemes) == ()
 
 
-def test_presets_that_ml_peg_publishes_are_offered_where_their_categories_are() -> None:
+def test_presets_of_ml_peg_are_offered_if_the_suite_has_their_categories() -> None:
     file = random_leaderboard(3)
     scheme = next(s for s in file.schemes if s.key == "ml-peg")
     names = ("Bulk Crystals", "Surfaces", "Conformers")
     tree = scheme.scores[0].trees[0]
     parts = tuple(part.model_copy(update={"name": name}) for part, name in zip(tree.parts, names, strict=True))
-    of = scheme.scores[0].model_copy(update={"trees": (tree.model_copy(update={"parts": parts}),)})
-    presets = {p.name: p for p in presets_of([scheme.model_copy(update={"scores": (of,)})])}
+    renamed = scheme.scores[0].model_copy(update={"trees": (tree.model_copy(update={"parts": parts}),)})
+    presets = {p.name: p for p in presets_of([scheme.model_copy(update={"scores": (renamed,)})])}
     assert _factors(presets["ML-PEG: Materials"])["Conformers"] == 0.0
     assert _factors(presets["ML-PEG: Non-covalent"]) == {"Bulk Crystals": 0.0, "Surfaces": 0.0}
-    assert "ML-PEG: Reactivity" not in presets  # it weighs no category of these
+    assert "ML-PEG: Reactivity" not in presets  # the suite has none of its categories
 
 
 def _factors(preset: PresetFile) -> dict[str, float]:

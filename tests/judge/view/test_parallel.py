@@ -1,4 +1,4 @@
-"""Files drawn in several processes are those of one, and what a child cannot do the parent does."""
+"""Several processes draw the same files as one, and the parent does the work of a child that fails."""
 
 from __future__ import annotations
 
