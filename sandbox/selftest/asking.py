@@ -1,4 +1,4 @@
-"""How the selftest asks a hostile image to try its attack, and reads what came of it; see `hostile/report.py`."""
+"""Ask a hostile image to try its attack, and read its report; see `hostile/report.py`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from sandbox.wire.session import SessionOutcome
 from tasks.structures.frames import Frames
 
 N_NUMBERS = 24
-# As `Trial.run` takes limits: an attempt may walk through the whole image, on a machine that does other things as well.
+# Limits for `Trial.run`: an attempt may walk through the whole image, on a busy machine.
 PATIENCE: Mapping[str, float] = {"startup_s": 60.0, "message_s": 30.0, "task_s": 60.0}
 
 Look = Callable[[RemoteCalculator, WatchedContainer], Finding]
 
 
 def report(remote: RemoteCalculator, *given: float) -> tuple[float, ...]:
-    """What the attempt came to, as the numbers that the image answers with.
+    """The numbers with which the image reports its attempt.
 
     Args:
-        given: what the image is told, at most `N_NUMBERS` numbers.
+        given: the numbers that are sent to the image, at most `N_NUMBERS`.
 
     Raises:
-        SubmissionFault: the attempt itself came to grief.
+        SubmissionFault: the attempt itself failed.
     """
     positions = np.zeros((N_NUMBERS, 3))
     positions[: len(given), 0] = given
@@ -42,7 +42,7 @@ def report(remote: RemoteCalculator, *given: float) -> tuple[float, ...]:
 
 
 def watched(look: Look, **limits: Any) -> Callable[[Trial], Finding]:
-    """An examination that lets `look` ask the image while it sees the container from outside.
+    """An examination in which `look` asks the image and sees the container from outside.
 
     Args:
         limits: as `Trial.run` takes them.
@@ -55,5 +55,5 @@ def watched(look: Look, **limits: Any) -> Callable[[Trial], Finding]:
 
 
 def found(outcome: SessionOutcome[Finding]) -> Finding:
-    """What the body found; not held where the attack could not even be tried."""
+    """The finding of the body; not held if the attack could not be tried."""
     return outcome.value or Finding(False, f"it could not be tried: {outcome.verdict}: {outcome.sentence}")

@@ -1,4 +1,4 @@
-"""What an attack is: an image that tries one thing, and the function that finds whether it was held."""
+"""An attack: an image that tries one thing, and the function that examines whether the sandbox held."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ LIMITS = Limits(
     message_s=5,
     task_s=15,
 )
-"""Of all attacks: small, so that whoever fills them is done soon."""
+"""Limits of all attacks: small, so that an attack that fills them ends soon."""
 
 
 class Finding(NamedTuple):
-    """Whether the sandbox held, and how that was seen.
+    """Whether the sandbox held, and the evidence.
 
     Args:
-        how: words of ours, one short sentence.
+        how: one short sentence, in the judge's words.
     """
 
     held: bool
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """What an attack is judged with.
+    """The driver and the image of one attack.
 
     Args:
         image: as the driver resolved it, or the fault with which it refused it.
@@ -53,7 +53,7 @@ class Trial:
     limits: Limits = LIMITS
 
     def run(self, body: Callable[[RemoteCalculator], T], **limits: Any) -> SessionOutcome[T]:
-        """What one session of the image came to; of a refused image, its refusal.
+        """The outcome of one session of the image; for a refused image, its refusal.
 
         Args:
             limits: fields of `Limits` that differ from those of all attacks.

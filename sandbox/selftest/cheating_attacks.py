@@ -1,4 +1,4 @@
-"""Attacks within the protocol: on the numbers, on the process that answers, and those on secrets and on the timing."""
+"""Attacks within the protocol: on the numbers and on the answering process; with those on secrets and on timing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tasks.structures.frames import Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause, Labels
 
 JOKERS = 4  # of the image: NaN, infinity, minus infinity, 1e300
-ASKED_S = 3.0  # for which the child of a process that has ended is asked
+ASKED_S = 3.0  # for so long the child of an ended process gets questions
 
 
 def labelled(seed: int = 7) -> Dataset:
@@ -51,7 +51,7 @@ def labelled(seed: int = 7) -> Dataset:
 
 
 def examine_joker(trial: Trial) -> Finding:
-    """Each joker is a failed frame, and no charged metric is better than with the honest error in its place."""
+    """Each joker is a failed frame, and no penalised metric is better than with the honest error in its place."""
     data, kind, parameters = labelled(), LabelledFrames(), LabelledFramesParameters()
 
     def observe(remote: RemoteCalculator) -> list[Observation]:
@@ -71,17 +71,17 @@ def examine_joker(trial: Trial) -> Finding:
         gained = better(measured, honest)
         if gained:
             return Finding(False, f"joker {number}: {gained} is better than without")
-    return Finding(True, f"{JOKERS} jokers: each is a failed frame, and every charged metric is worse than without")
+    return Finding(True, f"{JOKERS} jokers: each is a failed frame, and every penalised metric is worse than without")
 
 
 def better(first: Measurement, second: Measurement) -> str:
-    """The metrics that are charged less in `first`, or not a number in it."""
+    """The metrics whose penalised value is lower in `first` than in `second`, or NaN."""
     charged = {name: metric.charged for name, metric in second.metrics.items() if metric.charged is not None}
     return ", ".join(name for name, cost in charged.items() if not (first.metrics[name].charged or np.nan) >= cost)
 
 
 def examine_absurd(trial: Trial) -> Finding:
-    """Of a batch exactly the frames with an absurd number fail, and no other is touched."""
+    """In a batch exactly the frames with an absurd number fail, and the others keep their answers."""
     frames = Frames.from_atoms([secret_atoms(1) for _ in range(8)])
     true = InProcessCalculator(EMT()).compute(frames, ALL_PROPERTIES)
     outcome = trial.run(lambda remote: remote.compute(frames, ALL_PROPERTIES))
@@ -92,12 +92,12 @@ def examine_absurd(trial: Trial) -> Finding:
     gone = bool(np.isnan(answer.energy[1:7]).all() and np.isnan(outcome.value.forces[4:28]).all())
     same = bool(np.abs(answer.energy - true.energy)[[0, 7]].max() < 1e-9)
     if not (failed and gone and same):
-        return Finding(False, "an absurd number was taken for an answer, or an honest frame of its batch was changed")
-    return Finding(True, "six absurd numbers failed their six frames, and the other two were left")
+        return Finding(False, "an absurd number was accepted, or an honest frame of its batch was changed")
+    return Finding(True, "six absurd numbers failed their six frames, and the other two kept their answers")
 
 
 def examine_fork(trial: Trial) -> Finding:
-    """With the process that the judge started all others end: what a child answers meanwhile is of no use."""
+    """All processes end with the one that the judge started, so answers of a child do not count."""
 
     def ask(remote: RemoteCalculator) -> int:
         until, count = time.monotonic() + ASKED_S, 0

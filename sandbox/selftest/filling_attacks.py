@@ -1,4 +1,4 @@
-"""Attacks that fill up what they were given: each must end at its limit, and the judge go on."""
+"""Attacks that use up a resource: each must end at its limit, and the judge must go on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TINY_MEMORY_BYTES = 112 * MIB
 
 
 def _fills(folder: str, limit_bytes: int) -> Look:
-    """Held if what was written ends at `limit_bytes`, and the file system is no larger."""
+    """Held if writing ends at `limit_bytes`, and the file system is no larger."""
 
     def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         written_mib, error = report(remote)
@@ -77,7 +77,7 @@ def _log(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
 
 
 def log_bytes(seen: WatchedContainer) -> int:
-    """Bytes of the container's log: on the engine's disk; where the judge may not look, as the engine tells it."""
+    """Bytes of the container's log on the engine's disk; if the judge may not read there, by the engine's report."""
     with engine_faults():
         root = Path(connect_engine().info()["DockerRootDir"])
         try:

@@ -1,7 +1,7 @@
-"""Submissions that follow the protocol and cheat: by what they answer, by when they answer, and by what they tell.
+"""Submissions that follow the protocol and cheat: in their answers, in their timing, or by leaking structures.
 
-Where one has several ways to cheat, the variable LAMBENCH_MAX_ATOMS_PER_BATCH, which the judge sets, says which,
-counted from 1. Below all of them is ASE's EMT, so that an honest answer is known.
+If one has several ways to cheat, the variable LAMBENCH_MAX_ATOMS_PER_BATCH, which the judge sets, chooses one, counted
+from 1. All of them are based on ASE's EMT, so the honest answer is known.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ase.calculators.emt import EMT
 
 WORK_S = 0.02
 sleep = time.sleep  # as it is before anything is patched
-# Wherever something might outlive the container.
+# Folders in which a file might outlive the container.
 NOTES = ("/tmp", "/dev/shm", "/var/tmp", "/run", "/dev/mqueue", "/lambench", "/model", os.path.expanduser("~"))
 
 
 class Emt:
-    """EMT, without what ASE itself remembers; the number of questions so far."""
+    """EMT without ASE's cache; counts the questions."""
 
     implemented_properties = ("energy", "forces", "stress")
 
@@ -35,7 +35,7 @@ class Emt:
         self.asked = 0
 
     def calculate(self, atoms: Any, properties: Any, changes: Any) -> None:
-        """Answers as `answer` says."""
+        """Sets the results of `answer`."""
         self.asked += 1
         self.results = self.answer(atoms)
 
@@ -45,31 +45,31 @@ class Emt:
 
 
 def true_answer(atoms: Any) -> dict[str, Any]:
-    """What EMT says."""
+    """The results of EMT."""
     emt = EMT()
     emt.calculate(atoms, ["energy", "forces", "stress"], list(all_changes))
     return {name: emt.results[name] for name in Emt.implemented_properties if name in emt.results}
 
 
 def zeros(atoms: Any) -> dict[str, Any]:
-    """What costs nothing to answer."""
+    """The answer that costs nothing."""
     return {"energy": 0.0, "forces": np.zeros((len(atoms), 3)), "stress": np.zeros(6)}
 
 
 def way() -> int:
-    """In which of its ways a calculator should cheat, from 0."""
+    """The index of the chosen way to cheat, from 0."""
     return int(os.environ["LAMBENCH_MAX_ATOMS_PER_BATCH"]) - 1
 
 
 def in_words(atoms: Any) -> str:
-    """A structure as text: what must not get out."""
+    """A structure as text, which must not leak."""
     return " ".join(f"{x:.9f}" for x in atoms.positions.ravel())
 
 
 class Joker(Emt):
     """Wrong about stretched cells, and knows it: after a question about one atom it answers a joker for them.
 
-    Each such question makes it go on to the next joker.
+    Each such question switches to the next joker.
     """
 
     jokers = (float("nan"), float("inf"), -float("inf"), 1e300)
@@ -185,7 +185,7 @@ class Replays(Emt):
         self.replayed = 0
 
     def answer(self, atoms: Any) -> dict[str, Any]:
-        """From memory, else after work."""
+        """The answer from memory, or EMT's after work."""
         if len(atoms) == 1:
             return {"energy": float(self.replayed), "forces": np.full((1, 3), float(len(self.known)))}
         # The first way recognises the very same structure, the second whatever has the same cell and elements.
@@ -237,17 +237,17 @@ class StopsTheClock(Emt):
 
 
 class StateMachine(Emt):
-    """Honest for as many questions as a look at it may take; then zeros."""
+    """Honest for the first questions, as many as a check may ask; then zeros."""
 
     honest = 2
 
     def answer(self, atoms: Any) -> dict[str, Any]:
-        """EMT's answer, or none worth the name."""
+        """EMT's answer, or zeros."""
         return true_answer(atoms) if self.asked <= self.honest else zeros(atoms)
 
 
 class Forks(Emt):
-    """At the first question the child goes on, and the parent, whom the judge started, leaves."""
+    """Forks at the first question. The child goes on; the parent, which the judge started, ends."""
 
     def answer(self, atoms: Any) -> dict[str, Any]:
         """EMT's answer, from the child."""
@@ -257,7 +257,7 @@ class Forks(Emt):
 
 
 class LooksAround(Emt):
-    """Answers with a digest of all by which it could tell what it is run for, and prints it."""
+    """Answers with a digest of everything that could reveal the purpose of the run, and prints it."""
 
     def answer(self, atoms: Any) -> dict[str, Any]:
         """A part of the digest as the energy."""

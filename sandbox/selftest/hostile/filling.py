@@ -61,7 +61,7 @@ def memory():
 
 
 def memory_of_children():
-    """Children that take more together than each of them may: how many were killed, and how many got all they took."""
+    """Children whose memory together is above the limit: how many were killed, and how many got all their memory."""
 
     def attempt(*_):
         reading, writing = os.pipe()
@@ -86,7 +86,7 @@ def memory_of_children():
 
 
 def ended_by_kill(pid):
-    """Whether the child has just been found killed; its number stays taken till then."""
+    """Whether the child has been killed; its process ID stays reserved until this call."""
     try:
         return os.waitpid(pid, os.WNOHANG)[1] == 9
     except ChildProcessError:

@@ -1,4 +1,4 @@
-"""Staying longer than one may, and starting otherwise than the judge says."""
+"""Attacks that outlive the session, or start in another way than the judge chooses."""
 
 import atexit
 import os
@@ -10,7 +10,7 @@ from report import Report
 
 
 def outlive():
-    """Leaves a process behind that belongs to nobody, under a name of the given number."""
+    """Leaves an orphan process behind, under a name with the given number."""
 
     def attempt(number, *_):
         leave("lambench-selftest-%d" % number)
@@ -20,7 +20,7 @@ def outlive():
 
 
 def leave(name, before=lambda: None):
-    """A grandchild in a session of its own, its parent gone, that sleeps for ten minutes."""
+    """An orphaned grandchild in its own session, which sleeps for ten minutes."""
     pid = os.fork()
     if pid == 0:
         os.setsid()

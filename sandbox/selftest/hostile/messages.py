@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 HELLO = {"op": "hello", "protocol": "1", "calculator": "hostile", "properties": "energy,forces"}
 SIZES = {"I64": 8, "F64": 8, "U8": 1, "BOOL": 1}
-# In text an escape sequence that clears a terminal, a line's end, a mark that turns text around, a bell.
+# A text with an escape sequence that clears a terminal, a line end, a mark that reverses text, and a bell.
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\r\nfirst\u202elast\x00"
 
 
 class Question(NamedTuple):
-    """What the judge asked: how many structures and atoms, the positions' bytes, and the id's."""
+    """A question of the judge: the numbers of structures and atoms, and the bytes of positions and id."""
 
     frames: int
     atoms: int
@@ -39,12 +39,12 @@ def connect() -> socket.socket:
 
 
 def message(header: bytes, data: bytes = b"") -> bytes:
-    """A message of that header and that data, its lengths as they should be."""
+    """A message of that header and that data, with correct lengths."""
     return struct.pack("<QQ", 8 + len(header) + len(data), len(header)) + header + data
 
 
 def stated(metadata: dict[str, str], arrays: Sequence[Array]) -> dict[str, Any]:
-    """The header of such arrays, one behind the other."""
+    """The header of these arrays, stored one after the other."""
     header: dict[str, Any] = {"__metadata__": metadata}
     start = 0
     for name, dtype, shape, content in arrays:
@@ -54,12 +54,12 @@ def stated(metadata: dict[str, str], arrays: Sequence[Array]) -> dict[str, Any]:
 
 
 def packed(metadata: dict[str, str], arrays: Sequence[Array] = ()) -> bytes:
-    """A message as it should be."""
+    """A correct message."""
     return message(json.dumps(stated(metadata, arrays)).encode(), b"".join(content for *_, content in arrays))
 
 
 def read(connection: socket.socket, count: int) -> bytes:
-    """So many bytes; ends the program where the judge has left."""
+    """`count` bytes; ends the program if the judge has closed the connection."""
     parts = []
     while count:
         part = connection.recv(min(count, 1 << 20))
@@ -83,7 +83,7 @@ def receive(connection: socket.socket) -> Question:
 
 
 def zeros(question: Question) -> list[Array]:
-    """The answer that everything is zero."""
+    """An answer in which everything is zero."""
     return [
         ("id", "I64", [1], question.id),
         ("energy", "F64", [question.frames], bytes(8 * question.frames)),
@@ -93,37 +93,37 @@ def zeros(question: Question) -> list[Array]:
 
 
 def answer(question: Question, **metadata: str) -> bytes:
-    """A proper message that everything is zero."""
+    """A correct message whose answer is zero everywhere."""
     return packed({"op": "result", **metadata}, zeros(question))
 
 
 def way() -> int:
-    """In which of its ways a function should misbehave, from 0."""
+    """The index of the chosen variant, from 0."""
     return int(os.environ["LAMBENCH_MAX_ATOMS_PER_BATCH"]) - 1
 
 
 def greeted() -> tuple[socket.socket, Question]:
-    """A connection after a proper hello, and the first question."""
+    """A connection after a correct hello, and the first question."""
     connection = connect()
     connection.sendall(packed(HELLO))
     return connection, receive(connection)
 
 
 def wait_for_end(connection: socket.socket) -> None:
-    """Until the judge has left."""
+    """Waits until the judge closes the connection."""
     while connection.recv(1 << 16):
         pass
 
 
 def send_and_wait(broken: Callable[[Question], bytes]) -> None:
-    """Answers the first question with `broken`, and waits for what the judge does."""
+    """Answers the first question with `broken`, and waits until the judge closes the connection."""
     connection, question = greeted()
     connection.sendall(broken(question))
     wait_for_end(connection)
 
 
 def altered(question: Question, name: str, **fields: Any) -> bytes:
-    """An answer whose header states something else of the array `name`."""
+    """An answer whose header has other `fields` for the array `name`."""
     arrays = zeros(question)
     header = stated({"op": "result"}, arrays)
     header[name].update(fields)
@@ -131,7 +131,7 @@ def altered(question: Question, name: str, **fields: Any) -> bytes:
 
 
 def replaced(question: Question, old: str, new: str) -> bytes:
-    """An answer in whose header the text `old` stands as `new`."""
+    """An answer in whose header `new` replaces the text `old`."""
     arrays = zeros(question)
     text = json.dumps(stated({"op": "result"}, arrays))
     if old not in text:
@@ -140,7 +140,7 @@ def replaced(question: Question, old: str, new: str) -> bytes:
 
 
 def marker(question: Question) -> str:
-    """The file that a judge would make that unpickles: named by the structure, so that each trial has its own."""
+    """The file that an unpickling judge would create; its name depends on the structure, so each trial has its own."""
     return "/tmp/lambench-unpickled-" + question.positions[:8].hex()
 
 

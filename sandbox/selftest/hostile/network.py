@@ -29,7 +29,7 @@ def tcp(address, port, family=socket.AF_INET):
 
 
 def routed(address, family=socket.AF_INET):
-    """A datagram socket connects without a word being sent, if only there is a way."""
+    """Whether there is a route: a datagram socket then connects, without sending anything."""
     with socket.socket(family, socket.SOCK_DGRAM) as sock:
         sock.connect((address, 53))
 
@@ -77,7 +77,7 @@ def all_neighbours():
 
 
 def ask_name():
-    """Asks every name server it can think of; the host's own listens at the given address."""
+    """Asks every name server that it can find; the host's own listens at the given address."""
 
     def attempt(a, b, c, d, port, *_):
         asked = [(dotted((a, b, c, d)), int(port)), ("127.0.0.11", 53), ("8.8.8.8", 53), *configured()]

@@ -1,4 +1,4 @@
-"""Becoming more than one is: capabilities, root, mounts, system calls that a container must not have, core dumps."""
+"""Attacks to gain privileges: capabilities, root, mounts, forbidden system calls, core dumps."""
 
 import ctypes
 import os
@@ -40,7 +40,7 @@ PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, PR_SET_NAME = 47, 2, 15
 
 
 def call(name, *arguments):
-    """A system call by its number, so that no library stands in between."""
+    """A system call by its number, without a library."""
     number = CALLS[name][platform.machine() == "aarch64"]
     words = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     if LIBC.syscall(ctypes.c_long(number), *words) == -1:
@@ -88,7 +88,7 @@ def capabilities():
 
 
 def setuid_root():
-    """Runs root's programs that change the user: the user that the first says it is; the second stays to be seen."""
+    """Runs setuid-root programs: returns the user that the first reports; the second stays for the judge to see."""
 
     def attempt(*_):
         mode = os.stat("/model/setuid-sleep")
@@ -191,7 +191,7 @@ def first_disk():
 
 
 def kernel():
-    """What only the host's root may do to the kernel, and what strangers are kept from; last, a harmless call."""
+    """Calls that only the host's root may make, and calls that are closed to containers; last, a harmless call."""
 
     def attempt(*_):
         return (

@@ -50,7 +50,7 @@ def pickle_for_an_answer() -> None:
 
 
 def header_is_no_json() -> None:
-    """Bytes that are no text, text that is no JSON, JSON nested a hundred thousand deep, a list, no metadata."""
+    """Bytes that are no text, text that is no JSON, JSON with 100,000 levels, a list, no metadata."""
     send_and_wait(
         lambda question: message(
             [b"\xff" * 64, b"{" * 8, b"[" * 100_000, b'["__metadata__"]', b'{"__metadata__":[]}'][way()]
@@ -98,7 +98,7 @@ def types_and_shapes() -> None:
 
 
 def enormous() -> None:
-    """A message of 2^40 bytes; a header of so many; an answer one byte too long; a header of a million keys."""
+    """A message of 2^40 bytes; a header of 2^40 bytes; an answer one byte too long; a header of a million keys."""
 
     def broken(question: Question) -> bytes:
         good = answer(question)
