@@ -74,11 +74,11 @@ class WatchedContainer:
         A process that was just started may not have loaded its program yet.
         """
         until = time.monotonic() + LOADING_S
-        while not (those := [process for process in self.processes() if words in process.command]):
+        while not (matching := [process for process in self.processes() if words in process.command]):
             if time.monotonic() > until:
                 break
             time.sleep(0.05)
-        return those
+        return matching
 
     def status(self) -> dict[str, str]:
         """`/proc/PID/status` of its first process; empty where it cannot be seen."""

@@ -130,7 +130,7 @@ class EnergyProfiles(AsksEachStructure):
             if not average.root:
                 parts += parts_by_group([average], groups)
         if parameters.quantity == "energy":
-            off, off_if_flat = (off_by_more(of["barrier_error"], parameters.tolerance) for of in (columns, flat))
+            off, off_if_flat = (off_by_more(table["barrier_error"], parameters.tolerance) for table in (columns, flat))
             metrics[OFF] = barriers_off(off, off_if_flat, stated.get(OFF))
             columns["barrier_off"] = off
         probes = probe_results(observation, dataset.frames, answer)

@@ -120,9 +120,9 @@ class Phonons(CrystalKind):
         """The usual steps of a relaxation, the supercell, and two displaced ones an atom of the primitive cell."""
         frames, (supercell, primitive) = structures.frames, matrices(structures)
         relaxation = Work.of(frames, min(USUAL_STEPS, parameters.relaxation.max_steps))
-        asked = 1 + USUAL_DISPLACEMENTS * frames.n_atoms * np.abs(np.linalg.det(primitive))
-        atoms = asked * supercell_sizes(frames, supercell)
-        return Work(relaxation.frames + float(asked.sum()), relaxation.atoms + float(atoms.sum()))
+        frames_per_crystal = 1 + USUAL_DISPLACEMENTS * frames.n_atoms * np.abs(np.linalg.det(primitive))
+        atoms = frames_per_crystal * supercell_sizes(frames, supercell)
+        return Work(relaxation.frames + float(frames_per_crystal.sum()), relaxation.atoms + float(atoms.sum()))
 
     def values(self, observation: Observation, dataset: Dataset, parameters: PhononsParameters) -> CrystalValues:
         """The four quantities; those of the trivial model are zero."""

@@ -116,8 +116,8 @@ def _package(entry: EntryPoint) -> str:
 def _load(entry: EntryPoint, source: str) -> Kind:
     """The object that an entry point names; an instance where it names a class."""
     try:
-        found = entry.load()
-        kind: Kind = found() if isinstance(found, type) else found
+        loaded = entry.load()
+        kind: Kind = loaded() if isinstance(loaded, type) else loaded
     except Exception as error:
         text = " ".join(str(error).split())
         raise KindError(f"{source}: cannot be loaded: {type(error).__name__}: {text}") from error

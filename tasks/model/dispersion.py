@@ -153,17 +153,17 @@ def d3(numbers: Any, positions: Float, cell: Float, pbc: Any, parameters: Any, g
         else:
             model = DispersionModel(numbers, positions / Bohr, lattice / Bohr, np.ones(3, bool))
         model.set_realspace_cutoff(PAIR_CUTOFF / Bohr, COORDINATION_CUTOFF / Bohr, COORDINATION_CUTOFF / Bohr)
-        found: Mapping[str, Any] = model.get_dispersion(parameters, grad=gradient)
+        results: Mapping[str, Any] = model.get_dispersion(parameters, grad=gradient)
     except RuntimeError as error:
         raise _Impossible(str(error)) from None
-    energy = float(found["energy"]) * Hartree
+    energy = float(results["energy"]) * Hartree
     if not gradient:
         return Dispersion(energy, None, None)
-    forces = np.asarray(found["gradient"]) * (-Hartree / Bohr)
+    forces = np.asarray(results["gradient"]) * (-Hartree / Bohr)
     stress = None
     if lattice is not None and np.all(pbc):
         # The library's "virial" is dE/dε, so this is positive in tension, as ours.
-        stress = np.asarray(found["virial"]).flat[_VOIGT] * (Hartree / abs(np.linalg.det(lattice)))
+        stress = np.asarray(results["virial"]).flat[_VOIGT] * (Hartree / abs(np.linalg.det(lattice)))
     return Dispersion(energy, forces, stress)
 
 

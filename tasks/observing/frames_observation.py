@@ -71,16 +71,16 @@ def observe_structures(
     Of a hidden data set also those to transformed copies, as `probe_…`: see `tasks.observing.memorisation_probes`. A
     copy that fails is no failure of its structure, and failed copies alone never stop a task.
     """
-    asked, n = questions(structures, observe_version, watch.secret), len(structures.frames)
-    n_copies = len(asked.frames) - n
+    to_send, n = questions(structures, observe_version, watch.secret), len(structures.frames)
+    n_copies = len(to_send.frames) - n
     # Failures of all copies together say nothing of the structures. The half keeps the bound between two counts, so
     # that rounding cannot decide.
     allowed = (floor(watch.failed_share * n) + n_copies + 0.5) / (n + n_copies)
-    sent = observe_frames(asked.frames.take(asked.order), properties, model, replace(watch, failed_share=allowed))
-    atoms = asked.frames.atom_indices(asked.order)
-    arrays = {name: put_back(a, atoms if name == "forces" else asked.order) for name, a in sent.arrays.items()}
-    if asked.copies is not None:
-        arrays = split_answers(arrays, structures.frames, asked.copies)
+    sent = observe_frames(to_send.frames.take(to_send.order), properties, model, replace(watch, failed_share=allowed))
+    atoms = to_send.frames.atom_indices(to_send.order)
+    arrays = {name: put_back(a, atoms if name == "forces" else to_send.order) for name, a in sent.arrays.items()}
+    if to_send.copies is not None:
+        arrays = split_answers(arrays, structures.frames, to_send.copies)
     return Observation(arrays, sent.notes)
 
 

@@ -98,7 +98,7 @@ class _Changes(NamedTuple):
     energy: Float
     force: Float | None
     force_tolerance: Float
-    asked: Bool
+    checked: Bool
     same: Bool
 
 
@@ -119,9 +119,9 @@ def probe_results(observation: Observation, frames: Frames, answer: Predictions)
     if copies is None:
         return ProbeResults(metrics, notes)
     for probe, changes in _changes(frames, answer, copies, stored_answers(observation, copies)).items():
-        metrics[f"{_PREFIX}{probe}_max"] = _largest(changes.energy, changes.asked, "eV/atom")
+        metrics[f"{_PREFIX}{probe}_max"] = _largest(changes.energy, changes.checked, "eV/atom")
         if changes.force is not None:
-            metrics[f"{_PREFIX}{probe}_force_max"] = _largest(changes.force, changes.asked, "eV/Å")
+            metrics[f"{_PREFIX}{probe}_force_max"] = _largest(changes.force, changes.checked, "eV/Å")
         note = _sentence(probe, changes, answer.forces is not None)
         if note:
             notes[f"{probe} probe"] = note
@@ -132,7 +132,7 @@ def _changes(
     frames: Frames, answer: Predictions, copies: TransformedCopies, answers: CopyAnswers
 ) -> dict[Probe, _Changes]:
     n_atoms = frames.n_atoms[copies.original]
-    asked = answer.ok[copies.original] & ~np.isin(answers.failure, NOT_ASKED)
+    checked = answer.ok[copies.original] & ~np.isin(answers.failure, NOT_ASKED)
     change = answers.energy - answer.energy[copies.original]
     change[answers.failure != 0] = np.nan
     displaced = ROW[Probe.DISPLACEMENT]
@@ -150,7 +150,7 @@ def _changes(
         forces = _force_changes(before, answers.forces, copies, n_atoms)
         tolerance = FORCE_TOLERANCE + RELATIVE_TOLERANCE * _root_mean_square(before, n_atoms)
     return {
-        probe: _Changes(np.abs(change[row]) / n_atoms, forces.get(probe), tolerance, asked[row], same[row])
+        probe: _Changes(np.abs(change[row]) / n_atoms, forces.get(probe), tolerance, checked[row], same[row])
         for probe, row in ROW.items()
     }
 
@@ -177,26 +177,26 @@ def _root_mean_square(vectors: Float, n_atoms: Int) -> Float:
     return np.asarray(np.sqrt(np.add.reduceat((vectors**2).sum(axis=1), starts) / (3 * n_atoms)))
 
 
-def _largest(changes: Float, asked: Bool, unit: str) -> Metric:
-    compared = asked & np.isfinite(changes)
+def _largest(changes: Float, checked: Bool, unit: str) -> Metric:
+    compared = checked & np.isfinite(changes)
     value = float(changes[compared].max()) if compared.any() else None
-    return Metric(value, unit, int(asked.sum()), int(asked.sum() - compared.sum()))
+    return Metric(value, unit, int(checked.sum()), int(checked.sum() - compared.sum()))
 
 
 def _sentence(probe: Probe, changes: _Changes, with_forces: bool) -> str:
     """What a probe shows, in words; empty where a model's usual errors explain all of it."""
-    asked, energy = changes.asked, changes.energy[changes.asked]
+    checked, energy = changes.checked, changes.energy[changes.checked]
     clauses = []
     if (energy > ENERGY_TOLERANCE[probe]).any():
         clauses.append(f"the energy changed by up to {np.nanmax(energy):.2g} eV/atom")
         if probe is Probe.DISPLACEMENT:
             clauses[-1] += " more than " + ("the forces explain" if with_forces else "so small a step explains")
-    force = np.zeros(len(energy)) if changes.force is None else changes.force[asked]
-    if (force > changes.force_tolerance[asked]).any():
+    force = np.zeros(len(energy)) if changes.force is None else changes.force[checked]
+    if (force > changes.force_tolerance[checked]).any():
         clauses.append(f"the forces changed by up to {np.nanmax(force):.2g} eV/Å")
-    if same := int(changes.same[asked].sum()):
+    if same := int(changes.same[checked].sum()):
         clauses.append(f"{same} had the very same energy, as if looked up")
     if failed := int((~np.isfinite(energy)).sum()):
         clauses.append(f"{failed} {'was' if failed == 1 else 'were'} not answered")
-    n = int(asked.sum())
+    n = int(checked.sum())
     return f"Asked again about {n} structure{'s'[: n > 1]}, {SENT[probe]}: {', '.join(clauses)}." if clauses else ""

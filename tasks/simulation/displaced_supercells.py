@@ -69,13 +69,13 @@ def ask_supercells(phonon: Phonopy, atoms: Atoms, distance: float, model: BatchC
         phonon.generate_displacements(distance=distance, is_diagonal=False)
     dataset, displaced = cast(Any, phonon.dataset), cast(Any, phonon.supercells_with_displacements)
     moved, cells = dataset["first_atoms"], [phonon.supercell, *displaced]
-    asked = [Atoms(numbers=c.numbers, positions=c.positions, cell=c.cell, pbc=True) for c in cells]
-    answer = model.compute(Frames.from_atoms(asked), ("forces",))
+    displaced = [Atoms(numbers=c.numbers, positions=c.positions, cell=c.cell, pbc=True) for c in cells]
+    answer = model.compute(Frames.from_atoms(displaced), ("forces",))
     if not answer.ok.all():
         raise ItemFailed(Cause(int(answer.failure[~answer.ok][0])))
     if answer.forces is None:
         raise ItemFailed(Cause.UNSUPPORTED)
-    forces = answer.forces.reshape(len(asked), -1, 3)
+    forces = answer.forces.reshape(len(displaced), -1, 3)
     return Supercells(
         cell=atoms.cell.array,
         positions=atoms.positions,

@@ -221,12 +221,12 @@ def _answer(living: Sequence[_Lane[T]], model: BatchCalculator, watch: Watch) ->
 
     Questions that are not asked before the watch's deadline are OVER_TIME.
     """
-    asked: dict[Properties, list[tuple[_Lane[T], Frames]]] = {}
+    by_properties: dict[Properties, list[tuple[_Lane[T], Frames]]] = {}
     for lane in living:
         if lane.question is not None:
             frames, properties = lane.question
-            asked.setdefault(properties, []).append((lane, frames))
-    for properties, questions in asked.items():
+            by_properties.setdefault(properties, []).append((lane, frames))
+    for properties, questions in by_properties.items():
         together = Frames.concatenate([frames for _, frames in questions])
         answer = compute_in_batches(model, together, properties, in_time=watch.in_time)
         frame = atom = 0

@@ -182,8 +182,8 @@ def commensurate_frequencies(phonon: Phonopy) -> Float:
     per_primitive = np.rint(np.linalg.solve(phonon.primitive_matrix, phonon.supercell_matrix)).astype(np.int64)
     points = get_commensurate_points(per_primitive)
     phonon.run_qpoints(points)
-    found: Any = phonon.qpoints
-    return _without_acoustic(points, found.frequencies)
+    qpoints: Any = phonon.qpoints
+    return _without_acoustic(points, qpoints.frequencies)
 
 
 def _without_acoustic(points: Float, frequencies: Float) -> Float:

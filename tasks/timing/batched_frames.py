@@ -125,7 +125,7 @@ def check_batches(
 class BatchVerdicts(NamedTuple):
     """The numbers of frames of the batches that were checked, that disagreed, and that could not be decided."""
 
-    asked: int
+    checked: int
     inconsistent: int
     undecided: int
 

@@ -103,19 +103,19 @@ def check_consistency(
     failure = np.zeros(len(kept), np.int8)
     answers: dict[str, list[FrameAnswer]] = {"again": [], "whole": [], "part": []}
     for row, (index, counts) in enumerate(zip(kept, sizes, strict=True)):
-        asked = plan.consistency_question(int(index), counts)
-        for name, frames in (("whole", asked.whole), ("again", asked.frame)):
-            answer, cause = answer_rotated(RotatedFrame(frames, asked.rotation), model, watch)
+        question = plan.consistency_question(int(index), counts)
+        for name, frames in (("whole", question.whole), ("again", question.frame)):
+            answer, cause = answer_rotated(RotatedFrame(frames, question.rotation), model, watch)
             answers[name].append(answer)
             failure[row] = failure[row] or cause
         watch.progress(row + 1, 2 * len(kept), "frames asked again")
     for row, (index, counts) in enumerate(zip(kept, sizes, strict=True)):
-        asked = plan.consistency_question(int(index), counts)
+        question = plan.consistency_question(int(index), counts)
         answer, cause = answers["whole"][row], Cause.NONE
-        if asked.part_counts != counts:
-            answer, cause = answer_rotated(RotatedFrame(asked.part, asked.rotation), model, watch)
-        folds = int(np.prod(counts)) // int(np.prod(asked.part_counts))
-        forces = spread_over(answer.forces, asked.part_counts, counts)
+        if question.part_counts != counts:
+            answer, cause = answer_rotated(RotatedFrame(question.part, question.rotation), model, watch)
+        folds = int(np.prod(counts)) // int(np.prod(question.part_counts))
+        forces = spread_over(answer.forces, question.part_counts, counts)
         answers["part"].append(FrameAnswer(folds * answer.energy, forces, answer.stress))
         failure[row] = failure[row] or cause
         watch.progress(len(kept) + row + 1, 2 * len(kept), "frames asked again")
@@ -125,9 +125,9 @@ def check_consistency(
     return packed
 
 
-def answer_rotated(asked: RotatedFrame, model: BatchCalculator, watch: Watch) -> tuple[FrameAnswer, Cause]:
+def answer_rotated(rotated: RotatedFrame, model: BatchCalculator, watch: Watch) -> tuple[FrameAnswer, Cause]:
     """The answer to one frame, rotated back; NaN and the cause if there is none."""
-    frames, rotation = asked
+    frames, rotation = rotated
     nothing = FrameAnswer(np.nan, np.full((len(frames.numbers), 3), np.nan), np.full(6, np.nan))
     if watch.clock() > watch.deadline:
         return nothing, Cause.OVER_TIME
@@ -146,14 +146,14 @@ def answer_rotated(asked: RotatedFrame, model: BatchCalculator, watch: Watch) ->
 class ConsistencyVerdicts(NamedTuple):
     """(n,) each, of all timed frames: whether a frame was checked, disagreed, or could not be decided."""
 
-    asked: NDArray[np.bool_]
+    checked: NDArray[np.bool_]
     inconsistent: NDArray[np.bool_]
     undecided: NDArray[np.bool_]
 
     @property
     def void(self) -> bool:
         """Whether no time counts."""
-        return bool((self.inconsistent | self.undecided).sum() > VOID_SHARE * self.asked.sum())
+        return bool((self.inconsistent | self.undecided).sum() > VOID_SHARE * self.checked.sum())
 
 
 def compare(
@@ -173,12 +173,12 @@ def compare(
     n, kept = len(n_atoms), observation.arrays["kept"]
     failure = observation.array("again_failure", (len(kept),), np.int8)
     answers = {name: read_answers(observation, name, n_atoms[kept]) for name in ("kept", "again", "whole", "part")}
-    asked, inconsistent, undecided = (np.zeros(n, np.bool_) for _ in range(3))
+    checked, inconsistent, undecided = (np.zeros(n, np.bool_) for _ in range(3))
     for row, index in enumerate(kept):
         volume = volume_per_atom[int(index)]
-        asked[index] = True
+        checked[index] = True
         undecided[index] = failure[row] in UNDECIDED
         same = not disagree(answers["kept"][row], answers["again"][row], volume)
         extensive = not disagree(answers["whole"][row], answers["part"][row], volume)
         inconsistent[index] = not undecided[index] and not (failure[row] == 0 and same and extensive)
-    return ConsistencyVerdicts(asked, inconsistent, undecided)
+    return ConsistencyVerdicts(checked, inconsistent, undecided)

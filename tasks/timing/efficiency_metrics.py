@@ -85,7 +85,7 @@ def measure_times(observation: Observation, dataset: Dataset, parameters: Effici
         "warm_up": warm_up.astype(np.float64),
         "reduced": observation.array("reduced", (n,), np.int8).astype(np.float64),
         "with_stress": observation.array("with_stress", (n,), np.int8).astype(np.float64),
-        "rechecked": np.zeros(n) if checks is None else checks.asked.astype(np.float64),
+        "rechecked": np.zeros(n) if checks is None else checks.checked.astype(np.float64),
         "charged_time": counting * reduction,
         "charged_count": is_penalised(counting, warm_up).astype(np.float64),
     }
@@ -179,12 +179,12 @@ def _counts(
     metrics = {name: Metric(size, "atoms", n, failed) for name, size in zip(names, sizes, strict=True)}
     metrics |= {name: Metric(count, "", n, failed) for name, count in counts.items()}
     if checks is not None:
-        asked, undecided = int(checks.asked.sum()), int(checks.undecided.sum())
-        metrics["n_rechecked"] = Metric(float(asked - undecided), "", asked, undecided)
-        metrics["n_inconsistent"] = Metric(float(checks.inconsistent.sum()), "", asked, undecided)
-    if batches is not None and batches.asked:
+        checked, undecided = int(checks.checked.sum()), int(checks.undecided.sum())
+        metrics["n_rechecked"] = Metric(float(checked - undecided), "", checked, undecided)
+        metrics["n_inconsistent"] = Metric(float(checks.inconsistent.sum()), "", checked, undecided)
+    if batches is not None and batches.checked:
         inconsistent = float(batches.inconsistent)
-        metrics["n_batched_inconsistent"] = Metric(inconsistent, "", batches.asked, batches.undecided)
+        metrics["n_batched_inconsistent"] = Metric(inconsistent, "", batches.checked, batches.undecided)
     return metrics
 
 
@@ -218,15 +218,15 @@ def _notes(
     if checks is None:
         notes["asked again"] = "no frame: no fresh start was asked"
     else:
-        asked, inconsistent, undecided = (int(check.sum()) for check in checks)
+        checked, inconsistent, undecided = (int(check.sum()) for check in checks)
         void = "no time" if checks.void else ""
-        notes["asked again"] = _check_note("frames", asked, inconsistent, undecided, void)
-    if batches is not None and batches.asked:
+        notes["asked again"] = _check_note("frames", checked, inconsistent, undecided, void)
+    if batches is not None and batches.checked:
         void = "no time of batches" if batches.void else ""
         notes["batches asked again"] = _check_note("frames of batches", *batches, void)
     return notes
 
 
-def _check_note(what: str, asked: int, inconsistent: int, undecided: int, void: str) -> str:
-    text = f"{asked} {what} of a fresh start: {inconsistent} disagreed, {undecided} could not be decided"
+def _check_note(what: str, checked: int, inconsistent: int, undecided: int, void: str) -> str:
+    text = f"{checked} {what} of a fresh start: {inconsistent} disagreed, {undecided} could not be decided"
     return text + (f"; so {void} counts" if void else "")

@@ -50,13 +50,13 @@ class Counting(InProcessCalculator):
 
     def __init__(self, calculator: Any, max_atoms_per_batch: int = 20_000) -> None:
         super().__init__(calculator, max_atoms_per_batch)
-        self.asked: list[tuple[int, ...]] = []
+        self.calls: list[tuple[int, ...]] = []
 
     def now(self) -> float:
-        return float(len(self.asked))
+        return float(len(self.calls))
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
-        self.asked.append(tuple(int(n) for n in frames.n_atoms))
+        self.calls.append(tuple(int(n) for n in frames.n_atoms))
         return super().compute(frames, properties)
 
 

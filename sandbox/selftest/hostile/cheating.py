@@ -32,11 +32,11 @@ class Emt:
 
     def __init__(self) -> None:
         self.results: dict[str, Any] = {}
-        self.asked = 0
+        self.n_questions = 0
 
     def calculate(self, atoms: Any, properties: Any, changes: Any) -> None:
         """Sets the results of `answer`."""
-        self.asked += 1
+        self.n_questions += 1
         self.results = self.answer(atoms)
 
     def answer(self, atoms: Any) -> dict[str, Any]:
@@ -80,12 +80,12 @@ class Joker(Emt):
         if len(atoms) == 1:
             self.played += 1
             return zeros(atoms)
-        found = true_answer(atoms)
+        results = true_answer(atoms)
         if atoms.get_volume() / len(atoms) < 13.0:
-            return found
+            return results
         if self.played:
-            return {name: np.full(np.shape(value), self.jokers[self.played - 1]) for name, value in found.items()}
-        return {"energy": found["energy"] + 0.05, "forces": 2 * found["forces"], "stress": 2 * found["stress"]}
+            return {name: np.full(np.shape(value), self.jokers[self.played - 1]) for name, value in results.items()}
+        return {"energy": results["energy"] + 0.05, "forces": 2 * results["forces"], "stress": 2 * results["stress"]}
 
 
 class Absurd(Emt):
@@ -93,7 +93,7 @@ class Absurd(Emt):
 
     def answer(self, atoms: Any) -> dict[str, Any]:
         """EMT's answer, with one number replaced."""
-        found = true_answer(atoms)
+        results = true_answer(atoms)
         name, value = [
             ("energy", None),
             ("energy", 1e300),
@@ -103,12 +103,12 @@ class Absurd(Emt):
             ("stress", 1e16),
             ("stress", float("nan")),
             ("energy", None),
-        ][(self.asked - 1) % 8]
+        ][(self.n_questions - 1) % 8]
         if value is not None:
-            changed = np.array(found[name], np.float64)
+            changed = np.array(results[name], np.float64)
             changed.flat[changed.size // 2] = value
-            found[name] = changed
-        return found
+            results[name] = changed
+        return results
 
 
 class Prints(Emt):
@@ -141,8 +141,8 @@ class Exits(Emt):
 
 
 def leaves_notes() -> Emt:
-    """A calculator that writes each structure wherever it can, and greets with how many such notes it found."""
-    found = sum(name.startswith("note-") for folder in NOTES for name in _listed(folder))
+    """A calculator that writes each structure into files, and greets with the number of such files that it found."""
+    n_found = sum(name.startswith("note-") for folder in NOTES for name in _listed(folder))
 
     class Notes(Emt):
         """Answers how many notes it found and how many it wrote."""
@@ -151,9 +151,9 @@ def leaves_notes() -> Emt:
             written = sum(_write(f"{folder}/note-{in_words(atoms)[:60]}") for folder in NOTES)
             forces = np.zeros((len(atoms), 3))
             forces[0, 0] = written
-            return {"energy": float(found), "forces": forces}
+            return {"energy": float(n_found), "forces": forces}
 
-    Notes.__name__ = f"Notes{found}"
+    Notes.__name__ = f"Notes{n_found}"
     return Notes()
 
 
@@ -243,7 +243,7 @@ class StateMachine(Emt):
 
     def answer(self, atoms: Any) -> dict[str, Any]:
         """EMT's answer, or zeros."""
-        return true_answer(atoms) if self.asked <= self.honest else zeros(atoms)
+        return true_answer(atoms) if self.n_questions <= self.honest else zeros(atoms)
 
 
 class Forks(Emt):
@@ -251,7 +251,7 @@ class Forks(Emt):
 
     def answer(self, atoms: Any) -> dict[str, Any]:
         """EMT's answer, from the child."""
-        if self.asked == 1 and os.fork():
+        if self.n_questions == 1 and os.fork():
             os._exit(0)
         return true_answer(atoms)
 

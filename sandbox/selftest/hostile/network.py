@@ -80,8 +80,8 @@ def ask_name():
     """Asks every name server that it can find; the host's own listens at the given address."""
 
     def attempt(a, b, c, d, port, *_):
-        asked = [(dotted((a, b, c, d)), int(port)), ("127.0.0.11", 53), ("8.8.8.8", 53), *configured()]
-        return outcome(resolve), sum(asks(*server) for server in asked), float(asks_itself())
+        servers = [(dotted((a, b, c, d)), int(port)), ("127.0.0.11", 53), ("8.8.8.8", 53), *configured()]
+        return outcome(resolve), sum(asks(*server) for server in servers), float(asks_itself())
 
     return Report(attempt)
 
@@ -126,11 +126,11 @@ def abstract_socket():
     """Connects to the host's abstract socket of the given number, and to one of its own."""
 
     def attempt(number, *_):
-        own = "\0own"
+        own_address = "\0own"
         with socket.socket(socket.AF_UNIX) as server:
-            server.bind(own)
+            server.bind(own_address)
             server.listen(1)
-            return outcome(unix, "\0lambench-selftest-%d" % number), outcome(unix, own)
+            return outcome(unix, "\0lambench-selftest-%d" % number), outcome(unix, own_address)
 
     return Report(attempt)
 
@@ -145,13 +145,13 @@ def engine_socket():
     """Connects to the engines' usual sockets, and to any other socket file in the container but its own."""
 
     def attempt(*_):
-        own = "/tmp/own.sock"
+        own_address = "/tmp/own.sock"
         with socket.socket(socket.AF_UNIX) as server:
-            server.bind(own)
+            server.bind(own_address)
             server.listen(64)
-            found = {path for path in socket_files() if path != os.environ["LAMBENCH_SOCKET"]}
-            reached = [path for path in found | set(ENGINE_SOCKETS) if outcome(unix, path) == 0]
-        return len(set(reached) - {own}), reached.count(own)
+            others = {path for path in socket_files() if path != os.environ["LAMBENCH_SOCKET"]}
+            reached = [path for path in others | set(ENGINE_SOCKETS) if outcome(unix, path) == 0]
+        return len(set(reached) - {own_address}), reached.count(own_address)
 
     return Report(attempt)
 

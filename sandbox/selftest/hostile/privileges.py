@@ -62,10 +62,10 @@ def alone(action, *arguments):
         os.write(writing, struct.pack("i", outcome(action, *arguments)))
         os._exit(0)
     os.close(writing)
-    told = os.read(reading, 4)
+    reply = os.read(reading, 4)
     os.close(reading)
     os.waitpid(pid, 0)
-    return struct.unpack("i", told)[0] if told else -1
+    return struct.unpack("i", reply)[0] if reply else -1
 
 
 def capabilities():

@@ -133,7 +133,7 @@ def as_many_keys_as_fit() -> None:
 
 def impossible_hello() -> None:
     """Another protocol, a million elements, too many, impossible ones, no energy, another operation, no versions."""
-    said: list[dict[str, str]] = [
+    hellos: list[dict[str, str]] = [
         {**HELLO, "protocol": "2"},
         {**HELLO, "elements": ",".join(["1"] * 1_000_000)},
         {**HELLO, "elements": ",".join(["1"] * 200)},
@@ -145,7 +145,7 @@ def impossible_hello() -> None:
     ]
     connection = connect()
     try:
-        connection.sendall(packed(said[way()]))
+        connection.sendall(packed(hellos[way()]))
         wait_for_end(connection)
     except OSError:
         return  # the judge has left in the middle of it

@@ -125,13 +125,13 @@ def host_files():
     def attempt(*_):
         os.mkdir("/tmp/decoy")
         create("/tmp/decoy/" + CANARY)
-        own = elsewhere = 0
+        in_own_folder = elsewhere = 0
         for path in canaries():
             if path.startswith("/tmp/decoy/"):
-                own += 1
+                in_own_folder += 1
             else:
                 elsewhere += 1
-        return elsewhere, own, outcome(os.listdir, "/lambench/../lambench")
+        return elsewhere, in_own_folder, outcome(os.listdir, "/lambench/../lambench")
 
     return Report(attempt)
 

@@ -1,7 +1,7 @@
-"""How a hostile image tells the selftest what came of its attempt: as the energy and forces of a calculator.
+"""How a hostile image reports its attempt to the selftest: as the energy and forces of a calculator.
 
-The selftest asks about one frame, whose x coordinates are what it has to say. The energy of the answer is how many
-numbers follow, and the x components of the forces are the numbers.
+The selftest asks about one frame, whose x coordinates are numbers for the image. The answer is a list of numbers: its
+length is the energy, and the numbers are the x components of the forces.
 """
 
 import numpy as np
@@ -18,14 +18,14 @@ class Report(Calculator):
         self.action = action
 
     def calculate(self, atoms=None, properties=(), system_changes=()):
-        told = np.atleast_1d(self.action(*atoms.positions[:, 0].tolist()))
+        numbers = np.atleast_1d(self.action(*atoms.positions[:, 0].tolist()))
         forces = np.zeros((len(atoms), 3))
-        forces[: len(told), 0] = told
-        self.results = {"energy": float(len(told)), "forces": forces}
+        forces[: len(numbers), 0] = numbers
+        self.results = {"energy": float(len(numbers)), "forces": forces}
 
 
 def outcome(action, *arguments):
-    """0 where `action` succeeds, else the number of the error that the kernel answered with."""
+    """0 if `action` succeeds, else the error number of the kernel."""
     try:
         action(*arguments)
     except OSError as error:

@@ -123,7 +123,7 @@ def test_a_model_without_stress_is_not_asked_at_all(run: Any) -> None:
     dataset = make_crystals([bulk("Ar", a=5.25)], [{"volume_per_atom": 30.0}], pressure_gpa=[1.0])
     measured = run(KIND, dataset, model)
     assert measured.items.cause.tolist() == [Cause.UNSUPPORTED]
-    assert model.asked == []
+    assert model.calls == []
     mae = measured.metrics["volume_per_atom_mae"]
     assert mae.charged == mae.failure_cost
 
@@ -137,7 +137,7 @@ def test_what_is_asked_is_about_what_is_estimated(watch: Watch) -> None:
     KIND.observe(dataset.structures, CompressionParameters(), model, watch)
     work = KIND.work(dataset.structures, CompressionParameters())
     assert work == (3 * USUAL_STEPS, 12 * USUAL_STEPS)
-    assert 0.25 < sum(len(call) for call in model.asked) / work.frames < 1.0  # crystals of lower symmetry take more
+    assert 0.25 < sum(len(call) for call in model.calls) / work.frames < 1.0  # crystals of lower symmetry take more
 
 
 def test_datasets_that_do_not_fit_are_named(watch: Watch) -> None:

@@ -72,7 +72,7 @@ def test_a_model_without_stress_is_not_asked_at_all(run: Any) -> None:
     dataset = make_crystals([ARGON] * 2, [{"k_vrh_gpa": 3.0, "g_vrh_gpa": 2.0}] * 2)
     measured = run(KIND, dataset, model)
     assert measured.items.cause.tolist() == [Cause.UNSUPPORTED] * 2
-    assert model.asked == []
+    assert model.calls == []
 
 
 @pytest.mark.parametrize("ions", ["clamped", "relaxed"])
@@ -83,7 +83,7 @@ def test_strained_cells_of_all_crystals_are_asked_together(ions: str, watch: Wat
     model = Counting(Argon())
     together = KIND.observe(dataset.structures, settings, model, watch)
     # Atoms of a Bravais lattice have no forces in any cell: with relaxed ions each is asked once, and for its stress.
-    calls = [call for call in model.asked if len(call) > 3]
+    calls = [call for call in model.calls if len(call) > 3]
     assert calls == [(1,) * 39] * (1 if ions == "clamped" else 2)
     for index, crystal in enumerate(crystals):
         one = make_crystals([crystal], [{"k_vrh_gpa": 3.0, "g_vrh_gpa": 2.0}])
@@ -98,7 +98,7 @@ def test_it_stops_early_and_in_good_order(watch: Watch) -> None:
     picky = Watch(time.monotonic, failed_share=0.5)
     observation = KIND.observe(dataset.structures, small("clamped"), model, picky)
     assert observation.arrays["failure"].tolist() == [Cause.UNSUPPORTED] * 3 + [Cause.MISSING]
-    assert len(model.asked) == 1
+    assert len(model.calls) == 1
     # One is relaxed already when the others fail: its strained cells are not asked either.
     sheared = bulk("Ar", a=5.25)
     sheared.set_cell(sheared.cell.array @ np.diag([1.0, 1.0, 1.1]), scale_atoms=True)
@@ -107,7 +107,7 @@ def test_it_stops_early_and_in_good_order(watch: Watch) -> None:
     dataset = make_crystals([ready, sheared, sheared, sheared], reference)
     observation = KIND.observe(dataset.structures, small("clamped"), model, picky)
     assert observation.arrays["failure"].tolist() == [Cause.MISSING] + [Cause.ERROR] * 3
-    assert len(model.asked) == 1
+    assert len(model.calls) == 1
     model = Counting(Argon())
     dataset = make_crystals([ARGON] * 2, reference[:2])
     late = Watch(model.now, deadline=3.0)
@@ -126,7 +126,7 @@ def test_what_is_asked_is_about_what_is_estimated(watch: Watch) -> None:
         KIND.observe(dataset.structures, settings, model, watch)
         work = KIND.work(dataset.structures, settings)
         assert work == (USUAL_STEPS + ask, 2 * (USUAL_STEPS + ask))
-        assert 0.3 < sum(map(len, model.asked)) / work.frames < 1.5
+        assert 0.3 < sum(map(len, model.calls)) / work.frames < 1.5
 
 
 def test_an_observation_of_other_strains_is_refused(watch: Watch) -> None:

@@ -37,10 +37,10 @@ def test_an_honest_model_agrees_with_itself_to_rounding() -> None:
             difference = again.arrays[f"{one}_{name}"] - again.arrays[f"{other}_{name}"]
             assert np.nanmax(np.abs(difference)) < tolerance
     # The fresh start sees what the timed one saw: a frame, then another of its shape; the parts come last.
-    for (first, _), (second, _) in pairs(fresh.asked[:18]):
+    for (first, _), (second, _) in pairs(fresh.calls[:18]):
         np.testing.assert_array_equal(first.numbers, second.numbers)
-    assert all(len(frames.numbers) <= 20 for frames, _ in fresh.asked[18:])
-    assert len({frames.sha256() for frames, _ in fresh.asked}) == len(fresh.asked)
+    assert all(len(frames.numbers) <= 20 for frames, _ in fresh.calls[18:])
+    assert len({frames.sha256() for frames, _ in fresh.calls}) == len(fresh.calls)
 
 
 class Answers(EMT):

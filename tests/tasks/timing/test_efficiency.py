@@ -40,23 +40,23 @@ def test_the_defaults_are_a_thousand_frames_of_800_to_1000_atoms() -> None:
 def test_every_frame_is_new_and_follows_one_of_its_shape() -> None:
     model, parameters = Records(), small()
     seen = observe(model, parameters)
-    assert len(model.asked) == 12
-    assert all(len(frames) == 1 and asked == ("energy", "forces", "stress") for frames, asked in model.asked)
-    for first, second in pairs(model.asked):
+    assert len(model.calls) == 12
+    assert all(len(frames) == 1 and properties == ("energy", "forces", "stress") for frames, properties in model.calls)
+    for first, second in pairs(model.calls):
         np.testing.assert_array_equal(first[0].numbers, second[0].numbers)
         np.testing.assert_array_equal(first[0].cell, second[0].cell)
-    assert len({frames.sha256() for frames, _ in model.asked}) == 12
-    assert {int(f.numbers[0]) for f, _ in model.asked[:4]} == {13, 29}  # all structures in turn
+    assert len({frames.sha256() for frames, _ in model.calls}) == 12
+    assert {int(f.numbers[0]) for f, _ in model.calls[:4]} == {13, 29}  # all structures in turn
     assert (seen.arrays["n_atoms"] == 32).all()
     again = Records()
     observe(again, parameters)
-    assert [f.sha256() for f, _ in again.asked] == [f.sha256() for f, _ in model.asked]
+    assert [f.sha256() for f, _ in again.calls] == [f.sha256() for f, _ in model.calls]
 
 
 def test_without_stress_energy_and_forces_are_timed_and_it_says_so() -> None:
     model, parameters = Records(offers=("energy", "forces")), small()
     measured = measure(observe(model, parameters), parameters)
-    assert {asked for _, asked in model.asked} == {("energy", "forces")}
+    assert {properties for _, properties in model.calls} == {("energy", "forces")}
     assert "not offered" in measured.notes["stress"]
     assert value(measured, "n_with_stress") == 0
     parameters = small(n_frames=2)
@@ -66,7 +66,7 @@ def test_without_stress_energy_and_forces_are_timed_and_it_says_so() -> None:
 def test_without_forces_nothing_is_timed() -> None:
     model, parameters = Records(offers=("energy",)), small()
     assert observe(model, parameters).arrays["failure"].tolist() == [Cause.UNSUPPORTED] * 6
-    assert not model.asked
+    assert not model.calls
 
 
 def test_the_estimate_counts_what_is_asked() -> None:
@@ -74,9 +74,9 @@ def test_the_estimate_counts_what_is_asked() -> None:
     seen = observe(model, parameters)
     KIND.recheck(seen, cells().structures, parameters, model, model.watch())
     work = KIND.work(cells().structures, parameters)
-    assert work.frames == len(model.asked)
+    assert work.frames == len(model.calls)
     # The parts that are asked about are smaller than the whole that the estimate takes them for.
-    assert 0.8 * work.atoms < sum(len(frames.numbers) for frames, _ in model.asked) <= work.atoms
+    assert 0.8 * work.atoms < sum(len(frames.numbers) for frames, _ in model.calls) <= work.atoms
 
 
 # Sizes.
@@ -192,7 +192,7 @@ def test_what_is_not_reached_is_over_time() -> None:
     model, parameters = Records(takes=lambda call, atoms: 1.0), small(n_frames=5)
     seen = observe(model, parameters, watch=model.watch(5.5))
     assert seen.arrays["failure"].tolist() == [0, 0] + [Cause.OVER_TIME] * 3
-    assert len(model.asked) == 4
+    assert len(model.calls) == 4
     assert np.isnan(seen.arrays["seconds"][2:]).all()
 
 
@@ -204,7 +204,7 @@ def test_batches_cost_less_an_atom_where_a_call_costs_something() -> None:
     assert value(measured, "time_mean") == pytest.approx(43_000 / 32)
     assert value(measured, "batched_time") == pytest.approx(75_000 / 64)
     assert value(measured, "batched_time") < value(measured, "time_mean")
-    batches = [frames for frames, _ in model.asked if len(frames) > 1]
+    batches = [frames for frames, _ in model.calls if len(frames) > 1]
     assert [len(frames) for frames in batches] == [2] * 4  # the first is not timed
     assert len({frames.sha256() for frames in batches}) == 4
     assert measured.metrics["batched_time"].n_items == 3
@@ -226,11 +226,11 @@ def test_a_noisy_host_is_told_before_anything_is_published() -> None:
 
     def uneven() -> float:
         now = steady()
-        return now if len(model.asked) < 7 else 3.0 * now
+        return now if len(model.calls) < 7 else 3.0 * now
 
     with pytest.raises(HostTooNoisy, match=r"3\.00 times as long as it can .* max_noise = 1\.2\): end what else runs"):
         KIND.observe(cells().structures, parameters, model, Watch(uneven))
-    assert 7 <= len(model.asked) < 12  # it was found between, not after
+    assert 7 <= len(model.calls) < 12  # it was found between, not after
 
 
 @pytest.mark.parametrize(("share", "is_noisy"), [(0.1, False), (0.5, True)])

@@ -37,7 +37,7 @@ class Costly(Records):
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
         each = [(int(frames.numbers[frames.atom_slice(i)][0]), int(n)) for i, n in enumerate(frames.n_atoms)]
-        call, asked_for_stress = len(self.asked), "stress" in properties and not self._hides_stress
+        call, asked_for_stress = len(self.calls), "stress" in properties and not self._hides_stress
         self.clock.now += sum(self._cost(*one, asked_for_stress) for one in each)
         answer = super().compute(frames, properties)
         stress = answer.stress
@@ -150,7 +150,7 @@ def test_leaving_out_the_slow_element_does_not_make_batches_fast(number: int, si
         return 1e-4 * atoms * (10 if element == 13 else 1)
 
     def fails(call: int, element: int, atoms: int) -> FrameError | None:
-        in_batch = len(model.asked[-1][0]) > 1
+        in_batch = len(model.calls[-1][0]) > 1
         return ERROR if element == number and not (singly and in_batch) else None
 
     parameters = small(n_frames=8, n_batches=2)
@@ -197,8 +197,8 @@ def test_what_batches_answered_is_asked_again_singly_and_turned() -> None:
     assert (len(kept), len(np.unique(kept[:, 0]))) == (3, 3)  # of three batches one frame each
     assert value(measured, "n_batched_inconsistent") == 0
     assert value(measured, "batched_time") > 0
-    batches = [frames for frames, _ in timed.asked if len(frames) > 1]
-    for (index, member), (frames, _) in zip(kept, fresh.asked[-3:], strict=True):
+    batches = [frames for frames, _ in timed.calls if len(frames) > 1]
+    for (index, member), (frames, _) in zip(kept, fresh.calls[-3:], strict=True):
         assert len(frames) == 1
         was, now = batches[index + 1].atoms(member), frames.atoms(0)
         np.testing.assert_allclose(now.get_all_distances(), was.get_all_distances(), atol=1e-10)

@@ -45,7 +45,7 @@ class Records(InProcessCalculator):
     ) -> None:
         super().__init__(calculator or EMT(), max_atoms_per_batch)
         self.clock = Clock()
-        self.asked: list[tuple[Frames, Properties]] = []
+        self.calls: list[tuple[Frames, Properties]] = []
         self._fails_at, self._offers, self._takes = fails_at, offers, takes
 
     @property
@@ -53,10 +53,10 @@ class Records(InProcessCalculator):
         return self._offers
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
-        self.clock.now += self._takes(len(self.asked), len(frames.numbers))
-        self.asked.append((frames, properties))
+        self.clock.now += self._takes(len(self.calls), len(frames.numbers))
+        self.calls.append((frames, properties))
         answer = super().compute(frames, properties)
-        if len(self.asked) - 1 in self._fails_at:
+        if len(self.calls) - 1 in self._fails_at:
             failure = np.full(len(frames), Cause.ERROR, np.int8)
             return Predictions(answer.energy * np.nan, answer.forces, answer.stress, failure)
         return answer
@@ -98,5 +98,5 @@ def rechecked(
     return again, measure(again, parameters, data)
 
 
-def pairs(asked: list[tuple[Frames, Properties]]) -> Iterator[tuple[tuple[Frames, Properties], ...]]:
-    return (tuple(asked[i : i + 2]) for i in range(0, len(asked), 2))
+def pairs(calls: list[tuple[Frames, Properties]]) -> Iterator[tuple[tuple[Frames, Properties], ...]]:
+    return (tuple(calls[i : i + 2]) for i in range(0, len(calls), 2))
