@@ -1,4 +1,4 @@
-"""Attacks by what a submission sends when: too slowly, too often, in the wrong order, over another connection."""
+"""Attacks by correct messages that are sent too slowly, too often, in the wrong order or over another connection."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sandbox.wire.remote import RemoteCalculator
 
 
 def examine_slowness(trial: Trial) -> Finding:
-    """The deadline is that of the whole message, not of a byte; of the hello it is that of the start."""
+    """The deadline is for the whole message, not for each byte; for the hello it is the deadline of the start."""
     answer = watch(trial, ask_twice, max_atoms_per_batch=1, message_s=MESSAGE_S)
     hello = watch(trial, ask_twice, max_atoms_per_batch=2, startup_s=STARTUP_S)
     wrong = complaint(answer, Verdict.TIME_LIMIT) or complaint(hello, Verdict.STARTUP_TIMEOUT)
@@ -36,7 +36,7 @@ def examine_slowness(trial: Trial) -> Finding:
 
 
 def examine_silence(trial: Trial) -> Finding:
-    """A question larger than what the kernel holds is not waited for beyond the deadline."""
+    """The judge does not wait beyond the deadline while it sends a question larger than the kernel's buffers."""
     frames = atoms(100_000)
     given_up: list[float] = []
 
@@ -76,7 +76,7 @@ def examine_second_connection(trial: Trial) -> Finding:
 
 
 def examine_reconnecting(trial: Trial) -> Finding:
-    """Whoever closes the connection has ended."""
+    """A submission that closes its connection has ended."""
     outcome = trial.run(ask_twice)
     if outcome.verdict is not Verdict.CRASHED or "refused twenty times" not in outcome.private:
         return Finding(False, f"ended as {outcome.verdict}, or the second connection was not refused")
@@ -84,7 +84,7 @@ def examine_reconnecting(trial: Trial) -> Finding:
 
 
 def examine_beside_the_guest(trial: Trial) -> Finding:
-    """A forged answer is the container's answer; the guest's own is then one too many."""
+    """A forged answer counts as the container's answer; the guest's answer is then one too many."""
     outcome = trial.run(ask_twice)
     if outcome.verdict is not Verdict.PROTOCOL_ERROR:
         return Finding(False, f"ended as {outcome.verdict}")
@@ -106,7 +106,7 @@ CONVERSATION_ATTACKS: tuple[Attack, ...] = (
     ),
     server(
         "early-answer",
-        "Answers before anything was asked.",
+        "Answers before the first question.",
         "conversations:answer_before_the_question",
         Refused([MALFORMED]),
     ),
@@ -125,8 +125,8 @@ CONVERSATION_ATTACKS: tuple[Attack, ...] = (
         examine_second_connection,
     ),
     server(
-        "reconnecting", "Closes its connection and connects anew.", "conversations:reconnects", examine_reconnecting
+        "reconnecting", "Closes its connection and connects again.", "conversations:reconnects", examine_reconnecting
     ),
-    server("never-reads", "Takes no byte of what it is asked.", "conversations:never_reads", examine_silence),
+    server("never-reads", "Reads no byte of its question.", "conversations:never_reads", examine_silence),
     server("sleeps-at-start", "Is never ready.", "conversations:sleeps", examine_sleep),
 )

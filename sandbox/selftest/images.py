@@ -1,6 +1,6 @@
-"""The hostile images: one base with the attackers' code, and on top of it a label and a few lines for each attack.
+"""The hostile images: one base with the attackers' code, and for each attack a label and a few lines on top of it.
 
-They are built again only when their content changes: a hash of it stands in a label.
+An image is built again only when the hash of its content, which is in a label, changes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class HostileImages:
                 self.base_id = str(self._client.images.get(base).id)
             except docker.errors.ImageNotFound:
                 raise JudgeFault(
-                    FaultCause.DOCKER, f"there is no image {base} to build the selftest's on: make images"
+                    FaultCause.DOCKER, f"there is no image {base}, the base of the selftest's images: make images"
                 ) from None
             files = _files()
             self._base = self._built(
@@ -56,7 +56,7 @@ class HostileImages:
             )
 
     def of(self, attack: Attack, driver: Driver) -> Image | SubmissionFault:
-        """The image of `attack` as `driver` takes it, or the fault with which it refuses it."""
+        """The image of `attack` as resolved by `driver`, or the fault with which `driver` refuses it."""
         lines = (f"FROM {self._base}", *attack.dockerfile, f"LABEL {CALCULATOR_LABEL}={attack.factory}")
         files = {"Dockerfile": "\n".join(lines).encode()}
         with engine_faults():
@@ -67,7 +67,7 @@ class HostileImages:
             return refused
 
     def _built(self, name: str, files: Mapping[str, bytes], inputs: str, base: str = "") -> str:
-        """ID of the image `name`, made from `files` unless there is one with these `inputs`."""
+        """ID of the image `name`, built from `files` unless an image with these `inputs` exists."""
         tag = f"{self._repository}/{name}:latest"
         before = None
         with suppress(docker.errors.ImageNotFound):
@@ -93,7 +93,7 @@ class HostileImages:
 
 
 def remove_images(repository: str = REPOSITORY) -> int:
-    """Removes all images of the selftest, and says how many there were.
+    """Removes all images of the selftest; returns how many there were.
 
     Raises:
         JudgeFault: the engine does not answer.
@@ -103,7 +103,7 @@ def remove_images(repository: str = REPOSITORY) -> int:
     with engine_faults():
         for image in client.images.list(filters={"label": INPUTS_LABEL}):
             names += [tag for tag in image.tags if tag.startswith(f"{repository}/")]
-            if not image.tags and repository == REPOSITORY:  # a newer one has taken its name
+            if not image.tags and repository == REPOSITORY:  # a newer image has taken its name
                 names.append(str(image.id))
         base = f"{repository}/base:latest"
         for name in sorted(names, key=lambda name: name == base):  # the base last: the others build on it
@@ -116,7 +116,7 @@ def _remove(client: docker.DockerClient, name: str) -> None:
         try:
             client.images.remove(name)
         except docker.errors.APIError as error:
-            if error.status_code != 409:  # something still runs or builds on it
+            if error.status_code != 409:  # a container or an image still uses it
                 raise
 
 
@@ -135,7 +135,7 @@ def _hash(*parts: bytes) -> str:
 
 
 def _context(files: Mapping[str, bytes]) -> io.BytesIO:
-    """What the engine builds from: an archive with `files`."""
+    """The build context: an archive with `files`."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, content in files.items():

@@ -1,4 +1,4 @@
-"""Attacks that start otherwise than the judge says, or stay when the judge has left."""
+"""Attacks that start in another way than the judge chooses, or outlive the session."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ END_S = 12.0
 
 
 def named(number: int) -> list[str]:
-    """The host's processes that bear `number`."""
+    """The host's processes with `number` in their command."""
     return [process.command for process in host_processes() if f"lambench-selftest-{number}" in process.command]
 
 
 def _gone(trial: Trial, number: int) -> bool:
-    """Whether, within a moment, neither a process of that number nor a container of the image is left."""
+    """Whether soon neither a process with that number nor a container of the image is left."""
     until = time.monotonic() + MOMENT_S
     image = trial.image if isinstance(trial.image, Image) else None
     while named(number) or containers(trial.driver, image):
@@ -37,10 +37,10 @@ def _gone(trial: Trial, number: int) -> bool:
 
 
 def _stays(answers: bool, **limits: float) -> Callable[[Trial], Finding]:
-    """Held if what the image leaves behind is seen while its session lasts, and gone with it.
+    """Held if the process that the image leaves behind is seen during its session, and gone after it.
 
     Args:
-        answers: whether the image answers; else it must run into its time limit.
+        answers: whether the image answers; else it must reach its time limit.
     """
 
     def examine(trial: Trial) -> Finding:
@@ -69,10 +69,10 @@ def _judge_end(outcome: SessionOutcome[bool], answers: bool, present: bool, took
     if outcome.verdict is not expected:
         return Finding(False, f"it could not be tried: {outcome.verdict}: {outcome.sentence}")
     if not present:
-        return Finding(False, "its process was never there: this proves nothing")
+        return Finding(False, "its process never existed: this proves nothing")
     if not took_s < END_S:
         return Finding(False, f"its session took {took_s:.0f} s to end")
-    return Finding(gone, "nothing of it is left" if gone else "something of it lives on")
+    return Finding(gone, "nothing of it is left" if gone else "a process or container of it is left")
 
 
 def _health(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:

@@ -1,4 +1,4 @@
-"""Attacks that reach out: to the network, to the host's sockets, to the engine."""
+"""Attacks on connections: to the network, to the host's sockets, to the engine."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sandbox.wire.remote import RemoteCalculator
 DEFAULT_GATEWAY = "172.17.0.1"
 METADATA = "169.254.169.254"
 PUBLIC = "1.1.1.1"
-NO_PROOF = "not even a socket of its own answers it: this proves nothing"
+NO_PROOF = "not even its own socket answers it: this proves nothing"
 
 
 def gateway() -> str:
-    """The host's address on the network that containers have unless told otherwise."""
+    """The host's address on the default network of containers."""
     with engine_faults():
         for network in connect_engine().networks.list(names=["bridge", "podman"]):
             for stated in (network.attrs.get("IPAM") or {}).get("Config") or ():
@@ -32,7 +32,7 @@ def gateway() -> str:
 
 @contextmanager
 def listening(kind: socket.SocketKind) -> Iterator[socket.socket | None]:
-    """A socket of the judge at the gateway; None where this is no address of the judge's own machine."""
+    """A socket of the judge at the gateway; None if the gateway is no address of the judge's own machine."""
     with socket.socket(socket.AF_INET, kind) as server:
         try:
             server.bind((gateway(), 0))
@@ -41,7 +41,7 @@ def listening(kind: socket.SocketKind) -> Iterator[socket.socket | None]:
             return
         if kind == socket.SOCK_STREAM:
             server.listen(8)
-        with socket.socket(socket.AF_INET, kind) as own_socket:  # it does listen: the judge reaches it
+        with socket.socket(socket.AF_INET, kind) as own_socket:  # a check that it listens: the judge reaches it
             own_socket.connect(server.getsockname())
             own_socket.send(b"own")
             if not visited(server, wait_s=2.0):
@@ -55,12 +55,12 @@ def listening(kind: socket.SocketKind) -> Iterator[socket.socket | None]:
 
 
 def visited(server: socket.socket | None, wait_s: float = 0.0) -> bool:
-    """Whether somebody came to `server`."""
+    """Whether anything reached `server`."""
     return server is not None and bool(select.select([server], [], [], wait_s)[0])
 
 
 def numbers_of(address: str, server: socket.socket | None, port: int = 80) -> tuple[float, ...]:
-    """An IPv4 address and a port (of `server`, if there is one), as numbers."""
+    """An IPv4 address and a port, as numbers: those of `server` if it is given."""
     return (*map(float, address.split(".")), float(server.getsockname()[1] if server else port))
 
 
@@ -131,7 +131,7 @@ def _engine(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
 def _again(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     again, guest = report(remote)
     if guest != 0:
-        return Finding(False, "it does not even see the guest beside the socket: this proves nothing")
+        return Finding(False, "it cannot even see the guest beside the socket: this proves nothing")
     return Finding(again != 0, "nobody listens any more" if again else "a second connection was accepted")
 
 

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 
 class Memory:
-    """The peak of what Python allocated in this process while it was watched."""
+    """The peak of Python's allocations in this process while it was watched."""
 
     peak_bytes = 0
 
 
 @contextmanager
 def watched_memory() -> Iterator[Memory]:
-    """Watches this process's memory; leaves alone a watch that was begun by somebody else."""
+    """Watches this process's memory; a watch that was begun elsewhere goes on."""
     begun = not tracemalloc.is_tracing()
     if begun:
         tracemalloc.start()

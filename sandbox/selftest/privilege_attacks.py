@@ -1,4 +1,4 @@
-"""Attacks that try to become more than user 65534 without a capability."""
+"""Attacks that try to gain more rights than user 65534 without capabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _nothing_more(seen: WatchedContainer) -> Finding:
 
 
 def refused(outside: Callable[[WatchedContainer], Finding] = _nothing_more) -> Look:
-    """Held if every call failed but the last, which anyone may make, and `outside` finds nothing either."""
+    """Held if every call failed except the last, which anyone may make, and `outside` finds nothing either."""
 
     def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         *calls, harmless = report(remote)
@@ -34,7 +34,7 @@ def refused(outside: Callable[[WatchedContainer], Finding] = _nothing_more) -> L
 
 
 def forbidden(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
-    """Held if every call but the last was refused for what it is, not for how it was made."""
+    """Held if every call except the last was refused as such, and not for its arguments."""
     *calls, harmless = report(remote)
     allowed = [
         number for number, error in enumerate(calls, 1) if error not in (errno.EPERM, errno.EACCES, errno.ENOSYS)
@@ -45,7 +45,7 @@ def forbidden(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
 
 
 def _powerless(seen: WatchedContainer) -> Finding:
-    """Held if the kernel says that its first process has no capability, and cannot gain one."""
+    """Held if by the kernel its first process has no capability, and cannot gain one."""
     status = seen.status()
     if not status:
         host = seen.seen["HostConfig"]
@@ -61,7 +61,7 @@ def _setuid(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     reported_user, is_setuid = report(remote)
     users = {process.uid for process in seen.await_command("setuid-sleep")}
     if is_setuid != 1 or not users:
-        return Finding(False, "the program was no setuid program, or did not run: this proves nothing")
+        return Finding(False, "the program is not setuid, or did not run: this proves nothing")
     held = reported_user == UID and users == {UID}
     return Finding(held, f"root's program runs as user {sorted(users)}, and says {reported_user:.0f}")
 

@@ -1,4 +1,4 @@
-"""Attacks on the protocol: each ends in its verdict, soon after it was made, and costs the judge little memory."""
+"""Attacks by broken messages: each soon ends in its verdict, and costs the judge little memory."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import SessionOutcome
 from tasks.structures.frames import Frames
 
-# What an answer to a few atoms may cost the judge: it is three copies of a header, and what the engine's client takes.
+# The memory that an answer to a few atoms may cost the judge: three copies of a header, and the engine's client.
 MOST_MEMORY = 16 * MIB
-# A breach is found as soon as its bytes are there.
+# A breach is detected as soon as its bytes arrive.
 MOST_SECONDS = 4.0
 MESSAGE_S = 1.0
 STARTUP_S = 2.5
-# What waking up late, and the kernel's own ticks, may add to a deadline.
+# The delay that late wake-ups and the kernel's ticks may add to a deadline.
 LATE_S = 2.0
 
 
 def atoms(count: int = 1) -> Frames:
-    """One structure of `count` hydrogen atoms at random places: no two trials ask about the same."""
+    """One structure of `count` hydrogen atoms at random places: no two trials send the same."""
     positions = np.random.default_rng().uniform(0.0, 100.0, (count, 3))
     return Frames.from_arrays(
         {
@@ -50,7 +50,7 @@ def ask_twice(remote: RemoteCalculator) -> list[float]:
 
 
 class Watched(NamedTuple):
-    """A session, the peak of the judge's own memory, and the seconds that the judge talked after the hello."""
+    """A session, the peak of the judge's own memory, and the seconds of the exchange after the hello."""
 
     outcome: SessionOutcome[Any]
     memory_bytes: int
@@ -58,7 +58,7 @@ class Watched(NamedTuple):
 
 
 def watch(trial: Trial, body: Callable[[RemoteCalculator], Any], **limits: Any) -> Watched:
-    """What a session came to, and what it cost the judge."""
+    """The outcome of a session, and its cost for the judge."""
     seconds = [0.0]
 
     def timed(remote: RemoteCalculator) -> Any:
@@ -74,19 +74,19 @@ def watch(trial: Trial, body: Callable[[RemoteCalculator], Any], **limits: Any) 
 
 
 def complaint(seen: Watched, expected: Verdict) -> str:
-    """Why a session did not end as it should have; empty where it did."""
+    """Why a session did not end as expected; empty if it did."""
     if seen.outcome.verdict is not expected:
         return f"ended as {seen.outcome.verdict}, not {expected}"
     if not seen.memory_bytes <= MOST_MEMORY:
-        return f"cost the judge {seen.memory_bytes / MIB:.0f} MiB"
+        return f"took {seen.memory_bytes / MIB:.0f} MiB of the judge's memory"
     if not seen.seconds <= MOST_SECONDS:
-        return f"was ended only after {seen.seconds:.1f} s"
+        return f"ended late, after {seen.seconds:.1f} s"
     return ""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """Examines an image by its verdicts, one for each of the ways in which it misbehaves."""
+    """Examines an image by its verdicts, one for each of its variants."""
 
     verdicts: Sequence[Verdict]
 
@@ -103,12 +103,12 @@ class Refused:
 
 
 def marker_of(frames: Frames) -> str:
-    """The file that the judge would have made by unpickling the answer about `frames`."""
+    """The file that the judge would have created by unpickling the answer about `frames`."""
     return f"/tmp/lambench-unpickled-{frames.positions[0, :1].tobytes().hex()}"
 
 
 def examine_pickle(trial: Trial) -> Finding:
-    """Four ways to have a pickle loaded: none of them is taken, and no file is made."""
+    """Four ways to have a pickle loaded: none of them works, and no file is created."""
     verdicts = (Verdict.PROTOCOL_ERROR, Verdict.PROTOCOL_ERROR, Verdict.PROTOCOL_ERROR, Verdict.OK)
     for number, expected in enumerate(verdicts, start=1):
         frames = atoms()
@@ -120,15 +120,15 @@ def examine_pickle(trial: Trial) -> Finding:
         if os.path.lexists(marker_of(frames)):
             os.unlink(marker_of(frames))
             return Finding(False, f"way {number}: the judge loaded the pickle")
-        # As the text of a failure it is a text: the frame has failed, and nothing else has happened.
+        # As the text of a failure the pickle is only a text: the frame has failed, and nothing else has happened.
         wrong = complaint(seen, expected) or ("was taken for an answer" if seen.outcome.value else "")
         if wrong:
             return Finding(False, f"way {number} of {len(verdicts)} {wrong}")
-    return Finding(True, "in four places, and nothing loaded it: no file was made")
+    return Finding(True, "in four places, and nothing loaded it: no file was created")
 
 
 def examine_escapes(trial: Trial) -> Finding:
-    """Texts of the hello hold only what can be seen; those of a failed start do not reach our sentence."""
+    """Texts of the hello hold only printable characters; those of a failed start do not reach the judge's sentence."""
     greeted = trial.run(lambda remote: None, max_atoms_per_batch=1)
     failed = trial.run(lambda remote: None, max_atoms_per_batch=2)
     hello = greeted.hello
@@ -137,8 +137,8 @@ def examine_escapes(trial: Trial) -> Finding:
     texts = [hello.calculator, hello.device, *hello.versions, *hello.versions.values(), failed.sentence]
     plain = all(text.isprintable() and len(text) <= 400 for text in texts)
     if not plain:
-        return Finding(False, "what a terminal obeys, or a text without end, came through the hello or a failed start")
-    return Finding(True, "nothing that a terminal obeys was left of the hello, nor of a failed start in our sentence")
+        return Finding(False, "an escape sequence, or an overlong text, came through the hello or a failed start")
+    return Finding(True, "no escape sequence was left of the hello, nor of a failed start in the judge's sentence")
 
 
 def server(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:
@@ -183,7 +183,7 @@ PROTOCOL_ATTACKS: tuple[Attack, ...] = (
     ),
     server(
         "types-and-shapes",
-        "Answers with another dtype, other arrays or another shape than asked for.",
+        "Answers with another dtype, other arrays or another shape than the protocol states.",
         "protocol:types_and_shapes",
         Refused([*[MALFORMED] * 4, Verdict.WRONG_SHAPE]),
     ),
@@ -206,7 +206,10 @@ PROTOCOL_ATTACKS: tuple[Attack, ...] = (
         Refused([MALFORMED, _TOO_LARGE, *[MALFORMED] * 6]),
     ),
     server(
-        "escape-sequences", "Puts what a terminal obeys into its hello.", "protocol:escape_sequences", examine_escapes
+        "escape-sequences",
+        "Puts escape sequences for a terminal into its hello.",
+        "protocol:escape_sequences",
+        examine_escapes,
     ),
     server(
         "impossible-failures",

@@ -1,4 +1,4 @@
-"""Attacks that read or write what is not their own: the image, the guest, the host, the neighbours."""
+"""Attacks that read or write foreign files and processes: of the image, the guest, the host, the neighbours."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _replace(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     before = sorted(os.listdir(folder)), os.stat(folder / SOCKET_NAME).st_ino
     done, own_readable = report(remote)
     if own_readable < 5:
-        return Finding(False, "not even files of its own could be replaced: this proves nothing")
+        return Finding(False, "not even its own files could be replaced: this proves nothing")
     after = sorted(os.listdir(folder)), os.stat(folder / SOCKET_NAME).st_ino
     held = done == 0 and before == after and (folder / GUEST_NAME).read_bytes() == guest_archive()
     return Finding(held, "guest and socket are as they were" if held else "the guest's folder was changed")
@@ -71,10 +71,10 @@ def _environment(trial: Trial) -> Finding:
     def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         judges, own_readable = report(remote)
         if own_readable < 1:
-            return Finding(False, "it does not even find a secret of its own image: this proves nothing")
+            return Finding(False, "it cannot even find a secret of its own image: this proves nothing")
         handed_over = [entry for entry in seen.seen["Config"]["Env"] if SECRET in entry]
         held = judges == 0 and not handed_over
-        return Finding(held, "only its own environment is to be seen" if held else "it read the judge's secret")
+        return Finding(held, "it sees only its own environment" if held else "it read the judge's secret")
 
     os.environ[VARIABLE] = SECRET
     try:
@@ -90,7 +90,7 @@ def _processes(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         visible, strangers, itself = report(remote, number)
         its_own = len(seen.processes())
     if itself < 1:
-        return Finding(False, "it does not even see itself: this proves nothing")
+        return Finding(False, "it cannot even see itself: this proves nothing")
     held = strangers == 0 and visible <= its_own
     return Finding(held, f"it sees {visible:.0f} processes, its own" if held else f"it sees {visible:.0f} of {its_own}")
 
@@ -99,7 +99,7 @@ def _files(trial: Trial) -> Finding:
     def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
         elsewhere, own_readable, _ = report(remote)
         if own_readable < 1:
-            return Finding(False, "it does not even find a file of its own: this proves nothing")
+            return Finding(False, "it cannot even find its own file: this proves nothing")
         mounted = sorted(mount["Destination"] for mount in seen.seen["Mounts"] if mount["Type"] != "tmpfs")
         held = elsewhere == 0 and mounted == ["/lambench"]
         return Finding(held, "no file of the host is to be seen" if held else f"files of the host; mounted: {mounted}")
@@ -114,7 +114,7 @@ def _files(trial: Trial) -> Finding:
 
 
 def _neighbour(trial: Trial) -> Finding:
-    """A container leaves five things to be found; another of the same image, started meanwhile, looks for them."""
+    """A container leaves five traces; another of the same image, started meanwhile, looks for them."""
     number = secrets.randbelow(10**9)
 
     def look(remote: RemoteCalculator) -> Finding:

@@ -1,4 +1,4 @@
-"""Runs the selftest: each attack through the real sandbox, and at the end a look at what was left behind."""
+"""Runs the selftest: each attack through the real sandbox, and at the end a check for containers left behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEFT_BEHIND = "left-behind"
 
 
 class AttackResult(NamedTuple):
-    """What came of one attack."""
+    """The result of one attack."""
 
     name: str
     tries: str
@@ -34,14 +34,14 @@ def selftest(
     attacks: Sequence[Attack] = ATTACKS,
     images: HostileImages | None = None,
 ) -> tuple[AttackResult, ...]:
-    """What came of each of `attacks`, in their order, and last whether a container was left behind.
+    """The results of `attacks`, in their order, and last whether a container was left behind.
 
     Args:
-        on_result: told each result as it comes.
-        images: as `hostile_images` says; None: built on the image that it takes by itself.
+        on_result: called with each result when it is known.
+        images: from `hostile_images`; None: built on its default base.
 
     Raises:
-        JudgeFault: it could not begin; as `hostile_images`.
+        JudgeFault: the selftest could not begin, for a reason that `hostile_images` names.
     """
     images = images or hostile_images(driver)
     results = []
@@ -54,10 +54,10 @@ def selftest(
 
 
 def hostile_images(driver: Driver, base: str = CALCULATOR_IMAGE) -> HostileImages:
-    """What builds the hostile images for `driver`.
+    """The builder of the hostile images for `driver`.
 
     Args:
-        base: image with Python, numpy and ASE that they are built on.
+        base: an image with Python, numpy and ASE, on which they are built.
 
     Raises:
         JudgeFault: no engine, no `base`, or a driver that isolates nothing.
@@ -70,7 +70,7 @@ def hostile_images(driver: Driver, base: str = CALCULATOR_IMAGE) -> HostileImage
 
 
 def run_attack(attack: Attack, driver: Driver, images: HostileImages) -> AttackResult:
-    """What came of `attack`. Whatever fails in the judge is not held: what could not be tried is not proven."""
+    """The result of `attack`. An error in the judge counts as not held, since nothing was proven."""
     begin = time.monotonic()
     finding = _found(lambda: attack.examine(Trial(driver, images.of(attack, driver))))
     return AttackResult(attack.name, attack.tries, finding.held, finding.how, time.monotonic() - begin)
@@ -93,7 +93,7 @@ def _found(look: Callable[[], Finding]) -> Finding:
         return look()
     except JudgeFault as fault:
         return Finding(False, f"this machine ({fault.cause}): {fault.remedy}")
-    except Exception as error:  # noqa: BLE001 - else the selftest would not come to its end
+    except Exception as error:  # noqa: BLE001 - the other attacks must still be tried
         at = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(at.filename).name}:{at.lineno}"
-        return Finding(False, f"our own examination failed ({type(error).__name__}, {place}): report it")
+        return Finding(False, f"the judge's own examination failed ({type(error).__name__}, {place}): report it")

@@ -1,8 +1,8 @@
-"""Attacks on what should stay secret: a structure that a container was asked about is not told by any other way.
+"""Attacks on secrecy: no structure of a question may leave the container in any other way than in the answers.
 
-What a model says in numbers, its answers and which frames fail, is stored with the observation and is not public. Of
-its own choice remain the verdict, the moment at which it ends, its exit status and how many frames fail: some bits an
-attempt, in words of ours.
+A model's numbers, its answers and which frames fail, are stored with the observation and are not public. A model still
+chooses the verdict, the moment at which it ends, its exit status and the number of failed frames: a few bits for each
+attempt, in the judge's words.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def unlabelled_card() -> Card:
 
 
 def secret_atoms(count: int = 2) -> Atoms:
-    """A copper crystal of `count` cells that nobody has seen before."""
+    """A new random copper crystal of `count` cells."""
     crystal: Atoms = bulk("Cu", cubic=True).repeat((1, 1, count))
     crystal.positions += np.random.default_rng().normal(0.0, 0.05, crystal.positions.shape)
     return crystal
@@ -46,22 +46,22 @@ def ask_energy(remote: RemoteCalculator, atoms: Atoms) -> float:
 
 
 def in_words(atoms: Atoms) -> tuple[str, ...]:
-    """Some of a structure's coordinates as its image writes them: what is looked for where it must not be."""
+    """Some coordinates of a structure as its image writes them: texts that must not be found outside."""
     return tuple(f"{x:.9f}" for x in atoms.positions[:3].ravel())
 
 
 def told(outcome: SessionOutcome[Any]) -> str:
-    """All of an outcome that is written down, and may be published."""
+    """All texts of an outcome that are stored, and may be published."""
     return f"{outcome.verdict} {outcome.sentence} {outcome.phase} {outcome.hello}"
 
 
 def holds(text: str, atoms: Atoms) -> bool:
-    """Whether `text` tells anything of the coordinates."""
+    """Whether `text` contains coordinates of the structure."""
     return any(word in text for word in in_words(atoms))
 
 
 def examine_log(trial: Trial) -> Finding:
-    """The log is the author's, and of public structures only: nothing else of the outcome holds any of it."""
+    """No text of the outcome but the log holds the structure; authors see logs of public structures only."""
     atoms = secret_atoms()
     outcome = trial.run(lambda remote: ask_energy(remote, atoms))
     if outcome.verdict is not Verdict.CRASHED or not holds(outcome.private, atoms):
@@ -72,7 +72,7 @@ def examine_log(trial: Trial) -> Finding:
 
 
 def examine_errors(trial: Trial) -> Finding:
-    """Of an error its cause is stored, neither class nor text."""
+    """The cause of an error is stored, its class and text are not."""
     atoms = secret_atoms()
     data = dataset_of(unlabelled_card(), [Named("secret", "", atoms)])
 
@@ -95,7 +95,7 @@ def examine_errors(trial: Trial) -> Finding:
 
 
 def examine_exit_status(trial: Trial) -> Finding:
-    """Of two structures the same is told but for a number below 256."""
+    """The outcomes for two structures differ only in a number below 256."""
     sentences = set()
     for _ in range(2):
         atoms = secret_atoms()
@@ -103,22 +103,22 @@ def examine_exit_status(trial: Trial) -> Finding:
         if outcome.verdict is not Verdict.CRASHED or not holds(outcome.private, atoms):
             return Finding(False, f"ended as {outcome.verdict}, or it did not try")
         if holds(told(outcome), atoms):
-            return Finding(False, "the structure is in what is told")
+            return Finding(False, "the structure is in the outcome")
         sentences.add(without_status(outcome.sentence))
     if len(sentences) != 1:
-        return Finding(False, "of two structures different sentences are told, beyond the number of an exit status")
-    return Finding(True, "of an exit status made of the structure at most its own number is told")
+        return Finding(False, "the sentences for two structures differ by more than the exit status")
+    return Finding(True, "the sentence shows at most the number of an exit status that was made of the structure")
 
 
 def without_status(sentence: str) -> str:
-    """`sentence` without our words for an exit status."""
+    """`sentence` without the judge's words for an exit status."""
     for code in (None, *range(256)):
         sentence = sentence.replace(f"({exit_words(code)})", "")
     return sentence
 
 
 def examine_notes(trial: Trial) -> Finding:
-    """A fresh start finds nothing that an earlier one wrote, and its hello is the same."""
+    """A fresh start finds no file of an earlier start, and its hello is the same."""
     frames = Frames.from_atoms([secret_atoms()])
 
     def ask(remote: RemoteCalculator) -> tuple[float, float]:
@@ -141,7 +141,7 @@ def examine_surroundings(trial: Trial) -> Finding:
     limits = (LIMITS.task_s, 2 * LIMITS.task_s)
     seen = [trial.run(partial(ask_energy, atoms=secret_atoms()), task_s=seconds).value for seconds in limits]
     if None in seen or len(set(seen)) != 1:
-        return Finding(False, "the two starts did not look the same from inside, or were not looked at")
+        return Finding(False, "the two starts differ from inside, or could not be compared")
     return Finding(True, "environment, arguments, limits, user, host name and folders were the same at both starts")
 
 

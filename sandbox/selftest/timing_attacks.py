@@ -1,9 +1,9 @@
-"""Attacks on the timing: the kind *efficiency* is run on models that would rather not work while they are timed.
+"""Attacks on the timing: the kind *efficiency* is run on models that avoid work while they are timed.
 
-**What does not hold.** A model that answers at once and works on in a thread is found out where the answer needed that
-work. Work that no answer needs (emptying a cache) can be put off past a timed answer, and then delays the untimed one
-that follows. A model that is honest for a number of questions and then is not contradicts itself where it is asked
-again of a fresh start; what is asked only once, as labelled frames are, shows it as errors alone.
+**Not stopped.** A model that answers at once and works on in a thread is detected if the answer needed that work. Work
+that no answer needs (emptying a cache) can be deferred past a timed answer, and then delays the untimed answer that
+follows. A model that is honest only for its first questions fails the consistency check with a fresh start. Questions
+that are asked once, such as labelled frames, show it by errors alone.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause
 from tasks.timing.efficiency import Efficiency, EfficiencyParameters
 
-WORK_S = 0.02  # that the cheating models need for a structure
-# On a shared host a selftest may be disturbed: what is timed here has only to be longer than a sleep.
+WORK_S = 0.02  # the time of the cheating models' work for one structure
+# A shared host may disturb a selftest. The times here need only be longer than a sleep.
 TIMING = EfficiencyParameters(n_frames=3, max_atoms=32, n_batches=0, max_noise=1e9)
 TASK_S = 120.0
 KIND = Efficiency()
@@ -43,7 +43,7 @@ def timing_data() -> Dataset:
 
 
 def timed(trial: Trial, way: int = 1, again: bool = True) -> Measurement:
-    """What the kind *efficiency* makes of the model, asked again of a second, fresh start unless `again` is false.
+    """The model measured by the kind *efficiency*, with a consistency check by a fresh start if `again` is true.
 
     Raises:
         SubmissionFault: it did not answer.
@@ -74,16 +74,16 @@ def answered(outcome: SessionOutcome[Observation]) -> Observation:
 
 
 def shortest(measured: Measurement) -> float:
-    """Seconds of the shortest timed call; NaN where any has none."""
+    """Seconds of the shortest timed call; NaN if any call has no time."""
     return float(np.min(measured.items.columns["seconds"]))
 
 
 @dataclass(frozen=True)
 class FoundOut:
-    """Examines a timing: no time counts, since the model contradicts itself.
+    """Examines a timing: no time counts, since the model fails the consistency check.
 
     Args:
-        way: in which it cheats.
+        way: the variant of its cheating.
     """
 
     way: int = 1
@@ -97,12 +97,12 @@ class FoundOut:
         void = all(measured.metrics[name].value is None for name in ("time_mean", "time_median", "time_p95"))
         n_rechecked = measured.metrics["n_rechecked"].value or 0.0
         if not (void and wrong > 0):
-            return Finding(False, f"{wrong} of {n_rechecked:.0f} answers asked again were others, and its times count")
-        return Finding(True, f"{wrong} of {n_rechecked:.0f} answers asked again were others: no time counts")
+            return Finding(False, f"{wrong} of {n_rechecked:.0f} checked answers differ, and its times count")
+        return Finding(True, f"{wrong} of {n_rechecked:.0f} checked answers differ: no time counts")
 
 
 def examine_replays(trial: Trial) -> Finding:
-    """No frame is sent twice, so that a memory of frames is of no use: every one is timed with its work."""
+    """No frame is sent twice, so a memory of frames is useless: every frame is timed with its work."""
     data = timing_data()
 
     def observe(remote: RemoteCalculator) -> tuple[Observation, float, float]:
@@ -122,16 +122,16 @@ def examine_replays(trial: Trial) -> Finding:
 
 
 def examine_stopped_clock(trial: Trial) -> Finding:
-    """The clock is the judge's own, that of times and that of deadlines."""
+    """Times and deadlines use the judge's own clock."""
     try:
         seconds = shortest(timed(trial, again=False))
     except SubmissionFault as fault:
         return Finding(False, f"ended as {fault.verdict}")
     hanging = trial.run(partial(ask_energy, atoms=secret_atoms()), max_atoms_per_batch=2, message_s=1.0)
     if hanging.verdict is not Verdict.TIME_LIMIT:
-        return Finding(False, f"what never ends ended as {hanging.verdict}")
+        return Finding(False, f"a model that never ends ended as {hanging.verdict}")
     if not seconds >= WORK_S:
-        return Finding(False, f"timed at {1e3 * seconds:.0f} ms for work of 20: the clock was its own")
+        return Finding(False, f"timed at {1e3 * seconds:.0f} ms for work of 20: the clock was the model's")
     return Finding(True, f"timed at {1e3 * seconds:.0f} ms for work of 20, and ended at its deadline")
 
 

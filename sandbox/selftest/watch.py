@@ -1,4 +1,4 @@
-"""What the judge itself sees of a container while an attack is under way: by the engine, and by the host's `/proc`."""
+"""A running container as the judge sees it during an attack: through the engine, and through the host's `/proc`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class WatchedContainer:
     """A running container, seen from outside.
 
     Args:
-        pid: of its first process, on the host; 0 where the judge's own `/proc` does not show it (a judge that runs in
-            a container, an engine on another machine).
+        pid: of its first process, on the host; 0 if the judge's own `/proc` does not show it (the judge runs in a
+            container, or the engine on another machine).
     """
 
     container: Container
@@ -61,7 +61,7 @@ class WatchedContainer:
             return replace(self, seen=self.container.client.api.inspect_container(self.container.id))
 
     def processes(self) -> list[Process]:
-        """All that runs in the container, by the host's `/proc`, else by the engine's `ps`."""
+        """All processes of the container, by the host's `/proc`, else by the engine's `ps`."""
         if self.pid:
             return [process for process in host_processes() if _belongs(process.pid, self.container.id)]
         with engine_faults():
@@ -69,7 +69,7 @@ class WatchedContainer:
         return [Process(int(row[0]), int(row[1]), " ".join(row[2:])) for row in table]
 
     def await_command(self, words: str) -> list[Process]:
-        """Its processes whose command has `words`, as soon as there is one; none after a while.
+        """Its processes whose command contains `words`, as soon as there is one; empty after a while.
 
         A process that was just started may not have loaded its program yet.
         """
@@ -81,11 +81,11 @@ class WatchedContainer:
         return matching
 
     def status(self) -> dict[str, str]:
-        """`/proc/PID/status` of its first process; empty where it cannot be seen."""
+        """`/proc/PID/status` of its first process; empty if it cannot be seen."""
         return _status(self.pid) if self.pid else {}
 
     def limit(self, name: str) -> int | None:
-        """The hard limit of its first process that `/proc/PID/limits` calls `name`; None where it cannot be seen."""
+        """The hard limit of its first process that `/proc/PID/limits` calls `name`; None if it cannot be seen."""
         if self.pid:
             for line in (PROC / str(self.pid) / "limits").read_text().splitlines():
                 if line.startswith(name):
@@ -93,23 +93,23 @@ class WatchedContainer:
         return None
 
     def mounts(self) -> dict[str, str]:
-        """Options of what is mounted in it, by folder; empty where it cannot be seen."""
+        """The mount options in it, by folder; empty if they cannot be seen."""
         if not self.pid:
             return {}
         rows = (line.split() for line in (PROC / str(self.pid) / "mountinfo").read_text().splitlines())
         return {row[4]: row[5] for row in rows}
 
     def interfaces(self) -> set[str]:
-        """Its network interfaces; where they cannot be seen, the engine's networks."""
+        """Its network interfaces; if they cannot be seen, the engine's networks."""
         if self.pid:
             lines = (PROC / str(self.pid) / "net" / "dev").read_text().splitlines()[2:]
             return {line.partition(":")[0].strip() for line in lines}
         return {"lo", *(self.seen["NetworkSettings"].get("Networks") or {})} - {"none"}
 
     def changed_files(self) -> set[str]:
-        """What differs from its image outside of mounted folders.
+        """The files outside of mounted folders that differ from its image.
 
-        By the layer that the engine wrote it to, where the judge may look there; the engine compares whole trees.
+        Read from the container's own layer if the judge may read it: the engine would compare whole trees.
         """
         upper = Path(((self.seen.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir") or "/nowhere")
         if os.access(upper, os.R_OK | os.X_OK):
@@ -118,12 +118,12 @@ class WatchedContainer:
             return {str(change["Path"]) for change in self.container.diff() or ()}
 
     def session_dir(self) -> Path:
-        """The one folder of the host that it is given."""
+        """The one folder of the host that it can see."""
         sources = [mount["Source"] for mount in self.seen["Mounts"] if mount["Destination"] == "/lambench"]
         return Path(sources[0])
 
     def room_bytes(self, folder: str) -> int | None:
-        """Size [bytes] of the file system at `folder` inside, None where the judge may not look."""
+        """Size [bytes] of the file system at `folder` inside; None if the judge may not read it."""
         try:
             state = os.statvfs(f"{PROC}/{self.pid}/root{folder}")
         except OSError:
@@ -132,11 +132,11 @@ class WatchedContainer:
 
 
 def containers(driver: Driver, image: Image | None = None) -> list[Container]:
-    """The containers of this judge, of one image alone if it is given, whatever became of them; the newest first."""
+    """The containers of this judge, running or not, the newest first; only those of `image` if it is given."""
     filters = {"label": f"{LOCK_LABEL}={driver.run_dir.token}"}
     with engine_faults():
         listed: list[Container] = connect_engine().containers.list(all=True, filters=filters, ignore_removed=True)
-    # Podman knows no filter by an image's ID, and writes the ID without its algorithm.
+    # Podman has no filter by image ID, and writes the ID without its algorithm.
     return [
         container for container in listed if image is None or _bare(str(container.attrs["Image"])) == _bare(image.id)
     ]
@@ -153,7 +153,7 @@ def host_processes() -> Iterator[Process]:
             try:
                 command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
                 uid = int(_status(int(folder.name))["Uid"].split()[1])
-            except (OSError, KeyError):  # it ended while it was looked at
+            except (OSError, KeyError):  # it has ended meanwhile
                 continue
             yield Process(int(folder.name), uid, command)
 

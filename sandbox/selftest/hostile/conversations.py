@@ -1,4 +1,4 @@
-"""Servers whose messages are proper, but sent too slowly, too often, in the wrong order or over another connection.
+"""Servers whose messages are correct, but sent too slowly, too often, in the wrong order or over another connection.
 
 Started like those of `protocol.py`. The calculator at the end misbehaves inside the guest's own process.
 """
@@ -16,7 +16,7 @@ from messages import HELLO, Question, answer, connect, greeted, packed, receive,
 
 
 def one_byte_at_a_time() -> None:
-    """An answer, or a hello, of which a byte comes every twentieth of a second."""
+    """Sends an answer, or a hello, at one byte every twentieth of a second."""
     if way() == 0:
         connection, question = greeted()
         slowly = answer(question)
@@ -63,7 +63,7 @@ def hello_twice() -> None:
 
 
 def second_connection() -> None:
-    """Connects again at once; answers 1 where anything came over the second connection, else 0."""
+    """Connects again at once; answers 1 if a byte came over the second connection, else 0."""
     connection, other = connect(), socket.socket(socket.AF_UNIX)
     reached = other.connect_ex(os.environ["LAMBENCH_SOCKET"]) == 0
     connection.sendall(packed(HELLO))
@@ -83,7 +83,7 @@ def second_connection() -> None:
 
 
 def reconnects() -> None:
-    """Closes after the first answer and connects anew; its log tells whether that was refused."""
+    """Closes after the first answer and connects again; its log says whether that was refused."""
     connection, question = greeted()
     connection.sendall(answer(question))
     connection.close()
@@ -98,7 +98,7 @@ def reconnects() -> None:
 
 
 def never_reads() -> None:
-    """Says hello and takes no byte of what is asked."""
+    """Says hello and reads no byte of its question."""
     connection = connect()
     connection.sendall(packed(HELLO))
     time.sleep(3600)

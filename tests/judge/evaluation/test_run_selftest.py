@@ -78,7 +78,7 @@ def test_an_examination_that_fails_in_our_own_code_is_not_held_and_ends_nothing(
     driver: Driver = open_driver("docker", world.settings.run_dir)
     broken, left = selftest(driver, attacks=(Attack("breaks", "Nothing.", "network:reach", breaks),))
     assert (broken.held, left.name, left.held) == (False, LEFT_BEHIND, True)
-    assert broken.how.startswith("our own examination failed (ZeroDivisionError, test_run_selftest.py:")
+    assert broken.how.startswith("the judge's own examination failed (ZeroDivisionError, test_run_selftest.py:")
 
 
 @pytest.mark.docker

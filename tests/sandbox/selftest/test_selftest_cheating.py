@@ -221,8 +221,8 @@ def test_what_costs_memory_or_time_is_a_complaint() -> None:
     assert little.peak_bytes < MIB
     late, refused = Verdict.TIME_LIMIT, Verdict.PROTOCOL_ERROR
     assert complaint(Watched(ended(late), 0, 0.5), late) == ""
-    assert complaint(Watched(ended(late), memory.peak_bytes, 0.5), late) == "cost the judge 32 MiB"
-    assert complaint(Watched(ended(late), 0, 9.0), late) == "was ended only after 9.0 s"
+    assert complaint(Watched(ended(late), memory.peak_bytes, 0.5), late) == "took 32 MiB of the judge's memory"
+    assert complaint(Watched(ended(late), 0, 9.0), late) == "ended late, after 9.0 s"
     assert complaint(Watched(ended(late), 0, np.nan), late) != ""
     assert complaint(Watched(ended(late), 0, 0.5), refused) == "ended as TIME_LIMIT, not PROTOCOL_ERROR"
 
