@@ -190,7 +190,7 @@ class Failing(InProcessCalculator):
 
     def __init__(self, fails: Mapping[int, Cause]) -> None:
         super().__init__(EMT(), max_atoms_per_batch=100)
-        self._fails, self.asked, self._now = fails, 0, 0.0
+        self._fails, self.n_asked, self._now = fails, 0, 0.0
 
     def clock(self) -> float:
         self._now += 1e-3
@@ -198,13 +198,13 @@ class Failing(InProcessCalculator):
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
         self._now += float((1e-4 * frames.n_atoms**2 * frames.numbers[frames.offsets[:-1]]).sum())
-        self._now += 0.0 if self.asked else 1.0
+        self._now += 0.0 if self.n_asked else 1.0
         answer = super().compute(frames, properties)
         errors = dict(answer.errors)
         for i in range(len(frames)):
-            if self.asked + i in self._fails:
-                errors[i] = FrameError(self._fails[self.asked + i], "Failing", "on purpose")
-        self.asked += len(frames)
+            if self.n_asked + i in self._fails:
+                errors[i] = FrameError(self._fails[self.n_asked + i], "Failing", "on purpose")
+        self.n_asked += len(frames)
         return Predictions.checked(frames, answer.energy, answer.forces, answer.stress, errors)
 
 
@@ -218,4 +218,4 @@ def observed(example: KindExample, fails: Mapping[int, Cause]) -> tuple[Measurem
     watch = Watch(clock=model.clock)
     observation: Observation = example.kind.observe(example.dataset.structures, example.parameters, model, watch)
     label_set = PBE if example.dataset.card.label_sets else None
-    return example.kind.measure(observation, example.dataset, example.parameters, label_set), model.asked
+    return example.kind.measure(observation, example.dataset, example.parameters, label_set), model.n_asked

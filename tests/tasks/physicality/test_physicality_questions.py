@@ -25,10 +25,10 @@ class Listening:
         self.inner = InProcessCalculator(calculator, max_atoms_per_batch)
         self.properties = self.inner.properties
         self.max_atoms_per_batch = max_atoms_per_batch
-        self.asked: list[tuple[Frames, Properties]] = []
+        self.calls: list[tuple[Frames, Properties]] = []
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
-        self.asked.append((frames, properties))
+        self.calls.append((frames, properties))
         return self.inner.compute(frames, properties)
 
 
@@ -37,14 +37,14 @@ def test_the_same_is_asked_again_in_another_place_and_the_work_is_told_beforehan
     steps: list[tuple[int, int, str]] = []
     watch = Watch(time.monotonic, progress=lambda *step: steps.append(step))
     KIND.observe(MIXED.structures, SMALL, model, watch)
-    questions = Frames.concatenate([frames for frames, _ in model.asked])
+    questions = Frames.concatenate([frames for frames, _ in model.calls])
     assert KIND.work(MIXED.structures, SMALL) == (len(questions), len(questions.numbers))
     assert steps[-1] == (len(questions), len(questions), "frames")
     whole = [
         (questions.positions[questions.atom_slice(i)].tobytes(), questions.cell[i].tobytes())
         for i in range(len(questions))
     ]
-    with_forces = sum(len(frames) for frames, properties in model.asked if "forces" in properties)
+    with_forces = sum(len(frames) for frames, properties in model.calls if "forces" in properties)
     for index in range(len(MIXED.frames)):
         places = [i for i in range(with_forces) if whole[i] == whole[index]]
         assert len(places) == 2
@@ -69,7 +69,7 @@ def test_a_model_that_fails_too_many_structures_is_asked_nothing_else() -> None:
     observation = KIND.observe(
         part("Cu", "Si", "NaCl").structures, SMALL, model, Watch(time.monotonic, failed_share=0.5)
     )
-    assert sum(len(frames) for frames, _ in model.asked) == 3
+    assert sum(len(frames) for frames, _ in model.calls) == 3
     measurement = KIND.measure(observation, part("Cu", "Si", "NaCl"), SMALL, None)
     assert set(measurement.items.failures()) == {Cause.MISSING}
     assert all(metric.charged == metric.failure_cost for metric in measurement.metrics.values())

@@ -28,12 +28,12 @@ class Counting(InProcessCalculator):
 
     def __init__(self, max_atoms_per_batch: int = 20_000) -> None:
         super().__init__(EMT(), max_atoms_per_batch)
-        self.asked: list[tuple[int, ...]] = []
+        self.calls: list[tuple[int, ...]] = []
         self.threads: set[int] = set()
         self.now = 0.0
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
-        self.asked.append(tuple(int(n) for n in frames.n_atoms))
+        self.calls.append(tuple(int(n) for n in frames.n_atoms))
         self.threads.add(threading.get_ident())
         self.now += 1.0
         return super().compute(frames, properties)
@@ -111,22 +111,22 @@ def test_all_that_wait_are_asked_together_by_one_thread_in_the_same_order_each_t
     for model in models:
         run_concurrently([relax(a) for a in crystals(8)], model, watch())
     first, second = models
-    assert first.asked[0] == (4,) * 8
-    assert first.asked == second.asked
+    assert first.calls[0] == (4,) * 8
+    assert first.calls == second.calls
     assert first.threads == {threading.get_ident()}
     # As many calls as the longest relaxation alone has, not as all together.
     longest = 0
     for atoms in crystals(8):
         alone = Counting()
         relax(atoms).run(alone)
-        longest = max(longest, len(alone.asked))
-    assert len(first.asked) == longest
+        longest = max(longest, len(alone.calls))
+    assert len(first.calls) == longest
 
 
 def test_no_batch_is_larger_than_the_model_takes() -> None:
     model = Counting(max_atoms_per_batch=12)
     run_concurrently([relax(a) for a in crystals(10)], model, watch())
-    assert max(sum(batch) for batch in model.asked) == 12
+    assert max(sum(batch) for batch in model.calls) == 12
 
 
 def test_a_failing_item_ends_alone() -> None:
@@ -157,7 +157,7 @@ def test_beyond_the_share_of_failures_nothing_more_is_asked() -> None:
     jobs = [fail(Cause.ERROR)] * 3 + [relax(a) for a in crystals(3)]
     done = run_concurrently(jobs, model, watch(failed_share=0.3))
     assert [d.cause for d in done] == [Cause.ERROR] * 3 + [Cause.MISSING] * 3
-    assert model.asked == []
+    assert model.calls == []
 
 
 def test_results_are_no_failures_to_stop_for() -> None:
@@ -173,7 +173,7 @@ class Gone(Exception):
 def test_when_the_model_is_gone_every_job_is_ended_and_it_is_said() -> None:
     class Dying(Counting):
         def compute(self, frames: Frames, properties: Properties) -> Predictions:
-            if len(self.asked) == 3:
+            if len(self.calls) == 3:
                 raise Gone
             return super().compute(frames, properties)
 
@@ -220,7 +220,7 @@ def test_the_deadline_holds_within_a_round_of_many_batches() -> None:
 
     done = run_concurrently([ask(a) for a in crystals(4)], model, watch(clock=lambda: model.now, deadline=1.5))
     assert [d.cause for d in done] == [Cause.NONE, Cause.NONE, Cause.OVER_TIME, Cause.OVER_TIME]
-    assert len(model.asked) == 2
+    assert len(model.calls) == 2
 
 
 @pytest.mark.parametrize("after_s", [0.3, 0.5])

@@ -60,8 +60,8 @@ def test_many_at_once_come_out_to_the_last_bit_as_one_after_another(optimizer: A
         assert end.value.cell.array.tobytes() == one.cell.array.tobytes()
         assert end.value.positions.tobytes() == one.positions.tobytes()
     # The same structures were asked about, in fewer calls.
-    assert sum(map(len, together.asked)) == sum(map(len, alone.asked))
-    assert len(together.asked) < len(alone.asked) / 2
+    assert sum(map(len, together.calls)) == sum(map(len, alone.calls))
+    assert len(together.calls) < len(alone.calls) / 2
 
 
 def test_the_minimum_is_that_of_plain_ase() -> None:
@@ -189,7 +189,7 @@ def test_what_cannot_be_is_not_begun(watch: Watch) -> None:
     model = Counting(StresslessArgon())
     ends = relax_cells(Frames.from_atoms(distorted(3)), model, TIGHT, watch)
     assert [end.cause for end in ends] == [Cause.UNSUPPORTED] * 3
-    assert model.asked == []
+    assert model.calls == []
     wire = bulk("Cu")
     wire.pbc = (False, False, True)
     with pytest.raises(ValueError, match=r"^wires@1/frames\.safetensors: pbc: structure 0"):

@@ -28,11 +28,11 @@ class Recording(InProcessCalculator):
 
     def __init__(self, max_atoms_per_batch: int = 30, fails: bool = False) -> None:
         super().__init__(EMT(), max_atoms_per_batch)
-        self.asked: list[Frames] = []
+        self.calls: list[Frames] = []
         self._fails = fails
 
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
-        self.asked.append(frames)
+        self.calls.append(frames)
         answer = super().compute(frames, properties)
         if not self._fails:
             return answer
@@ -41,7 +41,7 @@ class Recording(InProcessCalculator):
 
     @property
     def sent(self) -> Frames:
-        return Frames.concatenate(self.asked)
+        return Frames.concatenate(self.calls)
 
 
 def mixed(n: int, seed: int = 0) -> Frames:
@@ -94,7 +94,7 @@ def test_the_same_bytes_are_sent_whatever_the_data_set_is_called(hidden: bool) -
         observe(Structures(name, frames, hidden=hidden), model)
         for name, model in zip(("one@1", "two@7"), models, strict=True)
     ]
-    assert [batch.sha256() for batch in models[0].asked] == [batch.sha256() for batch in models[1].asked]
+    assert [batch.sha256() for batch in models[0].calls] == [batch.sha256() for batch in models[1].calls]
     for name, array in seen[0].arrays.items():
         assert array.tobytes() == seen[1].arrays[name].tobytes(), name
 
@@ -126,7 +126,7 @@ def test_with_another_secret_hidden_structures_are_sent_in_another_order_and_pub
 def test_batches_are_filled_as_before() -> None:
     model = Recording(max_atoms_per_batch=30)
     observe(Structures("a@1", mixed(40), hidden=True), model)
-    for batch, following in zip(model.asked, model.asked[1:], strict=False):
+    for batch, following in zip(model.calls, model.calls[1:], strict=False):
         assert len(batch.numbers) <= 30 < len(batch.numbers) + following.n_atoms[0]
 
 
@@ -147,7 +147,7 @@ def test_a_place_tells_neither_an_index_nor_a_copy(hidden: bool) -> None:
 def test_what_is_missing_after_an_early_stop_follows_the_order() -> None:
     model = Recording(max_atoms_per_batch=1, fails=True)
     seen = observe(Structures("public@1", mixed(40)), model, replace(WATCH, failed_share=0.25))
-    assert len(model.asked) == 11  # the first that are more than a quarter
+    assert len(model.calls) == 11  # the first that are more than a quarter
     missing = seen.arrays["failure"] == Cause.MISSING
     assert missing.sum() == 29
     unsent = ~np.isin(keys(mixed(40)), keys(model.sent))
@@ -160,7 +160,7 @@ def test_a_task_stops_at_the_failure_that_is_too_many(share: float) -> None:
     model = Recording(max_atoms_per_batch=1, fails=True)
     observe(Structures("public@1", mixed(20)), model, replace(WATCH, failed_share=share))
     too_many = next((k for k in range(21) if k > share * 20), 20)
-    assert len(model.asked) == too_many
+    assert len(model.calls) == too_many
 
 
 @pytest.mark.parametrize("hidden", [False, True])
