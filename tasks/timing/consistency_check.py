@@ -125,9 +125,9 @@ def check_consistency(
     return packed
 
 
-def answer_rotated(rotated: RotatedFrame, model: BatchCalculator, watch: Watch) -> tuple[FrameAnswer, Cause]:
+def answer_rotated(question: RotatedFrame, model: BatchCalculator, watch: Watch) -> tuple[FrameAnswer, Cause]:
     """The answer to one frame, rotated back; NaN and the cause if there is none."""
-    frames, rotation = rotated
+    frames, rotation = question
     nothing = FrameAnswer(np.nan, np.full((len(frames.numbers), 3), np.nan), np.full(6, np.nan))
     if watch.clock() > watch.deadline:
         return nothing, Cause.OVER_TIME
