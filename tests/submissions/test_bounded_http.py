@@ -51,32 +51,36 @@ def test_a_token_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_proxy_that_sends_a_byte_at_a_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x" * 5000)) as (host, asked):
+    with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x" * 5000)) as (host, requests_seen):
         monkeypatch.setenv("http_proxy", f"http://{host}")
         monkeypatch.setenv("no_proxy", "")
         begun, session = time.monotonic(), BoundedSession(same_host=True)
         with pytest.raises(requests.Timeout, match="not done after"), session.cut_after(0.3):
             session.get("http://example.org/there")
         assert time.monotonic() - begun < 5
-    assert asked[0].startswith("GET http://example.org/there ")
+    assert requests_seen[0].startswith("GET http://example.org/there ")
 
 
 def test_nothing_is_asked_when_the_time_is_over() -> None:
-    with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\n\r\n", b"")) as (host, asked):
+    with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\n\r\n", b"")) as (host, requests_seen):
         session = BoundedSession(same_host=True)
         too_late = pytest.raises(requests.Timeout)
         with too_late, session.cut_after(0.01):
             time.sleep(0.1)
             session.get(f"http://{host}/")
-    assert asked == []
+    assert requests_seen == []
 
 
 def test_an_answer_without_a_length_that_was_cut_off_is_no_answer() -> None:
     """Its end looks like that of a whole one."""
     with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 5000)) as (host, _):
         session = BoundedSession(same_host=True)
-        with pytest.raises(requests.Timeout), session.cut_after(0.2), session.get(f"http://{host}/", stream=True) as it:
-            read_body(it, 10_000)
+        with (
+            pytest.raises(requests.Timeout),
+            session.cut_after(0.2),
+            session.get(f"http://{host}/", stream=True) as answer,
+        ):
+            read_body(answer, 10_000)
 
 
 def test_a_redirect_that_is_not_followed_is_an_answer() -> None:
@@ -97,9 +101,9 @@ def test_a_redirect_to_another_host_is_not_followed_from_this_machine(target: st
 def test_redirects_have_an_end() -> None:
     answer = drop_by_drop(b"HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n", b"")
     too_many = pytest.raises(requests.TooManyRedirects)
-    with raw_server(answer) as (host, asked), BoundedSession(same_host=True) as session, too_many:
+    with raw_server(answer) as (host, requests_seen), BoundedSession(same_host=True) as session, too_many:
         session.get(f"http://{host}/")
-    assert len(asked) == 1 + bounded_http.MAX_REDIRECTS
+    assert len(requests_seen) == 1 + bounded_http.MAX_REDIRECTS
 
 
 def test_what_is_packed_is_unpacked_only_on_demand_and_within_the_bound() -> None:
@@ -109,14 +113,14 @@ def test_what_is_packed_is_unpacked_only_on_demand_and_within_the_bound() -> Non
     def speak(connection: socket.socket, _: str, over: Event) -> None:
         connection.sendall(head + packed)
 
-    with raw_server(speak) as (host, asked), BoundedSession(same_host=True) as session:
+    with raw_server(speak) as (host, requests_seen), BoundedSession(same_host=True) as session:
         with session.get(f"http://{host}/", stream=True) as answer:
             assert b"".join(pieces(answer)) == packed
         with session.get(f"http://{host}/", stream=True) as answer:
             assert read_body(answer, 2_000_000, unpack=True) == bytes(2_000_000)
         with session.get(f"http://{host}/", stream=True) as answer, pytest.raises(AnswerTooLarge):
             read_body(answer, 1_999_999, unpack=True)
-    assert "Accept-Encoding: identity" in asked[0]
+    assert "Accept-Encoding: identity" in requests_seen[0]
 
 
 def test_only_this_machine_is_spoken_to_without_tls() -> None:

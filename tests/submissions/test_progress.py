@@ -23,21 +23,21 @@ def test_pace() -> None:
 
 
 def test_a_pipe_gets_plain_lines() -> None:
-    said = StringIO()
-    with Reporter(Console(file=said)) as reporter:
+    output = StringIO()
+    with Reporter(Console(file=output)) as reporter:
         reporter.expect(1)
         with reporter.unit("emt [copper]") as report:
             report(1, 2, "frames")
         reporter.say("done [bold]x[/]")
-    assert said.getvalue() == "done [bold]x[/]\n"
+    assert output.getvalue() == "done [bold]x[/]\n"
 
 
 def test_a_terminal_gets_bars() -> None:
-    said = StringIO()
-    with Reporter(Console(file=said, force_terminal=True, width=120), "judging") as reporter:
+    output = StringIO()
+    with Reporter(Console(file=output, force_terminal=True, width=120), "judging") as reporter:
         reporter.expect(2)
         with reporter.unit("emt [copper]") as report:
             report(1, 2, "frames")
             time.sleep(0.3)  # bars are drawn ten times a second
-    assert "emt [copper]" in said.getvalue()
-    assert "1/2 frames" in said.getvalue()
+    assert "emt [copper]" in output.getvalue()
+    assert "1/2 frames" in output.getvalue()

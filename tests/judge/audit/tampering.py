@@ -14,10 +14,10 @@ STRANGER = SigningKey(bytes(32))
 
 def defects(world: World, *arguments: str, status: int = 1) -> list[tuple[str, str]]:
     """What does not hold, and why, in the order in which it is named."""
-    ended, said = world.run_json_here("verify", "--all", *arguments)
-    assert isinstance(said, dict)
-    assert (ended, said["exit_status"]) == (status, status)
-    return [(row["what"], row["why"]) for row in said["broken"]]
+    ended, answer = world.run_json_here("verify", "--all", *arguments)
+    assert isinstance(answer, dict)
+    assert (ended, answer["exit_status"]) == (status, status)
+    return [(row["what"], row["why"]) for row in answer["broken"]]
 
 
 def write(world: World, key: str, record: Record) -> None:

@@ -112,13 +112,13 @@ def test_the_command_says_it_to_people_and_machines(world: World) -> None:
     assert (status, out) == (0, f"{hashlib.sha256(b'').hexdigest()}  0 results\n")
     world.submit("emt")
     world.evaluate()
-    status, said = world.run_json_here("store", "digest", "--lines")
+    status, answer = world.run_json_here("store", "digest", "--lines")
     assert status == 0
-    assert said == {"digest": digest_of(said["lines"]), "results": 2, "lines": digest_lines(world.store)}
+    assert answer == {"digest": digest_of(answer["lines"]), "results": 2, "lines": digest_lines(world.store)}
     status, out, _ = world.run_here("store", "digest", "--lines")
     *lines, last = out.splitlines()
-    assert lines == said["lines"]
-    assert last == f"{said['digest']}  2 results"
+    assert lines == answer["lines"]
+    assert last == f"{answer['digest']}  2 results"
     status, out, _ = world.run_here("store", "digest")
     assert out == f"{last}\n"
     assert not (world.root / "judge.jsonl").exists()

@@ -51,13 +51,13 @@ def test_a_rank_that_was_withheld(world: World) -> None:
     """Only of what the manifest says is there for comparison: a page then shows it as such."""
     id = submission_of(world)
     withheld = {id: Manifest.read(world.store.get(manifest_path(2))).scores[id].model_copy(update={"rank": None})}
-    for references, said in (
+    for references, complaint in (
         ((), [(manifest_path(2), f"scores.{id}: rank is None, and 1 when computed again: judge site publish")]),
         ((id,), []),
     ):
         changed_manifest(world, 2, own_key_of(world), scores=withheld, references=references)
         (world.root / "public" / "manifest.json").write_bytes(world.store.get(manifest_path(2)))
-        assert defects(world, status=1 if said else 0) == said
+        assert defects(world, status=1 if complaint else 0) == complaint
 
 
 def test_manifests_that_changed_places(world: World) -> None:

@@ -29,11 +29,11 @@ def counted(world: World, submissions: list[Submission]) -> list[tuple[str, str]
 def test_json_is_all_there_is_on_standard_output(world: World) -> None:
     world.write_settings()
     submission = world.submit("emt")
-    status, said = world.run_json("evaluate", "--all")
+    status, answer = world.run_json("evaluate", "--all")
     assert status == 0
-    assert isinstance(said, dict)
-    assert said["counts"] == {"observed": 2}
-    assert {unit["verdict"] for unit in said["units"]} == {"OK"}
+    assert isinstance(answer, dict)
+    assert answer["counts"] == {"observed": 2}
+    assert {unit["verdict"] for unit in answer["units"]} == {"OK"}
     status, listed = world.run_json("list")
     assert isinstance(listed, list)
     assert [(row["id"], row["ok"]) for row in listed] == [(submission.id, 2)]
@@ -170,10 +170,10 @@ def test_data_are_imported_listed_and_verified(world: World) -> None:
 
 def test_doctor(world: World) -> None:
     world.write_settings()
-    status, said = world.run_json("doctor")
-    assert isinstance(said, list)
-    found = {finding["name"]: finding for finding in said}
-    assert found["guest, as a process"]["ok"], found
-    assert found["store"]["ok"]
-    assert found["data"]["ok"]
+    status, answer = world.run_json("doctor")
+    assert isinstance(answer, list)
+    findings = {finding["name"]: finding for finding in answer}
+    assert findings["guest, as a process"]["ok"], findings
+    assert findings["store"]["ok"]
+    assert findings["data"]["ok"]
     assert status in (0, 1)

@@ -87,8 +87,8 @@ def test_several_label_sets_each_with_its_own_theory_and_units(data_world: World
     assert card.label_sets["EMT"].d3 is not None
     assert (card.label_sets["EMT"].d3.functional, card.label_sets["EMT"].d3.damping) == ("pbe", "bj")
     assert (card.label_sets["r2SCAN"].theory, card.label_sets["r2SCAN"].dispersion) == ("r2SCAN-D4, k = 8", True)
-    one, two = mine(data_world).labels("EMT"), mine(data_world).labels("r2SCAN")
-    np.testing.assert_allclose(two.energy, 2 * np.asarray(one.energy), atol=1e-6)
+    first, second = mine(data_world).labels("EMT"), mine(data_world).labels("r2SCAN")
+    np.testing.assert_allclose(second.energy, 2 * np.asarray(first.energy), atol=1e-6)
     assert "label set EMT" in out
     assert "label set r2SCAN" in out
 

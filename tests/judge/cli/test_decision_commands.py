@@ -25,9 +25,9 @@ def test_who_was_taken_out_is_not_judged_any_more_until_reinstated(world: World)
     assert status == 0
     assert f"{model.id}: withdrawn on 2" in out
     assert out.splitlines()[0].endswith(": a mistake in it")
-    summary, said = world.evaluate()
+    summary, output = world.evaluate()
     assert summary.units == ()
-    assert f"{model.id} was withdrawn on" in said
+    assert f"{model.id} was withdrawn on" in output
     assert summary.skipped
     with pytest.raises(UsageError, match=rf"{model.id} was withdrawn on .*: a mistake in it \(judge reinstate"):
         world.evaluate(ids=(model.id,))
@@ -63,10 +63,10 @@ def test_what_cannot_be_decided_is_one_line(world: World) -> None:
         (("disqualify", model, "--reason", "w" * 501), "501 characters; 500 are allowed"),
         (("reinstate", model, *why), "nothing to reinstate"),
     ]
-    for command, said in cases:
+    for command, complaint in cases:
         status, _, err = world.run_here(*command)
         assert (status, err.count("\n")) == (2, 1), command
-        assert said in err
+        assert complaint in err
     assert list(world.store.list(f"submissions/{model}/events/")) == []
 
 
@@ -84,8 +84,8 @@ def test_twice_the_same_is_refused_and_a_disqualification_is_not_softened(world:
         assert f"{model} was disqualified on" in err
     assert len(list(world.store.list(f"submissions/{model}/events/"))) == 2
     lines = (world.root / "judge.jsonl").read_text().splitlines()
-    told = [json.loads(line) for line in lines if "event recorded" in line]
-    assert [line["sentence"] for line in told] == ["withdrawn", "disqualified"]
+    events = [json.loads(line) for line in lines if "event recorded" in line]
+    assert [line["sentence"] for line in events] == ["withdrawn", "disqualified"]
 
 
 def test_a_strangers_event_keeps_every_command_from_trusting_the_store(world: World) -> None:

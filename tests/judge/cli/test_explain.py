@@ -26,9 +26,9 @@ PUBLISHED = 'release = "lambench-0.3.1"\n'
 
 def suite_text(head: str = "") -> str:
     blocks = [
-        f'[[tasks]]\nname = "{own.name}"\nkind = "{own.kind}"\ndataset = "{own.dataset}"\n'
-        f'domain = "{own.domain}"\ntime_limit_s = 600\n' + 'mlipaudit = "reactivity"\n' * (own.name == "barriers")
-        for own in SUITE.tasks
+        f'[[tasks]]\nname = "{task.name}"\nkind = "{task.kind}"\ndataset = "{task.dataset}"\n'
+        f'domain = "{task.domain}"\ntime_limit_s = 600\n' + 'mlipaudit = "reactivity"\n' * (task.name == "barriers")
+        for task in SUITE.tasks
     ]
     return "\n".join([f'name = "{SUITE.name}"\nversion = "1"\ntitle = "{SUITE.title}"\n{head}', *blocks])
 
@@ -79,22 +79,22 @@ def added_up(term: dict[str, Any]) -> float:
 
 
 def explain(world: World, *arguments: str) -> dict[str, Any]:
-    status, said = world.run_json_here("explain", *arguments)
+    status, answer = world.run_json_here("explain", *arguments)
     assert status == 0
-    assert isinstance(said, dict)
-    return said
+    assert isinstance(answer, dict)
+    return answer
 
 
 @pytest.mark.parametrize("variant", [(), ("--as-published",)])
 def test_the_tree_adds_up_from_its_leaves_to_the_boards_own_number(judged: World, variant: tuple[str, ...]) -> None:
-    said = explain(judged, A.id, *variant)
+    answer = explain(judged, A.id, *variant)
     row = next(row for row in board_of(judged).rows if row.submission.id == A.id)
     expected = scores_of(row, bool(variant))
-    assert set(said["scores"]) == set(expected) >= {"force-field", "property", "efficiency", "ml-peg", "mlipaudit"}
-    assert said["rank"] == row.rank == 1
-    assert said["release"] == ("lambench-0.3.1" if variant else "corrected")
-    assert said["variant"] == ("as_published" if variant else "corrected")
-    for name, tree in said["scores"].items():
+    assert set(answer["scores"]) == set(expected) >= {"force-field", "property", "efficiency", "ml-peg", "mlipaudit"}
+    assert answer["rank"] == row.rank == 1
+    assert answer["release"] == ("lambench-0.3.1" if variant else "corrected")
+    assert answer["variant"] == ("as_published" if variant else "corrected")
+    for name, tree in answer["scores"].items():
         assert tree["value"] == expected[name].value is not None, name
         assert added_up(tree) == pytest.approx(tree["value"], abs=1e-6), name
         ends = list(leaves(tree))
@@ -106,8 +106,8 @@ def test_the_tree_adds_up_from_its_leaves_to_the_boards_own_number(judged: World
 
 
 def test_every_leaf_says_what_it_is_held_against(judged: World) -> None:
-    said = explain(judged, A.id, "--score", "force-field")
-    (tree,) = said["scores"].values()
+    answer = explain(judged, A.id, "--score", "force-field")
+    (tree,) = answer["scores"].values()
     for leaf in leaves(tree):
         raw = leaf["evidence"]
         assert leaf["value"] == pytest.approx(raw["value"] / raw["facts"]["baseline"])
@@ -117,20 +117,20 @@ def test_every_leaf_says_what_it_is_held_against(judged: World) -> None:
 
 
 def test_what_a_model_lacks_is_said_at_its_leaf(judged: World) -> None:
-    said = explain(judged, B.id)
-    assert said["rank"] is None
-    lacking = next(leaves(said["scores"]["property"]))
+    answer = explain(judged, B.id)
+    assert answer["rank"] is None
+    lacking = next(leaves(answer["scores"]["property"]))
     assert lacking["value"] is None
     assert lacking["evidence"]["value"] is None
     assert lacking["rule"] == "no answer: counted as worst"
-    peg = said["scores"]["ml-peg"]
+    peg = answer["scores"]["ml-peg"]
     assert peg["value"] < peg["at_best"]
-    assert "mlipaudit" not in said["scores"]  # nothing to show in the one benchmark there is
+    assert "mlipaudit" not in answer["scores"]  # nothing to show in the one benchmark there is
 
 
 def test_depth_cuts_the_tree_in_text_and_json(judged: World) -> None:
-    said = explain(judged, A.id, "--score", "force-field", "--depth", "1")
-    (tree,) = said["scores"].values()
+    answer = explain(judged, A.id, "--score", "force-field", "--depth", "1")
+    (tree,) = answer["scores"].values()
     assert [part["name"] for part in tree["parts"]] == ["Inorganic Materials", "Molecules"]
     assert all("parts" not in part for part in tree["parts"])
     status, text, _ = judged.run_here("explain", A.id, "--score", "force-field", "--depth", "1", COLUMNS="200")
@@ -164,8 +164,8 @@ def test_a_score_of_what_was_judged_for_real(world: World) -> None:
     world.write_settings()
     model = world.submit("emt")
     world.evaluate()
-    said = explain(world, model.id, "--score", "force-field")
-    (tree,) = said["scores"].values()
+    answer = explain(world, model.id, "--score", "force-field")
+    (tree,) = answer["scores"].values()
     assert added_up(tree) == pytest.approx(tree["value"])
     forces = {leaf["name"]: leaf for leaf in leaves(tree) if leaf["evidence"]["metric"] == "force_rmse"}
     assert set(forces) == {"copper", "nickel"}

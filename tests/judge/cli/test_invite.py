@@ -48,19 +48,19 @@ def status_at(file: InviteFile) -> InvitationStatus:
 
 def settle(world: IntakeWorld, n: int, outcome: Any) -> None:
     """Stores the fate of a letter, as intake does."""
-    of = read_invitation(world.store, "curie")
-    for slot in of.open_request_slots()[:n]:
+    state = read_invitation(world.store, "curie")
+    for slot in state.open_request_slots()[:n]:
         stored = StoredDecision(decision=RequestDecision(slot=slot, received=utc_now(), outcome=outcome))
-        assert world.store.put_if_absent(decision_key(of.invitation, slot), stored.model_dump_json().encode())
+        assert world.store.put_if_absent(decision_key(state.invitation, slot), stored.model_dump_json().encode())
 
 
 def doctors_findings(world: IntakeWorld) -> dict[str, CheckResult]:
     """What `judge doctor` finds, before it looks at data and starts guests."""
-    found = {}
+    findings = {}
     for finding in examine(world.workspace):
-        found[finding.name] = finding
+        findings[finding.name] = finding
         if finding.name == "data":
-            return found
+            return findings
     raise AssertionError("the doctor does not look at the data")
 
 
@@ -170,22 +170,22 @@ def test_a_revocation_stands_where_its_author_cannot_be_told(world: IntakeWorld)
 def test_what_an_author_was_told_of_submissions_stays_until_the_next_intake(world: IntakeWorld) -> None:
     file = invite(world)
     settle(world, 1, "submitted")
-    told = status_at(file)
-    one = SubmissionProgress(
+    author_status = status_at(file)
+    progress = SubmissionProgress(
         submission="emt-0123456789ab", name="EMT", image_id="x", submitted=utc_now(), state="waiting"
     )
     slot = next(iter(read_invitation(world.store, "curie").decisions))
     key = f"invitations/curie/letters/{slot}.json"
     decision = StoredDecision(
-        decision=RequestDecision(slot=slot, received=utc_now(), outcome="submitted", submission=one.submission)
+        decision=RequestDecision(slot=slot, received=utc_now(), outcome="submitted", submission=progress.submission)
     )
     world.store.put(key, decision.model_dump_json().encode())
     folder = f"{world.prefix}/{file.status_url.rstrip('/').rpartition('/')[2]}"
-    body = told.model_copy(update={"submissions": (one,)}).model_dump_json().encode()
+    body = author_status.model_copy(update={"submissions": (progress,)}).model_dump_json().encode()
     world.client.put_object(Bucket=world.statuses, Key=f"{folder}/status.json", Body=body)
     assert world.run_here("revoke", "curie", "--reason", "left")[0] == 0
     status = status_at(file)
-    assert (status.submissions, status.quota.judged, len(status.decisions)) == ((one,), 1, 1)
+    assert (status.submissions, status.quota.judged, len(status.decisions)) == ((progress,), 1, 1)
 
 
 def test_the_invitations_are_listed_with_what_is_used(world: IntakeWorld) -> None:
@@ -230,12 +230,12 @@ def test_nobody_is_invited_before_upload_bucket_and_status_bucket_are_as_they_mu
 
 
 def test_the_doctor_says_the_same_where_they_are_set(world: IntakeWorld) -> None:
-    found = doctors_findings(world)
-    assert (found["upload bucket"].ok, found["status bucket"].ok) == (True, True)
+    findings = doctors_findings(world)
+    assert (findings["upload bucket"].ok, findings["status bucket"].ok) == (True, True)
     world.more = {"status_url": f"{world.rgw.endpoint}/{world.uploads}/mail"}
-    found = doctors_findings(world)
-    assert (found["upload bucket"].ok, found["status bucket"].ok) == (True, False)
-    assert found["status bucket"].text.startswith(
+    findings = doctors_findings(world)
+    assert (findings["upload bucket"].ok, findings["status bucket"].ok) == (True, False)
+    assert findings["status bucket"].text.startswith(
         "status_url: what was put into status_bucket cannot be read there (403)"
     )
     world.more = {"upload_bucket": ""}
@@ -252,8 +252,8 @@ def test_the_doctor_tries_the_mirror(world: IntakeWorld, private_registry: Regis
     login = base64.b64encode(f"{private_registry.user}:{private_registry.password}".encode()).decode()
     config.write_text(json.dumps({"auths": {host: {"auth": login} for host in (private_registry.host, "ghcr.io")}}))
     world.more["registry_config"] = config
-    found = doctors_findings(world)["mirror"]
-    assert (found.ok, found.text) == (True, f"{world.more['mirror']}: written and read; credentials for ghcr.io")
+    finding = doctors_findings(world)["mirror"]
+    assert (finding.ok, finding.text) == (True, f"{world.more['mirror']}: written and read; credentials for ghcr.io")
     world.more["registry_config"] = world.root / "absent.json"
     assert "absent.json cannot be read" in doctors_findings(world)["mirror"].text
 

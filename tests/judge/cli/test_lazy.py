@@ -30,10 +30,10 @@ def app_of(table: dict[str, Lazy]) -> typer.Typer:
 
 def test_the_commands_of_the_table_are_there_beside_its_own() -> None:
     runner, app = CliRunner(), app_of(TABLE)
-    said = runner.invoke(app, ["--help"]).output
-    assert "Lists the submissions with the number of their results." in said
-    assert "The keys." in said
-    assert "Its own." in said
+    output = runner.invoke(app, ["--help"]).output
+    assert "Lists the submissions with the number of their results." in output
+    assert "The keys." in output
+    assert "Its own." in output
     assert "said by its own" in runner.invoke(app, ["own"]).output
     assert "--json" in runner.invoke(app, ["list", "--help"]).output
     assert "trust" in runner.invoke(app, ["keys", "--help"]).output

@@ -49,8 +49,8 @@ def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 def judge_json(judge: Judge, *arguments: str) -> dict[str, Any]:
     status, out, err = judge(*arguments, "--json")
     assert (status, err) == (0, "")
-    said: dict[str, Any] = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    return said
+    answer: dict[str, Any] = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    return answer
 
 
 def put(folder: Path, raw: object, config: object = FIVE) -> tuple[str, ...]:
@@ -64,21 +64,21 @@ def put(folder: Path, raw: object, config: object = FIVE) -> tuple[str, ...]:
 @pytest.mark.data
 @needs_data
 def test_the_published_leaderboard_comes_out(judge: Judge, formula: tuple[str, str]) -> None:
-    said = judge_json(judge, *formula, str(DATA / "raw.json"))
+    answer = judge_json(judge, *formula, str(DATA / "raw.json"))
     expected = json.loads((DATA / "expected.json").read_text(encoding="utf-8"))
-    assert said["variant"] == "as_published"
-    assert list(said["models"]) == list(expected)
+    assert answer["variant"] == "as_published"
+    assert list(answer["models"]) == list(expected)
     for name, printed in expected.items():
-        found = said["models"][name]
-        assert set(found) >= KEYS
-        assert found["ff_error"] == pytest.approx(printed["ff_error"], abs=1e-3)
-        assert found["ff_domains"] == pytest.approx(printed["ff_domains"], abs=0.006)
-        assert found["pc_error"] == printed["pc_error"]
-        assert found["efficiency"] == printed["efficiency"]
-        assert found["instability"] <= printed["instability"]
-        assert found["instability_is_lower_bound"] is True
-        assert set(found["pc_domains"]) == set(printed["ff_domains"])
-        assert found["notes"] == []
+        model = answer["models"][name]
+        assert set(model) >= KEYS
+        assert model["ff_error"] == pytest.approx(printed["ff_error"], abs=1e-3)
+        assert model["ff_domains"] == pytest.approx(printed["ff_domains"], abs=0.006)
+        assert model["pc_error"] == printed["pc_error"]
+        assert model["efficiency"] == printed["efficiency"]
+        assert model["instability"] <= printed["instability"]
+        assert model["instability_is_lower_bound"] is True
+        assert set(model["pc_domains"]) == set(printed["ff_domains"])
+        assert model["notes"] == []
 
 
 @pytest.mark.data
@@ -94,17 +94,17 @@ def test_five_domains_by_hand_and_corrected(judge: Judge, tmp_path: Path) -> Non
     # The arithmetic is in tests/scoring/test_published_variants.py.
     omol = changed(GENERAL, "model.supports_omol", True)
     arguments = put(tmp_path, {"general": GENERAL, "omol": omol})
-    said = judge_json(judge, *arguments)
-    general = said["models"]["general"]
+    answer = judge_json(judge, *arguments)
+    general = answer["models"]["general"]
     assert general["ff_error"] == pytest.approx(0.462)
-    assert said["models"]["omol"]["ff_error"] == pytest.approx(0.4745)
+    assert answer["models"]["omol"]["ff_error"] == pytest.approx(0.4745)
     assert general["pc_error"] == 0.733
     assert (general["efficiency"], general["instability"]) == (0.4, 3.0)
     assert general["ff_domains"]["Biomolecules & Supramolecules"] == pytest.approx(1.1)
     assert general["pc_domains"] == pytest.approx(
         {"Catalysis": 0.6, "Inorganic Materials": 1.2, "Small Molecules": 0.4}
     )
-    assert said["notes"] == [
+    assert answer["notes"] == [
         "config.json: pc.tasks.torsion.dummy: no baseline of MAE: such errors are taken as they are"
     ]
     corrected = judge_json(judge, *arguments, "--corrected")

@@ -23,9 +23,9 @@ TASKS = {t.name: t for t in SUITE.tasks}
 
 def write_suite(path: Path) -> None:
     blocks = [
-        f'[[tasks]]\nname = "{own.name}"\nkind = "{own.kind}"\ndataset = "{own.dataset}"\n'
-        f'domain = "{own.domain}"\ntime_limit_s = 600\n'
-        for own in SUITE.tasks
+        f'[[tasks]]\nname = "{task.name}"\nkind = "{task.kind}"\ndataset = "{task.dataset}"\n'
+        f'domain = "{task.domain}"\ntime_limit_s = 600\n'
+        for task in SUITE.tasks
     ]
     path.write_text("\n".join([f'name = "{SUITE.name}"\nversion = "1"\ntitle = "{SUITE.title}"\n', *blocks]))
 
@@ -47,43 +47,43 @@ def board_of(world: World) -> Leaderboard:
     return read_board(world.store, load_suite(world.settings.suite), lambda _: None)
 
 
-def models_of(said: object) -> dict[str, Any]:
-    assert isinstance(said, dict)
-    models: dict[str, Any] = said["models"]
+def models_of(answer: object) -> dict[str, Any]:
+    assert isinstance(answer, dict)
+    models: dict[str, Any] = answer["models"]
     return models
 
 
 @pytest.mark.parametrize("variant", [(), ("--as-published",)])
 def test_every_number_is_the_boards(judged: World, variant: tuple[str, ...]) -> None:
-    status, said = judged.run_json_here("score", "suite", *variant)
+    status, answer = judged.run_json_here("score", "suite", *variant)
     assert status == 0
-    assert isinstance(said, dict)
-    assert (said["suite"], said["release"]) == ("small", "lambench-0.3.1" if variant else "corrected")
+    assert isinstance(answer, dict)
+    assert (answer["suite"], answer["release"]) == ("small", "lambench-0.3.1" if variant else "corrected")
     board = board_of(judged)
-    assert list(models_of(said)) == [row.submission.id for row in board.rows] == [A.id, B.id, C.id]
+    assert list(models_of(answer)) == [row.submission.id for row in board.rows] == [A.id, B.id, C.id]
     for row in board.rows:
-        own = models_of(said)[row.submission.id]
-        assert (own["name"], own["rank"]) == (row.submission.card.name, row.rank)
+        model = models_of(answer)[row.submission.id]
+        assert (model["name"], model["rank"]) == (row.submission.card.name, row.rank)
         expected = scores_of(row, bool(variant))
-        assert set(own["scores"]) == set(expected)
+        assert set(model["scores"]) == set(expected)
         for name, term in expected.items():
-            shown = own["scores"][name]
+            shown = model["scores"][name]
             assert (shown["value"], shown["covered"], shown["total"]) == (term.value, term.covered, term.total)
             assert ("interval" in shown or "rank_without" in shown) <= (not variant)
 
 
 def test_intervals_and_ranks_are_said_of_the_corrected_scores(judged: World) -> None:
-    status, said = judged.run_json_here("score", "suite")
+    status, answer = judged.run_json_here("score", "suite")
     assert status == 0
-    one, two, three = (models_of(said)[of.id]["scores"]["force-field"] for of in (A, B, C))
-    assert (one["rank"], two["rank"], three["rank"]) == (1, 2, None)
-    assert (one["tied_group"], three["tied_group"]) == (1, None)
+    first, second, third = (models_of(answer)[each.id]["scores"]["force-field"] for each in (A, B, C))
+    assert (first["rank"], second["rank"], third["rank"]) == (1, 2, None)
+    assert (first["tied_group"], third["tied_group"]) == (1, None)
     # All items of a task are of one cluster here: of the metrics none can be drawn anew, and that is said.
-    assert one["not_resampled"] > 0
-    assert one["rank_without"] == {"crystals": 1, "molecules": 1}
-    assert one["rank_under_random_weights"] == {"5%": 1, "95%": 1, "best": 1, "worst": 1}
-    assert "rank_without" not in three
-    assert models_of(said)[C.id]["scores"]["instability"]["value"] is None
+    assert first["not_resampled"] > 0
+    assert first["rank_without"] == {"crystals": 1, "molecules": 1}
+    assert first["rank_under_random_weights"] == {"5%": 1, "95%": 1, "best": 1, "worst": 1}
+    assert "rank_without" not in third
+    assert models_of(answer)[C.id]["scores"]["instability"]["value"] is None
 
 
 def test_the_tables_show_scores_ranks_and_how_firm_they_are(judged: World) -> None:

@@ -34,11 +34,11 @@ def snapshot(world: World) -> dict[str, bytes]:
 
 def rejudged(world: World, *arguments: str) -> tuple[int, dict[str, Mapping[str, object]]]:
     """Exit status of `judge rejudge … --json` and the changes by task."""
-    status, said = world.run_json_here("rejudge", *arguments)
-    assert isinstance(said, dict)
-    return status, {change["task"]: change for change in said["changes"]}
+    status, answer = world.run_json_here("rejudge", *arguments)
+    assert isinstance(answer, dict)
+    return status, {change["task"]: change for change in answer["changes"]}
 
 
 def force_rmse(results: list[Result], task: str) -> float | None:
-    (found,) = (result for result in results if result.task == task)
-    return found.metrics["force_rmse"].value
+    (matching,) = (result for result in results if result.task == task)
+    return matching.metrics["force_rmse"].value

@@ -66,11 +66,11 @@ class AskedTwice(Energies):
         self, observation: Observation, dataset: Dataset, parameters: Any, label_set: str | None
     ) -> Measurement:
         """No number where the model contradicts itself more than once."""
-        found = super().measure(observation, dataset, parameters, label_set)
-        metric = found.metrics["energy"]
+        measurement = super().measure(observation, dataset, parameters, label_set)
+        metric = measurement.metrics["energy"]
         void = int((observation.arrays["failure"] == Cause.INCONSISTENT).sum()) > 1
         charged = replace(metric, value=None if void else metric.value, charged=100.0)
-        return replace(found, metrics={"energy": charged})
+        return replace(measurement, metrics={"energy": charged})
 
 
 class Noisy(Energies):

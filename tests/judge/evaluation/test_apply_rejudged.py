@@ -44,17 +44,17 @@ def test_applied_the_new_results_count_and_the_old_ones_stay(world: World, moody
     assert event["rounds"] == [{"task": "copper", "dataset": "copper@1", "round": 1}]
     summary, _ = world.evaluate()
     assert {unit.did for unit in summary.units} == {"nothing"}
-    told = [json.loads(line) for line in (world.root / "judge.jsonl").read_text().splitlines()]
-    assert [line["sentence"] for line in told if line["event"] == "event recorded"] == ["applied"]
+    events = [json.loads(line) for line in (world.root / "judge.jsonl").read_text().splitlines()]
+    assert [line["sentence"] for line in events if line["event"] == "event recorded"] == ["applied"]
 
 
 def test_what_nobody_has_seen_is_not_applied(world: World, moody: Submission) -> None:
     """On a first call --apply judges nothing, and nothing changes; on the second the table is that of the first."""
     before, apply = snapshot(world), ("--apply", "--reason", "why")
-    for asked in ((moody.id,), ("--all",)):
-        status, out, err = world.run_here("rejudge", *asked, *apply)
+    for ids in ((moody.id,), ("--all",)):
+        status, out, err = world.run_here("rejudge", *ids, *apply)
         assert (status, out, err.count("\n")) == (2, "", 1)
-        assert f"run judge rejudge {asked[0]} first" in err
+        assert f"run judge rejudge {ids[0]} first" in err
     for option in ("--again", "--retry-held"):
         status, _, err = world.run_here("rejudge", moody.id, option, *apply)
         assert status == 2
@@ -121,9 +121,9 @@ def test_a_verdict_other_than_ok_is_one_too_and_can_be_applied(world: World, moo
 
 def test_what_was_taken_out_meanwhile_is_not_applied(world: World, moody: Submission) -> None:
     quiet = Reporter(Console(file=StringIO()))
-    asked = Request(ids=(moody.id,))
-    rejudge(world.workspace, asked, quiet)
-    done = judged_anew(world.workspace, asked, quiet)
+    request = Request(ids=(moody.id,))
+    rejudge(world.workspace, request, quiet)
+    done = judged_anew(world.workspace, request, quiet)
     world.run_here("withdraw", moody.id, "--reason", "a mistake")
     applied = apply(world.workspace, done, "why", quiet)
     assert not applied.applied

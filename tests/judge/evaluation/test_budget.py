@@ -22,9 +22,9 @@ def test_a_budget_finishes_what_it_began_and_says_what_is_left(world: World) -> 
     """A unit is expected to take 49.5 s and takes at least 0.9 s: of a budget of fifty seconds one fits."""
     submission = world.submit("slow", SLOW_EMT.format(seconds=0.15))
     known(world, submission, 49.5)
-    summary, said = world.evaluate(budget_s=50.0)
+    summary, output = world.evaluate(budget_s=50.0)
     assert [(unit.task, unit.did) for unit in summary.units] == [("copper", Did.OBSERVED), ("nickel", Did.LEFT)]
-    assert "nickel  left: it takes about 50 s, and" in said
+    assert "nickel  left: it takes about 50 s, and" in output
     assert summary.exit_status == 0
     assert summary.left_s == pytest.approx(49.5)
     assert "Of 2 units: 1 judged, 1 left, since the budget is used up." in in_words(summary)
@@ -46,9 +46,9 @@ def test_what_no_longer_fits_is_left_and_what_is_shorter_is_judged(world: World)
 
 def test_without_an_estimate_units_are_begun_until_the_budget_is_used_up(world: World) -> None:
     world.submit("slow", SLOW_EMT.format(seconds=0.15))
-    summary, said = world.evaluate(budget_s=0.8)
+    summary, output = world.evaluate(budget_s=0.8)
     assert [unit.did for unit in summary.units] == [Did.OBSERVED, Did.LEFT]
-    assert "the budget of 1 s is used up" in said
+    assert "the budget of 1 s is used up" in output
     assert summary.left_s is None
 
 
@@ -66,7 +66,7 @@ def test_the_command_takes_hours(world: World) -> None:
     world.submit("emt")
     status, _, err = world.run("evaluate", "--all", "--budget", "0")
     assert (status, err.strip()) == (2, "judge: --budget must be more than 0 hours, not 0")
-    status, said = world.run_json("evaluate", "--all", "--budget", "1e-9")
+    status, answer = world.run_json("evaluate", "--all", "--budget", "1e-9")
     assert status == 0
-    assert isinstance(said, dict)
-    assert said["counts"] == {"left": 2}
+    assert isinstance(answer, dict)
+    assert answer["counts"] == {"left": 2}

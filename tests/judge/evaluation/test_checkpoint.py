@@ -108,8 +108,8 @@ def test_damage_is_no_checkpoint(tmp_path: Path) -> None:
 
 def test_it_is_forgotten_with_what_a_killed_writer_left(tmp_path: Path) -> None:
     checkpoint, other = CheckpointFile(tmp_path / "c.safetensors"), CheckpointFile(tmp_path / "d.safetensors")
-    for one in (checkpoint, other):
-        one.save(arrays())
+    for each in (checkpoint, other):
+        each.save(arrays())
     (tmp_path / ".c.safetensors.0123abcd").write_bytes(b"half")
     checkpoint.remove()
     checkpoint.remove()
@@ -155,11 +155,11 @@ def test_a_judge_killed_in_a_trajectory_goes_on_and_ends_where_an_undisturbed_on
     assert [attempt.n for attempt in history.attempts] == [1, 2]
     after = len(calls.read_text()) - before
     assert after < 1.5 * STEPS  # of 2 (STEPS + 1) that a fresh start asks for
-    found = observation(world, slow)
-    assert found.arrays.keys() == expected.arrays.keys()
+    resumed = observation(world, slow)
+    assert resumed.arrays.keys() == expected.arrays.keys()
     for name, array in expected.arrays.items():
-        np.testing.assert_array_equal(found.arrays[name], array)
-    assert int(found.arrays["completed_steps"].min()) == STEPS
+        np.testing.assert_array_equal(resumed.arrays[name], array)
+    assert int(resumed.arrays["completed_steps"].min()) == STEPS
     assert not kept(world)
 
 

@@ -105,8 +105,8 @@ def alone(image: Image, dataset: Dataset) -> Answers:
                 str(taken): {"bind": "/answers", "mode": "rw"},
             },
         )
-        with np.load(taken / "answers.npz") as found:
-            return Answers(found["energy"], found["forces"], found["stress"])
+        with np.load(taken / "answers.npz") as stored:
+            return Answers(stored["energy"], stored["forces"], stored["stress"])
 
 
 def by_hand(dataset: Dataset, answers: Answers) -> dict[str, float]:
@@ -116,12 +116,12 @@ def by_hand(dataset: Dataset, answers: Answers) -> dict[str, float]:
     counts = np.array([[np.sum(frames.atoms(i).numbers == z) for z in elements] for i in range(len(frames))])
     off = answers.energy - labels.energy
     off = off - counts @ np.linalg.lstsq(counts, off, rcond=1e-10)[0]
-    found = {"energy_rmse_per_atom": off / frames.n_atoms, "force_rmse": (answers.forces - labels.forces).ravel()}
+    deviations = {"energy_rmse_per_atom": off / frames.n_atoms, "force_rmse": (answers.forces - labels.forces).ravel()}
     if labels.stress is not None:
         scale = -frames.volumes / frames.n_atoms
         six = scale[:, None] * (answers.stress - labels.stress)
-        found["virial_rmse_per_atom"] = six[:, [0, 1, 2, 3, 3, 4, 4, 5, 5]].ravel()
-    return {name: float(np.sqrt(np.mean(errors**2))) for name, errors in found.items()}
+        deviations["virial_rmse_per_atom"] = six[:, [0, 1, 2, 3, 3, 4, 4, 5, 5]].ravel()
+    return {name: float(np.sqrt(np.mean(errors**2))) for name, errors in deviations.items()}
 
 
 def judge(driver: DockerDriver, dataset: Dataset) -> None:

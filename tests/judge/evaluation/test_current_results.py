@@ -57,14 +57,14 @@ def counting(world: World, submission: Submission) -> str:
 
 
 def test_the_newest_timing_counts_whichever_machine_it_was_taken_on(world: World) -> None:
-    submission, this = world.submit("emt"), hardware_class(world.settings.limits.cpus, None)
-    made = [timed(world, submission, this, 1), timed(world, submission, "GPU NVIDIA H200", 2)]
+    submission, hardware = world.submit("emt"), hardware_class(world.settings.limits.cpus, None)
+    made = [timed(world, submission, hardware, 1), timed(world, submission, "GPU NVIDIA H200", 2)]
     keys = {result_path(submission.id, "speed", each.result_key) for each in made}
     assert len(keys) == 2
     assert current_results(world.workspace, SUITE) == keys
     assert counting(world, submission) == "GPU NVIDIA H200"
-    timed(world, submission, this, 3)
-    assert counting(world, submission) == this
+    timed(world, submission, hardware, 3)
+    assert counting(world, submission) == hardware
 
 
 def test_a_timing_under_other_limits_does_not_fit_on_any_machine(world: World) -> None:

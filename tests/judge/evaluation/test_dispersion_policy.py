@@ -37,8 +37,8 @@ def save_dispersed(data: Path, d3: D3 | None) -> LabelSet:
         total = [np.zeros(()), np.zeros((len(atoms), 3)), np.zeros(6)]
         for calculator in (EMT(), DFTD3(damping="d3bj", params_tweaks={"method": "pbe", "atm": False})):
             atoms.calc = calculator
-            found = (atoms.get_potential_energy(), atoms.get_forces(), atoms.get_stress())
-            total = [a + b for a, b in zip(total, found, strict=True)]
+            answers = (atoms.get_potential_energy(), atoms.get_forces(), atoms.get_stress())
+            total = [a + b for a, b in zip(total, answers, strict=True)]
         for column, value in zip((energy, forces, stress), total, strict=True):
             column.append(value)
     card = Card(

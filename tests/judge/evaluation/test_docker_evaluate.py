@@ -37,8 +37,8 @@ def wait_for_container(engine: docker.DockerClient, pid: int) -> None:
 
 
 def test_all_is_judged_and_then_the_engine_is_not_spoken_to(world: World, submission: Submission) -> None:
-    status, said = world.run_json("evaluate", "--all")
-    assert status == 0, said
+    status, answer = world.run_json("evaluate", "--all")
+    assert status == 0, answer
     assert {(result.task, result.verdict) for result in world.results()} == {
         ("copper", Verdict.OK),
         ("nickel", Verdict.OK),
@@ -60,8 +60,8 @@ def test_killed_with_a_container_running(world: World, submission: Submission, e
     wait_for_container(engine, process.pid)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    status, said = world.run_json("evaluate", "--all")
-    assert status == 0, said
+    status, answer = world.run_json("evaluate", "--all")
+    assert status == 0, answer
     assert not containers_of(engine, process.pid)
     results = world.results()
     assert [(result.task, result.verdict) for result in results] == [("copper", Verdict.OK), ("nickel", Verdict.OK)]

@@ -87,23 +87,23 @@ def test_plan_tells_the_time_by_hand_and_what_is_done_costs_nothing(world: World
     """Two data sets of six frames of eight atoms: 6 × 30 ms + 48 × 0.5 ms each, and two seconds to start."""
     fast, unknown = world.submit("fast"), world.submit("unknown")
     timed(world, fast)
-    said = forecast(world)
-    units = {(unit.submission, unit.task): unit for unit in said.units}
-    one = units[fast.id, "copper"]
-    assert (one.step, one.frames, one.atoms, one.limited) == (Step.OBSERVE, 6, 48, False)
+    estimate = forecast(world)
+    units = {(unit.submission, unit.task): unit for unit in estimate.units}
+    copper_unit = units[fast.id, "copper"]
+    assert (copper_unit.step, copper_unit.frames, copper_unit.atoms, copper_unit.limited) == (Step.OBSERVE, 6, 48, False)
     by_hand = 2.0 + 6 * 0.03 + 48 * 5e-4
-    assert one.seconds == pytest.approx(by_hand)
+    assert copper_unit.seconds == pytest.approx(by_hand)
     assert units[unknown.id, "nickel"].seconds is None
-    assert said.seconds == pytest.approx(2 * by_hand)
-    assert said.unknown == 2
-    of_fast = next(row for row in said.submissions if row.submission == fast.id)
+    assert estimate.seconds == pytest.approx(2 * by_hand)
+    assert estimate.unknown == 2
+    of_fast = next(row for row in estimate.submissions if row.submission == fast.id)
     assert of_fast.per_call_s == pytest.approx(0.03)
     assert of_fast.per_atom_s == pytest.approx(5e-4)
     assert not list(world.store.list("attempts/"))  # nothing was run
     world.evaluate(ids=(fast.id,), tasks=("copper",))
-    said = forecast(world, ids=(fast.id,))
-    assert [(unit.step, unit.frames) for unit in said.units] == [(Step.DONE, 0), (Step.OBSERVE, 6)]
-    assert said.seconds == pytest.approx(by_hand)
+    estimate = forecast(world, ids=(fast.id,))
+    assert [(unit.step, unit.frames) for unit in estimate.units] == [(Step.DONE, 0), (Step.OBSERVE, 6)]
+    assert estimate.seconds == pytest.approx(by_hand)
 
 
 def test_plan_says_where_the_time_limit_binds_and_what_is_unknown(world: World) -> None:
@@ -126,10 +126,10 @@ def test_plan_for_a_machine(world: World) -> None:
     world.write_settings()
     submission = world.submit("fast")
     timed(world, submission)
-    status, said = world.run_json("plan", "--task", "copper")
+    status, answer = world.run_json("plan", "--task", "copper")
     assert status == 0
-    assert isinstance(said, dict)
-    assert said["units"][0] == {
+    assert isinstance(answer, dict)
+    assert answer["units"][0] == {
         "submission": submission.id,
         "task": "copper",
         "step": "observe",

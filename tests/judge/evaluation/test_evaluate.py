@@ -48,7 +48,7 @@ def snapshot(world: World) -> dict[str, bytes]:
 
 def test_all_is_judged_and_the_labels_are_emts_own(world: World) -> None:
     submission = world.submit("emt")
-    summary, said = world.evaluate()
+    summary, output = world.evaluate()
     assert summary.exit_status == 0
     assert [unit.did for unit in summary.units] == [Did.OBSERVED] * 2
     results = world.results()
@@ -62,7 +62,7 @@ def test_all_is_judged_and_the_labels_are_emts_own(world: World) -> None:
         assert result.label_set_declared
         assert result.peaks is not None
         assert result.provenance.image_id == submission.image.id
-    assert "copper  OK" in said
+    assert "copper  OK" in output
 
 
 def test_a_second_run_does_nothing_and_needs_no_driver(world: World) -> None:
@@ -98,11 +98,11 @@ def test_a_changed_label_measures_again_without_a_container(world: World) -> Non
     world.evaluate()
     save_frames(world.root / "data", "Cu", "copper", shift=0.1)
     make_driver_unusable(world)
-    summary, said = world.evaluate()
+    summary, output = world.evaluate()
     assert {unit.task: unit.did for unit in summary.units} == {"copper": Did.MEASURED, "nickel": Did.NOTHING}
     copper = next(result for result in world.results() if result.task == "copper")
     assert copper.metrics["force_rmse"].value == pytest.approx(0.1, abs=1e-10)
-    assert "measured without a container" in said
+    assert "measured without a container" in output
 
 
 def test_a_label_changed_back_counts_again_where_the_present_is_known(world: World) -> None:

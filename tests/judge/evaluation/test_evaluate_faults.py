@@ -74,9 +74,9 @@ def test_a_claim_of_a_dead_judge_elsewhere_is_taken_over_after_its_beat_has_stoo
     for prefix in prefixes:
         record = Claim(owner="another boot/ns/1/1/t", host="elsewhere", started=utc_now())
         world.store.put_if_absent(f"{prefix}1/claim.json", record.model_dump_json().encode())
-    summary, said = world.evaluate()
+    summary, output = world.evaluate()
     assert [unit.did for unit in summary.units] == [Did.OBSERVED] * 2
-    assert "claimed by another judge" in said
+    assert "claimed by another judge" in output
     assert [read_history(world.store, prefix).attempts[-1].n for prefix in prefixes] == [2, 2]
 
 
@@ -98,9 +98,9 @@ def test_a_unit_over_which_one_judge_after_another_died_is_held(world: World) ->
     for n in range(1, MAX_DEATHS + 1):
         gone = Claim(owner=f"{boot}/{namespace}/{pid}/1/{token}", host="here", started=utc_now())
         world.store.put(f"{poisoned}{n}/claim.json", gone.model_dump_json().encode())
-    summary, said = world.evaluate()
+    summary, output = world.evaluate()
     assert sorted(unit.did for unit in summary.units) == [Did.HELD, Did.OBSERVED]
-    assert f"died or was killed {MAX_DEATHS} times" in said
+    assert f"died or was killed {MAX_DEATHS} times" in output
     again, _ = world.evaluate()
     assert sorted(unit.did for unit in again.units) == [Did.HELD, Did.NOTHING]
     assert len(read_history(world.store, poisoned).attempts) == MAX_DEATHS + 1
@@ -127,11 +127,11 @@ def test_whatever_our_own_code_raises_ends_one_unit_only(world: World, error: Ex
 def prefixes_of(world: World) -> set[str]:
     """The units' prefixes, learnt from a run whose records are then removed."""
     world.evaluate()
-    found = {key.rsplit("/", 2)[0] + "/" for key in world.store.list("attempts/")}
+    prefixes = {key.rsplit("/", 2)[0] + "/" for key in world.store.list("attempts/")}
     for top in ("attempts/", "results/", "observations/"):
         for key in list(world.store.list(top)):
             world.store.delete(key)
-    return found
+    return prefixes
 
 
 def test_observing_opens_no_label(world: World) -> None:
@@ -141,9 +141,9 @@ def test_observing_opens_no_label(world: World) -> None:
     aside.mkdir()
     for name in ("labels.safetensors", "table.json"):
         (folder / name).rename(aside / name)
-    summary, said = world.evaluate(tasks=("copper",))
+    summary, output = world.evaluate(tasks=("copper",))
     assert [(unit.did, unit.fault) for unit in summary.units] == [(Did.FAULT, FaultCause.MEASURE)]
-    assert "copper@1/table.json" in said
+    assert "copper@1/table.json" in output
     assert summary.exit_status == 1
     for file in list(aside.iterdir()):
         file.rename(folder / file.name)
@@ -173,9 +173,9 @@ def test_what_cannot_be_asked_for_is_named(world: World) -> None:
     (world.root / "other.toml").write_text(suite.replace("Inorganic Materials", "Molecules", 1))
     with pytest.raises(UsageError, match="task copper: domain: is Molecules"):
         world.evaluate(suite=str(world.root / "other.toml"))
-    summary, said = world.evaluate(driver="docker")
+    summary, output = world.evaluate(driver="docker")
     assert not summary.units
-    assert "--driver process" in said
+    assert "--driver process" in output
 
 
 def test_a_gpu_that_is_not_there_is_a_judges_fault_and_never_the_cpu(world: World) -> None:

@@ -182,5 +182,5 @@ def test_every_host_name_has_a_place(tmp_path_factory: pytest.TempPathFactory, h
     except ValueError:  # no text that could be stored
         return
     key = store_selftest(store, record)
-    found = last_selftest(store, host, ENGINE)
-    assert found == (key, record)
+    newest = last_selftest(store, host, ENGINE)
+    assert newest == (key, record)

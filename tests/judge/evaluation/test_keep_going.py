@@ -41,8 +41,8 @@ def board(results: list[Result], suite: Suite, *submissions_: object) -> Leaderb
     return build_leaderboard(suite, submissions_, results, items_of)  # type: ignore[arg-type]
 
 
-def with_one(of: Task, metrics: dict[str, Metric]) -> list[Result]:
-    return [result(A, of, metrics) if each.task == of.name else each for each in good_results(A, 0.3)]
+def with_one(task: Task, metrics: dict[str, Metric]) -> list[Result]:
+    return [result(A, task, metrics) if each.task == task.name else each for each in good_results(A, 0.3)]
 
 
 NEGATIVE = "an error of -0.1 is below zero"

@@ -23,10 +23,10 @@ def done(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def test_it_says_the_same_with_the_cache_and_without(done: World) -> None:
-    cached, said = done.evaluate()
+    cached, output = done.evaluate()
     (file,) = (done.root / "index").glob("*.sqlite")
     file.unlink()
-    assert done.evaluate() == (cached, said)
+    assert done.evaluate() == (cached, output)
     assert Counter(unit.did for unit in cached.units) == {Did.NOTHING: 2}
 
 

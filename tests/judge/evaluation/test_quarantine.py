@@ -71,11 +71,11 @@ def without_dispersion(world: World, name: str) -> Submission:
 def test_a_data_set_that_our_code_fails_on_is_set_aside_after_two_submissions(world: World) -> None:
     spoil_copper(world.root / "data")
     models = [without_dispersion(world, name) for name in ("a", "b", "c", "d")]
-    summary, said = world.evaluate()
+    summary, output = world.evaluate()
     by_task = {(unit.submission, unit.task): unit for unit in summary.units}
     assert all(by_task[m.id, "nickel"].did is Did.OBSERVED for m in models)
     assert all(by_task[m.id, "copper"].did is Did.HELD for m in models)
-    assert "Quarantined" in said
+    assert "Quarantined" in output
     assert "dataset copper@1 is quarantined" in by_task[models[3].id, "copper"].sentence
     tries = [
         sum(len(h.faults) for prefix, h in read_histories(world.store, [m.id]).items() if "/copper/" in prefix)
@@ -118,8 +118,8 @@ def test_a_gpu_is_set_aside_once_it_spoilt_attempts_of_two(
     for i, (submission, name, verdict) in enumerate(story):
         prefix = unit_prefix(submission, "t", "k")
         attempts[prefix] = (*attempts.get(prefix, ()), Attempt(i + 1, None, end_on(f"GPU-{name}", i, verdict)))
-    found = bad_gpus({prefix: History(tried) for prefix, tried in attempts.items()})
-    assert set(found) == {f"GPU-{name}" for name in aside}
+    quarantined = bad_gpus({prefix: History(tried) for prefix, tried in attempts.items()})
+    assert set(quarantined) == {f"GPU-{name}" for name in aside}
 
 
 @pytest.mark.docker
@@ -129,7 +129,7 @@ def test_an_attempt_that_a_gpu_spoilt_is_tried_on_another(world: World, images: 
         pytest.skip("this engine has GPUs")
     driver = DockerDriver(RunDir(world.root / "run"))
     image = driver.resolve("lambench/emt:latest")
-    one, other = world.record("one", image), world.record("other", image)
+    first, second = world.record("one", image), world.record("other", image)
 
     def run(*submissions: Submission) -> list[FaultCause | None]:
         machine = Machine(
@@ -144,13 +144,13 @@ def test_an_attempt_that_a_gpu_spoilt_is_tried_on_another(world: World, images: 
         histories = read_histories(world.store, [submission.id]).values()
         return [[attempt.end.culprit for attempt in history.attempts if attempt.end] for history in histories]
 
-    assert run(one) == [FaultCause.GPU] * 2
-    assert sorted(tried(one)) == [
+    assert run(first) == [FaultCause.GPU] * 2
+    assert sorted(tried(first)) == [
         ["gpu GPU-aaaa", "gpu GPU-bbbb", "gpu GPU-aaaa"],
         ["gpu GPU-bbbb", "gpu GPU-aaaa", "gpu GPU-bbbb"],
     ]
-    assert run(one, other) == [FaultCause.GPU] * 4
-    assert sorted(culprit for culprits in tried(other) for culprit in culprits) == [
+    assert run(first, second) == [FaultCause.GPU] * 4
+    assert sorted(culprit for culprits in tried(second) for culprit in culprits) == [
         "gpu GPU-aaaa",
         "gpu GPU-bbbb",
     ]  # then both are quarantined
@@ -191,9 +191,9 @@ def test_a_disk_that_spoils_one_after_another_stops_the_run(world: World) -> Non
     python.write_text("no program")
     python.chmod(0o755)
     bad = [world.submit(name, python=python) for name in ("a", "b", "c")]
-    summary, said = world.evaluate(tasks=("copper",))
+    summary, output = world.evaluate(tasks=("copper",))
     assert [unit.fault for unit in summary.units] == [FaultCause.DISK] * 3
-    assert "nothing more is started" in said
+    assert "nothing more is started" in output
     tries = [sum(len(h.faults) for h in read_histories(world.store, [model.id]).values()) for model in bad]
     assert sorted(tries) == [0, 1, 3]
 

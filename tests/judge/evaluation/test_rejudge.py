@@ -78,13 +78,13 @@ def test_a_model_that_answers_the_same_is_said_to_and_has_a_result_of_its_own(wo
 
 
 def test_once_applied_the_next_is_another_round_and_again_begins_yet_another(world: World, moody: Submission) -> None:
-    one = (moody.id, "--task", "copper")
-    assert rejudged(world, *one)[1]["copper"]["round"] == 1
-    assert rejudged(world, *one, "--again")[1]["copper"]["round"] == 2
-    assert rejudged(world, *one)[1]["copper"]["round"] == 2
-    assert rejudged(world, *one, "--apply", "--reason", "why")[1]["copper"]["round"] == 2
+    arguments = (moody.id, "--task", "copper")
+    assert rejudged(world, *arguments)[1]["copper"]["round"] == 1
+    assert rejudged(world, *arguments, "--again")[1]["copper"]["round"] == 2
+    assert rejudged(world, *arguments)[1]["copper"]["round"] == 2
+    assert rejudged(world, *arguments, "--apply", "--reason", "why")[1]["copper"]["round"] == 2
     assert [result.round for result in world.results()] == [2, 0]
-    assert rejudged(world, *one)[1]["copper"]["round"] == 3
+    assert rejudged(world, *arguments)[1]["copper"]["round"] == 3
     assert [result.round for result in world.results()] == [2, 0]
 
 
@@ -127,10 +127,10 @@ def test_what_cannot_be_asked_is_one_line(world: World, moody: Submission) -> No
         (("rejudge", "nobody"), "there is no submission 'nobody'"),
         (("rejudge", moody.id, "--task", "tin"), "has no task 'tin'"),
     ]
-    for command, said in cases:
+    for command, complaint in cases:
         status, _, err = world.run_here(*command)
         assert (status, err.count("\n")) == (2, 1), command
-        assert said in err
+        assert complaint in err
     assert snapshot(world) == before
     world.run_here("withdraw", moody.id, "--reason", "a mistake")
     status, _, err = world.run_here("rejudge", moody.id)

@@ -61,11 +61,11 @@ def test_a_selftest_that_is_broken_off_takes_the_proof_back(world: World, images
 
     with pytest.raises(KeyboardInterrupt):
         run_selftest(world.store, driver, SigningKey.create(world.settings.key_file), interrupt)
-    found = last_selftest(world.store, platform.node(), driver.engine)
-    assert found is not None
-    assert ([result.name for result in found[1].results], found[1].passed) == (seen, False)
+    newest = last_selftest(world.store, platform.node(), driver.engine)
+    assert newest is not None
+    assert ([result.name for result in newest[1].results], newest[1].passed) == (seen, False)
     assert seen == [ATTACKS[0].name]
-    assert found[1].base == docker.from_env().images.get("lambench/calculator:latest").id
+    assert newest[1].base == docker.from_env().images.get("lambench/calculator:latest").id
     (line,) = unproven(world.store, [here], MAX_AGE_DAYS, utc_now(), False)
     assert "its selftest failed (it was broken off; " in line
 
@@ -84,11 +84,11 @@ def test_an_examination_that_fails_in_our_own_code_is_not_held_and_ends_nothing(
 @pytest.mark.docker
 def test_some_attacks_alone_are_not_recorded(world: World, images) -> None:
     world.write_settings()
-    status, said = world.run_json_here("selftest", "--only", "image-volume", "--only", "honest-compiler")
+    status, answer = world.run_json_here("selftest", "--only", "image-volume", "--only", "honest-compiler")
     assert status == 0
-    assert [row["name"] for row in said["results"]] == ["image-volume", "honest-compiler", LEFT_BEHIND]
-    assert said["passed"] is True
-    assert said["recorded"] is False
+    assert [row["name"] for row in answer["results"]] == ["image-volume", "honest-compiler", LEFT_BEHIND]
+    assert answer["passed"] is True
+    assert answer["recorded"] is False
     assert list(world.store.list("selftests/")) == []
     _, out, _ = world.run_here("selftest", "--only", "image-volume")
     assert "held" in out
@@ -113,9 +113,9 @@ def test_a_whole_selftest_is_recorded_signed_and_soon_done(world: World, images)
     assert [result.name for result in record.results if not result.held] == []
     assert len(record.results) > 40
     assert record.seconds < 300
-    found = last_selftest(world.store, platform.node(), driver.engine)
-    assert found is not None
-    stored = world.store.get(found[0])
+    newest = last_selftest(world.store, platform.node(), driver.engine)
+    assert newest is not None
+    stored = world.store.get(newest[0])
     assert check_signature(stored, [key.public]) == key.public
     assert json.loads(stored)["passed"] is True
     now = record.started + timedelta(days=1)

@@ -64,4 +64,4 @@ def test_a_store_in_a_bucket_has_the_digest_of_a_folder(world: World, aws_enviro
     again, _ = in_bucket.evaluate()
     assert again.counts == {Did.NOTHING: 2}
     listed = aws_environment.client().list_objects_v2(Bucket=bucket)["Contents"]
-    assert all(one["Key"].startswith("private/judge/") for one in listed)
+    assert all(each["Key"].startswith("private/judge/") for each in listed)

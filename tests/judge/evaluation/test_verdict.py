@@ -55,45 +55,47 @@ def test_memory_of_the_gpu_is_named_only_where_there_is_one() -> None:
 
 
 def test_a_run_that_exploded_is_said_to_have() -> None:
-    said = assess(3, {Cause.EXPLODED: 3}, 0.5, on_gpu=False)
-    assert said == (Verdict.OK, "Completed; 3 of 3 runs: exploded.")
+    assessment = assess(3, {Cause.EXPLODED: 3}, 0.5, on_gpu=False)
+    assert assessment == (Verdict.OK, "Completed; 3 of 3 runs: exploded.")
 
 
 def test_runs_that_exploded_do_not_make_up_for_those_that_were_never_finished() -> None:
-    said = assess(4, {Cause.EXPLODED: 1, Cause.OVER_TIME: 3}, 0.5, on_gpu=False)
-    assert said.verdict is Verdict.TIME_LIMIT
-    assert said.sentence == ("3 of 4 items could not be finished in the time of the task (3 over time, 1 exploded).")
+    assessment = assess(4, {Cause.EXPLODED: 1, Cause.OVER_TIME: 3}, 0.5, on_gpu=False)
+    assert assessment.verdict is Verdict.TIME_LIMIT
+    assert assessment.sentence == (
+        "3 of 4 items could not be finished in the time of the task (3 over time, 1 exploded)."
+    )
 
 
 def test_items_over_their_time_are_told_where_most_were_finished() -> None:
-    said = assess(10, {Cause.OVER_TIME: 2}, 0.5, on_gpu=False)
-    assert said == (Verdict.OK, "Completed; 2 of 10 items failed (2 over time).")
+    assessment = assess(10, {Cause.OVER_TIME: 2}, 0.5, on_gpu=False)
+    assert assessment == (Verdict.OK, "Completed; 2 of 10 items failed (2 over time).")
 
 
 def test_a_crystal_found_unstable_is_said_to_be() -> None:
-    said = assess(4, {Cause.UNSTABLE: 2}, 0.5, on_gpu=False)
-    assert said == (Verdict.OK, "Completed; 2 of 4 crystals: unstable.")
+    assessment = assess(4, {Cause.UNSTABLE: 2}, 0.5, on_gpu=False)
+    assert assessment == (Verdict.OK, "Completed; 2 of 4 crystals: unstable.")
 
 
 def test_results_are_named_beside_failures() -> None:
-    said = assess(5, {Cause.NOT_CONVERGED: 1, Cause.UNSTABLE: 4}, 0.5, on_gpu=False).sentence
-    assert said == "Completed; 1 of 5 items failed (1 not converged); 4 of 5 crystals: unstable."
+    sentence = assess(5, {Cause.NOT_CONVERGED: 1, Cause.UNSTABLE: 4}, 0.5, on_gpu=False).sentence
+    assert sentence == "Completed; 1 of 5 items failed (1 not converged); 4 of 5 crystals: unstable."
 
 
 def test_what_was_stopped_early_says_after_what() -> None:
-    said = assess(10, {Cause.UNSUPPORTED: 4, Cause.ERROR: 2, Cause.MISSING: 3}, 0.5, on_gpu=False)
-    assert said.sentence == (
+    assessment = assess(10, {Cause.UNSUPPORTED: 4, Cause.ERROR: 2, Cause.MISSING: 3}, 0.5, on_gpu=False)
+    assert assessment.sentence == (
         "Stopped early after 6 failures of 10 items (4 unsupported, 2 error); 3 were not asked any more."
     )
 
 
 def test_answers_that_a_fresh_start_contradicts_are_told_before_all_else_where_they_leave_no_number() -> None:
     failures = {Cause.INCONSISTENT: 2, Cause.ERROR: 3}
-    said = assess(100, failures, 0.5, on_gpu=False, has_number=False)
-    assert said.verdict is Verdict.TOO_MANY_FAILURES
-    assert "2 of 100 items differently" in said.sentence
-    said = assess(100, failures, 0.5, on_gpu=False)
-    assert said == (Verdict.OK, "Completed; 5 of 100 items failed (3 error, 2 inconsistent).")
+    assessment = assess(100, failures, 0.5, on_gpu=False, has_number=False)
+    assert assessment.verdict is Verdict.TOO_MANY_FAILURES
+    assert "2 of 100 items differently" in assessment.sentence
+    assessment = assess(100, failures, 0.5, on_gpu=False)
+    assert assessment == (Verdict.OK, "Completed; 5 of 100 items failed (3 error, 2 inconsistent).")
 
 
 def test_the_share_is_the_tasks() -> None:

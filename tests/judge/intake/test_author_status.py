@@ -75,8 +75,8 @@ def test_telling_again_costs_few_requests(world: World, aws_environment: RgwServ
     everybody = read_invitations(store)
     assert write_statuses(workspace, states=everybody)
     sent: list[str] = []
-    for of in (workspace.s3, store._client):  # type: ignore[attr-defined]
-        of.meta.events.register("before-call.s3", lambda model, **_: sent.append(model.name))
+    for client in (workspace.s3, store._client):  # type: ignore[attr-defined]
+        client.meta.events.register("before-call.s3", lambda model, **_: sent.append(model.name))
     assert write_statuses(workspace, states=everybody)
     counts = Counter(sent)
     assert counts["PutObject"] == len(everybody)

@@ -61,18 +61,18 @@ def test_a_machine_with_gpus_tries_images_on_one(examiner: ExaminerOf, monkeypat
 
 
 def test_a_gpu_that_is_not_let_go_of_is_the_judges_fault(examiner: ExaminerOf, tmp_path: Path) -> None:
-    of = examiner()
-    of.gpu_wait_s = 0.2
+    subject = examiner()
+    subject.gpu_wait_s = 0.2
     begun = time.monotonic()
     with hold_gpu("GPU-aaaa", tmp_path / "run" / "gpus"):
         for _ in range(2):  # once it was waited for in vain, the letters after that are not held up
-            with pytest.raises(JudgeFault, match="GPU-aaaa is still used") as raised, of.alone_on_gpu():
+            with pytest.raises(JudgeFault, match="GPU-aaaa is still used") as raised, subject.alone_on_gpu():
                 pass
             assert raised.value.cause is FaultCause.GPU
-            assert of.gpu_wait_s == 0
+            assert subject.gpu_wait_s == 0
     assert time.monotonic() - begun < 10
-    of.gpu_wait_s = 30
-    with of.alone_on_gpu():  # free again
+    subject.gpu_wait_s = 30
+    with subject.alone_on_gpu():  # free again
         pass
 
 
@@ -88,10 +88,10 @@ def test_who_waits_for_a_gpu_has_it_next(examiner: ExaminerOf, tmp_path: Path) -
     judge = threading.Thread(target=busy)
     judge.start()
     try:
-        of = examiner()
-        of.gpu_wait_s = 30
-        with of.alone_on_gpu():
-            assert 0 < of.gpu_wait_s < 30
+        subject = examiner()
+        subject.gpu_wait_s = 30
+        with subject.alone_on_gpu():
+            assert 0 < subject.gpu_wait_s < 30
         with hold_gpu("GPU-aaaa", tmp_path / "run" / "gpus", wait_s=30):
             pass
     finally:

@@ -67,11 +67,11 @@ def test_two_authors_one_by_reference_and_one_by_upload(world: IntakeWorld, auth
     world.send(ben, world.upload(ben, other, held=()))
     for image in (good, other):
         authors.forget(image)  # what is run then was pulled from the mirror
-    summary, said = world.intake()
+    summary, output = world.intake()
     assert [(request.invitation, request.outcome) for request in summary.decisions] == [
         ("ada", "submitted"),
         ("ben", "submitted"),
-    ], said
+    ], output
     first, second = read_submissions(world.store)
     assert (first.author, first.image.id, first.image.reference) == ("Ada", good.id, good.reference)
     assert (first.arrival.by, first.arrival.invitation, first.arrival.slot) == (
@@ -115,10 +115,10 @@ def test_broken_requests_are_refused_and_gone(world: IntakeWorld, failing: Pushe
         (failing.request, Verdict.IMAGE_INVALID, "It was tried on the CPU."),
     ]
     slots = [world.send(invited, request, n) for n, (request, _, _) in enumerate(kinds)]
-    summary, said = world.intake()
+    summary, output = world.intake()
     decisions = world.decisions(invited)
     for slot, (_, verdict, words) in zip(slots, kinds, strict=True):
-        assert (decisions[slot].outcome, decisions[slot].verdict) == ("refused", verdict), (decisions[slot], said)
+        assert (decisions[slot].outcome, decisions[slot].verdict) == ("refused", verdict), (decisions[slot], output)
         assert words in decisions[slot].sentence
     assert [request.slot for request in summary.decisions] == slots  # the oldest first
     assert summary.exit_status == 0
@@ -245,8 +245,8 @@ def test_only_layers_that_are_public_may_be_left_out(world: IntakeWorld, failing
     assert secret not in world.forms(invited).layers
     world.store.put(key, record_of_it)
     world.send(invited, request, 1)
-    summary, said = world.intake()
-    assert "Python" in summary.decisions[0].sentence, (summary, said)  # it came as far as the preflight
+    summary, output = world.intake()
+    assert "Python" in summary.decisions[0].sentence, (summary, output)  # it came as far as the preflight
     assert set(world.forms(invited).layers) == held
     status, _, err = world.run_here("layers", "add", "lambench/no-such-image")
     assert status == 2

@@ -154,9 +154,9 @@ def test_the_command_says_what_came(world: IntakeWorld) -> None:
     assert f"= curie: Sum: This image is submitted already, as earlier-{IMAGE_ID[7:19]}." in out
     assert "1 duplicate (the image was submitted before), 1 refused." in out
     world.send(invited, b"{", 2)
-    status, said = world.run_json_here("intake")
-    assert isinstance(said, dict)
-    assert (status, said["exit_status"], said["letters"][0]["verdict"]) == (0, 0, "PROTOCOL_ERROR")
+    status, answer = world.run_json_here("intake")
+    assert isinstance(answer, dict)
+    assert (status, answer["exit_status"], answer["letters"][0]["verdict"]) == (0, 0, "PROTOCOL_ERROR")
 
 
 def test_evaluate_all_begins_with_the_requests(world: IntakeWorld) -> None:

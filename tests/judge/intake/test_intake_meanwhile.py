@@ -111,9 +111,9 @@ def test_what_was_submitted_stays_so_though_the_intake_died_and_the_invitation_w
         ids.append(submission.id)
     refused = world.send(invited, referred(NOWHERE, "4"), 2)
     revoke_invitation(world.store, "curie", "left")
-    summary, said = world.intake()
+    summary, output = world.intake()
     outcome = {request.slot: (request.outcome, request.submission) for request in summary.decisions}
-    assert [outcome[request_slot(invited.invitation, n)] for n in range(2)] == [("submitted", id) for id in ids], said
+    assert [outcome[request_slot(invited.invitation, n)] for n in range(2)] == [("submitted", id) for id in ids], output
     assert outcome[refused] == ("refused", "")
     assert world.left(invited) == set()
 
@@ -227,10 +227,10 @@ def test_judging_goes_on_without_the_upload_bucket_and_says_so(world: IntakeWorl
         ({"upload_bucket": "s3://no-such-bucket/x"}, "STORE: "),
     ):
         world.with_settings(**wrong).write_settings()
-        status, said = world.run_json_here("evaluate", "--all", "--skip-missing")
-        assert isinstance(said, dict)
-        assert (status, said["exit_status"], said["units"], said["intake"]["letters"]) == (1, 1, [], [])
-        assert words in said["intake"]["fault"]
+        status, answer = world.run_json_here("evaluate", "--all", "--skip-missing")
+        assert isinstance(answer, dict)
+        assert (status, answer["exit_status"], answer["units"], answer["intake"]["letters"]) == (1, 1, [], [])
+        assert words in answer["intake"]["fault"]
     world.write_settings()
     for mistyped in (("--suite", "nope"), ("--task", "nope")):
         assert world.run_here("evaluate", "--all", *mistyped)[0] == 2

@@ -50,14 +50,16 @@ def decide(slot: str, outcome: Outcome, parts: tuple[str, ...] = ()) -> StoredDe
     return StoredDecision(decision=RequestDecision(slot=slot, received=utc_now(), outcome=outcome), parts=parts)
 
 
-def after(of: Invitation, *outcome: Outcome) -> InvitationState:
+def after(invited: Invitation, *outcome: Outcome) -> InvitationState:
     """The invitation after its first letters came to this."""
-    slots = [request_slot(of, n) for n in range(len(outcome))]
-    return InvitationState(of, decisions={slot: decide(slot, each) for slot, each in zip(slots, outcome, strict=True)})
+    slots = [request_slot(invited, n) for n in range(len(outcome))]
+    return InvitationState(
+        invited, decisions={slot: decide(slot, each) for slot, each in zip(slots, outcome, strict=True)}
+    )
 
 
-def put(store: Store, of: Invitation, stored: StoredDecision) -> None:
-    assert store.put_if_absent(decision_key(of, stored.decision.slot), stored.model_dump_json().encode())
+def put(store: Store, invited: Invitation, stored: StoredDecision) -> None:
+    assert store.put_if_absent(decision_key(invited, stored.decision.slot), stored.model_dump_json().encode())
 
 
 def test_an_invitation_is_made_once_and_read_again(tmp_path: Path) -> None:
@@ -84,9 +86,9 @@ def test_of_many_who_invite_one_name_at_once_one_does(tmp_path: Path) -> None:
 
 def test_every_secret_is_256_bits_of_its_own(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
-    found = {create_invitation(store, f"author-{n}", 1, 1, 1).secret for n in range(20)}
-    assert len(found) == 20
-    assert all(len(bytes.fromhex(secret)) == 32 for secret in found)
+    secrets = {create_invitation(store, f"author-{n}", 1, 1, 1).secret for n in range(20)}
+    assert len(secrets) == 20
+    assert all(len(bytes.fromhex(secret)) == 32 for secret in secrets)
 
 
 @pytest.mark.parametrize("name", ["", "-a", "A", "a/b", "..", "a.b", "a b", "a\n", "ä", "a" * 41, "a_b", "a\x1b[31m"])
@@ -104,14 +106,14 @@ def test_other_names_are_refused_in_one_line_before_anything_is_written(name: st
 
 
 def test_slots_are_told_from_the_secret_and_a_number() -> None:
-    one, other = invitation(), invitation(secret="cd" * 32)
-    slots = [make(of, n) for make in (request_slot, part_slot) for of in (one, other) for n in range(50)]
+    first, second = invitation(), invitation(secret="cd" * 32)
+    slots = [make(invited, n) for make in (request_slot, part_slot) for invited in (first, second) for n in range(50)]
     assert len(set(slots)) == 200
     assert all(re.match(SLOT, slot) for slot in slots)
-    assert request_slot(one, 7) == request_slot(invitation(), 7)
+    assert request_slot(first, 7) == request_slot(invitation(), 7)
     # Held against `printf 'request 0' | openssl dgst -sha256 -mac HMAC -macopt hexkey:abab…`.
-    assert request_slot(one, 0) == "8753cc95e14d9ea0bda228159ee35e47"
-    assert upload_key(one, slots[0]) == f"curie/{slots[0]}"
+    assert request_slot(first, 0) == "8753cc95e14d9ea0bda228159ee35e47"
+    assert upload_key(first, slots[0]) == f"curie/{slots[0]}"
 
 
 def test_only_what_was_taken_and_what_was_refused_counts() -> None:
@@ -129,15 +131,15 @@ def test_only_what_was_taken_and_what_was_refused_counts() -> None:
 def test_there_are_as_many_open_slots_as_the_quota_leaves(
     outcome: list[Outcome], max_judged: int, max_refused: int, n_filled: int
 ) -> None:
-    of = invitation(max_judged, max_refused)
-    invited = after(of, *outcome)
+    state = invitation(max_judged, max_refused)
+    invited = after(state, *outcome)
     left = max_judged - outcome.count("submitted")
     if outcome.count("refused") >= max_refused or outcome.count("duplicate") >= max_judged + max_refused:
         left = 0
     assert len(invited.open_request_slots()) == max(0, min(left, MAX_OPEN_REQUESTS))
     assert not set(invited.open_request_slots()) & set(invited.decisions)
     assert bool(invited.open_part_slots()) == invited.is_open == (left > 0)
-    filled = {request_slot(of, n) for n in range(n_filled)}
+    filled = {request_slot(state, n) for n in range(n_filled)}
     offered = invited.open_request_slots(filled)
     assert not set(offered) & (filled | set(invited.decisions))
     waiting = len(filled - set(invited.decisions))  # each may still be taken, and so holds a place
@@ -145,18 +147,18 @@ def test_there_are_as_many_open_slots_as_the_quota_leaves(
 
 
 def test_duplicates_have_a_bound_of_their_own() -> None:
-    of = invitation(max_judged=1, max_refused=2)
-    assert after(of, "duplicate", "duplicate").open_request_slots()
-    done = after(of, "duplicate", "duplicate", "duplicate")
+    invited = invitation(max_judged=1, max_refused=2)
+    assert after(invited, "duplicate", "duplicate").open_request_slots()
+    done = after(invited, "duplicate", "duplicate", "duplicate")
     assert (done.is_exhausted, done.open_request_slots(), done.open_part_slots()) == (True, (), ())
 
 
 def test_a_slot_for_a_part_that_a_request_named_is_never_opened_again() -> None:
-    of = invitation(n_parts=4)
-    numbers = [part_slot(of, n) for n in range(8)]
-    assert InvitationState(of).open_part_slots() == tuple(numbers[:4])
-    slot = request_slot(of, 0)
-    used = InvitationState(of, decisions={slot: decide(slot, "refused", parts=(numbers[0], numbers[2]))})
+    invited = invitation(n_parts=4)
+    numbers = [part_slot(invited, n) for n in range(8)]
+    assert InvitationState(invited).open_part_slots() == tuple(numbers[:4])
+    slot = request_slot(invited, 0)
+    used = InvitationState(invited, decisions={slot: decide(slot, "refused", parts=(numbers[0], numbers[2]))})
     assert used.open_part_slots() == (numbers[1], numbers[3], numbers[4], numbers[5])
     assert used.open_part_slots({numbers[3], numbers[7]}) == (numbers[1], numbers[4], numbers[5])
 
@@ -190,14 +192,14 @@ def test_nobody_who_was_not_invited_is_revoked(tmp_path: Path) -> None:
 def test_decisions_are_read_with_their_invitation_and_of_no_other(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     curie, curie_2 = (create_invitation(store, name, 5, 5, 4) for name in ("curie", "curie-2"))
-    one, two = decide(request_slot(curie, 0), "refused"), decide(request_slot(curie_2, 0), "submitted")
-    put(store, curie, one)
-    put(store, curie_2, two)
+    refused, submitted = decide(request_slot(curie, 0), "refused"), decide(request_slot(curie_2, 0), "submitted")
+    put(store, curie, refused)
+    put(store, curie_2, submitted)
     assert [dict(each.decisions) for each in read_invitations(store)] == [
-        {one.decision.slot: one},
-        {two.decision.slot: two},
+        {refused.decision.slot: refused},
+        {submitted.decision.slot: submitted},
     ]
-    assert read_invitation(store, "curie").decisions == {one.decision.slot: one}
+    assert read_invitation(store, "curie").decisions == {refused.decision.slot: refused}
 
 
 @pytest.mark.parametrize("name", ["invitation.json", "revoked.json", "letters/" + "0" * 32 + ".json"])

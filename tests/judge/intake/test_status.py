@@ -178,9 +178,9 @@ def test_no_word_of_hidden_tasks_comes_out(world: World) -> None:
     assert nickel.sentence
     assert "65" not in nickel.sentence
     assert progress.state == "judged"
-    said = json.dumps([task.model_dump(mode="json") for task in progress.tasks])
+    tasks_json = json.dumps([task.model_dump(mode="json") for task in progress.tasks])
     for word in ("@1", "force_rmse", raw["nickel"].provenance.origin.host, raw["copper"].result_key):
-        assert word not in said
+        assert word not in tasks_json
     assert nickel.wall_s == float(f"{nickel.wall_s:.1e}")  # two digits
 
 

@@ -51,8 +51,8 @@ def put_forms(world: IntakeWorld, invited: InvitationState) -> UploadForms:
 
 
 def put_status(world: IntakeWorld, invited: InvitationState, **logs: str) -> None:
-    said = {name.replace("_", "-"): text for name, text in logs.items()}
-    write_status(world.workspace, invited, status_of(invited), said)
+    logs_by_id = {name.replace("_", "-"): text for name, text in logs.items()}
+    write_status(world.workspace, invited, status_of(invited), logs_by_id)
 
 
 @contextmanager
@@ -88,12 +88,12 @@ def test_the_author_reads_forms_status_and_logs_at_his_address(world: IntakeWorl
 
 
 def test_whoever_has_no_address_finds_nothing(world: IntakeWorld) -> None:
-    one, other = world.invited(), world.invited("joliot")
-    put_forms(world, one)
-    address = status_address(world.settings, one.invitation)
-    secret = one.invitation.secret
+    first, second = world.invited(), world.invited("joliot")
+    put_forms(world, first)
+    address = status_address(world.settings, first.invitation)
+    secret = first.invitation.secret
     wrong = [
-        status_address(world.settings, other.invitation),  # invited, and nothing was written yet
+        status_address(world.settings, second.invitation),  # invited, and nothing was written yet
         address.replace(secret, secret[:-1] + ("0" if secret[-1] != "0" else "1")),
         address.replace(secret, secret[:32]),
         address.replace(secret, "curie"),
@@ -144,12 +144,12 @@ def test_an_invitation_file_is_an_address_and_no_more(world: IntakeWorld) -> Non
 
 
 def test_what_exists_already_is_listed_once_for_all(world: IntakeWorld) -> None:
-    one, other = world.invited("one"), world.invited("other")
-    put_status(world, one, emt_0123456789ab="said")
-    put_forms(world, other)
+    first, second = world.invited("one"), world.invited("other")
+    put_status(world, first, emt_0123456789ab="said")
+    put_forms(world, second)
     with requests_of(world) as sent:
         names = file_names(world.workspace)
-    secrets = (one.invitation.secret, other.invitation.secret)
+    secrets = (first.invitation.secret, second.invitation.secret)
     assert [names[secret] for secret in secrets] == [{"status.json", log_name(EMT)}, {"forms.json"}]
     assert sent == ["ListObjectsV2"]
 

@@ -28,8 +28,8 @@ class Box(NamedTuple):
         self.client.delete_object(Bucket=self.name, Key=f"in/{key}")
 
     def versions(self) -> int:
-        found = self.client.list_object_versions(Bucket=self.name)
-        return len(found.get("Versions", ())) + len(found.get("DeleteMarkers", ()))
+        listing = self.client.list_object_versions(Bucket=self.name)
+        return len(listing.get("Versions", ())) + len(listing.get("DeleteMarkers", ()))
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_many_versions_of_many_objects_are_all_seen(box: Box, monkeypatch: pytes
         def get_paginator(self, name: str) -> Any:
             paginator = box.client.get_paginator(name)
             whole = paginator.paginate
-            paginator.paginate = lambda **asked: whole(**asked, PaginationConfig={"PageSize": 2})
+            paginator.paginate = lambda **options: whole(**options, PaginationConfig={"PageSize": 2})
             return paginator
 
         def __getattr__(self, name: str) -> Any:
@@ -108,13 +108,13 @@ def test_many_versions_are_removed_with_few_requests(box: Box, monkeypatch: pyte
     for slot in ("a", "ab", "b", "c"):
         for n in range(3):
             box.put(f"alice/{slot}", b"%d" % n)
-    asked: list[str] = []
-    box.client.meta.events.register("before-call.s3", lambda model, **_: asked.append(model.name))
+    operations: list[str] = []
+    box.client.meta.events.register("before-call.s3", lambda model, **_: operations.append(model.name))
     monkeypatch.setattr(judge.intake.upload_bucket, "MAX_BULK", 4)
     uploads = box.bucket.uploads("alice")
     assert uploads is not None
     box.bucket.remove(uploads[slot] for slot in "abc")
-    assert asked == ["ListObjectVersions"] * 2 + ["DeleteObjects"] * 3
+    assert operations == ["ListObjectVersions"] * 2 + ["DeleteObjects"] * 3
     assert box.versions() == 3
     assert read(box, "alice", "ab") == b"0"
     box.bucket.remove(())

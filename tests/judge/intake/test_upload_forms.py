@@ -45,8 +45,8 @@ def test_what_is_sent_with_a_form_lies_in_the_upload_bucket_under_its_slot(world
     forms = forms_of(world, invited)
     assert post(forms.requests[1], b"a letter").status_code == 204
     assert post(forms.parts[2], b"a part").status_code == 204
-    found = {version["Key"]: world.content(version) for version in world.versions()}
-    assert found == {
+    contents = {version["Key"]: world.content(version) for version in world.versions()}
+    assert contents == {
         f"{world.prefix}/" + upload_key(invited.invitation, forms.requests[1].slot): b"a letter",
         f"{world.prefix}/" + upload_key(invited.invitation, forms.parts[2].slot): b"a part",
     }
@@ -67,9 +67,9 @@ def test_there_is_a_form_for_every_open_slot_of_its_own_size(world: IntakeWorld)
 
 
 def test_a_request_of_the_largest_size_is_taken_and_one_byte_more_is_not(world: IntakeWorld) -> None:
-    one, other = forms_of(world, world.invited()).requests[:2]
-    assert post(one, bytes(MAX_REQUEST_BYTES)).status_code == 204
-    refused = post(other, bytes(MAX_REQUEST_BYTES + 1))
+    first, second = forms_of(world, world.invited()).requests[:2]
+    assert post(first, bytes(MAX_REQUEST_BYTES)).status_code == 204
+    refused = post(second, bytes(MAX_REQUEST_BYTES + 1))
     assert (refused.status_code, code(refused)) == (400, "EntityTooLarge")
     assert [version["Size"] for version in world.versions()] == [MAX_REQUEST_BYTES]
 
@@ -81,16 +81,16 @@ def test_nothing_empty_is_taken(world: IntakeWorld) -> None:
 
 
 def test_a_form_is_good_for_its_own_key_alone(world: IntakeWorld) -> None:
-    one, other = forms_of(world, world.invited()).requests[:2]
+    first, second = forms_of(world, world.invited()).requests[:2]
     joliot = forms_of(world, world.invited("joliot")).requests[0]
     for key in (
-        other.fields["key"],
+        second.fields["key"],
         joliot.fields["key"],
         f"{world.prefix}/curie/x",
         "store/invitations/a.json",
         "${filename}",
     ):
-        assert post(one, b"a letter", key=key).status_code == 403, key
+        assert post(first, b"a letter", key=key).status_code == 403, key
     assert world.versions() == []
 
 

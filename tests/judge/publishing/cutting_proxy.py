@@ -59,10 +59,10 @@ class CuttingProxy:
             thread.join(timeout=20)
             assert not thread.is_alive()
 
-    def _end(self, of: _Round) -> None:
+    def _end(self, turn: _Round) -> None:
         with self._lock:
-            _shut(of.open)
-            of.open.clear()
+            _shut(turn.open)
+            turn.open.clear()
 
     def _accept(self) -> None:
         while True:
@@ -70,34 +70,34 @@ class CuttingProxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            own = self._round
-            if own.cut:
+            turn = self._round
+            if turn.cut:
                 client.close()
                 continue
             server = socket.create_connection(("127.0.0.1", self._port))
             with self._lock:
-                own.open += [client, server]
+                turn.open += [client, server]
                 for pair in ((client, server, True), (server, client, False)):
-                    self._threads.append(threading.Thread(target=self._forward, args=(own, *pair), daemon=True))
+                    self._threads.append(threading.Thread(target=self._forward, args=(turn, *pair), daemon=True))
                     self._threads[-1].start()
 
-    def _forward(self, own: _Round, source: socket.socket, sink: socket.socket, asks: bool) -> None:
+    def _forward(self, turn: _Round, source: socket.socket, sink: socket.socket, asks: bool) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
-                cut = self._is_cut_by(own, data.count(_REQUEST) if asks else 0)
+                cut = self._is_cut_by(turn, data.count(_REQUEST) if asks else 0)
                 if cut and not (asks and self._lose_answer):
                     break
                 sink.sendall(data)
-        if own.cut:
-            self._end(own)
+        if turn.cut:
+            self._end(turn)
         else:  # closed by one of the two: no other connection hangs on it
             _shut((source, sink))
 
-    def _is_cut_by(self, own: _Round, n: int) -> bool:
+    def _is_cut_by(self, turn: _Round, n: int) -> bool:
         with self._lock:
-            own.left -= n
-            own.cut = own.cut or own.left < 0
-            return own.cut
+            turn.left -= n
+            turn.cut = turn.cut or turn.left < 0
+            return turn.cut
 
 
 def _shut(connections: Iterable[socket.socket]) -> None:

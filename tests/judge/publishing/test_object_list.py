@@ -26,7 +26,7 @@ def test_nothing_goes_that_was_shown_within_the_grace_time_and_nothing_is_forgot
     What is read is of the last that ended, or, for all that is known, of one that died.
     """
     listed, now = SiteList(objects={}), START
-    there: set[str] = set()
+    present: set[str] = set()
     read_until: dict[str, datetime] = {}  # of each name the last time at which a page may have asked for it
     reading: frozenset[str] = frozenset()
     for names, ends, hours in publications:
@@ -35,8 +35,8 @@ def test_nothing_goes_that_was_shown_within_the_grace_time_and_nothing_is_forgot
         listed = with_claimed(listed, names, now)
         assert names <= listed.objects.keys()
         assert not names & set(going(listed))
-        before = set(there)
-        there |= names
+        before = set(present)
+        present |= names
         reading |= names
         if ends:
             reading = names
@@ -45,29 +45,29 @@ def test_nothing_goes_that_was_shown_within_the_grace_time_and_nothing_is_forgot
             gone = set(going(listed))
             assert not gone & names
             assert all(now - read_until.get(name, START) >= grace * HOUR for name in gone)
-            there -= gone
-        assert there <= listed.objects.keys()
+            present -= gone
+        assert present <= listed.objects.keys()
         assert read_list(listed.model_dump_json(exclude_defaults=True).encode(), "site.json") == listed
     now += 1000 * HOUR
-    listed = with_shown(with_claimed(listed, (), now), {}, there, now, grace * HOUR)
+    listed = with_shown(with_claimed(listed, (), now), {}, present, now, grace * HOUR)
     now += grace * HOUR
-    listed = with_shown(with_claimed(listed, (), now), {}, there, now, grace * HOUR)
-    assert there <= set(going(listed))
+    listed = with_shown(with_claimed(listed, (), now), {}, present, now, grace * HOUR)
+    assert present <= set(going(listed))
     assert with_shown(with_claimed(listed, (), now), {}, (), now, grace * HOUR).objects == {}
 
 
 @given(st.sampled_from(["a.html", "assets/a.css", "logs/a.txt", "a.bin", "a"]), st.binary(max_size=2000))
 def test_what_is_handed_out_is_the_file(name: str, content: bytes) -> None:
-    of = site_object(name, content)
-    assert unpacked(of.body, of.served.content_encoding) == content
-    assert len(of.body) <= len(content)
-    assert site_object(name, content) == of  # byte by byte, whenever
-    assert is_same(None, of.md5.hex(), of) is None
-    entry = ListedObject(sha256=of.sha256, etag="e", served=str(of.served))
-    assert is_same(entry, "e", of) is True
-    assert is_same(entry, "f", of) is False
-    assert is_same(entry.model_copy(update={"going": True}), "e", of) is False
-    assert is_same(entry.model_copy(update={"served": "otherwise"}), "e", of) is False
+    wanted = site_object(name, content)
+    assert unpacked(wanted.body, wanted.served.content_encoding) == content
+    assert len(wanted.body) <= len(content)
+    assert site_object(name, content) == wanted  # byte by byte, whenever
+    assert is_same(None, wanted.md5.hex(), wanted) is None
+    entry = ListedObject(sha256=wanted.sha256, etag="e", served=str(wanted.served))
+    assert is_same(entry, "e", wanted) is True
+    assert is_same(entry, "f", wanted) is False
+    assert is_same(entry.model_copy(update={"going": True}), "e", wanted) is False
+    assert is_same(entry.model_copy(update={"served": "otherwise"}), "e", wanted) is False
 
 
 def test_what_would_unpack_to_more_than_fits_is_not_unpacked() -> None:

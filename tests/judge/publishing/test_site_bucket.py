@@ -186,13 +186,13 @@ def fill(bucket: Bucket, files: dict[str, bytes]) -> None:
     """Puts a site there as a publication would, without signatures: signing 2,000 requests takes half a minute."""
     bucket.policy({"Effect": "Allow", "Principal": "*", "Action": "s3:PutObject", "Resource": bucket.arn("*")})
     wanted = {name: served_object(name, content) for name, content in files.items()}
-    own = threading.local()
+    local = threading.local()
 
     def put(name: str) -> None:
-        if not hasattr(own, "connection"):
-            own.connection = http.client.HTTPConnection("127.0.0.1", bucket.rgw.port, timeout=60)
-        own.connection.request("PUT", f"/{bucket.name}/site/{name}", wanted[name].body)
-        answer = own.connection.getresponse()
+        if not hasattr(local, "connection"):
+            local.connection = http.client.HTTPConnection("127.0.0.1", bucket.rgw.port, timeout=60)
+        local.connection.request("PUT", f"/{bucket.name}/site/{name}", wanted[name].body)
+        answer = local.connection.getresponse()
         assert (answer.read(), answer.status) == (b"", 200)
 
     with ThreadPoolExecutor(8) as pool:

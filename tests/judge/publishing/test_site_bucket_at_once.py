@@ -87,8 +87,8 @@ def test_an_overtaken_publisher_puts_no_page_and_his_claim_is_not_forgotten(buck
 
 def test_two_equal_claims_at_one_moment_are_two(bucket: Bucket) -> None:
     first, second = (bucket.site().staged(files_of(1)) for _ in range(2))
-    with first as one, second, pytest.raises(StoreError, match="meanwhile"):
-        one.show()
+    with first as site, second, pytest.raises(StoreError, match="meanwhile"):
+        site.show()
 
 
 class Between(BucketObjects):
@@ -146,8 +146,8 @@ def test_an_object_whose_tag_is_no_hash_is_known_again(bucket: Bucket) -> None:
     """As where a bucket is encrypted with a key of its own; here the object has another body when it is asked about."""
     objects, wanted = BucketObjects(bucket.s3, BucketPlace(bucket.name, "site/")), served_object("a.bin", b"1")
     objects.put("a.bin", wanted, "")
-    there = bucket.raw("a.bin")
-    served = {field: there[field] for field in ("ContentType", "CacheControl", "Metadata")}
+    stored = bucket.raw("a.bin")
+    served = {field: stored[field] for field in ("ContentType", "CacheControl", "Metadata")}
     bucket.s3.put_object(Bucket=bucket.name, Key="site/a.bin", Body=b"2", **served)
     assert objects.put("a.bin", wanted, "") == bucket.raw("a.bin")["ETag"].strip('"')
     with pytest.raises(StoreError, match="meanwhile"):
@@ -156,7 +156,7 @@ def test_an_object_whose_tag_is_no_hash_is_known_again(bucket: Bucket) -> None:
 
 def test_many_who_publish_at_once_leave_a_whole_site(bucket: Bucket) -> None:
     bucket.publish(files_of(9))
-    start, said, ended = threading.Barrier(4), [], []
+    start, outcomes, ended = threading.Barrier(4), [], []
 
     def publish(version: int) -> None:
         start.wait(timeout=20)
@@ -164,7 +164,7 @@ def test_many_who_publish_at_once_leave_a_whole_site(bucket: Bucket) -> None:
             bucket.publish(files_of(version))
             ended.append(version)
         except StoreError as error:
-            said.append(str(error))
+            outcomes.append(str(error))
 
     threads = [threading.Thread(target=publish, args=(version,)) for version in range(4)]
     for thread in threads:
@@ -172,8 +172,10 @@ def test_many_who_publish_at_once_leave_a_whole_site(bucket: Bucket) -> None:
     for thread in threads:
         thread.join(timeout=60)
     assert not any(thread.is_alive() for thread in threads)
-    assert len(said) + len(ended) == 4
-    assert all(re.search("was changed meanwhile: see who|: another is publishing there", line) for line in said), said
+    assert len(outcomes) + len(ended) == 4
+    assert all(re.search("was changed meanwhile: see who|: another is publishing there", line) for line in outcomes), (
+        outcomes
+    )
     assert assert_whole(bucket) in {files_of(version)["index.html"] for version in (*range(4), 9)}
     bucket.publish(files_of(5))
     assert assert_whole(bucket) == files_of(5)["index.html"]

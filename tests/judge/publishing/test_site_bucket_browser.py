@@ -38,8 +38,8 @@ def site(rgw: RgwServer, tmp_path_factory: pytest.TempPathFactory) -> Site:
     store = LocalStore(tmp_path_factory.mktemp("bucket-site"))
     models = [submission(name) for name in ("alpha", "beta")]
     store_log(store, models[0].id, "ready\nat 3.6 Å <b>\n")
-    for of in models:
-        save(store, [of], good_results(of, 0.1))
+    for model in models:
+        save(store, [model], good_results(model, 0.1))
     bucket = rgw.new_bucket(public=True)
     website = {"IndexDocument": {"Suffix": "index.html"}, "ErrorDocument": {"Key": PREFIX + NOT_FOUND}}
     client = rgw.client()
@@ -55,10 +55,10 @@ def site(rgw: RgwServer, tmp_path_factory: pytest.TempPathFactory) -> Site:
 def test_a_reader_finds_both_models(site: Site, browser: Browser) -> None:
     with browser.new_context() as context:
         page = context.new_page()
-        said: list[str] = []
+        messages: list[str] = []
         got: dict[str, Response] = {}
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
         page.on("response", lambda response: got.update({response.url: response}))
         page.goto(f"{site.address}/")
         cells = page.locator("section#ranking th.model[scope=row] a")
@@ -70,7 +70,7 @@ def test_a_reader_finds_both_models(site: Site, browser: Browser) -> None:
         )  # the style's own
         page.go_back()
         page.locator("#ranking").get_by_role("button", name="Model").click()  # the script's own
-        assert said == []
+        assert messages == []
         assert all(response.ok and response.url.startswith(site.address) for response in got.values())
         kinds = {response.headers["content-type"]: response for response in got.values()}
         for kind in ("text/html", "text/css", "text/javascript"):

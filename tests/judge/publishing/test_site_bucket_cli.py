@@ -107,14 +107,14 @@ def test_the_manifest_is_not_made_where_the_assets_cannot_be_put(world: World, b
 def test_two_judges_of_one_store_publish_at_once(world: World, bucket: Bucket) -> None:
     suite, key = load_suite(world.settings.suite), own_key_of(world)
     proposal = propose(world.workspace, suite, bucket.clock())
-    start, said = threading.Barrier(2), []
+    start, outputs = threading.Barrier(2), []
 
     def publish() -> None:
         start.wait(timeout=20)
         try:
             publish_site(world.store, proposal, bucket.site(), key, bucket.clock())
         except StoreError as error:
-            said.append(str(error))
+            outputs.append(str(error))
 
     threads = [threading.Thread(target=publish) for _ in range(2)]
     for thread in threads:
@@ -122,7 +122,7 @@ def test_two_judges_of_one_store_publish_at_once(world: World, bucket: Bucket) -
     for thread in threads:
         thread.join(timeout=60)
     chain = read_chain(world.store, {key.public})
-    assert (len(chain.manifests) + len(said) >= 2, chain.defects) == (True, ())
+    assert (len(chain.manifests) + len(outputs) >= 2, chain.defects) == (True, ())
     last = publish_site(world.store, proposal, bucket.site(), key, bucket.clock())
     assert bucket.read("manifest.json") == last.data
 
@@ -147,10 +147,10 @@ def test_what_is_missing_is_said_in_one_line(
 
 
 def test_the_doctor_tells_whether_the_bucket_answers(world: World, bucket: Bucket) -> None:
-    there = {"publish_to": bucket.url, "endpoint_url": bucket.rgw.endpoint}
+    destination = {"publish_to": bucket.url, "endpoint_url": bucket.rgw.endpoint}
 
     def found(**settings: str) -> CheckResult:
-        findings = examine(Workspace(world.settings.model_copy(update={**there, **settings})))
+        findings = examine(Workspace(world.settings.model_copy(update={**destination, **settings})))
         return next(finding for finding in findings if finding.name == "site")
 
     nobody = "nobody else lists or writes it"

@@ -66,7 +66,7 @@ def test_who_was_taken_out_has_no_row_and_leaves_the_others_rank(store: LocalSto
     record_event(store, KEY, EventKind.WITHDRAWN, third.id, "a mistake")
     board = read_board(store, SUITE, pytest.fail)
     assert [(row.submission.id, row.rank) for row in board.rows] == [(other.id, 1)]
-    assert [(one.submission.id, one.word) for one in board.taken_out] == [
+    assert [(removed.submission.id, removed.word) for removed in board.taken_out] == [
         (third.id, "withdrawn"),
         (best.id, "disqualified"),
     ]

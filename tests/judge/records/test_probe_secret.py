@@ -21,10 +21,10 @@ from tests.world.world import World
 def test_all_judges_on_one_store_have_one_secret_and_no_two_stores_the_same(tmp_path: Path) -> None:
     for n in range(20):
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda _: order_secret(LocalStore(tmp_path / f"{n}")), range(4)))  # noqa: B023
-        assert len(set(found)) == 1
-        assert len(found[0]) == 32
-        assert found[0] == order_secret(LocalStore(tmp_path / f"{n}"))
+            secrets_read = list(pool.map(lambda _: order_secret(LocalStore(tmp_path / f"{n}")), range(4)))  # noqa: B023
+        assert len(set(secrets_read)) == 1
+        assert len(secrets_read[0]) == 32
+        assert secrets_read[0] == order_secret(LocalStore(tmp_path / f"{n}"))
     assert len({order_secret(LocalStore(tmp_path / f"{n}")) for n in range(20)}) == 20
 
 
@@ -48,7 +48,9 @@ def test_copies_of_a_hidden_set_are_drawn_with_it(world: World) -> None:
     assert result.provenance.observation is not None
     seen = read_observation(world.store, result.provenance.observation)
     structures = load_structures(card.parent)
-    drawn, by_all = (questions(structures, result.provenance.observe_version, of).copies for of in (secret, b""))
+    drawn, by_all = (
+        questions(structures, result.provenance.observe_version, secret_used).copies for secret_used in (secret, b"")
+    )
     assert drawn is not None
     assert by_all is not None
     np.testing.assert_array_equal(seen.arrays["probe_rotation"], drawn.rotation)

@@ -35,7 +35,7 @@ scores = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 
 
 def manifest(score: float | None = 0.1, suite: str = "small") -> Manifest:
-    one = ManifestScores(force_field=score, property_error=None, efficiency=1e300, instability=-0.0, rank=1)
+    scores = ManifestScores(force_field=score, property_error=None, efficiency=1e300, instability=-0.0, rank=1)
     return Manifest(
         n=1,
         suite=suite,
@@ -47,7 +47,7 @@ def manifest(score: float | None = 0.1, suite: str = "small") -> Manifest:
         results={},
         submissions={},
         events={},
-        scores={"emt-0123456789ab": one},
+        scores={"emt-0123456789ab": scores},
         selftests=(),
         previous="",
     )
@@ -105,8 +105,8 @@ def test_the_private_key_is_its_owners_alone(world: World) -> None:
     public, path = out.split("\n")[0], world.root / "signing.key"
     assert (status, path.stat().st_mode & 0o777) == (0, 0o600)
     assert SigningKey.load(path).public == public
-    status, said = world.run_json_here("keys", "show")
-    assert said == {"public": public, "key_file": str(path)}
+    status, answer = world.run_json_here("keys", "show")
+    assert answer == {"public": public, "key_file": str(path)}
     status, _, err = world.run_here("keys", "create")
     assert status == 2
     assert err == f"judge: key_file: {path} exists: a key is never overwritten; name another\n"
@@ -147,16 +147,16 @@ def test_a_link_into_the_store_is_followed(world: World) -> None:
 
 def test_who_is_trusted_is_this_judge_the_settings_and_the_file(world: World) -> None:
     world.write_settings()
-    own = SigningKey.create(world.settings.key_file).public
-    assert trusted_keys(world.settings) == {own}
+    public = SigningKey.create(world.settings.key_file).public
+    assert trusted_keys(world.settings) == {public}
     status, out, _ = world.run_here("keys", "trust", OTHER.public.upper())
     assert (status, out) == (0, f"Trusted from now on, in {world.root / 'trusted.keys'}.\n")
     assert (world.root / "trusted.keys").stat().st_mode & 0o777 == 0o600
     assert world.run_here("keys", "trust", OTHER.public)[1] == "It is trusted already.\n"
     settings = world.settings.model_copy(update={"trusted_keys": (KEY.public,)})
-    assert trusted_keys(settings) == {own, OTHER.public, KEY.public}
-    status, said = world.run_json_here("keys", "list")
-    assert said == {"own": [own], "settings": [], "file": [OTHER.public]}
+    assert trusted_keys(settings) == {public, OTHER.public, KEY.public}
+    status, answer = world.run_json_here("keys", "list")
+    assert answer == {"own": [public], "settings": [], "file": [OTHER.public]}
 
 
 @pytest.mark.parametrize("key", ["", "ab", "z" * 64, "a" * 63, "a" * 65, f"{'a' * 64}\n{'b' * 64}", "-"])
@@ -190,22 +190,22 @@ def test_a_key_that_cannot_be_written_whole_is_not_there(tmp_path: Path) -> None
 
 
 def test_all_who_make_the_key_at_once_sign_with_the_same(tmp_path: Path) -> None:
-    n, found = 8, []
+    n, keys = 8, []
     for attempt in range(20):
         path, start = tmp_path / f"{attempt}" / "signing.key", threading.Barrier(n)
 
         def sign(path: Path = path, start: threading.Barrier = start) -> None:
             start.wait(timeout=20)
-            found.append(own_key(path).public)
+            keys.append(own_key(path).public)
 
         threads = [threading.Thread(target=sign) for _ in range(n)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(timeout=30)
-        assert found == [SigningKey.load(path).public] * n
+        assert keys == [SigningKey.load(path).public] * n
         assert [file.name for file in path.parent.iterdir()] == ["signing.key"]
-        found.clear()
+        keys.clear()
 
 
 def test_a_link_to_nowhere_is_no_place_for_a_key(tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
         yield path, value
 
 
-def classes(of: type[Record]) -> Iterator[type[Record]]:
-    for each in of.__subclasses__():
+def classes(record: type[Record]) -> Iterator[type[Record]]:
+    for each in record.__subclasses__():
         yield each
         yield from classes(each)
 
@@ -107,10 +107,10 @@ def test_nothing_that_was_stored_is_lost(name: str, version: int) -> None:
     """Each value is found again under its own name, wherever that was moved to."""
     data = path_of(name, version).read_bytes()
     record = STORED[name].read(data)
-    found = [(path[-1], value) for path, value in leaves(record.model_dump(mode="json"))]
+    values = [(path[-1], value) for path, value in leaves(record.model_dump(mode="json"))]
     for path, value in leaves(json.loads(data)):
         if path != ("schema_version",):
-            assert (path[-1], value) in found, path
+            assert (path[-1], value) in values, path
     assert record.model_dump()["schema_version"] == version_of(STORED[name])
     assert STORED[name].read(record.model_dump_json().encode()) == record
 
@@ -135,7 +135,7 @@ def test_a_stored_metric_with_an_unknown_field_is_refused(of: str) -> None:
 def test_the_fixtures_have_something_in_every_field(name: str) -> None:
     """Else a change within what is empty there would go unseen. Of the two ends, between them."""
     record = STORED[name]
-    both = [json.loads(path_of(n, version_of(record)).read_bytes()) for n, of in STORED.items() if of is record]
+    both = [json.loads(path_of(n, version_of(record)).read_bytes()) for n, kind in STORED.items() if kind is record]
     names = [field.alias or name for name, field in record.model_fields.items()]
     empty = [name for name in names if all(fields[name] in (None, "", {}, [], ()) for fields in both)]
     assert empty == []

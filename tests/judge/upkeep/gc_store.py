@@ -31,8 +31,8 @@ def claimed_by(store: LocalStore, owner: str, key: str = "k" * 32) -> str:
 def dead_owner() -> str:
     """A judge of this machine that has ended."""
     program = "from judge.records.process_identity import process_identity; print(process_identity())"
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return said.stdout.strip()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def aged(path: Path, hours: float) -> Path:

@@ -35,7 +35,9 @@ def open_up(world: IntakeWorld, bucket: str, *allowed: Statement) -> None:
         world.client.delete_bucket_policy(Bucket=bucket)
         return
     everybody = {"Effect": "Allow", "Principal": "*"}
-    stated = [{**everybody, "Action": action, "Resource": f"arn:aws:s3:::{bucket}{of}"} for action, of in allowed]
+    stated = [
+        {**everybody, "Action": action, "Resource": f"arn:aws:s3:::{bucket}{resource}"} for action, resource in allowed
+    ]
     world.client.put_bucket_policy(Bucket=bucket, Policy=json.dumps({"Version": "2012-10-17", "Statement": stated}))
 
 

@@ -61,8 +61,8 @@ def test_a_run_tells_its_steps_in_order_and_looking_tells_nothing(world: World) 
     assert not (world.root / "judge.jsonl").exists()
     world.submit("emt")
     assert world.run_here("evaluate", "--all", "--task", "copper")[0] == 0
-    told = [line["event"] for line in lines(world.root / "judge.jsonl")]
-    assert told == [
+    events = [line["event"] for line in lines(world.root / "judge.jsonl")]
+    assert events == [
         "run begun",
         "reaped",
         "claimed",

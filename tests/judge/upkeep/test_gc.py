@@ -75,8 +75,8 @@ def test_nothing_is_touched_while_a_judge_may_be_about_to_name_it(store: LocalSt
     store.put(LONE, b"x")
     for owner in (process_identity(), "another boot/ns/1/1/t"):
         prefix = claimed_by(store, owner)
-        found, attempts = unreferred_observations(store)
-        assert found == ()
+        garbage, attempts = unreferred_observations(store)
+        assert garbage == ()
         assert attempts.living == {prefix: "judge-2"}
     claimed_by(store, dead_owner())
     assert observations(store) == [LONE]
@@ -143,14 +143,14 @@ def test_the_command_lists_then_removes_then_finds_nothing(world: World) -> None
     lone_items = items_path("emt-0123456789ab", "copper", "a" * 32)
     world.store.put(lone_items, b"items")
     counting, before = world.results(), set(world.store.list(""))
-    status, said = world.run_json_here("gc", "--dry-run")
-    assert isinstance(said, dict)
-    assert (status, said["dry_run"]) == (0, True)
-    assert [(each["kind"], each["name"]) for each in said["garbage"]] == [
+    status, answer = world.run_json_here("gc", "--dry-run")
+    assert isinstance(answer, dict)
+    assert (status, answer["dry_run"]) == (0, True)
+    assert [(each["kind"], each["name"]) for each in answer["garbage"]] == [
         ("observation", LONE),
         ("items table", lone_items),
     ]
-    assert said["notes"] == ["Images were not checked: submissions are run without a container here"]
+    assert answer["notes"] == ["Images were not checked: submissions are run without a container here"]
     assert set(world.store.list("")) == before
     status, out, _ = world.run_here("gc")
     assert status == 0
@@ -158,8 +158,8 @@ def test_the_command_lists_then_removes_then_finds_nothing(world: World) -> None
     assert set(world.store.list("")) == before - {LONE, lone_items}
     assert world.results() == counting
     assert "There is nothing to remove." in world.run_here("gc")[1]
-    told = [json.loads(line) for line in (world.root / "judge.jsonl").read_text().splitlines()]
-    assert [(line["sentence"], line["key"]) for line in told if line["event"] == "collected"] == [
+    events = [json.loads(line) for line in (world.root / "judge.jsonl").read_text().splitlines()]
+    assert [(line["sentence"], line["key"]) for line in events if line["event"] == "collected"] == [
         ("observation", LONE),
         ("items table", lone_items),
     ]
@@ -174,7 +174,7 @@ def test_the_command_says_what_it_did_not_look_at(world: World) -> None:
     world.store.put(LONE, b"x")
     status, out, _ = world.run_here("gc", "--dry-run", DOCKER_HOST=f"unix://{world.root}/none.sock")
     assert status == 0
-    said = " ".join(out.split())
-    assert f"No observation is removed while {prefix} is claimed on judge-2" in said
-    assert "Images were not checked: no Docker engine answers" in said
+    output = " ".join(out.split())
+    assert f"No observation is removed while {prefix} is claimed on judge-2" in output
+    assert "Images were not checked: no Docker engine answers" in output
     assert world.run_here("gc", "--days", "-1")[0] == 2

@@ -55,8 +55,8 @@ def test_checkpoints_go_with_their_units_verdict_or_with_age(store: LocalStore, 
     half = saved[2].path.with_name(f".{saved[2].path.name}.0a0b0c0d")
     half.write_bytes(b"half")
     attempts = read_attempts(store)
-    found = [garbage.name for garbage in checkpoints(run_dir, attempts, {here}, time.time() - 86400)]
-    assert found == [str(saved[0].path)]
+    names = [garbage.name for garbage in checkpoints(run_dir, attempts, {here}, time.time() - 86400)]
+    assert names == [str(saved[0].path)]
     assert checkpoints(run_dir, attempts, {"another"}, time.time() - 86400) == ()
     old = checkpoints(run_dir, attempts, {here}, FUTURE)
     assert {garbage.name for garbage in old} == {str(saved[0].path), str(saved[2].path), str(half)}
@@ -124,10 +124,10 @@ def test_images_of_no_submission_are_listed_only_where_that_is_asked_for(world: 
     world.write_settings(driver="docker")
 
     def listed(*options: str) -> bool:
-        status, said = world.run_json_here("gc", "--dry-run", *options)
+        status, answer = world.run_json_here("gc", "--dry-run", *options)
         assert status == 0
-        assert isinstance(said, dict)
-        return image in [each["name"] for each in said["garbage"]]
+        assert isinstance(answer, dict)
+        return image in [each["name"] for each in answer["garbage"]]
 
     assert not listed()
     status, _, err = world.run_here("gc", "--dry-run", "--images")

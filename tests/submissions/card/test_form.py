@@ -77,8 +77,8 @@ def test_an_empty_card_names_every_field_and_its_comments_are_a_card_too() -> No
 
 
 def test_the_form_asks_for_every_field() -> None:
-    asked = {question.field for question in QUESTIONS} | {"training", "label_sets"}
-    assert asked == set(ModelCard.model_fields)
+    fields = {question.field for question in QUESTIONS} | {"training", "label_sets"}
+    assert fields == set(ModelCard.model_fields)
 
 
 class Terminal:
@@ -222,9 +222,9 @@ class FormInput(NamedTuple):
     patch: pytest.MonkeyPatch
 
     def fill(self, *lines: str, interrupts: bool = False) -> ModelCard:
-        said = Console(file=StringIO())
+        console = Console(file=StringIO())
         self.patch.setattr(sys, "stdin", Keys(lines, interrupts))
-        form = CardForm(said)
+        form = CardForm(console)
         card = form.fill("my-model")
         form.offer(card, CARD_FILE)
         return card
@@ -252,7 +252,7 @@ def test_who_breaks_off_finds_the_answers_in_a_draft(form: FormInput, n: int, in
     card = read_card(DRAFT)
     assert card.name == "Mine"
     assert card.version == ("2" if n > 1 else "")
-    assert [one.name for one in card.training] == (["MPtrj"] if n > N_FIELDS + 3 else [])
+    assert [training.name for training in card.training] == (["MPtrj"] if n > N_FIELDS + 3 else [])
     assert bool(card.label_sets) == (n >= N_FIELDS + 6)
 
 

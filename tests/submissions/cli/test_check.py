@@ -102,15 +102,17 @@ def author(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 def test_a_module_passes_without_docker_and_what_that_cannot_show_is_said(author: AuthorFolder) -> None:
     author.write("models/mine.py", EMT.replace("return", 'print("hello [bold]\\x1b[31m")\n    return'))
     author.write("lambench.toml", 'name = "Mine"\nconservative = false\nelements = ["Cu", "Si"]\n')
-    said = author.run("check", "models.mine:make_calculator")
-    assert said.status == 0, said
-    assert "as a module (" in said.out
-    assert "models/mine.py), without Docker" in said.words
-    assert "Without Docker it is not checked whether it needs a network" in said.words
-    assert "│ hello [bold]\\x1b[31m" in said.out
-    assert "\x1b" not in said.out
-    assert "The card states that forces are not the gradient of the energy; measured, they agree with it." in said.words
-    assert "The card lists Si, and no structure with it was answered." in said.words
+    output = author.run("check", "models.mine:make_calculator")
+    assert output.status == 0, output
+    assert "as a module (" in output.out
+    assert "models/mine.py), without Docker" in output.words
+    assert "Without Docker it is not checked whether it needs a network" in output.words
+    assert "│ hello [bold]\\x1b[31m" in output.out
+    assert "\x1b" not in output.out
+    assert (
+        "The card states that forces are not the gradient of the energy; measured, they agree with it." in output.words
+    )
+    assert "The card lists Si, and no structure with it was answered." in output.words
     receipt = author.receipt
     assert (receipt.subject, receipt.verdict) == ("models.mine:make_calculator", Verdict.OK)
     assert receipt.digest.startswith("sha256:")
@@ -132,9 +134,9 @@ def test_the_digest_is_of_the_factory_s_module_and_json_is_all_that_a_machine_re
     assert first["preflight"]["unanswered_elements"] == ["Na", "Si", "Cl"]
     author.write("data/large.bin", "y")
     author.write("calculator.py", f"raise RuntimeError\n{EMT}")
-    said = author.run("check", "calculator:make_calculator", "--json", "--receipt", "other.json")
-    second = json.loads(said.out)
-    assert said.status == 1
+    output = author.run("check", "calculator:make_calculator", "--json", "--receipt", "other.json")
+    second = json.loads(output.out)
+    assert output.status == 1
     assert second["receipt"]["digest"] != first["receipt"]["digest"]
     assert second["receipt"] == json.loads((author.folder / "other.json").read_text())
     assert author.receipt.digest == first["receipt"]["digest"]  # the one that was there is left alone
@@ -142,10 +144,10 @@ def test_the_digest_is_of_the_factory_s_module_and_json_is_all_that_a_machine_re
 
 def test_a_factory_that_needs_what_this_python_has_not_is_told_of_python(author: AuthorFolder) -> None:
     author.write("calculator.py", "import heavy_package_of_nobody\n" + EMT)
-    said = author.run("check", "calculator:make_calculator")
-    assert said.status == 1
-    assert "STARTUP_FAILED calculator:make_calculator would not be judged" in said.words
-    assert "has no heavy_package_of_nobody: name the Python that has it with --python" in said.words
+    output = author.run("check", "calculator:make_calculator")
+    assert output.status == 1
+    assert "STARTUP_FAILED calculator:make_calculator would not be judged" in output.words
+    assert "has no heavy_package_of_nobody: name the Python that has it with --python" in output.words
     assert author.receipt.verdict is Verdict.STARTUP_FAILED
     assert "guest" in author.receipt.versions
 
@@ -154,10 +156,10 @@ def test_a_factory_that_fails_is_shown_with_its_own_words_made_harmless(author: 
     author.write(
         "calculator.py", 'def make_calculator():\n    raise ValueError("no [red]weights[/] \\x1b]0;title\\x07")\n'
     )
-    said = author.run("check", "calculator:make_calculator", "--module")
-    assert said.status == 1
-    assert "no [red]weights[/] \\x1b]0;title\\x07" in said.words
-    assert "\x1b" not in said.out + said.err
+    output = author.run("check", "calculator:make_calculator", "--module")
+    assert output.status == 1
+    assert "no [red]weights[/] \\x1b]0;title\\x07" in output.words
+    assert "\x1b" not in output.out + output.err
 
 
 def test_another_python_sees_other_modules(author: AuthorFolder) -> None:
@@ -166,9 +168,9 @@ def test_another_python_sees_other_modules(author: AuthorFolder) -> None:
     wrapper.write_text(f'#!/bin/sh\nPYTHONPATH="{author.folder}/elsewhere" exec "{sys.executable}" "$@"\n')
     wrapper.chmod(0o755)
     assert "There is no module 'far_away'" in author.run("check", "far_away:make_calculator", "--module").words
-    said = author.run("check", "far_away:make_calculator", "--python", str(wrapper))
-    assert "elsewhere/far_away.py" in said.words
-    assert "STARTUP_FAILED far_away:make_calculator" in said.words
+    output = author.run("check", "far_away:make_calculator", "--python", str(wrapper))
+    assert "elsewhere/far_away.py" in output.words
+    assert "STARTUP_FAILED far_away:make_calculator" in output.words
 
 
 @pytest.mark.parametrize(
@@ -190,10 +192,10 @@ def test_what_cannot_be_is_one_line_and_leaves_no_receipt(
     author.write("calculator.py", EMT)
     author.write("loud/__init__.py", 'raise ValueError("on the way")\n')
     author.write("quiet/__init__.py", 'print("imported\\0here")\n')
-    said = author.run("check", *arguments)
-    assert said.status == status, said
-    assert words in said.words
-    assert "Traceback" not in said.words
+    output = author.run("check", *arguments)
+    assert output.status == status, output
+    assert words in output.words
+    assert "Traceback" not in output.words
     assert not (author.folder / RECEIPT_FILE).exists()
 
 
@@ -215,10 +217,10 @@ def test_a_name_that_is_a_module_and_an_image_is_asked_about(author: AuthorFolde
 
 @pytest.mark.docker
 def test_what_is_neither_is_said_to_be_neither(author: AuthorFolder, engine: docker.DockerClient) -> None:
-    said = author.run("check", "nowhere_to_be:found")
-    assert said.status == 1
-    assert "There is no module 'nowhere_to_be'" in said.words
-    assert "There is no image 'nowhere_to_be:found'" in said.words
+    output = author.run("check", "nowhere_to_be:found")
+    assert output.status == 1
+    assert "There is no module 'nowhere_to_be'" in output.words
+    assert "There is no image 'nowhere_to_be:found'" in output.words
 
 
 def report(*checks: Check) -> PreflightReport:

@@ -54,7 +54,7 @@ def test_a_starter_is_whole(name: StarterName, tmp_path: Path) -> None:
 
 def _tables(tree: ast.Module) -> dict[str, set[str]]:
     """Of each table by domain in a starter's module, the domains."""
-    found = {}
+    written = {}
     for node in tree.body:
         if (
             isinstance(node, ast.Assign)
@@ -62,8 +62,8 @@ def _tables(tree: ast.Module) -> dict[str, set[str]]:
             and target.id in DOMAIN_TABLES
         ):
             assert isinstance(node.value, ast.Dict)
-            found[target.id] = {ast.literal_eval(key) for key in node.value.keys if key is not None}
-    return found
+            written[target.id] = {ast.literal_eval(key) for key in node.value.keys if key is not None}
+    return written
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -81,10 +81,10 @@ def test_init_writes_a_folder_and_never_over_another(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(monkeypatch, "init", "my model", "--for", "mace") == 0
-    said = capsys.readouterr().out
-    assert "Put your weights into my model/weights/mace.model" in said
-    assert "cd 'my model' && docker build -t my-model ." in said
-    assert "lambench-submit my-model --invite FILE --upload" in said
+    output = capsys.readouterr().out
+    assert "Put your weights into my model/weights/mace.model" in output
+    assert "cd 'my model' && docker build -t my-model ." in output
+    assert "lambench-submit my-model --invite FILE --upload" in output
     assert "*.invite.json" in (tmp_path / "my model" / ".dockerignore").read_text().splitlines()
     assert read_card(tmp_path / "my model" / "lambench.toml").name == "my model"
     (tmp_path / "my model" / "lambench.toml").unlink()
@@ -206,9 +206,9 @@ def test_the_starter_of_ase_builds_and_passes(
     assert run(monkeypatch, "init", "ase", "--for", "ase") == 0
     image = builder.build("ase", tmp_path / "ase", "lambench/calculator:latest")
     receipt = passes(monkeypatch, tmp_path / "ase", image)
-    said = " ".join(capsys.readouterr().out.split())
-    assert "as an image, in the judge's own sandbox" in said
-    assert "Without Docker" not in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "as an image, in the judge's own sandbox" in output
+    assert "Without Docker" not in output
     assert receipt.subject == image
     assert receipt.digest == images.images.get(image).id
     assert receipt.versions["sandbox"] != "none"
@@ -272,8 +272,8 @@ def test_the_starter_of_mace_builds_and_passes_with_an_untrained_model(
         wheels=_wheels(tmp_path),
         folder=tmp_path / "base",
     )
-    said = images.containers.run(base, ["python", "-c", UNTRAINED], remove=True, network_mode="none").decode()
-    (tmp_path / "mace" / WEIGHTS / "mace.model").write_bytes(base64.b64decode(said.rpartition("MODEL ")[2]))
+    output = images.containers.run(base, ["python", "-c", UNTRAINED], remove=True, network_mode="none").decode()
+    (tmp_path / "mace" / WEIGHTS / "mace.model").write_bytes(base64.b64decode(output.rpartition("MODEL ")[2]))
     image = builder.build("mace", tmp_path / "mace", base)
     assert "e3nn" in passes(monkeypatch, tmp_path / "mace", image).versions
 

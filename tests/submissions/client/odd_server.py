@@ -124,9 +124,9 @@ class Relay:
         with suppress(OSError):
             while True:
                 here, _ = self._listener.accept()
-                there = socket.create_connection(self._there)
-                threading.Thread(target=self._pump, args=(here, there, True), daemon=True).start()
-                threading.Thread(target=self._pump, args=(there, here, False), daemon=True).start()
+                target = socket.create_connection(self._there)
+                threading.Thread(target=self._pump, args=(here, target, True), daemon=True).start()
+                threading.Thread(target=self._pump, args=(target, here, False), daemon=True).start()
 
     def _pump(self, source: socket.socket, target: socket.socket, counted: bool) -> None:
         with suppress(OSError), source, target:

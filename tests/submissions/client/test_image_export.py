@@ -38,16 +38,16 @@ def packed(
 ) -> dict[str, list[bytes]]:
     """The parts of each layer, by its diff ID; checked one by one as they come."""
     folder.mkdir(exist_ok=True)
-    found: dict[str, list[bytes]] = {}
+    layers: dict[str, list[bytes]] = {}
     for file, parts in layer_parts(archive, files, folder, max_bytes):
         for part in parts:
             data = part.path.read_bytes()
             assert list(folder.iterdir()) == [part.path]
             assert (len(data), hashlib.sha256(data).hexdigest()) == (part.n_bytes, part.sha256)
             assert 0 < len(data) <= max_bytes
-            found.setdefault(file.diff_id, []).append(data)
+            layers.setdefault(file.diff_id, []).append(data)
     assert list(folder.iterdir()) == []
-    return found
+    return layers
 
 
 @pytest.mark.docker

@@ -39,12 +39,12 @@ LATER = NOW + 2 * CLOCK_TOLERANCE
 INVITE = InviteFile(name="ali\x1bce", status_url="http://127.0.0.1/mail/")
 
 
-def used(of: str, at: datetime = NOW, arrived: bool = True) -> PartUpload:
-    return PartUpload(part=SentPart(slot=of, n_bytes=1, sha256="0" * 64), at=at, arrived=arrived)
+def used(slot_id: str, at: datetime = NOW, arrived: bool = True) -> PartUpload:
+    return PartUpload(part=SentPart(slot=slot_id, n_bytes=1, sha256="0" * 64), at=at, arrived=arrived)
 
 
-def request(of: str, arrived: bool) -> SentRequest:
-    return SentRequest(slot=of, sent=NOW, name="a", by="upload", reference="a", sha256="0" * 64, arrived=arrived)
+def request(slot_id: str, arrived: bool) -> SentRequest:
+    return SentRequest(slot=slot_id, sent=NOW, name="a", by="upload", reference="a", sha256="0" * 64, arrived=arrived)
 
 
 def forms(*slots: str, renewed: datetime = LATER, kind: str = "parts") -> UploadForms:

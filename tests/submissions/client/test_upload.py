@@ -53,7 +53,7 @@ def spoiled(forms: UploadForms, which: Literal["letters", "parts"], n: int = 0) 
 def layers_in(author: AuthorMachine, request: SubmissionRequest) -> dict[str, bytes]:
     """The layers that a letter names, put together from what lies in the inbox; checked part by part."""
     assert isinstance(request.image, UploadedImage)
-    arrived, found = author.arrived(), {}
+    arrived, layers = author.arrived(), {}
     for sent in request.image.layers:
         parts = [arrived[part.slot] for part in sent.parts]
         assert all(len(versions) == 1 for versions in parts), "a slot was filled twice"
@@ -61,8 +61,8 @@ def layers_in(author: AuthorMachine, request: SubmissionRequest) -> dict[str, by
         assert [hashlib.sha256(data).hexdigest() for data in whole] == [part.sha256 for part in sent.parts]
         assert [len(data) for data in whole] == [part.n_bytes for part in sent.parts]
         if whole:
-            found[sent.diff_id] = gzip.decompress(b"".join(whole))
-    return found
+            layers[sent.diff_id] = gzip.decompress(b"".join(whole))
+    return layers
 
 
 def test_an_image_is_sent_and_can_be_put_together(author: AuthorMachine, image: SmallImage) -> None:
@@ -168,11 +168,15 @@ def test_what_compresses_well_needs_fewer_slots_than_its_size(
 
 def test_two_requests_before_the_next_intake_use_two_slots(author: AuthorMachine, engine: docker.DockerClient) -> None:
     author.put_forms(n_requests=2)
-    with small_image(engine, MODEL) as one, small_image(engine, layer("a", b"a")) as two, small_image(engine) as three:
-        assert send(author, one)[0] == send(author, two)[0] == 0
+    with (
+        small_image(engine, MODEL) as first,
+        small_image(engine, layer("a", b"a")) as second,
+        small_image(engine) as third,
+    ):
+        assert send(author, first)[0] == send(author, second)[0] == 0
         assert len({each.slot for each in author.sent().requests}) == 2
-        assert {request.image.reference for request in author.requests()} == {one.name, two.name}
-        status, _, err = send(author, three)
+        assert {request.image.reference for request in author.requests()} == {first.name, second.name}
+        status, _, err = send(author, third)
     assert status == 2
     assert "no submission request can be sent now: 0 of 20 submissions are taken" in err
     assert "see lambench-submit list" in " ".join(err.split())

@@ -83,7 +83,7 @@ def test_what_cannot_be_measured_is_not_called_conservative() -> None:
 
 
 def test_invariances() -> None:
-    assert all(found.energy < 1e-10 and found.forces < 1e-9 for found in invariances(model(), copper()).values())
+    assert all(change.energy < 1e-10 and change.forces < 1e-9 for change in invariances(model(), copper()).values())
     turned = invariances(model(Anisotropic()), copper())
     assert turned["rotation"].energy > 1e-4
     assert turned["translation"].energy < 1e-10
@@ -237,9 +237,9 @@ def test_a_model_must_start_in_every_domain_that_its_card_declares(tmp_path: Pat
     )
     refused = submit(str(folder), "--driver", "process", "--card", str(card), "--json", cwd=tmp_path)
     assert refused.returncode == 1
-    said = json.loads(refused.stdout)
-    assert said["verdict"] == "STARTUP_FAILED"
-    assert said["sentence"].startswith("For the domain Molecules")
+    answer = json.loads(refused.stdout)
+    assert answer["verdict"] == "STARTUP_FAILED"
+    assert answer["sentence"].startswith("For the domain Molecules")
 
 
 LOUD = """

@@ -113,27 +113,27 @@ def test_a_root_that_vanishes_is_told_and_none_takes_its_place(
 def test_a_root_that_vanishes_while_a_value_is_written_gets_nothing(store: LocalStore, tmp_path: Path) -> None:
     """Whenever it goes: what a writer was told is written is in the store that was taken away, and nowhere else."""
     store.put("n/begun", b"")
-    told: list[str] = []
+    written: list[str] = []
     refused = threading.Event()
 
     def write() -> None:
         for i in range(100_000):
             try:
                 if store.put_if_absent(f"n/{i}", b"1"):
-                    told.append(f"n/{i}")
+                    written.append(f"n/{i}")
             except StoreError:
                 refused.set()
                 return
 
     writer = threading.Thread(target=write)
     writer.start()
-    while len(told) < 20:
+    while len(written) < 20:
         assert writer.is_alive()
     store.root.rename(tmp_path / "away")
     store.root.mkdir()
     writer.join()
     assert refused.is_set()
-    assert {"n/begun", *told} <= set(LocalStore(tmp_path / "away").list(""))
+    assert {"n/begun", *written} <= set(LocalStore(tmp_path / "away").list(""))
     assert list(LocalStore(store.root).list("")) == []
 
 

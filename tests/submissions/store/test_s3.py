@@ -59,14 +59,14 @@ def line(rgw: RgwServer) -> Iterator[CutLine]:
 
 def refusals(store: S3Store) -> set[str]:
     """What each call complains of, less the name of the key."""
-    said = set()
+    messages = set()
     for name, call in CALLS.items():
         with pytest.raises(StoreError) as complaint:
             call(store)
         assert "\n" not in complaint.value.remedy, name
         assert store.place.bucket in complaint.value.remedy, name
-        said.add(complaint.value.remedy.split(": ", 2)[2])
-    return said
+        messages.add(complaint.value.remedy.split(": ", 2)[2])
+    return messages
 
 
 def test_an_address_is_opened(rgw: RgwServer) -> None:
@@ -129,38 +129,38 @@ def test_damage_is_found_when_it_is_read(rgw: RgwServer, store: S3Store) -> None
 
 
 def test_a_missing_bucket(rgw: RgwServer) -> None:
-    said = refusals(S3Store.at("s3://nobody-made-this/a", rgw.endpoint))
-    assert said == {"there is no such bucket: make it, or correct its name"}
+    messages = refusals(S3Store.at("s3://nobody-made-this/a", rgw.endpoint))
+    assert messages == {"there is no such bucket: make it, or correct its name"}
 
 
 def test_credentials_that_nobody_knows(rgw: RgwServer, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"s3://{rgw.new_bucket()}"
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "A" * 20)
-    (said,) = refusals(S3Store.at(url, rgw.endpoint))
-    assert "check AWS_ACCESS_KEY_ID" in said
+    (message,) = refusals(S3Store.at(url, rgw.endpoint))
+    assert "check AWS_ACCESS_KEY_ID" in message
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", rgw.access_key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
-    (said,) = refusals(S3Store.at(url, rgw.endpoint))
-    assert "check AWS_SECRET_ACCESS_KEY" in said
+    (message,) = refusals(S3Store.at(url, rgw.endpoint))
+    assert "check AWS_SECRET_ACCESS_KEY" in message
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    (said,) = refusals(S3Store.at(url, rgw.endpoint))
-    assert said == "no AWS credentials here: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+    (message,) = refusals(S3Store.at(url, rgw.endpoint))
+    assert message == "no AWS credentials here: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 
 
 def test_credentials_without_the_right(rgw: RgwServer, monkeypatch: pytest.MonkeyPatch) -> None:
     access_key, secret_key = rgw.new_user()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", access_key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret_key)
-    (said,) = refusals(S3Store.at(f"s3://{rgw.new_bucket()}", rgw.endpoint))
-    assert "these credentials may not do it" in said
+    (message,) = refusals(S3Store.at(f"s3://{rgw.new_bucket()}", rgw.endpoint))
+    assert "these credentials may not do it" in message
 
 
 def test_a_service_that_does_not_answer(rgw: RgwServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     endpoint = f"http://127.0.0.1:{free_port()}"
-    (said,) = refusals(S3Store.at("s3://bucket", endpoint))
-    assert said == f"nobody answers at {endpoint}: check endpoint_url, and whether the service runs"
+    (message,) = refusals(S3Store.at("s3://bucket", endpoint))
+    assert message == f"nobody answers at {endpoint}: check endpoint_url, and whether the service runs"
 
 
 @pytest.mark.parametrize("hours", [-2, 2])
@@ -169,16 +169,16 @@ def test_a_clock_that_is_off(store: S3Store, monkeypatch: pytest.MonkeyPatch, ho
     monkeypatch.setattr(
         botocore.auth, "get_current_datetime", lambda *how, **too: true_time(*how, **too) + timedelta(hours=hours)
     )
-    for said in refusals(store):
-        assert re.fullmatch(r"this machine's clock is off by \d+ s \((ahead|behind) of the service\): set it", said)
+    for message in refusals(store):
+        assert re.fullmatch(r"this machine's clock is off by \d+ s \((ahead|behind) of the service\): set it", message)
 
 
 def test_by_how_much_a_clock_is_off_is_read_off_the_answer() -> None:
     for off, how in ((timedelta(hours=2), "behind"), (timedelta(hours=-2), "ahead")):
         date = format_datetime(datetime.now(UTC) + off, usegmt=True)
-        said: Any = {"Error": {"Code": "RequestTimeTooSkewed"}, "ResponseMetadata": {"HTTPHeaders": {"date": date}}}
+        answer: Any = {"Error": {"Code": "RequestTimeTooSkewed"}, "ResponseMetadata": {"HTTPHeaders": {"date": date}}}
         with pytest.raises(StoreError, match=rf"clock is off by (7199|720[0-9]) s \({how} of the service\): set it"):
-            raise_as_ours(ClientError(said, "GetObject"))
+            raise_as_ours(ClientError(answer, "GetObject"))
 
 
 @pytest.mark.parametrize(

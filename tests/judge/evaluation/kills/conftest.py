@@ -72,10 +72,10 @@ def settled(undisturbed: Undisturbed, tally: list[Line]) -> Settled:
         full_disks: int = 0,
     ) -> None:
         runs = world.settle(retry_held)
-        found, expected = world.digest_lines(), undisturbed(world.driver, names)
-        tally.append(Line(Row(scenario, world.kills, runs, digest_of(found) == digest_of(expected)), full_disks))
-        assert found == expected
-        assert digest_of(found) == digest_of(expected)
+        lines, expected = world.digest_lines(), undisturbed(world.driver, names)
+        tally.append(Line(Row(scenario, world.kills, runs, digest_of(lines) == digest_of(expected)), full_disks))
+        assert lines == expected
+        assert digest_of(lines) == digest_of(expected)
         world.check()
 
     return settle

@@ -157,10 +157,10 @@ class KillWorld(World):
 
     def digest_lines(self) -> list[str]:
         """What `judge store digest` is made of."""
-        status, said = self.run_json_here("store", "digest", "--lines")
+        status, answer = self.run_json_here("store", "digest", "--lines")
         assert status == 0
-        assert isinstance(said, dict)
-        return list(said["lines"])
+        assert isinstance(answer, dict)
+        return list(answer["lines"])
 
     def told(self, event: Event) -> int:
         """How often `event` was told so far, by all judges."""
@@ -248,12 +248,12 @@ def _state(pid: int) -> str:
 
 def guests(run: Path) -> list[int]:
     """Processes whose command line names a session of that run directory."""
-    found = []
+    matches = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes()
         except OSError:
             continue
         if os.fsencode(run / "s") in words:
-            found.append(int(path.parent.name))
-    return found
+            matches.append(int(path.parent.name))
+    return matches

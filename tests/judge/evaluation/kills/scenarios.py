@@ -52,14 +52,14 @@ class Line(NamedTuple):
     full_disks: int
 
 
-def table_of(found: Sequence[Line]) -> str:
+def table_of(measured_lines: Sequence[Line]) -> str:
     """The rows with their sum, for a person."""
-    rows = [line.row for line in found]
+    rows = [line.row for line in measured_lines]
     total = Row("all", sum(row.kills for row in rows), sum(row.runs for row in rows), all(row.equal for row in rows))
     lines = [f"{'scenario':55} {'kills':>5} {'full disks':>10} {'runs till done':>14}  digest equal"]
     lines += [
         f"{row.scenario:55} {row.kills:5} {full:10} {row.runs:14}  {'yes' if row.equal else 'NO'}"
-        for row, full in (*found, Line(total, sum(line.full_disks for line in found)))
+        for row, full in (*measured_lines, Line(total, sum(line.full_disks for line in measured_lines)))
     ]
     return "\n".join(lines)
 
@@ -77,10 +77,10 @@ def take_store_away(world: KillWorld, step: Event, count: int, another: bool = F
     if another:
         store.mkdir()
     ended = finish(judge)
-    said = "is another folder or disk than at first" if another else "is gone: bring it back"
+    complaint = "is another folder or disk than at first" if another else "is gone: bring it back"
     assert ended.status == 3, ended
     assert len(ended.err.splitlines()) == 1, ended.err
-    assert said in ended.err
+    assert complaint in ended.err
     assert store.exists() == another
     if another:
         store.rmdir()  # fails if anything was written to it
