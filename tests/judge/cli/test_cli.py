@@ -59,7 +59,7 @@ def test_a_person_is_told_what_was_done_and_what_is_next(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+    ("arguments", "status", "complaint"),
     [
         (("evaluate",), 2, "judge evaluate --all"),
         (("evaluate", "nobody"), 2, "no submission 'nobody'"),
@@ -73,11 +73,13 @@ def test_a_person_is_told_what_was_done_and_what_is_next(world: World) -> None:
         (("site", "serve"), 2, "judge site build"),
     ],
 )
-def test_an_error_is_one_line_and_a_status(world: World, arguments: tuple[str, ...], status: int, said: str) -> None:
+def test_an_error_is_one_line_and_a_status(
+    world: World, arguments: tuple[str, ...], status: int, complaint: str
+) -> None:
     world.write_settings()
     code, _, err = world.run_here(*arguments)
     assert code == status
-    assert said in err
+    assert complaint in err
     assert len(err.strip().splitlines()) == 1
 
 

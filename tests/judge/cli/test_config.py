@@ -33,7 +33,7 @@ def test_the_environment_overrides_the_file(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "complaint"),
     [
         ('driver = "podman"', r"driver: must be 'docker' or 'process', not 'podman'"),
         ("[limits]\npids = 1", r"LAMBENCH_LIMITS__PIDS: limits\.pids: must be at least 16, not 1"),
@@ -43,9 +43,9 @@ def test_the_environment_overrides_the_file(monkeypatch: pytest.MonkeyPatch) -> 
         ("driver =", "judge.toml"),
     ],
 )
-def test_what_is_wrong_is_named_in_one_line(text: str, said: str) -> None:
+def test_what_is_wrong_is_named_in_one_line(text: str, complaint: str) -> None:
     Path("judge.toml").write_text(text)
-    with pytest.raises(ConfigError, match=said) as raised:
+    with pytest.raises(ConfigError, match=complaint) as raised:
         load_settings()
     assert "\n" not in str(raised.value)
 

@@ -144,17 +144,17 @@ def test_depth_cuts_the_tree_in_text_and_json(judged: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "complaint"),
     [
         (("gamma",), "gamma"),
         ((A.id, "--score", "charm"), "--score: there is no 'charm', but force-field, property"),
         ((A.id, "--score", "mlipaudit", "--suite", "nowhere.toml", "--json"), "nowhere.toml: cannot be read"),
     ],
 )
-def test_bad_requests_get_one_line_and_exit_2(judged: World, arguments: tuple[str, ...], said: str) -> None:
+def test_bad_requests_get_one_line_and_exit_2(judged: World, arguments: tuple[str, ...], complaint: str) -> None:
     status, out, err = judged.run_here("explain", *arguments)
     assert (status, out) == (2, "")
-    assert said in err
+    assert complaint in err
     assert err.count("\n") == 1
 
 

@@ -90,7 +90,12 @@ def test_plan_tells_the_time_by_hand_and_what_is_done_costs_nothing(world: World
     estimate = forecast(world)
     units = {(unit.submission, unit.task): unit for unit in estimate.units}
     copper_unit = units[fast.id, "copper"]
-    assert (copper_unit.step, copper_unit.frames, copper_unit.atoms, copper_unit.limited) == (Step.OBSERVE, 6, 48, False)
+    assert (copper_unit.step, copper_unit.frames, copper_unit.atoms, copper_unit.limited) == (
+        Step.OBSERVE,
+        6,
+        48,
+        False,
+    )
     by_hand = 2.0 + 6 * 0.03 + 48 * 5e-4
     assert copper_unit.seconds == pytest.approx(by_hand)
     assert units[unknown.id, "nickel"].seconds is None

@@ -49,7 +49,7 @@ NEGATIVE = "an error of -0.1 is below zero"
 
 
 @pytest.mark.parametrize(
-    ("suite", "task", "metrics", "said"),
+    ("suite", "task", "metrics", "complaint"),
     [
         (SUITE, "crystals", {**frames_metrics(0.1), ENERGY: error(-0.1)}, f"task crystals: energy: {NEGATIVE}"),
         (SUITE, "barriers", {"mae": error(-0.1)}, f"task barriers: mae: {NEGATIVE}"),
@@ -58,7 +58,7 @@ NEGATIVE = "an error of -0.1 is below zero"
     ],
 )
 def test_a_metric_that_cannot_be_added_up_leaves_its_own_row_out(
-    suite: Suite, task: str, metrics: dict[str, Metric], said: str
+    suite: Suite, task: str, metrics: dict[str, Metric], complaint: str
 ) -> None:
     of_b = good_results(B, 0.2)
     if suite is PUBLISHED:
@@ -67,7 +67,7 @@ def test_a_metric_that_cannot_be_added_up_leaves_its_own_row_out(
     assert [(row.submission, row.rank) for row in beside.rows] == [(B, 1)]
     (line,) = beside.rowless
     assert line.startswith(f"results/{A.id}: release ")
-    assert said in line
+    assert complaint in line
     assert line.endswith(f": no row without it: judge rejudge {A.id}")
     assert line in beside.problems
     assert beside.rows[0].scores == alone.rows[0].scores

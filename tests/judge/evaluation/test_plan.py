@@ -165,7 +165,7 @@ BARE = LabelSet(theory="PBE", dispersion=False)
 
 @pytest.mark.parametrize("kind", ["labelled_frames", "energy_differences"])
 @pytest.mark.parametrize(
-    ("theory", "dispersion", "added", "said"),
+    ("theory", "dispersion", "added", "note"),
     [
         (DISPERSED, False, D3_OF_PBE, "DFT-D3(pbe, bj) was added"),
         (DISPERSED, True, None, ""),
@@ -182,7 +182,7 @@ BARE = LabelSet(theory="PBE", dispersion=False)
     ],
 )
 def test_dispersion_is_added_in_one_case_only(
-    kind: str, theory: LabelSet | None, dispersion: bool | None, added: D3 | None, said: str
+    kind: str, theory: LabelSet | None, dispersion: bool | None, added: D3 | None, note: str
 ) -> None:
     """Labels: with D3 stated, with dispersion of another sort, without. Model: without, with, silent."""
     unit = a_unit(
@@ -193,8 +193,8 @@ def test_dispersion_is_added_in_one_case_only(
         theories={} if theory is None else {"PBE": theory},
     )
     assert unit.correction.d3 == added
-    assert said in unit.correction.note
-    assert bool(said) is bool(unit.correction.note)
+    assert note in unit.correction.note
+    assert bool(note) is bool(unit.correction.note)
 
 
 def test_dispersion_is_never_added_where_nothing_is_held_against_a_label() -> None:

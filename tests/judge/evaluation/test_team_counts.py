@@ -37,6 +37,8 @@ def test_what_was_judged_on_a_hidden_set_is_said_to_be_hidden() -> None:
     public = {task.dataset for task in SUITE.tasks}
     for result, hidden in ((first, False), (moved, True)):
         (row,) = build_leaderboard(SUITE, [model], [result, *others], items_of).rows
-        is_hidden = {cell.line.task.name: cell.hidden for domain in domains_of(row, {}, public) for cell in domain.tasks}
+        is_hidden = {
+            cell.line.task.name: cell.hidden for domain in domains_of(row, {}, public) for cell in domain.tasks
+        }
         assert is_hidden.pop(first.task) is hidden
         assert not any(is_hidden.values())

@@ -40,7 +40,7 @@ def make_calculator():
 
 
 @pytest.mark.parametrize(
-    ("bad", "failed_share", "asked", "verdict", "said"),
+    ("bad", "failed_share", "n_calls", "verdict", "sentence"),
     [
         (6, 0.5, 4, Verdict.TOO_MANY_FAILURES, "Stopped early after 4 failures of 6 items (4 non finite); 2 were not"),
         (6, 0.25, 2, Verdict.TOO_MANY_FAILURES, "Stopped early after 2 failures of 6 items (2 non finite); 4 were not"),
@@ -49,15 +49,15 @@ def make_calculator():
     ],
 )
 def test_a_task_stops_early_beyond_its_share_of_failures(
-    world: World, bad: int, failed_share: float, asked: int, verdict: Verdict, said: str
+    world: World, bad: int, failed_share: float, n_calls: int, verdict: Verdict, sentence: str
 ) -> None:
     calls = world.root / "calls"
     submission = world.submit("model", NAN_FOR_FIRST.format(calls=str(calls), bad=bad))
     limits = Limits(startup_s=30, message_s=30, cpus=1, max_atoms_per_batch=8)  # one frame a batch
     report = world.run_unit(world.unit(submission, KINDS["labelled_frames"], limits, failed_share=failed_share))
     assert report.verdict is verdict
-    assert report.sentence.startswith(said)
-    assert len(calls.read_text()) == asked
+    assert report.sentence.startswith(sentence)
+    assert len(calls.read_text()) == n_calls
 
 
 def test_parts_and_notes_are_kept_with_the_result(world: World) -> None:

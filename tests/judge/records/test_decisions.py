@@ -103,7 +103,7 @@ def tampered(store: LocalStore, change: dict[str, object]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "complaint"),
     [
         ({"kind": "reinstated"}, "changed after it was signed"),
         ({"reason": "another"}, "changed after it was signed"),
@@ -114,11 +114,11 @@ def tampered(store: LocalStore, change: dict[str, object]) -> str:
     ],
 )
 def test_an_event_that_was_changed_is_named_in_one_line(
-    store: LocalStore, change: dict[str, object], said: str
+    store: LocalStore, change: dict[str, object], complaint: str
 ) -> None:
     key = tampered(store, change)
     for trusted in ({KEY.public}, None):
-        with pytest.raises(StoreError, match=said) as raised:
+        with pytest.raises(StoreError, match=complaint) as raised:
             read_decisions(store, MODEL, trusted)
         assert key in raised.value.remedy
         assert "\n" not in raised.value.remedy

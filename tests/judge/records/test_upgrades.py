@@ -55,7 +55,7 @@ STORED: dict[str, type[Record]] = {
     "stored-fate": StoredDecision,
 }
 SIGNED = ("standing-event", "result", "selftest", "manifest")
-NOT_STORED = {UploadForms, InviteFile, SubmissionRequest, Receipt, InvitationStatus}  # said, not kept
+NOT_STORED = {UploadForms, InviteFile, SubmissionRequest, Receipt, InvitationStatus}  # exchanged, but not stored
 
 
 def version_of(record: type[Record]) -> int:
@@ -122,10 +122,10 @@ def test_no_field_changes_without_a_new_version(name: str) -> None:
     assert json.loads(STORED[name].read(data).model_dump_json()) == json.loads(data)
 
 
-@pytest.mark.parametrize("of", ["metrics", "parts"])
-def test_a_stored_metric_with_an_unknown_field_is_refused(of: str) -> None:
+@pytest.mark.parametrize("field", ["metrics", "parts"])
+def test_a_stored_metric_with_an_unknown_field_is_refused(field: str) -> None:
     stored = json.loads(path_of("result", version_of(Result)).read_bytes())
-    first = next(iter(stored["metrics"].values())) if of == "metrics" else stored["parts"][0]
+    first = next(iter(stored["metrics"].values())) if field == "metrics" else stored["parts"][0]
     first["error"] = 0.1
     with pytest.raises(ValidationError, match="error"):
         Result.read(json.dumps(stored).encode())

@@ -228,9 +228,9 @@ def report(*checks: Check) -> PreflightReport:
 
 
 @given(st.lists(st.sampled_from([True, False, None]), max_size=4))
-def test_forces_count_as_a_gradient_where_every_look_says_so(found: list[bool | None]) -> None:
-    checks = [Check(name=f"forces = −∇E, {n}", passed=passed, value="") for n, passed in enumerate(found)]
-    known = [passed for passed in found if passed is not None]
+def test_forces_count_as_a_gradient_where_every_look_says_so(results: list[bool | None]) -> None:
+    checks = [Check(name=f"forces = −∇E, {n}", passed=passed, value="") for n, passed in enumerate(results)]
+    known = [passed for passed in results if passed is not None]
     measured = measured_conservative(report(Check(name="starts", passed=True, value=""), *checks))
     assert measured is (all(known) if known else None)
 
