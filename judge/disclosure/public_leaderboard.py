@@ -63,14 +63,14 @@ def public_term(key: str, term: Term, runs: Mapping[str, str]) -> Term:
     A score that is computed again from its leaves differs from its value in the digits that were removed.
 
     Args:
-        key: of the score; a score that is computed from times has fewer digits.
+        key: the key of the score; a score that is computed from times has fewer digits.
         runs: see `hidden_runs`.
     """
     return _public_term(term, score_digits(key), runs)
 
 
 def _public_term(term: Term, digits: int, runs: Mapping[str, str]) -> Term:
-    """As `public_term`. Node and term are made without `replace`, which takes twice as long; a board has 100,000."""
+    """A public score. Terms are made without `replace`, which takes twice as long; a board has 100,000 of them."""
     node, parts = term.node, term.parts
     if not runs.keys().isdisjoint([part.name for part in parts]):
         parts = tuple(_with_runs_as_one(term, runs))

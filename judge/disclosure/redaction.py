@@ -92,7 +92,7 @@ def rounded(value: float, digits: int = 2) -> float:
 
 
 def cut(value: float | None, digits: int = SCORE_DIGITS) -> float | None:
-    """As `rounded`; None for None."""
+    """The value with `digits` significant digits; None for None."""
     return None if value is None else rounded(value, digits)
 
 

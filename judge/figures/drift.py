@@ -22,7 +22,7 @@ _HIDDEN = (
 
 
 class TimeAxis(NamedTuple):
-    """The times of all points; for runs of different lengths, shares of the run in percent."""
+    """The times of all points; if runs have different lengths, shares of the run in percent."""
 
     values: tuple[float, ...]
     name: str
@@ -111,7 +111,7 @@ def _mean(values: Sequence[float], n: int) -> float | None:
 
 
 def _runs_at_the_end(mean: Sequence[float | None], drifts: Sequence[Drift]) -> int:
-    """How many runs the last value is the mean of."""
+    """The number of runs in the mean of the last value."""
     last = max((index for index, value in enumerate(mean) if value is not None), default=0)
     return sum(drift.n_runs[last] or 0 for drift in drifts)
 

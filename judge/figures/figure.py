@@ -29,11 +29,11 @@ class Figure:
         title: what the figure shows.
         about: how to read it, in a sentence or two.
         headings, rows: all numbers of the figure, as a table whose first column names the row. The page shows them
-            as `judge.view.formatting` does; downloads have them whole, in the heading's own unit.
+            as `judge.view.formatting` does; downloads have all digits, in the unit of the heading.
         traces: as plotly takes them, without colours: `js/plot_look.js` colours a trace by `meta["colour"]`. A number
             selects a series' colour, dash, symbol and pattern; a name selects a colour of the stylesheet.
         layout: as plotly takes it, without colours and margins.
-        height: of the plot, in CSS pixels.
+        height: the height of the plot in CSS pixels.
         digits: significant digits of the numbers in the page's table.
     """
 

@@ -26,7 +26,7 @@ class GroupError(NamedTuple):
     """A metric over a group.
 
     Args:
-        ratio: to the metric over the whole task; None if one of the two has no value.
+        ratio: the metric over the group / the metric over the whole task; None if one of the two has no value.
     """
 
     task: str
@@ -75,7 +75,7 @@ def _ratio(value: float | None, whole: float | None) -> float | None:
 
 
 def _drawn(errors: Sequence[GroupError]) -> dict[str, dict[str, list[GroupError]]]:
-    """By task and group, the errors in the plot, the largest first."""
+    """The errors in the plot by task and group, the largest first."""
     by_task: dict[str, dict[str, list[GroupError]]] = {}
     for error in errors:
         if error.ratio is not None:

@@ -49,7 +49,7 @@ def heat_map(frame: Frame) -> Figure | None:
 
 
 def task_errors(board: Leaderboard, row: Row) -> dict[str, float | None]:
-    """By task, the normalised error of a model, 0 to 1, as on the task's page; None if it has no value."""
+    """The normalised error of a model by task, 0 to 1, as on the task's page; None if it has no value."""
     scores = scores_by_task(board, {key: row.scores[key] for key in ERRORS})
     return {task: score.value for task, score in scores.items()}
 
@@ -74,7 +74,7 @@ def _about(n_others: int) -> str:
 def _traces(names: Sequence[str], tasks: Sequence[Task], cells: Sequence[Sequence[float | str]]) -> list[Trace]:
     """A row of bars for each model, coloured by the error, and a mark for each cell without a value.
 
-    A heat map of plotly's own is an image made by a script, which the Content-Security-Policy of the pages refuses.
+    plotly's heat map trace is an image made by a script, which the Content-Security-Policy of the pages refuses.
     """
     columns = [[task.domain for task in tasks], [task.name for task in tasks]]
     bars = [_bars(name, number, columns, row) for number, (name, row) in enumerate(zip(names, cells, strict=True))]

@@ -1,4 +1,4 @@
-"""What models are called in figures: no two names are alike."""
+"""The names of models in figures: no two names are equal."""
 
 from __future__ import annotations
 

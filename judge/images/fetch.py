@@ -43,7 +43,7 @@ class MirroredImage(NamedTuple):
         mirror: `HOST/NAME@sha256:…`.
         reference: the author's name for it.
         layers: diff IDs, the lowest first.
-        size_bytes: of all layers, unpacked.
+        size_bytes: the size of all layers, unpacked.
     """
 
     image_id: str
@@ -58,8 +58,8 @@ class _Layer:
     """A layer to be brought into the mirror.
 
     Args:
-        n_bytes: of the packed layer.
-        digest: of the packed layer; empty if only its parts have digests.
+        n_bytes: the size of the packed layer.
+        digest: the digest of the packed layer; empty if only its parts have digests.
         read: its bytes; None if its author left it out.
     """
 
@@ -102,13 +102,13 @@ def mirror_image(
     say: Callable[[str], None],
     disks: Collection[Path] = (),
 ) -> MirroredImage:
-    """The image, which the mirror has now.
+    """The image, after it was stored in the mirror.
 
     Args:
         held: diff IDs of the layers that its author may leave out.
         part: reads a part; KeyError if it was not uploaded.
         say: called with lines about the progress.
-        disks: of the engine that will pull the image.
+        disks: the disks of the engine that will pull the image.
 
     Raises:
         SubmissionFault: IMAGE_INVALID or POLICY_VIOLATION, with what to change.
@@ -129,7 +129,7 @@ def mirror_image(
 
 
 def mirror_layers(workspace: Workspace, image: ReferredImage, say: Callable[[str], None]) -> tuple[str, ...]:
-    """The diff IDs of the layers of an image, which the mirror has now. The image need not contain a calculator.
+    """The diff IDs of an image's layers, after these were stored in the mirror. The image needs no calculator.
 
     Raises:
         SubmissionFault, JudgeFault, ConfigError: see `mirror_image`.
@@ -156,7 +156,7 @@ def _keep_layers(
     budget: ImageBudget,
     say: Callable[[str], None],
 ) -> list[MirroredLayer]:
-    """The layers, all of them in the mirror now. A layer that occurs several times counts as often in `budget`."""
+    """The layers, all stored in the mirror. A layer that occurs several times counts as often in `budget`."""
     kept: dict[str, MirroredLayer] = {}
     entries: dict[str, int] = {}
     for number, layer in enumerate(layers, 1):
@@ -241,7 +241,7 @@ def _take(
     name: str,
     say: Callable[[str], None],
 ) -> MirroredLayer:
-    """The layer, fetched, checked, and in the mirror now."""
+    """The layer, after it was fetched, checked and stored in the mirror."""
     if layer.read is None:
         if layer.diff_id in held:
             raise JudgeFault(

@@ -239,7 +239,7 @@ def _require_one_meaning(fields: Mapping[str, Any], known: tuple[str, ...], what
 
 
 def _require_one_meaning_inside(fields: Mapping[str, Any], kind: type[_ForeignJson], again: str) -> None:
-    """As `_require_one_meaning`, for a configuration and each object in it that an engine reads."""
+    """Applies `_require_one_meaning` to a configuration and each object in it that an engine reads."""
     known = tuple(each.alias or name for name, each in kind.model_fields.items())
     _require_one_meaning(fields, known, "configuration", again)
     for name, inside in _INSIDE.get(kind, {}).items():

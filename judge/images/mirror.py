@@ -43,8 +43,8 @@ class MirroredLayer(Record):
     """`layers/<diff ID>.json`: a layer in the mirror.
 
     Args:
-        digest: of the blob in the mirror.
-        n_bytes: of the blob in the mirror.
+        digest: the digest of the blob in the mirror.
+        n_bytes: the size of the blob in the mirror.
     """
 
     schema_version: Literal[1] = 1
@@ -68,7 +68,7 @@ class Mirror:
         self._store = store
 
     def layer(self, diff_id: str) -> MirroredLayer | None:
-        """The layer with this diff ID; None if the mirror does not have it (any more)."""
+        """The layer with this diff ID; None if the mirror does not have it, or no longer."""
         if not self._store.exists(_key(diff_id)):
             return None
         layer = read_record(self._store, _key(diff_id), MirroredLayer)

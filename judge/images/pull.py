@@ -20,7 +20,7 @@ def resolve_image(
     If the engine does not have the image, it is pulled from the judge's mirror, if the submission states one.
 
     Args:
-        min_free_bytes: that must stay free on the engine's disk.
+        min_free_bytes: so much must stay free on the engine's disk.
         registry_config: file with the credential for the mirror.
     """
     record = submission.image
@@ -58,8 +58,8 @@ def pull_image(
     """The image `image_id`, pulled from `mirror`, `name@sha256:…`.
 
     Args:
-        size_bytes: of all its layers.
-        min_free_bytes: that must stay free on the engine's disk.
+        size_bytes: the size of all its layers.
+        min_free_bytes: so much must stay free on the engine's disk.
         registry_config: file with the credential for the mirror.
 
     Raises:

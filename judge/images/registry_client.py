@@ -53,7 +53,7 @@ class RegistryImage:
     """An image in its author's registry.
 
     Args:
-        reference: of the manifest for this machine's architecture.
+        reference: the reference of the manifest for this machine's architecture.
     """
 
     reference: ImageReference
@@ -182,7 +182,7 @@ class RegistryClient(dxf.DXF):
 
     @property
     def credential_refused(self) -> bool:
-        """Whether the registry answered "unauthorized" to the credential itself."""
+        """True if the registry answered "unauthorized" to the credential itself."""
         return str(self._headers.get("Authorization", "")).startswith("Basic ")
 
 

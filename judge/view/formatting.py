@@ -107,7 +107,7 @@ def evidence_words(raw: RawMetric, under: str = "", interval: Interval | None = 
 
     Args:
         under: the heading above the text; a metric of this name is not named again.
-        interval: of the metric.
+        interval: the interval of the metric.
     """
     clauses = [_raw(raw, under, interval)]
     facts = dict(raw.facts)

@@ -27,7 +27,7 @@ class LeafFile(Entry):
     """A metric at the end of a branch.
 
     Args:
-        unit: of its values.
+        unit: the unit of its values.
         scale: name of the formula that turns a value into the scored number.
         numbers: the constants of the formula, by name.
     """
@@ -66,9 +66,9 @@ class ScoreValues(Entry):
     Args:
         tree: index of its tree.
         leaves: a value for each leaf of that tree, from the first to the last.
-        divisors: by index of a leaf, the divisor of its normalised error, if it is not 1.
+        divisors: divisors of normalised errors that are not 1, by index of the leaf.
         left_out: indices of leaves that were not measured through no fault of the model: they have no weight.
-        score: as it is published; null if there is none.
+        score: the published score; null if there is none.
         interval: the middle 95 % of the score over resampled test sets.
         at_worst: the score if every leaf in `left_out` had the worst value.
         covered: how many of `total` tasks or runs were measured.
@@ -94,8 +94,8 @@ class ScoreFile(Entry):
 
     Args:
         nothing: the score of a model without any value; null if it has none.
-        trees: shared by models.
-        models: by id of the model.
+        trees: the trees that models share.
+        models: the values of each model, by its id.
     """
 
     key: str
@@ -149,19 +149,19 @@ class ModelFile(Entry):
     """A model.
 
     Args:
-        page: path in the site; empty for a row without a submission.
-        rank: in the default ranking; null if it is not ranked.
+        page: its path in the site; empty for a row without a submission.
+        rank: the rank in the default ranking; null if it is not ranked.
         isolated: true if it ran only in containers.
         reference: the purpose of a reference row, which takes no part in the ranking; empty for other rows.
         team: its team, as far as the judge knows; empty if it is not known.
         n_of_team: how many submissions this team has made, with those taken out; 1 if the team is not known.
         parameters, parameters_counted: the number of parameters, stated, and counted in the preflight.
         conservative, conservative_measured: whether forces are the gradient of the energy, stated and measured.
-        elements: stated.
+        elements: the elements that its card states.
         elements_answered: the elements in the preflight's structures for which the model gave an answer.
         label_sets: the level of theory of its energies, by domain.
-        hardware: hardware class on which it was timed; empty if it was not timed.
-        outcomes: in the order of the tasks.
+        hardware: the hardware class on which it was timed; empty if it was not timed.
+        outcomes: its outcomes, in the order of the tasks.
     """
 
     id: str

@@ -27,7 +27,7 @@ class Frame:
         board: the public board (`judge.disclosure.public_leaderboard`). Pages never see the stored one.
         file: the content of `leaderboard.json`; `data` is the same as bytes.
         columns: the scores for which the suite has tasks.
-        rank_statuses: by submission, for ranked models.
+        rank_statuses: the status of each ranked model, by submission.
         references: rows without a rank: submissions for comparison, and rows without a submission.
     """
 
@@ -50,7 +50,7 @@ class Frame:
         """The page at `path` in the site.
 
         Args:
-            variables: of this page's template, beside those of all pages.
+            variables: more variables for the template, beside those of all pages.
         """
         shared = {
             "assets": self.assets.names,

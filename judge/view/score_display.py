@@ -35,13 +35,13 @@ def score_interval(board: Leaderboard, key: str, row: Row) -> Interval | None:
 
 
 class RankStatus(NamedTuple):
-    """How firm the rank of a model is.
+    """The certainty of a model's rank.
 
     Args:
         ranks: the interval of its rank.
         tied: True if it is in a group of several models that cannot be distinguished from their leader.
         group: number of that group.
-        leader: of that group; None if the model leads it or is in no group.
+        leader: the first model of that group; None if the model leads it or is in no group.
     """
 
     ranks: Interval | None = None
@@ -76,7 +76,7 @@ def ranked_by(keys: Sequence[str]) -> str | None:
 
 
 class FirmLine(NamedTuple):
-    """How far the rank of one model moves. `without` has the best and the worst rank without one unit."""
+    """The possible ranks of one model. `without` has the best and the worst rank without one unit."""
 
     row: Row
     rank: int | None
@@ -96,7 +96,7 @@ class FirmTable(NamedTuple):
 
 
 def firm_tables(board: Leaderboard, keys: Sequence[str]) -> tuple[FirmTable, ...]:
-    """How firm the ranks are: a table for each score, that of the ranking first; none for fewer than two models."""
+    """The certainty of the ranks, a table for each score, that of the ranking first; none for fewer than two models."""
     if len(board.ranked) < 2:
         return ()
     first = ranked_by(keys)

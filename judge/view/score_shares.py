@@ -23,8 +23,8 @@ class Counted(NamedTuple):
         metric: its name in the record.
         term: the leaf of the tree; its value is normalised.
         weight: relative to the other metrics of the task.
-        share: of the whole score, 0 to 1.
-        path: of its node in the tree.
+        share: its share of the whole score, 0 to 1.
+        path: the path of its node in the tree.
     """
 
     metric: str
@@ -63,7 +63,7 @@ class TaskScore(NamedTuple):
         return math.fsum(part.share for part in self.parts)
 
     def interval(self, firm: Uncertainty | None) -> Interval | None:
-        """From its metrics' lower ends to their upper ends, so rather too wide; None if one of them is not known."""
+        """The interval from its metrics' lower ends to their upper ends, rather too wide; None if one is not known."""
         if firm is None or self.value is None:
             return None
         intervals = [_interval(part, firm) for part in self.parts if part.weight > 0]

@@ -19,8 +19,8 @@ class Sources:
         public: names of the public data sets; every other data set is hidden.
         cards: the cards that can be read here, by data set.
         logs: the container's log of the preflight, by submission.
-        manifests: of this suite's publications, the oldest first.
-        items: by submission and task, the tables with curves: dynamics and physicality.
+        manifests: the manifests of this suite's publications, the oldest first.
+        items: the tables with curves, of dynamics and physicality, by submission and task.
         now: the time of this publication; None if the pages are not published, and then they have no date.
         site_url: the address of the site, ending in a slash; empty if it is not known.
     """

@@ -68,7 +68,7 @@ class IntakeWorld(World):
 
     Args:
         rgw: the S3 server; the environment has its credentials.
-        prefix: in both buckets; no other test uses it.
+        prefix: the folder in both buckets; no other test uses it.
     """
 
     rgw: RgwServer

@@ -65,7 +65,7 @@ def rattled(element: str, n_frames: int, seed: int) -> list[Atoms]:
 
 
 def labelled(element: str, n_frames: int) -> list[Atoms]:
-    """The same with the energies and forces of EMT."""
+    """Cells as those of `rattled`, with the energies and forces of EMT."""
     frames = rattled(element, n_frames, seed=1)
     for atoms in frames:
         atoms.calc = EMT()

@@ -227,7 +227,7 @@ def found_in(data: bytes, needles: set[bytes]) -> list[bytes]:
 
 
 def found_below(folder: Path, needles: set[bytes]) -> dict[str, list[bytes]]:
-    """By file below a folder, the needles in its content or name. plotly.js, third-party code, is not searched."""
+    """The needles in the content or name of each file below a folder. plotly.js, third-party code, is not searched."""
     leaks = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = path.read_bytes()

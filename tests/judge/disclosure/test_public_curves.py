@@ -162,7 +162,7 @@ def items_with(secret: np.ndarray, hidden_pairs: np.ndarray, name: str) -> dict[
 
 
 def test_no_file_of_the_site_reveals_a_single_run_of_a_hidden_data_set() -> None:
-    """With other runs of the same mean, and other pairs, every byte is the same."""
+    """If hidden runs and pairs change but the mean of the runs stays, no byte of the site changes."""
     secret = drifting(LEAST_ITEMS + 2, 3)
     secret[0, 4:] = np.nan  # enough runs remain
     files = every_file(items_with(secret, wells(3.0, 1), "structure"))
