@@ -1,4 +1,4 @@
-"""Images that come into the mirror, and how they are refused."""
+"""Images that are brought into the mirror, and hostile layers that are refused."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def nothing(part: SentPart) -> None:
 
 
 def refer(settings: JudgeSettings, reference: str, held: tuple[str, ...] = ()) -> MirroredImage:
-    said: list[str] = []
-    return mirror_image(Workspace(settings), ReferredImage(reference=reference), held, nothing, said.append)  # type: ignore[arg-type]
+    lines: list[str] = []
+    return mirror_image(Workspace(settings), ReferredImage(reference=reference), held, nothing, lines.append)  # type: ignore[arg-type]
 
 
 def upload(

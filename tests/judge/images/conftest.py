@@ -1,4 +1,4 @@
-"""A judge with a mirror of its own."""
+"""Settings of a judge with its own mirror."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.world.small_images import AuthorsRepository
 
 @pytest.fixture
 def settings(registry: RegistryServer, tmp_path: Path) -> JudgeSettings:
-    """Of a judge with a mirror and a store of its own, who fetches from the same registry."""
+    """The settings of a judge with its own mirror and store, which fetches from the same registry."""
     return JudgeSettings(
         store=str(tmp_path / "store"),
         mirror=f"{registry.host}/judge-{tmp_path.name.lower().replace('_', '-')[-30:]}/images",
@@ -25,5 +25,5 @@ def settings(registry: RegistryServer, tmp_path: Path) -> JudgeSettings:
 
 @pytest.fixture
 def mirrored(settings: JudgeSettings, registry: RegistryServer) -> AuthorsRepository:
-    """What the mirror has, seen without any code of the judge's."""
+    """The repository of the mirror, read without code of the judge."""
     return AuthorsRepository(registry, settings.mirror.partition("/")[2])

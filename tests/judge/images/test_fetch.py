@@ -1,4 +1,4 @@
-"""An author's image comes into the mirror, by reference or in parts, once it is checked."""
+"""An author's image is checked and brought into the mirror, by reference or in parts."""
 
 from __future__ import annotations
 
@@ -91,17 +91,17 @@ def test_without_a_mirror_nothing_arrives(settings: JudgeSettings) -> None:
             upload(settings.model_copy(update={"mirror": mirror}), send(MadeImage([some_tar()])))
 
 
-def test_a_mirror_that_does_not_answer_is_the_judges_fault(settings: JudgeSettings) -> None:
+def test_a_mirror_that_does_not_answer_is_a_judge_fault(settings: JudgeSettings) -> None:
     with pytest.raises(JudgeFault, match=r"127\.0\.0\.1:9") as caught:
         upload(settings.model_copy(update={"mirror": "127.0.0.1:9/judge"}), send(MadeImage([some_tar()])))
     assert caught.value.cause is FaultCause.REGISTRY
 
 
-def test_the_configuration_is_checked_before_anything_travels(
+def test_the_configuration_is_checked_before_a_layer_is_transferred(
     settings: JudgeSettings, registry: RegistryServer
 ) -> None:
     def untouched(part: SentPart) -> None:
-        raise AssertionError("a layer travelled")
+        raise AssertionError("a layer was transferred")
 
     for image, clue, verdict in (
         (MadeImage([some_tar()], fields={"architecture": OTHER}), f"--platform linux/{MACHINE}", Verdict.IMAGE_INVALID),
@@ -138,7 +138,9 @@ def test_a_hostile_layer_does_not_reach_the_mirror(
     assert not mirrored.has_blob(image.id)
 
 
-def test_layers_that_are_not_those_of_the_configuration(settings: JudgeSettings, registry: RegistryServer) -> None:
+def test_layers_that_differ_from_the_configuration_are_refused(
+    settings: JudgeSettings, registry: RegistryServer
+) -> None:
     image, other, alice = MadeImage([some_tar()]), MadeImage([some_tar(), some_tar()]), AuthorsRepository(registry)
     alice.push(other)
     alice.push(image)
@@ -153,7 +155,7 @@ def test_layers_that_are_not_those_of_the_configuration(settings: JudgeSettings,
     assert "not those that the image names" in refused(lambda: upload(settings, fewer)).sentence
 
 
-def test_parts_are_those_that_were_announced(settings: JudgeSettings, mirrored: AuthorsRepository) -> None:
+def test_parts_that_differ_from_the_request_are_refused(settings: JudgeSettings, mirrored: AuthorsRepository) -> None:
     for spoil in (
         lambda data: data[:-1] + bytes([data[-1] ^ 1]),
         lambda data: data[:-1],

@@ -1,4 +1,4 @@
-"""An image that is too large, or for which there is no room, does not travel."""
+"""An image that is too large, or for which there is no room, is not transferred."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.judge.images.arrivals import device, nothing, refused, upload
 from tests.world.small_images import AuthorsRepository, MadeImage, send, some_tar
 
 
-def test_an_image_is_too_large_before_it_travels(settings: JudgeSettings) -> None:
+def test_an_image_that_is_too_large_is_not_transferred(settings: JudgeSettings) -> None:
     part = SentPart(slot="0" * 32, n_bytes=200 * 1024**2, sha256="0" * 64)
     image = MadeImage([some_tar()])
     layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,))
@@ -30,7 +30,7 @@ def test_an_image_is_too_large_before_it_travels(settings: JudgeSettings) -> Non
 
 
 def test_a_layer_counts_as_often_as_it_is_unpacked(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine unpacks it once for each place: a hundred times one gigabyte are a hundred gigabytes."""
+    """An engine unpacks it once for each occurrence: a layer of 1 GB that occurs 100 times takes 100 GB."""
     tar = some_tar()
     image = MadeImage([tar] * 5)
     assert upload(settings, send(image)).size_bytes == 5 * len(tar)
@@ -42,7 +42,7 @@ def test_a_layer_counts_as_often_as_it_is_unpacked(settings: JudgeSettings, monk
     assert "files" in refused(lambda: upload(settings, send(image))).sentence
 
 
-def test_an_engines_disk_without_room_is_found_before_anything_travels(
+def test_an_engines_disk_without_room_is_found_before_a_transfer(
     settings: JudgeSettings, mirrored: AuthorsRepository, tmp_path: Path
 ) -> None:
     free = shutil.disk_usage(tmp_path).free
@@ -51,12 +51,17 @@ def test_an_engines_disk_without_room_is_found_before_anything_travels(
     image = MadeImage([some_tar()])
     layer = SentLayer(diff_id=image.diff_ids[0], parts=(part,) * (free // part.n_bytes + 20))
     request = UploadedImage(reference="x", config=image.config.decode(), layers=(layer,))
-    for limit, fault in ((huge, JudgeFault), (settings, SubmissionFault)):  # what is too large is its author's
+    for limit, fault in (
+        (huge, JudgeFault),
+        (settings, SubmissionFault),
+    ):  # an image that is too large is a submission fault
         with pytest.raises(fault):
             mirror_image(Workspace(limit), request, (), nothing, print, [tmp_path])  # type: ignore[arg-type]
 
 
-def test_without_room_on_the_disk_nothing_travels(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_room_on_the_disk_no_layer_is_transferred(
+    settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     full = settings.model_copy(update={"min_free_bytes": 1 << 60})
     with pytest.raises(JudgeFault, match="free at") as caught:
         mirror_image(Workspace(full), send(MadeImage([some_tar()])).request, (), nothing, print)  # type: ignore[arg-type]
@@ -66,9 +71,7 @@ def test_without_room_on_the_disk_nothing_travels(settings: JudgeSettings, monke
         upload(settings, send(MadeImage([some_tar()])))
 
 
-def test_nothing_is_left_of_what_passed_through(
-    settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_no_temporary_file_stays(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "spool").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "spool"))
     seen: list[int] = []
@@ -81,5 +84,5 @@ def test_nothing_is_left_of_what_passed_through(
     monkeypatch.setattr(fetch, "_written", watched)
     upload(settings, send(MadeImage([some_tar()])))
     refused(lambda: upload(settings, send(MadeImage([device()]))))
-    assert seen == [0, 0]  # even while it is written it has no name, and dies with its judge
+    assert seen == [0, 0]  # the file has no name, so it also disappears with a killed judge
     assert not list((tmp_path / "spool").iterdir())

@@ -1,4 +1,4 @@
-"""Which layers need not be sent, and which must be."""
+"""An author may leave out held layers, and must send all others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.servers.registry import RegistryServer
 from tests.world.small_images import AuthorsRepository, MadeImage, send, sha256, some_tar
 
 
-def test_held_layers_need_not_be_sent_and_count_still(settings: JudgeSettings) -> None:
+def test_held_layers_need_not_be_sent_and_count_in_the_size(settings: JudgeSettings) -> None:
     base = some_tar()
     first = upload(settings, send(MadeImage([base])))
     image = MadeImage([base, some_tar()])
@@ -29,7 +29,7 @@ def test_held_layers_need_not_be_sent_and_count_still(settings: JudgeSettings) -
     assert refused(lambda: upload(small, sent, held=first.layers)).verdict is Verdict.POLICY_VIOLATION
 
 
-def test_of_a_base_image_the_layers_alone_matter(settings: JudgeSettings, registry: RegistryServer) -> None:
+def test_a_base_image_needs_no_calculator(settings: JudgeSettings, registry: RegistryServer) -> None:
     base = MadeImage([some_tar(), some_tar()], settings={"Labels": {}})
     reference = AuthorsRepository(registry).push(base)
     assert "org.lambench.calculator" in refused(lambda: refer(settings, reference)).sentence
@@ -41,10 +41,10 @@ def test_of_a_base_image_the_layers_alone_matter(settings: JudgeSettings, regist
     refused(lambda: mirror_layers(Workspace(settings), ReferredImage(reference=escape), lambda line: None))
 
 
-def test_another_authors_layer_is_not_to_be_had_by_its_name(
+def test_the_name_of_another_authors_layer_does_not_give_the_layer(
     settings: JudgeSettings, registry: RegistryServer, mirrored: AuthorsRepository
 ) -> None:
-    """Neither by its diff ID, nor by the digest under which it lies in the mirror."""
+    """Neither its diff ID nor its digest in the mirror does."""
     secret = some_tar("weights.bin")
     victim = MadeImage([secret])
     upload(settings, send(victim))
@@ -53,7 +53,7 @@ def test_another_authors_layer_is_not_to_be_had_by_its_name(
     assert fault.verdict is Verdict.IMAGE_INVALID
     assert "its author may not leave it out" in fault.sentence
 
-    # A registry that takes manifests of blobs that it does not have: as if the thief had deleted the blob.
+    # The thief deletes the blob after the push, so the registry has a manifest of a missing blob.
     mallory = AuthorsRepository(registry, "mallory/model")
     reference = mallory.push(thief)
     stolen = sha256(thief.blobs()[0])
@@ -64,7 +64,7 @@ def test_another_authors_layer_is_not_to_be_had_by_its_name(
     assert not mirrored.has_blob(thief.id)
 
 
-def test_a_held_layer_that_the_mirror_lost_is_the_judges_fault_until_it_is_sent_again(
+def test_a_held_layer_that_the_mirror_lost_is_a_judge_fault_until_it_is_sent_again(
     settings: JudgeSettings, mirrored: AuthorsRepository
 ) -> None:
     base = some_tar()

@@ -1,4 +1,4 @@
-"""Manifests and configurations of strangers: one meaning, or the author's fault; never a crash."""
+"""Manifests and configurations of strangers have one meaning, or are a submission fault; they never cause a crash."""
 
 from __future__ import annotations
 
@@ -38,36 +38,36 @@ TEXTS = (
 VALUES = (None, True, -1, 10**40, 0.5, [], {}, [[]], *TEXTS)
 
 
-def made_else(chance: random.Random) -> Any:
-    """A good configuration with up to three fields made something else, each in one of its objects."""
+def altered(chance: random.Random) -> Any:
+    """A valid configuration with up to three changed fields, each in one of its objects."""
     config = json.loads(IMAGE.config)
     for _ in range(chance.randint(1, 3)):
         inside = config.get("config")
         labels = inside.get("Labels") if isinstance(inside, dict) else None
         place = chance.choice([config, inside, config.get("rootfs"), labels])
-        one, other = chance.choices(VALUES, k=2)
+        first, second = chance.choices(VALUES, k=2)
         if isinstance(place, dict):
             place[chance.choice(FIELDS)] = chance.choice(
-                [one, [one, other], {chance.choice(FIELDS): one, "/tmp/x": other}]
+                [first, [first, second], {chance.choice(FIELDS): first, "/tmp/x": second}]
             )
     return config
 
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=20, deadline=None)
-def test_a_configuration_is_one_or_its_authors_fault(seed: int) -> None:
-    """A thousand of them."""
+def test_a_configuration_is_valid_or_a_submission_fault(seed: int) -> None:
+    """A thousand configurations."""
     chance = random.Random(seed)
-    for data in (json.dumps(made_else(chance)).encode() for _ in range(50)):
+    for data in (json.dumps(altered(chance)).encode() for _ in range(50)):
         try:
-            image, said = image_from_inspection("x", read_config(data).inspection(sha256(data))), None
+            image, refusal = image_from_inspection("x", read_config(data).inspection(sha256(data))), None
         except SubmissionFault as fault:
-            image, said = None, fault
+            image, refusal = None, fault
         if image:
             assert (image.id, image.architecture) == (sha256(data), MACHINE)
-        if said:
-            assert said.verdict in (Verdict.IMAGE_INVALID, Verdict.POLICY_VIOLATION), data
-            assert said.sentence.isprintable(), data
+        if refusal:
+            assert refusal.verdict in (Verdict.IMAGE_INVALID, Verdict.POLICY_VIOLATION), data
+            assert refusal.sentence.isprintable(), data
 
 
 @given(st.binary(max_size=300))
@@ -99,7 +99,7 @@ NESTED = b'{"config": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     ],
     ids=range(12),
 )
-def test_configurations_that_are_none(data: bytes) -> None:
+def test_invalid_configurations_are_refused(data: bytes) -> None:
     with pytest.raises(SubmissionFault) as caught:
         read_config(data)
     assert caught.value.verdict is Verdict.IMAGE_INVALID
@@ -139,13 +139,13 @@ def test_configurations_that_are_none(data: bytes) -> None:
     ids=str,
 )
 def test_a_configuration_that_an_engine_could_not_read_is_refused_before_it_is_mirrored(fields: Any) -> None:
-    """Each of them fails the engine's own reading: no pull would ever succeed."""
+    """An engine refuses each of them, so no pull would succeed."""
     with pytest.raises(SubmissionFault) as caught:
         read_config(json.dumps({**CONFIG, **fields}).encode())
     assert caught.value.verdict is Verdict.IMAGE_INVALID
 
 
-def test_a_configuration_as_builders_write_it_is_read() -> None:
+def test_a_configuration_of_a_common_builder_is_read() -> None:
     built = {
         "created": "2024-02-29T23:59:59.123456789Z",
         "history": [{"created": "0001-01-01T00:00:00Z", "created_by": "x"}, {"created_by": "y", "empty_layer": True}],
@@ -162,8 +162,8 @@ def test_a_configuration_as_builders_write_it_is_read() -> None:
     assert read_config(json.dumps({**CONFIG, **built}).encode()).diff_ids == IMAGE.diff_ids
 
 
-def test_what_an_engine_would_read_otherwise_is_refused() -> None:
-    """Go takes `env` for `Env`, and merges what stands there twice: a setting could be hidden from the judge."""
+def test_a_configuration_with_a_second_meaning_is_refused() -> None:
+    """Go reads `env` as `Env`, and merges names that occur twice: a setting could be hidden from the judge."""
     text = IMAGE.config.decode()
     hidden = '"Env": ["LD_PRELOAD=/x.so"]'
     for config in (
@@ -198,12 +198,12 @@ def test_a_manifest_is_of_one_image_or_of_several() -> None:
         assert caught.value.verdict is Verdict.IMAGE_INVALID
 
 
-def test_of_an_index_the_plainest_variant_of_this_machine_is_taken() -> None:
+def test_an_index_gives_the_plainest_variant_for_this_machine() -> None:
     def index(*platforms: dict[str, str]) -> ImageIndex:
         manifests = [{"digest": f"sha256:{i:064d}", "size": 1, "platform": each} for i, each in enumerate(platforms)]
-        found = read_manifest(json.dumps({"schemaVersion": 2, "manifests": manifests}).encode())
-        assert isinstance(found, ImageIndex)
-        return found
+        parsed = read_manifest(json.dumps({"schemaVersion": 2, "manifests": manifests}).encode())
+        assert isinstance(parsed, ImageIndex)
+        return parsed
 
     other = {"os": "unknown", "architecture": "unknown"}
     mine = {"os": "linux", "architecture": "amd64"}

@@ -1,4 +1,4 @@
-"""What the mirror keeps can be pulled and run, whatever becomes of the image at its author's."""
+"""Images in the mirror can be pulled and run, whatever happens to the author's copy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def driver(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def forget(engine: docker.DockerClient) -> Iterator[Callable[[str], None]]:
-    """Removes an image of the test's own from the engine; all of them are removed in the end."""
+    """Removes an image of the test from the engine, and again after the test."""
     ids: set[str] = set()
 
     def remove(image_id: str) -> None:
@@ -81,10 +81,10 @@ def submission_of(arrived: MirroredImage) -> Submission:
 
 
 @pytest.mark.docker
-def test_what_becomes_of_the_authors_image_changes_nothing(
+def test_the_mirror_does_not_depend_on_the_authors_image(
     registry: RegistryServer, driver: DockerDriver, forget: Callable[[str], None], tmp_path: Path
 ) -> None:
-    """Tag moved, manifest deleted, image gone from the engine: it is pulled from the mirror, and is the same."""
+    """The tag moves, the manifest is deleted, and the engine loses the image: the same image comes from the mirror."""
     settings, alice = (
         settings_of(registry, tmp_path),
         AuthorsRepository(registry, f"alice/{tmp_path.name[-20:]}".lower()),
@@ -103,15 +103,10 @@ def test_what_becomes_of_the_authors_image_changes_nothing(
     again = resolve_image(driver, submission)
     assert isinstance(again, Image)
     assert again.id == image.id == submission.image.id
-    there = resolve_image(
-        driver, submission.model_copy(update={"image": submission.image.model_copy(update={"mirror": ""})})
-    )
-    assert isinstance(there, Image)
+    unmirrored = submission.model_copy(update={"image": submission.image.model_copy(update={"mirror": ""})})
+    assert isinstance(resolve_image(driver, unmirrored), Image)
     forget(image.id)
-    gone = resolve_image(
-        driver, submission.model_copy(update={"image": submission.image.model_copy(update={"mirror": ""})})
-    )
-    assert isinstance(gone, JudgeFault)
+    assert isinstance(resolve_image(driver, unmirrored), JudgeFault)
 
 
 @pytest.mark.docker
@@ -147,29 +142,29 @@ def test_a_private_mirror_is_pulled_from_with_the_judges_credential(
 
 
 @pytest.mark.docker
-def test_whatever_keeps_an_image_from_being_pulled_is_the_judges_fault(
+def test_an_image_that_cannot_be_pulled_is_a_judge_fault(
     registry: RegistryServer, driver: DockerDriver, forget: Callable[[str], None], tmp_path: Path
 ) -> None:
     settings = settings_of(registry, tmp_path)
-    one, other = (upload(settings, MadeImage([some_tar()])) for _ in range(2))
-    unknown = one.mirror.partition("@")[0] + "@sha256:" + "0" * 64
+    image, other = (upload(settings, MadeImage([some_tar()])) for _ in range(2))
+    unknown = image.mirror.partition("@")[0] + "@sha256:" + "0" * 64
     for mirror, clue in ((unknown, "cannot pull"), ("127.0.0.1:9/x@sha256:" + "0" * 64, "127.0.0.1:9")):
         with pytest.raises(JudgeFault, match=clue) as caught:
-            pull_image(driver, mirror, one.image_id, 1)
+            pull_image(driver, mirror, image.image_id, 1)
         assert caught.value.cause is FaultCause.REGISTRY
         assert "\n" not in caught.value.remedy
-    with pytest.raises(JudgeFault, match=one.image_id) as caught:
-        pull_image(driver, other.mirror, one.image_id, 1)
+    with pytest.raises(JudgeFault, match=image.image_id) as caught:
+        pull_image(driver, other.mirror, image.image_id, 1)
     forget(other.image_id)
-    fault = resolve_image(driver, submission_of(one), min_free_bytes=1 << 60)
+    fault = resolve_image(driver, submission_of(image), min_free_bytes=1 << 60)
     assert isinstance(fault, JudgeFault)
     assert fault.cause is FaultCause.DISK
-    image = submission_of(one).image.model_copy(update={"size_bytes": 1 << 60})
-    fault = resolve_image(driver, submission_of(one).model_copy(update={"image": image}))
+    huge = submission_of(image).image.model_copy(update={"size_bytes": 1 << 60})
+    fault = resolve_image(driver, submission_of(image).model_copy(update={"image": huge}))
     assert isinstance(fault, JudgeFault)
     assert fault.cause is FaultCause.DISK
     with pytest.raises(JudgeFault, match="--driver docker"):
-        ProcessDriver(driver.run_dir).pull(one.mirror)
+        ProcessDriver(driver.run_dir).pull(image.mirror)
 
 
 def link(name: str, target: str) -> tarfile.TarInfo:
@@ -187,7 +182,7 @@ def link(name: str, target: str) -> tarfile.TarInfo:
     ],
     ids=["a link to nothing", "a file for a folder"],
 )
-def test_layers_that_no_engine_can_unpack_are_their_authors_fault(
+def test_layers_that_no_engine_can_unpack_are_a_submission_fault(
     registry: RegistryServer, driver: DockerDriver, layers: list[bytes], tmp_path: Path
 ) -> None:
     arrived = upload(settings_of(registry, tmp_path), MadeImage([some_tar("first.bin"), *layers]))
@@ -200,17 +195,17 @@ def test_layers_that_no_engine_can_unpack_are_their_authors_fault(
 def test_a_pulled_image_is_kept_while_a_submission_refers_to_it(
     registry: RegistryServer, driver: DockerDriver, forget: Callable[[str], None], tmp_path: Path
 ) -> None:
-    """It has no name, as an image that was built anew has none: it is garbage only where nothing refers to it."""
+    """It has no name, like an image that a newer build replaced. It is garbage only if no submission refers to it."""
     arrived = upload(settings_of(registry, tmp_path), MadeImage([some_tar()]))
     pull_image(driver, arrived.mirror, arrived.image_id, 1)
     assert arrived.image_id not in {each.name for each in gc_machine.unreferred_images(lambda: [arrived.image_id])}
-    found = {each.name: each for each in gc_machine.unreferred_images(list)}
-    assert found[arrived.image_id].remove()
+    garbage = {each.name: each for each in gc_machine.unreferred_images(list)}
+    assert garbage[arrived.image_id].remove()
     assert isinstance(resolve_image(driver, submission_of(arrived)), Image)
     forget(arrived.image_id)
 
 
-def test_what_is_there_is_not_sent_again(registry: RegistryServer, tmp_path: Path) -> None:
+def test_blobs_in_the_mirror_are_not_sent_again(registry: RegistryServer, tmp_path: Path) -> None:
     settings = settings_of(registry, tmp_path)
     image = MadeImage([some_tar(), some_tar()])
     first = upload(settings, image)
@@ -223,7 +218,7 @@ def test_what_is_there_is_not_sent_again(registry: RegistryServer, tmp_path: Pat
     assert mirrored.has_blob(image.id)
 
 
-def test_a_layer_is_known_by_its_diff_id(registry: RegistryServer, tmp_path: Path) -> None:
+def test_a_layer_is_found_by_its_diff_id(registry: RegistryServer, tmp_path: Path) -> None:
     settings = settings_of(registry, tmp_path)
     image = MadeImage([some_tar()])
     mirror = open_mirror(Workspace(settings))

@@ -1,4 +1,4 @@
-"""Registries that take their time, lose the connection, or send their readers elsewhere for a token."""
+"""Registries that answer slowly, lose the connection, or name a foreign token service."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BLOB = Blob(digest=sha256(DATA), size=len(DATA))
     ],
     ids=["body", "body without end", "chunks", "headers", "first line"],
 )
-def test_a_byte_at_a_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, before: bytes, drops: bytes) -> None:
+def test_an_answer_byte_by_byte_times_out(monkeypatch: pytest.MonkeyPatch, before: bytes, drops: bytes) -> None:
     monkeypatch.setattr(registry_client, "PATIENCE_S", 0.3)
     with raw_server(drop_by_drop(before, drops)) as (host, _):
         client, begun = RegistryClient(Repository(host, "a/b"), None), time.monotonic()
@@ -43,36 +43,36 @@ def test_a_byte_at_a_time_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, bef
     assert caught.value.cause is FaultCause.REGISTRY
 
 
-def test_a_blob_is_taken_up_where_its_connection_was_lost() -> None:
-    """Also from a server that begins again each time."""
+def test_a_blob_continues_where_its_connection_was_lost() -> None:
+    """Also from a server that starts each answer at the first byte."""
     for knows_ranges in (True, False):
 
         def speak(connection: socket.socket, request: str, _: Event, knows_ranges: bool = knows_ranges) -> None:
-            said = [line for line in request.splitlines() if line.startswith("Range: bytes=")]
-            start = int(said[0][13:].rstrip("-")) if said and knows_ranges else 0
+            ranges = [line for line in request.splitlines() if line.startswith("Range: bytes=")]
+            start = int(ranges[0][13:].rstrip("-")) if ranges and knows_ranges else 0
             status = "206 Partial Content" if start else "200 OK"
             connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: {len(DATA) - start}\r\n\r\n".encode())
-            end = start + 90_000 if knows_ranges or not said else len(DATA)
+            end = start + 90_000 if knows_ranges or not ranges else len(DATA)
             connection.sendall(DATA[start:end])
 
-        with raw_server(speak) as (host, asked):
+        with raw_server(speak) as (host, requests):
             client = RegistryClient(Repository(host, "a/b"), None)
             assert b"".join(client.blob(BLOB)) == DATA
-        assert len(asked) == (3 if knows_ranges else 2)
+        assert len(requests) == (3 if knows_ranges else 2)
 
 
 def test_a_connection_that_is_lost_each_time_is_given_up() -> None:
     def speak(connection: socket.socket, _: str, over: Event) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\nxyz")
 
-    with raw_server(speak) as (host, asked):
+    with raw_server(speak) as (host, requests):
         client = RegistryClient(Repository(host, "a/b"), None)
         with pytest.raises(JudgeFault), registry_faults(client):
             list(client.blob(BLOB))
-        assert len(asked) == registry_client.TRIES
+        assert len(requests) == registry_client.TRIES
 
 
-# As these registries answered whoever asked without a credential.
+# The answers of these registries to a request without a credential.
 REALMS = {
     "docker.io": "https://auth.docker.io/token",
     "ghcr.io": "https://ghcr.io/token",
@@ -82,7 +82,7 @@ REALMS = {
 }
 
 
-def test_the_token_service_of_each_registry_is_its_own() -> None:
+def test_the_token_service_of_each_known_registry_is_accepted() -> None:
     assert set(REALMS) == set(JudgeSettings.model_fields["registries"].default)
     for host, realm in REALMS.items():
         registry_client._require_own_service(Repository(host, "a/b"), realm)
@@ -100,6 +100,6 @@ def test_the_token_service_of_each_registry_is_its_own() -> None:
         ("ghcr.io", ""),
     ],
 )
-def test_a_neighbour_is_not_ones_own(host: str, realm: str) -> None:
+def test_a_foreign_token_service_is_refused(host: str, realm: str) -> None:
     with pytest.raises(JudgeFault, match="not its own"):
         registry_client._require_own_service(Repository(host, "a/b"), realm)

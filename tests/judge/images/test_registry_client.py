@@ -1,4 +1,4 @@
-"""Images in authors' registries: found by digest, for this machine, with the judge's credential or none."""
+"""Images in authors' registries are read by digest, for this machine, with the judge's credential or without one."""
 
 from __future__ import annotations
 
@@ -84,29 +84,29 @@ def test_a_reference_leads_nowhere_else(text: str, clue: str) -> None:
 @pytest.mark.parametrize("kind", [MANIFEST, OCI_MANIFEST])
 def test_an_image_is_found_by_the_digest_of_its_manifest(registry: RegistryServer, kind: str) -> None:
     image, alice = MadeImage([some_tar(), some_tar()]), AuthorsRepository(registry)
-    found = find_image(settings(registry), alice.push(image, kind))
-    assert found.config() == image.config
-    assert [b"".join(found.layer(blob)) for blob in found.manifest.layers] == image.blobs()
+    in_registry = find_image(settings(registry), alice.push(image, kind))
+    assert in_registry.config() == image.config
+    assert [b"".join(in_registry.layer(blob)) for blob in in_registry.manifest.layers] == image.blobs()
 
 
 @pytest.mark.parametrize(("kind", "of_index"), [(MANIFEST, ""), (OCI_MANIFEST, OCI_INDEX)])
-def test_of_an_index_the_image_of_this_machine_is_found(registry: RegistryServer, kind: str, of_index: str) -> None:
+def test_the_image_of_this_machine_is_found_in_an_index(registry: RegistryServer, kind: str, of_index: str) -> None:
     mine, other = MadeImage([some_tar()]), MadeImage([some_tar()], fields={"architecture": OTHER})
     alice = AuthorsRepository(registry)
     for image in (mine, other):
         alice.push(image, kind)
     manifests = {f"linux/{OTHER}": other.manifest(kind), f"linux/{MACHINE}": mine.manifest(kind)}
     index = index_of(manifests, of_index) if of_index else index_of(manifests)
-    found = find_image(settings(registry), alice.push_manifest(index))
-    assert found.manifest.config.digest == mine.id
-    assert found.reference.digest == sha256(mine.manifest(kind))
+    in_registry = find_image(settings(registry), alice.push_manifest(index))
+    assert in_registry.manifest.config.digest == mine.id
+    assert in_registry.reference.digest == sha256(mine.manifest(kind))
     only_other = index_of({f"linux/{OTHER}": other.manifest(kind)}, of_index) if of_index else None
     if only_other:
         with pytest.raises(SubmissionFault, match=f"--platform linux/{MACHINE}"):
             find_image(settings(registry), alice.push_manifest(only_other))
 
 
-def test_what_is_not_there_is_its_authors_fault(registry: RegistryServer) -> None:
+def test_a_missing_image_is_a_submission_fault(registry: RegistryServer) -> None:
     alice = AuthorsRepository(registry)
     alice.push(MadeImage([some_tar()]))
     for name in (alice.name, "nobody/nothing"):
@@ -120,10 +120,10 @@ def test_a_private_image_is_read_with_the_judges_credential(private_registry: Re
     reference = alice.push(image)
     login = tmp_path / "config.json"
     login.write_text(json.dumps(private_registry.docker_config))
-    found = find_image(settings(private_registry, registry_config=login), reference)
-    assert b"".join(found.layer(found.manifest.layers[0])) == image.blobs()[0]
+    in_registry = find_image(settings(private_registry, registry_config=login), reference)
+    assert b"".join(in_registry.layer(in_registry.manifest.layers[0])) == image.blobs()[0]
 
-    with pytest.raises(SubmissionFault, match="let the judge read it"):  # of whom the judge knows no credential
+    with pytest.raises(SubmissionFault, match="let the judge read it"):  # the judge has no credential
         find_image(settings(private_registry), reference)
     server = RegistryServer(tmp_path, private_registry.user, "wrong")
     server.port = private_registry.port
@@ -145,30 +145,30 @@ def test_credentials_that_cannot_be_read_are_named(tmp_path: Path, text: str) ->
         login_for(tmp_path / "nothing.json", "ghcr.io")
 
 
-def test_a_registry_that_does_not_answer_is_the_judges_fault(tmp_path: Path) -> None:
+def test_a_registry_that_does_not_answer_is_a_judge_fault(tmp_path: Path) -> None:
     server = RegistryServer(tmp_path)
-    server.port = 9  # where nobody listens
+    server.port = 9  # no server listens there
     with pytest.raises(JudgeFault, match=server.host) as caught:
         find_image(settings(server), f"{server.host}/a@{DIGEST}")
     assert caught.value.cause is FaultCause.REGISTRY
 
 
-class Answer:
-    """What a registry that means ill answers: status, headers and body by path."""
+class HostileAnswers:
+    """The answers of a hostile registry, status, headers and body by path; `requests` has paths and credentials."""
 
     def __init__(self) -> None:
         self.by_path: dict[str, tuple[int, dict[str, str], bytes]] = {}
-        self.asked: list[tuple[str, str | None]] = []
+        self.requests: list[tuple[str, str | None]] = []
 
 
 @pytest.fixture
-def hostile() -> Iterator[tuple[str, Answer]]:
-    """A server on loopback that answers whatever it is told to, and its address."""
-    answer = Answer()
+def hostile() -> Iterator[tuple[str, HostileAnswers]]:
+    """The address of a server on loopback, and the answers that it gives."""
+    answer = HostileAnswers()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            answer.asked.append((self.path, self.headers.get("Authorization")))
+            answer.requests.append((self.path, self.headers.get("Authorization")))
             status, headers, body = answer.by_path.get(self.path, (404, {}, b""))
             self.send_response(status)
             for name, value in headers.items():
@@ -190,52 +190,54 @@ def hostile() -> Iterator[tuple[str, Answer]]:
         thread.join()
 
 
-def asked_of(host: str, digest: str, **fields: object) -> RegistryImage:
+def read_from(host: str, digest: str, **fields: object) -> RegistryImage:
     return find_image(JudgeSettings(registries=(host,), **fields), f"{host}/a/b@{digest}")  # type: ignore[arg-type]
 
 
-def test_bytes_that_are_not_what_their_digest_says_are_refused(hostile: tuple[str, Answer]) -> None:
+def test_bytes_that_do_not_match_their_digest_are_refused(hostile: tuple[str, HostileAnswers]) -> None:
     host, answer = hostile
     image = MadeImage([some_tar()])
     other = MadeImage([some_tar()])
     answer.by_path[f"/v2/a/b/manifests/{sha256(image.manifest())}"] = (200, {}, other.manifest())
     with pytest.raises(SubmissionFault, match="other bytes"):
-        asked_of(host, sha256(image.manifest()))
+        read_from(host, sha256(image.manifest()))
     answer.by_path[f"/v2/a/b/manifests/{sha256(image.manifest())}"] = (200, {}, image.manifest())
-    found = asked_of(host, sha256(image.manifest()))
-    blob = found.manifest.layers[0]
+    in_registry = read_from(host, sha256(image.manifest()))
+    blob = in_registry.manifest.layers[0]
     for body in (other.blobs()[0], image.blobs()[0][:-1], image.blobs()[0] + b"x", b""):
         answer.by_path[f"/v2/a/b/blobs/{blob.digest}"] = (200, {}, body)
         with pytest.raises(SubmissionFault, match="other bytes"):
-            list(found.layer(blob))
+            list(in_registry.layer(blob))
     answer.by_path[f"/v2/a/b/blobs/{image.id}"] = (200, {"Content-Encoding": "gzip"}, image.config)
-    assert found.config() == image.config  # nothing is unpacked because a header says so
+    assert in_registry.config() == image.config  # the header does not make the judge unpack it
 
 
-def test_what_is_larger_than_it_may_be_is_not_read_to_its_end(hostile: tuple[str, Answer]) -> None:
+def test_an_answer_that_is_too_large_is_not_read_to_its_end(hostile: tuple[str, HostileAnswers]) -> None:
     host, answer = hostile
     large = b" " * (MAX_MANIFEST + 1)
     answer.by_path[f"/v2/a/b/manifests/{sha256(large)}"] = (200, {}, large)
     with pytest.raises(SubmissionFault, match=f"more than {MAX_MANIFEST} bytes"):
-        asked_of(host, sha256(large))
+        read_from(host, sha256(large))
     config = b" " * (MAX_CONFIG + 1)
     manifest = manifest_of({"digest": sha256(config), "size": 5}, [])
     answer.by_path[f"/v2/a/b/manifests/{sha256(manifest)}"] = (200, {}, manifest)
     answer.by_path[f"/v2/a/b/blobs/{sha256(config)}"] = (200, {}, config)
     with pytest.raises(SubmissionFault, match=f"more than {MAX_CONFIG} bytes"):
-        asked_of(host, sha256(manifest)).config()
+        read_from(host, sha256(manifest)).config()
 
 
 @pytest.mark.parametrize(
-    ("status", "mine"),
+    ("status", "of_judge"),
     [(status, False) for status in (400, 401, 403, 404, 405, 406, 410, 451)]
     + [(status, True) for status in (407, 408, 425, 429, 500, 503)],
 )
-def test_whose_fault_an_answer_is(hostile: tuple[str, Answer], status: int, mine: bool) -> None:
+def test_the_status_of_an_answer_decides_whose_fault_it_is(
+    hostile: tuple[str, HostileAnswers], status: int, of_judge: bool
+) -> None:
     host, answer = hostile
     answer.by_path[f"/v2/a/b/manifests/{DIGEST}"] = (status, {}, b"")
-    with pytest.raises(JudgeFault if mine else SubmissionFault):
-        asked_of(host, DIGEST)
+    with pytest.raises(JudgeFault if of_judge else SubmissionFault):
+        read_from(host, DIGEST)
 
 
 def with_login(tmp_path: Path, host: str) -> Path:
@@ -244,8 +246,8 @@ def with_login(tmp_path: Path, host: str) -> Path:
     return path
 
 
-def test_a_credential_goes_with_no_redirect(hostile: tuple[str, Answer]) -> None:
-    """To another port even: as a registry sends its readers on to where its blobs are stored."""
+def test_a_credential_does_not_follow_a_redirect(hostile: tuple[str, HostileAnswers]) -> None:
+    """Registries redirect to the server of their blobs. The credential is not sent, even to another port of a host."""
     host, answer = hostile
     port = host.partition(":")[2]
     path = f"/v2/a/b/manifests/{DIGEST}"
@@ -255,34 +257,36 @@ def test_a_credential_goes_with_no_redirect(hostile: tuple[str, Answer]) -> None
     answer.by_path["/elsewhere"] = (200, {}, b"")
     with pytest.raises(SubmissionFault):
         client.read(f"manifests/{DIGEST}", DIGEST, 10)
-    assert [asked for asked, _ in answer.asked] == [path, "/elsewhere"]
-    assert answer.asked[0][1] is not None
-    assert answer.asked[1][1] is None
+    assert [requested for requested, _ in answer.requests] == [path, "/elsewhere"]
+    assert answer.requests[0][1] is not None
+    assert answer.requests[1][1] is None
 
 
 def test_a_token_service_that_is_not_the_registrys_own_gets_nothing(
-    hostile: tuple[str, Answer], tmp_path: Path
+    hostile: tuple[str, HostileAnswers], tmp_path: Path
 ) -> None:
     host, answer = hostile
     challenge = {"WWW-Authenticate": 'Bearer realm="https://evil.example/token",service="x",scope="y"'}
     answer.by_path[f"/v2/a/b/manifests/{DIGEST}"] = (401, challenge, b"")
     with pytest.raises(JudgeFault, match=r"evil\.example.*not its own"):
-        asked_of(host, DIGEST, registry_config=with_login(tmp_path, host))
-    assert all(credential is None for _, credential in answer.asked)
+        read_from(host, DIGEST, registry_config=with_login(tmp_path, host))
+    assert all(credential is None for _, credential in answer.requests)
 
 
 @pytest.mark.parametrize("challenge", ["", "Bearer", "Bearer realm", "Basic", '"', "Bearer realm=\x80", "Digest x=y"])
-def test_a_challenge_that_nobody_can_answer_is_no_crash(hostile: tuple[str, Answer], challenge: str) -> None:
+def test_an_invalid_challenge_is_a_fault_and_no_crash(hostile: tuple[str, HostileAnswers], challenge: str) -> None:
     host, answer = hostile
     answer.by_path[f"/v2/a/b/manifests/{DIGEST}"] = (401, {"WWW-Authenticate": challenge}, b"")
     with pytest.raises((SubmissionFault, JudgeFault)):
-        asked_of(host, DIGEST)
+        read_from(host, DIGEST)
 
 
-def test_a_netrc_file_is_not_read(hostile: tuple[str, Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_netrc_file_is_not_read(
+    hostile: tuple[str, HostileAnswers], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     host, answer = hostile
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     with pytest.raises(SubmissionFault):
-        asked_of(host, DIGEST)
-    assert answer.asked == [(f"/v2/a/b/manifests/{DIGEST}", None)]
+        read_from(host, DIGEST)
+    assert answer.requests == [(f"/v2/a/b/manifests/{DIGEST}", None)]
