@@ -78,11 +78,11 @@ def test_missing_data_sets_are_all_named_with_the_remedy_and_nothing_is_run(worl
 def test_the_rest_is_judged_when_told_to_and_what_is_left_out_is_said(world: World) -> None:
     world.submit("emt")
     add_tasks(world, MORE)
-    summary, said = world.evaluate(skip_missing=True)
+    summary, printed = world.evaluate(skip_missing=True)
     assert [(unit.task, unit.did) for unit in summary.units] == [("copper", Did.OBSERVED), ("nickel", Did.OBSERVED)]
     assert summary.skipped_tasks == ("tin", "barriers", "barriers-again")
     assert summary.exit_status == 0
-    assert "Left out because their data sets are missing: tin, barriers, barriers-again" in said
+    assert "Left out because their data sets are missing: tin, barriers, barriers-again" in printed
     assert "Not judged, since their data sets are missing: tin, barriers, barriers-again." in in_words(summary)
     again, _ = world.evaluate(skip_missing=True)
     assert in_words(again)[-1].startswith("Not judged")  # also when there is nothing else to do
@@ -169,12 +169,12 @@ def test_every_import_line_is_one_that_the_command_understands() -> None:
 def test_with_no_data_every_set_of_a_release_is_named_with_its_import(name: str, world: World) -> None:
     with pytest.raises(ValueError, match=f"suite {name}: ") as refused:
         world.evaluate(suite=name)
-    said = str(refused.value)
+    message = str(refused.value)
     tasks: list[Task] = list(load_suite(name).tasks)
-    assert f"{len({task.dataset for task in tasks})} of {len({task.dataset for task in tasks})} data sets" in said
+    assert f"{len({task.dataset for task in tasks})} of {len({task.dataset for task in tasks})} data sets" in message
     for task in tasks:
-        assert f"\n  {task.dataset} for " in said
-        assert all(f"\n      {line}\n" in said for line in import_lines(task))
+        assert f"\n  {task.dataset} for " in message
+        assert all(f"\n      {line}\n" in message for line in import_lines(task))
     assert not Path(world.settings.data / tasks[0].dataset).exists()
 
 

@@ -36,7 +36,7 @@ NOTHING = Scored({}, {}, ())
 
 def scores_of(trees: Mapping[str, ScoreTrees]) -> dict[str, Scored]:
     corrected, as_published = corrected_terms(trees), published_terms(trees)
-    return {id: Scored(corrected[id], as_published[id], of.stats) for id, of in trees.items()}
+    return {id: Scored(corrected[id], as_published[id], scores.stats) for id, scores in trees.items()}
 
 
 def scored(

@@ -22,11 +22,11 @@ A, B = submission("alpha"), submission("beta")
 
 
 def board(submissions: Sequence[Submission], results: Sequence[Result], items: Items | None = QUIET) -> Leaderboard:
-    return build_leaderboard(SUITE, submissions, results, lambda of: items if of.kind == "nve" else items_of(of))
+    return build_leaderboard(SUITE, submissions, results, lambda r: items if r.kind == "nve" else items_of(r))
 
 
-def row(shown: Leaderboard, of: Submission) -> Row:
-    return next(row for row in shown.rows if row.submission.id == of.id)
+def row(shown: Leaderboard, submission: Submission) -> Row:
+    return next(row for row in shown.rows if row.submission.id == submission.id)
 
 
 def replaced(results: list[Result], new: Result) -> list[Result]:

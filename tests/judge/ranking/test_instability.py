@@ -43,7 +43,7 @@ def stability(*of_a: Result, others: Sequence[Result] = (), **items: Items) -> T
 
 
 def test_hanging_does_not_erase_unstable_runs() -> None:
-    """As it is when a limit ends the session: no observation, no items, and not even their number."""
+    """If a limit ends the session, there is no observation, no items, and no number of items."""
     blown = runs([math.nan] * 2, [Cause.EXPLODED] * 2)
     honest = stability(result(A, ONE, {}), result(A, TWO, {}), one=blown, two=QUIET)
     assert (honest.value, honest.covered, honest.total) == (2.5, 4, 4)
@@ -53,8 +53,8 @@ def test_hanging_does_not_erase_unstable_runs() -> None:
     assert (alone.covered, alone.total) == (2, 3)
     known = stability(hanging, result(A, TWO, {}), others=[result(B, ONE, {})], two=QUIET)
     assert (known.value, known.at_worst, known.covered, known.total) == (0.0, 2.5, 2, 4)
-    told = stability(refused(A, ONE, Verdict.TIME_LIMIT, n_items=6), result(A, TWO, {}), two=QUIET)
-    assert (told.at_worst, told.total) == (5 * 6 / 8, 8)
+    counted = stability(refused(A, ONE, Verdict.TIME_LIMIT, n_items=6), result(A, TWO, {}), two=QUIET)
+    assert (counted.at_worst, counted.total) == (5 * 6 / 8, 8)
 
 
 def test_a_crash_in_dynamics_is_worst_in_every_run() -> None:
@@ -71,7 +71,7 @@ def test_a_crash_in_dynamics_is_worst_in_every_run() -> None:
         (Cause.UNSUPPORTED, Verdict.UNSUPPORTED, None, 0),
     ],
 )
-def test_runs_that_all_failed_are_worst_and_elements_nobody_knows_are_missing(
+def test_runs_that_all_failed_are_worst_and_unsupported_elements_are_missing(
     cause: Cause, verdict: Verdict, value: float | None, covered: int
 ) -> None:
     suite = Suite("drift", "1", "One drift", (ONE,))

@@ -1,4 +1,4 @@
-"""Results as LAMBench would publish them: worked out by hand from its release 0.3.1, and every packaged suite fits."""
+"""Scores as LAMBench would publish them, against values computed by hand from its release 0.3.1."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SUITE = Suite("published", "1", "As published", tuple(TASKS.values()), release="
 
 
 def metric(value: float | None, unit: str, charged: float = 99.0, baseline: float | None = 50.0) -> Metric:
-    """A metric of which neither what failures cost nor our own baseline should matter to what is published."""
+    """A metric whose failure cost and baseline must not change a score as published."""
     return Metric(
         value=value, unit=unit, n_items=10, n_failed=2, charged=charged, baseline=baseline, failure_cost=500.0
     )
@@ -90,7 +90,7 @@ METRICS: Mapping[str, Mapping[str, Metric]] = {
 FAILURES: Mapping[str, dict[str, int]] = {"phonons": {"ERROR": 1, "UNSUPPORTED": 1}, "moduli": {"ERROR": 5}}
 RUNS = runs([5e-3 / ASE_UNITS_PS, -1e-9, math.nan], [Cause.NONE, Cause.NONE, Cause.OVER_TIME])
 
-# Every divisor is of the release; phonons and moduli had success rates of 0.8 and 0.5.
+# Every divisor is the release's; phonons and moduli have success rates of 0.8 and 0.5.
 ANI = 0.5 * 0.05 / 0.19151186273205098 + 0.5 * 0.5 / 2.0784568378246826
 CRYSTALS = 0.45 * 0.2 + 0.45 * 0.3 + 0.1 * 0.4
 TORSIONS = (0.5 / 2.4939 + 1.2 / 5.8176 + 100 / 493) / 3
@@ -98,40 +98,42 @@ BANDS = (0.5 / 2.3595 + 0.25 / 0.9498 + 50 / 95.28 + 60 / 99.37 + 70 / 95.43) / 
 SOLIDS = ((100 / 1188.3 + 50 / 764.8 + 10 / 125.1 + 60 / 547.4) / 0.8 + (20 / 100 + 5 / 50) / 0.5) / 6
 
 
-def results(of: Submission, **changed: Result | None) -> list[Result]:
-    """All results of a model, but for those that are changed; None: not there."""
-    made = {
-        name: result(of, TASKS[name], metrics, failures=FAILURES.get(name, {})) for name, metrics in METRICS.items()
+def results(submission: Submission, **changed: Result | None) -> list[Result]:
+    """All results of a model, some of them changed by task; None: no result."""
+    all_results = {
+        name: result(submission, TASKS[name], metrics, failures=FAILURES.get(name, {}))
+        for name, metrics in METRICS.items()
     }
-    return [r for r in (made | changed).values() if r is not None]
+    return [r for r in (all_results | changed).values() if r is not None]
 
 
 def trees(
     *given: Result, items: Items | None = RUNS, suite: Suite = SUITE
 ) -> tuple[dict[str, dict[str, Node]], list[str]]:
-    """As published, by submission, and the problems."""
-    found = {(r.submission, r.task): r for r in given}
-    judged = Judged(suite, found, lambda r: items if r.kind == "nve" else items_of(r), [])
+    """By submission, the trees as published; and the problems."""
+    by_unit = {(r.submission, r.task): r for r in given}
+    judged = Judged(suite, by_unit, lambda r: items if r.kind == "nve" else items_of(r), [])
     release = published_release(suite)
     return published_trees(judged, sorted({r.submission for r in given}), release, load_release()), judged.problems
 
 
-def value(of: dict[str, Node], name: str) -> float | None:
-    return explain(of[name]).value
+def value(scores: dict[str, Node], name: str) -> float | None:
+    return explain(scores[name]).value
 
 
 def test_every_score_by_hand() -> None:
-    found, problems = trees(*results(A))
-    assert value(found[A.id], "force_field") == pytest.approx((ANI + CRYSTALS) / 2, abs=1e-7)  # rounded to 7 decimals
-    assert value(found[A.id], "property_error") == pytest.approx((TORSIONS + BANDS + SOLIDS) / 3, rel=1e-12)
-    assert value(found[A.id], "efficiency") == pytest.approx(100 / 80)
-    # One decade above 5e-4 per 10.18 ps, none, and 5 for the run that was not completed.
-    assert value(found[A.id], "instability") == pytest.approx((1 + 0 + 5) / 3)
+    by_model, problems = trees(*results(A))
+    expected = (ANI + CRYSTALS) / 2
+    assert value(by_model[A.id], "force_field") == pytest.approx(expected, abs=1e-7)  # rounded to 7 decimals
+    assert value(by_model[A.id], "property_error") == pytest.approx((TORSIONS + BANDS + SOLIDS) / 3, rel=1e-12)
+    assert value(by_model[A.id], "efficiency") == pytest.approx(100 / 80)
+    # One decade above 5e-4 per 10.18 ps, 0, and 5 for the run that was not completed.
+    assert value(by_model[A.id], "instability") == pytest.approx((1 + 0 + 5) / 3)
     assert problems == []
 
 
-def test_what_is_published_is_not_what_is_charged() -> None:
-    """Failures are charged by this judge alone: here they cost all there is."""
+def test_failures_cost_nothing_as_published() -> None:
+    """Only the corrected scores contain failure costs, here the largest possible ones."""
     shown = build_leaderboard(SUITE, [A], results(A), lambda r: RUNS if r.kind == "nve" else items_of(r)).rows[0]
     assert shown.scores["property_error"].value == pytest.approx((1 + 1 + (4 + 0.99 + 1) / 6) / 3)
     assert shown.as_published["property_error"].value == pytest.approx((TORSIONS + BANDS + SOLIDS) / 3)
@@ -140,27 +142,27 @@ def test_what_is_published_is_not_what_is_charged() -> None:
 
 @pytest.mark.parametrize("missing", [None, refused(A, TASKS["bands"], Verdict.CRASHED)])
 def test_a_domain_that_one_model_lacks_is_dropped_for_all(missing: Result | None) -> None:
-    found, _ = trees(*results(A, bands=missing), *results(B))
+    by_model, _ = trees(*results(A, bands=missing), *results(B))
     for key in (A.id, B.id):
-        assert value(found[key], "property_error") == pytest.approx((TORSIONS + SOLIDS) / 2)
+        assert value(by_model[key], "property_error") == pytest.approx((TORSIONS + SOLIDS) / 2)
     nothing = [refused(A, t, Verdict.STARTUP_FAILED) for t in SUITE.tasks]
-    found, _ = trees(*nothing, *results(B))
-    assert value(found[B.id], "property_error") == pytest.approx((TORSIONS + BANDS + SOLIDS) / 3)
-    assert value(found[A.id], "property_error") is None
+    by_model, _ = trees(*nothing, *results(B))
+    assert value(by_model[B.id], "property_error") == pytest.approx((TORSIONS + BANDS + SOLIDS) / 3)
+    assert value(by_model[A.id], "property_error") is None
 
 
 def test_a_column_without_a_number_is_left_out_as_published() -> None:
     some = {**METRICS["torsions"], "barrier_mae": metric(None, "kcal/mol")}
-    found, _ = trees(*results(A, torsions=result(A, TASKS["torsions"], some)))
+    by_model, _ = trees(*results(A, torsions=result(A, TASKS["torsions"], some)))
     expected = ((0.5 / 2.4939 + 100 / 493) / 2 + BANDS + SOLIDS) / 3
-    assert value(found[A.id], "property_error") == pytest.approx(expected)
+    assert value(by_model[A.id], "property_error") == pytest.approx(expected)
 
 
 def test_a_model_without_stress_has_no_published_force_field_error_and_a_corrected_one() -> None:
     silent = {**METRICS["crystals"], VIRIAL: metric(None, "eV/atom", charged=10.0, baseline=1.0)}
     given = results(A, crystals=result(A, TASKS["crystals"], silent))
-    found, _ = trees(*given)
-    assert value(found[A.id], "force_field") is None
+    by_model, _ = trees(*given)
+    assert value(by_model[A.id], "force_field") is None
     judged = Judged(SUITE, {(r.submission, r.task): r for r in given}, lambda r: RUNS, [])
     domain = explain(corrected_trees(judged, A.id, load_release())["force_field"]).part(INORGANIC)
     assert domain is not None
@@ -171,20 +173,20 @@ def test_a_model_without_stress_has_no_published_force_field_error_and_a_correct
 
 @pytest.mark.parametrize("cause", [Cause.EXPLODED, Cause.OVER_TIME, Cause.MISSING, Cause.UNSUPPORTED, Cause.ERROR])
 def test_every_uncompleted_run_counts_five_as_published(cause: Cause) -> None:
-    found, _ = trees(*results(A), items=runs([math.nan, 1e-9], [cause, Cause.NONE]))
-    assert value(found[A.id], "instability") == pytest.approx(2.5)
+    by_model, _ = trees(*results(A), items=runs([math.nan, 1e-9], [cause, Cause.NONE]))
+    assert value(by_model[A.id], "instability") == pytest.approx(2.5)
 
 
-def test_dynamics_that_nobody_ran_or_that_were_lost_here_are_no_failure() -> None:
-    found, problems = trees(*results(A, drift=None))
-    assert value(found[A.id], "instability") is None
+def test_dynamics_without_a_result_or_with_lost_items_are_no_failure() -> None:
+    by_model, problems = trees(*results(A, drift=None))
+    assert value(by_model[A.id], "instability") is None
     assert problems == []
-    found, problems = trees(*results(A), items=None)
-    assert value(found[A.id], "instability") is None
+    by_model, problems = trees(*results(A), items=None)
+    assert value(by_model[A.id], "instability") is None
     assert problems == [f"results/{A.id}/drift: the items table cannot be read: no instability from it"]
     for verdict in (Verdict.TIME_LIMIT, Verdict.CRASHED):
-        found, _ = trees(*results(A, drift=refused(A, TASKS["drift"], verdict, n_items=3)))
-        assert value(found[A.id], "instability") == 5.0
+        by_model, _ = trees(*results(A, drift=refused(A, TASKS["drift"], verdict, n_items=3)))
+        assert value(by_model[A.id], "instability") == 5.0
 
 
 def test_no_time_no_efficiency_as_published() -> None:
@@ -192,25 +194,25 @@ def test_no_time_no_efficiency_as_published() -> None:
         None,
         result(A, TASKS["speed"], {"time_mean": Metric(value=None, unit="µs/atom", n_items=9)}),
     ):
-        found, _ = trees(*results(A, speed=missing))
-        assert value(found[A.id], "efficiency") is None
+        by_model, _ = trees(*results(A, speed=missing))
+        assert value(by_model[A.id], "efficiency") is None
 
 
-def test_a_phonon_task_that_the_release_does_not_know_is_divided_by_its_success_rate_too() -> None:
+def test_a_task_that_the_release_does_not_have_is_divided_by_its_success_rate_too() -> None:
     suite = replace(SUITE, tasks=tuple(replace(t, release_name="") for t in SUITE.tasks if t.name == "moduli"))
     moduli = result(A, TASKS["moduli"], METRICS["moduli"], failures={"ERROR": 5})
-    found, _ = trees(moduli, suite=suite)
-    assert value(found[A.id], "property_error") == pytest.approx((20 / 100 + 5 / 50) / 2 / 0.5)
+    by_model, _ = trees(moduli, suite=suite)
+    assert value(by_model[A.id], "property_error") == pytest.approx((20 / 100 + 5 / 50) / 2 / 0.5)
 
 
-def test_an_error_that_the_release_has_no_baseline_for_stands_as_it_is() -> None:
+def test_an_error_without_a_published_baseline_is_not_divided() -> None:
     release = load_release("lambench-0.3.1")
     facts = release.property_tasks["neb"].model_copy(update={"baselines": {"MAE_Ea": None}})
     bare = release.model_copy(update={"property_tasks": {"neb": facts}})
     bands = result(A, TASKS["bands"], METRICS["bands"])
     judged = Judged(replace(SUITE, tasks=(TASKS["bands"],)), {(A.id, "bands"): bands}, lambda r: None, [])
-    found = published_trees(judged, [A.id], bare, load_release())
-    assert value(found[A.id], "property_error") == 0.5
+    by_model = published_trees(judged, [A.id], bare, load_release())
+    assert value(by_model[A.id], "property_error") == 0.5
 
 
 @pytest.mark.parametrize(("label_set", "divisor"), [("PBE", 2.0), ("ωB97M-V", 4.0), ("wb97m-v", 4.0), ("", 2.0)])
@@ -221,12 +223,12 @@ def test_the_label_set_chooses_among_published_baselines(label_set: str, divisor
     ours = release.model_copy(update={"force_field_tasks": {"ANI": facts}})
     ani = result(A, TASKS["ani"], METRICS["ani"], label_set=label_set)
     judged = Judged(replace(SUITE, tasks=(TASKS["ani"],)), {(A.id, "ani"): ani}, lambda r: None, [])
-    found = published_trees(judged, [A.id], ours, load_release())
-    assert value(found[A.id], "force_field") == pytest.approx(0.5 * 0.05 / divisor + 0.5 * 0.5 / divisor)
+    by_model = published_trees(judged, [A.id], ours, load_release())
+    assert value(by_model[A.id], "force_field") == pytest.approx(0.5 * 0.05 / divisor + 0.5 * 0.5 / divisor)
 
 
 def test_another_unit_than_the_published_one_is_refused() -> None:
-    """Else an error of 500 meV were one of 500 eV."""
+    """An error of 500 meV must not count as 500 eV."""
     wrong = {**METRICS["bands"], "barrier_mae": metric(500.0, "meV")}
     with pytest.raises(
         ScoringError, match=r"results/alpha.*release lambench-0.3.1: task bands: barrier_mae: unit 'meV'"

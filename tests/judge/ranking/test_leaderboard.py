@@ -1,4 +1,4 @@
-"""From records to the rows of a leaderboard: which results feed which score, and who is ranked."""
+"""The rows of a leaderboard from records: the results of each score, and the ranked submissions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_failing_a_slow_frame_does_not_look_fast() -> None:
     assert scores["efficiency"].covered == 0
 
 
-def test_a_lost_items_table_is_named_and_not_held_against_the_model() -> None:
+def test_a_lost_items_table_is_named_and_does_not_count_against_the_model() -> None:
     shown = board([A], good_results(A, 0.5), None)
     assert row(shown, A).scores["instability"].value is None
     assert shown.problems == (f"results/{A.id}/drift: the items table cannot be read: no instability from it",)
@@ -84,7 +84,7 @@ def test_order_of_records_does_not_matter() -> None:
     assert board([A, B], results).rows == board([B, A], results[::-1]).rows
 
 
-def test_results_of_other_tasks_and_submissions_are_passed_over() -> None:
+def test_results_of_other_tasks_and_submissions_are_ignored() -> None:
     stray = result(B, TASKS["crystals"], good_metrics(0.1)["crystals"])
     gone = good_results(A, 0.5)[0].model_copy(update={"task": "dropped"})
     shown = board([A], [*good_results(A, 0.5), stray, gone])

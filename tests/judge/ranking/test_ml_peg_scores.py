@@ -28,15 +28,15 @@ from tests.world.board_records import (
 
 
 def test_ml_peg_by_hand() -> None:
-    """Good is no error and bad the trivial model's: means over metrics, benchmarks and categories (domains)."""
+    """Good is an error of 0, bad the trivial model's error; means over metrics, benchmarks and categories (domains)."""
     metrics = {ENERGY: error(0.2), FORCE: error(1.0, "eV/Å", baseline=4.0), VIRIAL: error(3.0)}
     given = [
         result(A, TASKS["crystals"], metrics),
         result(A, TASKS["molecules"], frames_metrics(0.5)),
         result(A, TASKS["barriers"], {"mae": error(0.3, "eV"), "rmse": error(0.9, "eV")}),
     ]
-    found, problems = scored(SUITE, [A], given)
-    overall = found[A.id].corrected[ML_PEG]
+    scores, problems = scored(SUITE, [A], given)
+    overall = scores[A.id].corrected[ML_PEG]
     crystals = (0.8 + 0.75 + 0.0) / 3
     assert overall.value == pytest.approx((crystals + (0.5 + 0.7) / 2) / 2)
     assert overall.at_best is None
@@ -44,41 +44,41 @@ def test_ml_peg_by_hand() -> None:
     assert problems == []
 
 
-def test_ml_peg_corrected_takes_charged_errors_and_as_published_those_of_what_succeeded() -> None:
+def test_ml_peg_penalises_failures_only_in_corrected_scores() -> None:
     barriers = {"mae": replace(error(0.8, "eV", n_failed=3), value=0.2)}
     suite = replace(SUITE, tasks=(TASKS["barriers"],))
-    found, _ = scored(suite, [A], [result(A, TASKS["barriers"], barriers)])
-    assert found[A.id].corrected[ML_PEG].value == pytest.approx(0.2)
-    assert found[A.id].as_published[ML_PEG].value == pytest.approx(0.8)
+    scores, _ = scored(suite, [A], [result(A, TASKS["barriers"], barriers)])
+    assert scores[A.id].corrected[ML_PEG].value == pytest.approx(0.2)
+    assert scores[A.id].as_published[ML_PEG].value == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("verdict", [Verdict.CRASHED, Verdict.UNSUPPORTED, None])
-def test_what_a_model_failed_counts_0_and_beside_it_1(verdict: Verdict | None) -> None:
-    """Also where nobody else was judged in that task: to crash is never to be asked less."""
+def test_a_failed_task_counts_0_and_in_the_best_case_1(verdict: Verdict | None) -> None:
+    """Also if no other model was judged in the task: a model that crashes is not asked for fewer metrics."""
     some = [r for r in good_results(A, 0.4) if r.task != "barriers"]
     some += [] if verdict is None else [refused(A, TASKS["barriers"], verdict)]
     for others in ([], good_results(B, 0.1)):
-        found, _ = scored(SUITE, [A, B], some + others)
-        overall = found[A.id].corrected[ML_PEG]
+        scores, _ = scored(SUITE, [A, B], some + others)
+        overall = scores[A.id].corrected[ML_PEG]
         assert overall.value == pytest.approx((0.6 + (0.6 + 0.0) / 2) / 2)
         assert overall.at_best == pytest.approx((0.6 + (0.6 + 1.0) / 2) / 2)
-        assert found[A.id].as_published[ML_PEG].value == pytest.approx(0.6)
+        assert scores[A.id].as_published[ML_PEG].value == pytest.approx(0.6)
         missing = below(overall, "Molecules", "barriers", "mae")
         assert missing.raw is not None
         assert missing.raw.unit == ("eV" if others else TRIVIAL_ERROR)
 
 
 def test_nobody_judged_has_no_score() -> None:
-    found, problems = scored(SUITE, [A], [])
-    assert found == {A.id: NOTHING}
+    scores, problems = scored(SUITE, [A], [])
+    assert scores == {A.id: NOTHING}
     assert problems == []
 
 
 def test_a_pure_number_has_a_unit_too() -> None:
     count = {"n_barriers_off": error(5.0, "", baseline=20.0)}
     scans = task("scans", "energy_profiles", "Molecules")
-    found, problems = scored(replace(SUITE, tasks=(scans,)), [A], [result(A, scans, count)])
-    assert found[A.id].corrected[ML_PEG].value == pytest.approx(0.75)
+    scores, problems = scored(replace(SUITE, tasks=(scans,)), [A], [result(A, scans, count)])
+    assert scores[A.id].corrected[ML_PEG].value == pytest.approx(0.75)
     assert problems == []
 
 
@@ -90,8 +90,8 @@ def test_another_level_of_theory_than_the_label_sets_is_flagged(declared: str, s
     sets = {"Molecules": StatedLabelSet(name=declared)} if declared else {}
     model = submission("gamma", label_sets=sets)
     given = [result(model, TASKS["barriers"], {"mae": error(0.3, "eV")}, label_set="PBE")]
-    found, _ = scored(replace(SUITE, tasks=(TASKS["barriers"],)), [model], given)
-    leaf = below(found[model.id].corrected[ML_PEG], "Molecules", "barriers", "mae")
+    scores, _ = scored(replace(SUITE, tasks=(TASKS["barriers"],)), [model], given)
+    leaf = below(scores[model.id].corrected[ML_PEG], "Molecules", "barriers", "mae")
     assert leaf.raw is not None
     facts = dict(leaf.raw.facts)
     assert facts["level of theory"] == "PBE"
@@ -105,14 +105,14 @@ def test_two_label_sets_are_held_each_against_its_own_baseline() -> None:
         result(B, TASKS["barriers"], {"mae": error(0.3, "eV", baseline=3.0)}, label_set="wB97M-V"),
     ]
     for order in (given, given[::-1]):
-        found, _ = scored(suite, [A, B], order)
-        assert [found[key].corrected[ML_PEG].value for key in (A.id, B.id)] == [pytest.approx(0.4), pytest.approx(0.9)]
+        scores, _ = scored(suite, [A, B], order)
+        assert [scores[key].corrected[ML_PEG].value for key in (A.id, B.id)] == [pytest.approx(0.4), pytest.approx(0.9)]
 
 
 def test_an_error_below_zero_takes_the_score_and_is_named() -> None:
     wrong = {"mae": Metric(value=0.1, charged=-0.1, unit="eV", n_items=10, baseline=1.0)}
-    found, problems = scored(SUITE, [A, B], [result(A, TASKS["barriers"], wrong), *good_results(B, 0.5)])
-    assert found[A.id] == NOTHING
-    assert ML_PEG in found[B.id].corrected
+    scores, problems = scored(SUITE, [A, B], [result(A, TASKS["barriers"], wrong), *good_results(B, 0.5)])
+    assert scores[A.id] == NOTHING
+    assert ML_PEG in scores[B.id].corrected
     (problem,) = problems
     assert problem.startswith(f"results/{A.id}: release small: benchmark barriers: metric mae: value")

@@ -47,38 +47,38 @@ def stacking_faults() -> Any:
 
 
 @pytest.fixture(scope="module")
-def given_by_kind() -> dict[str, set[str]]:
+def metrics_by_kind() -> dict[str, set[str]]:
     """The metrics that each kind gives on data sets like the published ones."""
-    made = [EXAMPLES[name]() for name in ("energy_profiles", "elasticity", "phonons", "compression")]
-    made += [stacking_faults(), differences(["barrier", "reaction energy"]), differences([""])]
-    found: dict[str, set[str]] = {}
-    for each in made:
-        found.setdefault(each.kind.name, set()).update(observed(each, {})[0].metrics)
-    return found
+    examples = [EXAMPLES[name]() for name in ("energy_profiles", "elasticity", "phonons", "compression")]
+    examples += [stacking_faults(), differences(["barrier", "reaction energy"]), differences([""])]
+    metrics: dict[str, set[str]] = {}
+    for kind_example in examples:
+        metrics.setdefault(kind_example.kind.name, set()).update(observed(kind_example, {})[0].metrics)
+    return metrics
 
 
 @pytest.mark.parametrize("name", [name for name in packaged_suites() if load_suite(name).release])
 def test_every_packaged_suite_fits_the_release_it_was_published_with(
-    name: str, given_by_kind: dict[str, set[str]]
+    name: str, metrics_by_kind: dict[str, set[str]]
 ) -> None:
     suite = load_suite(name)
-    release, of = published_release(suite), {t.release_name: t for t in suite.tasks if t.release_name}
+    release, tasks = published_release(suite), {t.release_name: t for t in suite.tasks if t.release_name}
     assert release.variant == "as_published"
     for published_name, labelled in release.force_field_tasks.items():
-        assert (of[published_name].kind, of[published_name].domain) == ("labelled_frames", labelled.domain)
+        assert (tasks[published_name].kind, tasks[published_name].domain) == ("labelled_frames", labelled.domain)
     assert release.force_field_tasks or release.property_tasks
     for published_name, facts in release.property_tasks.items():
-        own = of[published_name]
-        assert own.domain == facts.domain
+        task = tasks[published_name]
+        assert task.domain == facts.domain
         for column in facts.baselines:
-            assert metric_of(own.kind, column) in given_by_kind[own.kind], column
-        if own.kind == "energy_differences":
-            check_unit(own.name, own.release_name, "mae", own.parameters.unit)  # type: ignore[attr-defined]
+            assert metric_of(task.kind, column) in metrics_by_kind[task.kind], column
+        if task.kind == "energy_differences":
+            check_unit(task.name, task.release_name, "mae", task.parameters.unit)  # type: ignore[attr-defined]
             with pytest.raises(ScoringError, match="hartree"):
-                check_unit(own.name, own.release_name, "mae", "hartree")
+                check_unit(task.name, task.release_name, "mae", "hartree")
     known = {*release.force_field_tasks, *release.property_tasks, "nve_md", "inference_efficiency"}
     if release.force_field_tasks and release.property_tasks:
-        assert set(of) <= known
+        assert set(tasks) <= known
 
 
 def test_there_are_suites_with_a_release() -> None:

@@ -1,4 +1,4 @@
-"""Rows without a rank: what is submitted for comparison moves nobody; what nobody submitted is reckoned alike."""
+"""Rows without a rank: submissions for comparison change no other row; other rows go through the same trees."""
 
 from __future__ import annotations
 
@@ -52,23 +52,26 @@ def board(
     return build_leaderboard(suite, submissions, results, items_of, references=references)
 
 
-def without(results: Sequence[Result], name: str, of: Submission, *also: Result) -> list[Result]:
-    return [r for r in results if (r.submission, r.task) != (of.id, name)] + list(also)
+def without(results: Sequence[Result], name: str, submission: Submission, *also: Result) -> list[Result]:
+    return [r for r in results if (r.submission, r.task) != (submission.id, name)] + list(also)
 
 
 TWO_DOMAINS = replace(SUITE, tasks=(*SUITE.tasks, task("adsorption", "energy_differences", "Catalysis")))
 
 
-def in_two_domains(of: Submission, relative: float) -> list[Result]:
+def in_two_domains(submission: Submission, relative: float) -> list[Result]:
     """The results of a model in a suite that has properties in two domains."""
-    return [*good_results(of, relative), result(of, TWO_DOMAINS.tasks[-1], {"mae": error(relative, "eV")})]
+    return [
+        *good_results(submission, relative),
+        result(submission, TWO_DOMAINS.tasks[-1], {"mae": error(relative, "eV")}),
+    ]
 
 
 @pytest.mark.parametrize(("named", "relative"), [("emt", 0.05), (C.id, 0.25), ("emt", 0.9)])
 def test_a_reference_has_a_row_and_moves_no_other(named: str, relative: float) -> None:
     results = in_two_domains(A, 0.3) + in_two_domains(B, 0.2)
     alone = board(results, A, B, suite=TWO_DOMAINS)
-    # It has nothing of a whole domain, for which a published release drops that domain for everybody.
+    # It lacks a whole domain, which a published release then drops for all models.
     refused = result(C, TASKS["barriers"], {}, Verdict.UNSUPPORTED)
     lacking = without(in_two_domains(C, relative), "barriers", C, refused)
     for of_c in (in_two_domains(C, relative), lacking):
@@ -85,7 +88,7 @@ def test_a_reference_has_a_row_and_moves_no_other(named: str, relative: float) -
             assert {id: beside.firmness.intervals[name][id] for id in intervals} == intervals
         assert (beside.firmness.weights, beside.firmness.without) == (alone.firmness.weights, alone.firmness.without)
     taking_part = board(results + lacking, A, B, C, suite=TWO_DOMAINS)
-    assert taking_part.rows[0].as_published != alone.rows[0].as_published  # so what is above could have failed
+    assert taking_part.rows[0].as_published != alone.rows[0].as_published  # so the checks above could have failed
 
 
 def test_those_that_are_not_ranked_come_before_references() -> None:
@@ -102,15 +105,17 @@ def test_those_that_are_not_ranked_come_before_references() -> None:
 
 
 def stated_in(file: LeaderboardFile, id: str) -> dict[str, float]:
-    """The scores of a row of the file, each reckoned again from it as a reader would."""
+    """The scores of a row of the file, each computed again from the file as a reader would."""
     (scheme,) = [s for s in file.schemes if (s.key, s.variant) == ("lambench", "corrected")]
-    found = {}
-    for each in scheme.scores:
-        tree = score_of_file(each, id)
+    values = {}
+    for exported in scheme.scores:
+        tree = score_of_file(exported, id)
         if tree is not None:
-            found[each.key] = float(score(tree))
-            assert each.models[id].score == (None if math.isnan(found[each.key]) else pytest.approx(found[each.key]))
-    return found
+            values[exported.key] = float(score(tree))
+            assert exported.models[id].score == (
+                None if math.isnan(values[exported.key]) else pytest.approx(values[exported.key])
+            )
+    return values
 
 
 baselines = st.floats(1e-6, 1e6)
@@ -118,15 +123,15 @@ baselines = st.floats(1e-6, 1e6)
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(baselines, min_size=6, max_size=6), st.floats(0.0, 1e3), st.booleans())
-def test_the_trivial_model_is_exactly_one(of: list[float], relative: float, virial: bool) -> None:
-    def own(name: str, index: int) -> Result:
+def test_the_trivial_model_is_exactly_one(errors: list[float], relative: float, virial: bool) -> None:
+    def task_result(name: str, index: int) -> Result:
         metrics = {
-            key: error(relative * of[(index + n) % 6], baseline=of[(index + n) % 6])
+            key: error(relative * errors[(index + n) % 6], baseline=errors[(index + n) % 6])
             for n, key in enumerate(frames_metrics(1.0, virial and index == 0))
         }
-        return result(A, TASKS[name], metrics if name != "barriers" else {"mae": error(relative, "eV", of[index])})
+        return result(A, TASKS[name], metrics if name != "barriers" else {"mae": error(relative, "eV", errors[index])})
 
-    shown = board([own(name, index) for index, name in enumerate(("crystals", "molecules", "barriers"))], A)
+    shown = board([task_result(name, index) for index, name in enumerate(("crystals", "molecules", "barriers"))], A)
     public = public_board(shown, ())
     (row,) = computed_references(public)
     assert row.id == COMPOSITION_ONLY
@@ -147,7 +152,7 @@ def test_the_trivial_model_has_no_page_no_rank_and_no_speed() -> None:
     assert not submission("x").id.startswith("reference:")
 
 
-def test_without_a_model_nothing_tells_what_is_asked() -> None:
+def test_without_a_model_there_are_no_computed_references() -> None:
     assert computed_references(board([], suite=SUITE)) == ()
 
 
@@ -161,7 +166,7 @@ def stated_row(suite: Suite, *more: Result) -> tuple[ReferenceRow | None, Leader
     return (rows[0] if rows else None), leaderboard_file(shown, Sources())
 
 
-def test_what_is_published_of_a_method_is_computed_through_the_same_tree() -> None:
+def test_published_errors_of_a_method_go_through_the_same_tree() -> None:
     row, file = stated_row(stating(barriers={"mae": 0.125}))
     assert row is not None
     assert (row.id, row.name, row.about, row.source) == ("reference:ωb97m-v-qz", "ωB97M-V (QZ)", ABOUT, SOURCE)
@@ -171,7 +176,7 @@ def test_what_is_published_of_a_method_is_computed_through_the_same_tree() -> No
     assert (model.id, model.reference, model.rank) == (row.id, f"{ABOUT} Source: {SOURCE}.", None)
 
 
-def test_what_is_not_known_is_absent_and_not_worst() -> None:
+def test_a_missing_metric_gives_no_value_and_does_not_count_as_worst() -> None:
     frames = {"energy_rmse_per_atom": 0.1, "force_rmse": 0.1}
     row, file = stated_row(stating(crystals=frames, molecules=frames))
     assert row is not None
@@ -185,7 +190,7 @@ def test_what_is_not_known_is_absent_and_not_worst() -> None:
     assert [float(score(part)) for part in tree.parts] == [pytest.approx(math.nan, nan_ok=True), pytest.approx(0.1)]
 
 
-def test_a_method_of_which_nothing_is_known_has_no_row() -> None:
+def test_a_method_without_a_scored_metric_has_no_row() -> None:
     assert stated_row(stating(barriers={"rmse": 0.1}))[0] is None
 
 
@@ -193,43 +198,43 @@ FUNCTIONALS = {"ωB97M-V": "wB97M-V", "r2SCAN0": "r2SCAN0", "PBE0": "PBE0", "B3L
 
 
 @pytest.mark.data
-def test_what_a_packaged_suite_states_of_functionals_is_what_their_energies_come_to(
+def test_the_published_energies_of_functionals_give_the_errors_that_a_suite_states(
     reference_data: Path, tmp_path: Path
 ) -> None:
-    """GSCDB137 (arXiv:2508.13468): models that answer with the published energies, beside the published errors."""
+    """GSCDB137 (arXiv:2508.13468): models that answer with the published energies have the published errors."""
     suite, world = load_suite("gscdb"), World(tmp_path)
     models = {stated.name: submission(f"as {stated.name}") for stated in suite.references}
     assert set(models) == set(FUNCTIONALS)
     results = []
-    for each in suite.tasks:
-        (line,) = each.import_lines
+    for t in suite.tasks:
+        (line,) = t.import_lines
         words = shlex.split(line)
         (tmp_path / words[4]).symlink_to(reference_data / "gscdb" / words[4])
         status, _, err = world.run_here(*words[1:], LAMBENCH_DATA=str(tmp_path))
         assert (status, err) == (0, "")
-        dataset = load_dataset(tmp_path / each.dataset)
+        dataset = load_dataset(tmp_path / t.dataset)
         published = json.loads((tmp_path / words[4] / "dft_energies.json").read_text())
         for stated in suite.references:
-            own = measured(dataset, each, published["energies"][FUNCTIONALS[stated.name]])
-            assert own["mae"].value is not None
-            assert f"{own['mae'].value:.4f}" == f"{stated.metrics[each.name]['mae']:.4f}", (each.name, stated.name)
-            results.append(result(models[stated.name], each, own))
+            metrics = measured(dataset, t, published["energies"][FUNCTIONALS[stated.name]])
+            assert metrics["mae"].value is not None
+            assert f"{metrics['mae'].value:.4f}" == f"{stated.metrics[t.name]['mae']:.4f}", (t.name, stated.name)
+            results.append(result(models[stated.name], t, metrics))
     shown = build_leaderboard(suite, list(models.values()), results, lambda _: None)
     _, *rows = computed_references(public_board(shown, ()))
-    own_score = {row.submission.id: row.scores["property_error"].value for row in shown.rows}
+    computed = {row.submission.id: row.scores["property_error"].value for row in shown.rows}
     scores = {row.name: row.scores["property_error"].value or math.nan for row in rows}
-    for name, score_of in scores.items():
-        assert score_of == pytest.approx(own_score[models[name].id], abs=1e-4)
+    for name, stated_score in scores.items():
+        assert stated_score == pytest.approx(computed[models[name].id], abs=1e-4)
     assert list(scores) == list(FUNCTIONALS)
     assert 0 < scores["ωB97M-V"] < scores["PBE0"] < 0.5
 
 
-def measured(dataset: Dataset, of: Task, energies: dict[str, float]) -> dict[str, Metric]:
+def measured(dataset: Dataset, task: Task, energies: dict[str, float]) -> dict[str, Metric]:
     """The metrics of a model that answers with these energies [hartree]."""
     energy = np.array([energies[name] * Hartree for name in dataset.table.id])
     answers = observed(energy, np.zeros(len(energy), np.int8))
-    assert isinstance(of.parameters, EnergyDifferencesParameters)
-    mae = EnergyDifferences().measure(answers, dataset, of.parameters, None).metrics["mae"]
+    assert isinstance(task.parameters, EnergyDifferencesParameters)
+    mae = EnergyDifferences().measure(answers, dataset, task.parameters, None).metrics["mae"]
     return {"mae": mae}
 
 
@@ -247,14 +252,14 @@ def test_publishing_with_a_reference_holds_when_verified(judged_world: World) ->
     status, _, err = world.run_here("site", "publish", **named)
     assert (status, err) == (0, warning)
     file = LeaderboardFile.model_validate_json((world.root / "public" / "leaderboard.json").read_bytes())
-    said = {model.name: (model.rank, bool(model.reference)) for model in file.models}
-    assert said == {"emt": (None, True), "Composition only": (None, True)}
+    rows = {model.name: (model.rank, bool(model.reference)) for model in file.models}
+    assert rows == {"emt": (None, True), "Composition only": (None, True)}
     chain = read_chain(world.store, trusted_keys(world.settings))
     suite = load_suite(world.settings.suite)
     (stored,) = chain.manifests
     assert [scores.rank for scores in stored.manifest.scores.values()] == [None]
     assert stored.manifest.references == tuple(stored.manifest.scores)
-    assert check_scores(world.store, suite, stored) == []  # whoever verifies needs no settings of the judge
+    assert check_scores(world.store, suite, stored) == []  # verification needs no settings of the judge
     for environment, rank in ((named, None), ({}, 1)):
         _, listed, _ = world.run_here("score", "suite", "--json", **environment)
         assert [model["rank"] for model in json.loads(listed)["models"].values()] == [rank]

@@ -46,43 +46,45 @@ MODELS = (A, B, submission("gamma"))
 
 
 def drawn(rng: np.random.Generator) -> list[Result]:
-    """Results of three models, each error a random share of the baseline, in eV where it is one of energies."""
-    made = []
-    for of in MODELS:
-        for own in LAWFUL.tasks:
+    """Results of three models, each error a random share of the baseline, in eV if it is an error of energies."""
+    results = []
+    for model in MODELS:
+        for suite_task in LAWFUL.tasks:
             relative = float(rng.uniform(0.02, 0.6))
-            metrics = good_metrics(relative).get(own.name, {"mae": error(relative, "eV")})
-            made.append(result(of, own, metrics, notes={"items in": "eV"}))
-    return made
+            metrics = good_metrics(relative).get(suite_task.name, {"mae": error(relative, "eV")})
+            results.append(result(model, suite_task, metrics, notes={"items in": "eV"}))
+    return results
 
 
-def costs(results: Sequence[Result], of: Submission, drift: Items) -> dict[str, float]:
-    """Every corrected score of a model, turned so that less is better; infinite where there is none."""
+def costs(results: Sequence[Result], submission: Submission, drift: Items) -> dict[str, float]:
+    """Every corrected score of a model, with its sign such that less is better; infinite if there is none."""
     judged = Judged(
         LAWFUL, {(r.submission, r.task): r for r in results}, lambda r: drift if r.kind == "nve" else items_of(r), []
     )
-    trees = ScoreTrees(corrected_trees(judged, of.id, load_release()))
-    trees |= other_trees(judged, MODELS, load_release())[of.id]
-    found = corrected_terms({"": trees})[""]
-    found.pop(COMPATIBLE, None)  # beside the score, over whatever elements a model says that it knows
-    ordered = {name: t.value if t.at_worst is None else t.at_worst for name, t in found.items()}
+    trees = ScoreTrees(corrected_trees(judged, submission.id, load_release()))
+    trees |= other_trees(judged, MODELS, load_release())[submission.id]
+    terms = corrected_terms({"": trees})[""]
+    terms.pop(COMPATIBLE, None)  # it depends on the elements that a model declares
+    ordered = {name: t.value if t.at_worst is None else t.at_worst for name, t in terms.items()}
     more_is_better = {"efficiency", ML_PEG, MLIPAUDIT}
     turned = {n: math.inf if v is None else -v if n in more_is_better else v for n, v in ordered.items()}
     return {ML_PEG: math.inf, MLIPAUDIT: math.inf} | turned
 
 
-def worsened(own: Result, by: str, rng: np.random.Generator) -> list[Result]:
-    """The result of one task in place of `own`, that may not be better in anything."""
-    if by == "missing":
+def worsened(old: Result, change: str, rng: np.random.Generator) -> list[Result]:
+    """Results in place of `old` that are better in nothing."""
+    if change == "missing":
         return []
-    if by in set(Verdict):
-        refusal = refused(MODELS[0], LAWFUL_TASKS[own.task], Verdict(by), n_items=own.n_items, label_set=own.label_set)
-        return [refusal if rng.random() < 0.5 else own.model_copy(update={"verdict": Verdict(by)})]
-    name = str(rng.choice(sorted(own.metrics)))
-    old = own.metrics[name]
-    charged = {"no number": None, "larger": (old.charged or 0.0) * (1.0 + rng.exponential())}[by]
-    changed = replace(old, charged=charged, n_failed=old.n_failed + (charged is None))
-    return [own.model_copy(update={"metrics": {**own.metrics, name: changed}})]
+    if change in set(Verdict):
+        refusal = refused(
+            MODELS[0], LAWFUL_TASKS[old.task], Verdict(change), n_items=old.n_items, label_set=old.label_set
+        )
+        return [refusal if rng.random() < 0.5 else old.model_copy(update={"verdict": Verdict(change)})]
+    name = str(rng.choice(sorted(old.metrics)))
+    metric = old.metrics[name]
+    charged = {"no number": None, "larger": (metric.charged or 0.0) * (1.0 + rng.exponential())}[change]
+    changed = replace(metric, charged=charged, n_failed=metric.n_failed + (charged is None))
+    return [old.model_copy(update={"metrics": {**old.metrics, name: changed}})]
 
 
 LAWFUL_TASKS = {t.name: t for t in LAWFUL.tasks}
@@ -96,14 +98,14 @@ def test_nothing_that_gets_worse_in_one_task_improves_any_corrected_score(seed: 
     before = costs(given, A, drift)
     assert all(math.isfinite(cost) for cost in before.values())
     n_worse = 0
-    for own in [r for r in given if r.submission == A.id]:
-        rest = [r for r in given if r is not own]
-        for by in ("larger", "no number", "missing", *FAILING):
-            if own.kind == "nve" and by in ("larger", "no number"):
-                continue  # its metrics are not scored: see the next
-            after = costs(rest + worsened(own, by, rng), A, drift)
+    for old in [r for r in given if r.submission == A.id]:
+        rest = [r for r in given if r is not old]
+        for change in ("larger", "no number", "missing", *FAILING):
+            if old.kind == "nve" and change in ("larger", "no number"):
+                continue  # its metrics are not scored: see the next test
+            after = costs(rest + worsened(old, change, rng), A, drift)
             for name, cost in after.items():
-                assert cost >= before[name] - 1e-12, (own.task, by, name)
+                assert cost >= before[name] - 1e-12, (old.task, change, name)
             n_worse += after != before
     assert n_worse > 30
 
@@ -124,17 +126,17 @@ def test_a_run_that_fails_or_drifts_more_never_improves_the_instability(cause: C
 
 
 def test_a_verdict_other_than_ok_improves_nothing_for_the_only_model_there_is() -> None:
-    """Nobody else's result tells what is asked: what is known of the task is its kind."""
+    """No other result states the metrics of a task; they come from its kind."""
     given = [r for r in drawn(np.random.default_rng(2)) if r.submission == A.id]
     before = costs(given, A, QUIET)
-    for own in given:
-        rest = [r for r in given if r is not own]
+    for old in given:
+        rest = [r for r in given if r is not old]
         for verdict in FAILING:
-            after = costs([*rest, refused(A, LAWFUL_TASKS[own.task], verdict, n_items=own.n_items)], A, QUIET)
-            assert all(after[name] >= cost - 1e-12 for name, cost in before.items()), (own.task, verdict)
+            after = costs([*rest, refused(A, LAWFUL_TASKS[old.task], verdict, n_items=old.n_items)], A, QUIET)
+            assert all(after[name] >= cost - 1e-12 for name, cost in before.items()), (old.task, verdict)
 
 
 def test_the_order_of_records_changes_no_score_of_any_scheme() -> None:
     given = drawn(np.random.default_rng(3))
-    for of in MODELS:
-        assert costs(given, of, QUIET) == costs(given[::-1], of, QUIET)
+    for model in MODELS:
+        assert costs(given, model, QUIET) == costs(given[::-1], model, QUIET)

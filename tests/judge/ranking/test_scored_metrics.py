@@ -1,4 +1,4 @@
-"""Which metrics a model is asked for: those of its label set and kind, whatever others were judged."""
+"""The metrics that count for a model: those of its label set and kind, whichever other models were judged."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tests.world.board_records import (
 from tests.world.world import World
 
 
-def test_a_model_without_stress_is_charged_where_the_task_has_virials() -> None:
+def test_a_model_without_stress_is_penalised_if_the_task_has_virials() -> None:
     without = result(A, TASKS["crystals"], frames_metrics(0.5))
     results = replaced(good_results(A, 0.5), without)
-    # Alone it is not known that the task has virials; another model's result tells.
+    # The result of another model shows that the task has virials.
     shown = board([A, B], results + good_results(B, 0.5))
     domain = row(shown, A).scores["force_field"].part("Inorganic Materials")
     assert domain is not None
     assert domain.value == pytest.approx(0.9 * 0.5 + 0.1)
-    said = result(A, TASKS["crystals"], {**frames_metrics(0.5), "virial_rmse_per_atom": error(None)})
-    alone = row(board([A], replaced(results, said)), A).scores["force_field"].part("Inorganic Materials")
+    stated = result(A, TASKS["crystals"], {**frames_metrics(0.5), "virial_rmse_per_atom": error(None)})
+    alone = row(board([A], replaced(results, stated)), A).scores["force_field"].part("Inorganic Materials")
     assert alone == domain
 
 
@@ -46,8 +46,8 @@ def make_calculator():
 """
 
 
-def test_the_only_model_judged_is_charged_for_the_stress_that_it_lacks(world: World) -> None:
-    """Judged for real on labels that have virials: energy and forces are exact, and so at the floor."""
+def test_the_only_model_judged_is_penalised_for_a_missing_stress(world: World) -> None:
+    """Judged on labels with virials: energy and forces are exact, and so at the floor."""
     model = world.submit("emt", WITHOUT_STRESS)
     world.evaluate(tasks=("copper",))
     shown = build_leaderboard(load_suite(world.settings.suite), [model], world.results(), lambda _: None)
@@ -64,25 +64,25 @@ def test_a_metric_without_a_baseline_is_named() -> None:
     assert shown.problems == (f"results/{A.id}/barriers: metrics.mae: no baseline to compare with",)
 
 
-def test_a_model_is_asked_only_for_labels_of_its_own_label_set() -> None:
-    """PBE has virials and ωB97M-V has none: who is held against the latter owes none, whoever else is judged."""
-    own = [result(B, TASKS["crystals"], frames_metrics(0.1), label_set="wB97M-V")]
+def test_only_the_labels_of_a_models_label_set_count() -> None:
+    """PBE has virials and ωB97M-V has none: a model with ωB97M-V labels needs none, whoever else is judged."""
+    without_virial = [result(B, TASKS["crystals"], frames_metrics(0.1), label_set="wB97M-V")]
     with_virial = [result(A, TASKS["crystals"], frames_metrics(0.1, virial=True), label_set="PBE")]
-    alone = row(board([B], own), B).scores["force_field"].part("Inorganic Materials")
-    beside = row(board([A, B], own + with_virial), B).scores["force_field"].part("Inorganic Materials")
+    alone = row(board([B], without_virial), B).scores["force_field"].part("Inorganic Materials")
+    beside = row(board([A, B], without_virial + with_virial), B).scores["force_field"].part("Inorganic Materials")
     assert alone is not None
     assert alone.value == pytest.approx(0.1)
     assert beside == alone
 
 
 def test_quantities_are_those_of_a_models_own_label_set() -> None:
-    own = [result(B, TASKS["barriers"], {"mae": error(0.1)}, label_set="wB97M-V")]
-    both = [result(A, TASKS["barriers"], {"mae": error(0.1), "off_percent": error(0.1)}, label_set="PBE")]
-    assert row(board([A, B], own + both), B).scores["property_error"].value == pytest.approx(0.1)
+    hybrid = [result(B, TASKS["barriers"], {"mae": error(0.1)}, label_set="wB97M-V")]
+    pbe = [result(A, TASKS["barriers"], {"mae": error(0.1), "off_percent": error(0.1)}, label_set="PBE")]
+    assert row(board([A, B], hybrid + pbe), B).scores["property_error"].value == pytest.approx(0.1)
 
 
-def test_to_be_refused_is_never_to_be_asked_less() -> None:
-    """Of a label set that nobody else has, what others are asked; of a kind that nobody has metrics of, all it has."""
+def test_a_refused_model_is_not_asked_for_fewer_metrics() -> None:
+    """With a label set of its own, the metrics of other models count; without any metric, all metrics of the kind."""
     metrics = {name: error(0.2) for name in ("k_vrh_gpa_mae", "g_vrh_gpa_mae")}
     suite = Suite("two", "1", "Two", (TASKS["barriers"], task("moduli", "elasticity", "Molecules")))
     barriers, moduli = suite.tasks
@@ -104,16 +104,16 @@ def test_to_be_refused_is_never_to_be_asked_less() -> None:
     ],
 )
 def test_every_quantity_is_scored_whatever_it_is_called(metrics: dict[str, float], expected: float) -> None:
-    found = result(A, TASKS["barriers"], {name: error(value) for name, value in metrics.items()})
-    shown = board([A], replaced(good_results(A, 0.5), found))
+    judged = result(A, TASKS["barriers"], {name: error(value) for name, value in metrics.items()})
+    shown = board([A], replaced(good_results(A, 0.5), judged))
     assert row(shown, A).scores["property_error"].value == pytest.approx(expected)
     assert shown.problems == ()
 
 
 def test_a_share_without_a_baseline_is_no_column() -> None:
-    """Zero is within the tolerance everywhere: there is nothing to compare the share with."""
-    found = result(A, TASKS["barriers"], {"mae": error(0.25), "off_percent": error(0.0, "%", baseline=None)})
-    shown = board([A], replaced(good_results(A, 0.5), found))
+    """The trivial model is within the tolerance everywhere, so there is no baseline for the share."""
+    judged = result(A, TASKS["barriers"], {"mae": error(0.25), "off_percent": error(0.0, "%", baseline=None)})
+    shown = board([A], replaced(good_results(A, 0.5), judged))
     assert row(shown, A).scores["property_error"].value == pytest.approx(0.25)
 
 

@@ -1,4 +1,4 @@
-"""Intervals from stored items: of real kinds, against a loop that draws clusters, and what cannot be drawn is named."""
+"""Intervals from stored items, against a loop that draws clusters; metrics that cannot be resampled are named."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ Tables = Mapping[tuple[str, str], Items | None]
 def board(
     suite: Suite, models: Sequence[Submission], results: Sequence[Result], changed: Tables | None = None
 ) -> Leaderboard:
-    """Items have five clusters each, but for those that are changed, by submission and task."""
+    """A leaderboard; items have five clusters each, except for `changed` tables by submission and task."""
     tables = changed or {}
 
-    def items(of: Result) -> Items | None:
-        place = of.submission, of.task
-        return tables[place] if place in tables else items_of(of, n_clusters=5)
+    def items(result: Result) -> Items | None:
+        unit = result.submission, result.task
+        return tables[unit] if unit in tables else items_of(result, n_clusters=5)
 
     return build_leaderboard(suite, models, results, items)
 
 
-def measured(of: Submission, name: str, measurement: Measurement) -> Result:
-    """What is stored of a measurement."""
+def measured(submission: Submission, name: str, measurement: Measurement) -> Result:
+    """The result of a measurement."""
     metrics = dict(measurement.metrics)
     kind = name if name in EXAMPLES else "labelled_frames"
     return result(
-        of, task(name.replace("_", "-"), kind, "Inorganic Materials"), metrics, n_items=len(measurement.items)
+        submission, task(name.replace("_", "-"), kind, "Inorganic Materials"), metrics, n_items=len(measurement.items)
     )
 
 
@@ -86,31 +86,31 @@ def clustered_frames(n_frames: int, size: int) -> KindExample:
     "name", ["labelled_frames", "energy_differences", "energy_profiles", "efficiency", "compression"]
 )
 def test_clusters_give_the_stored_metrics_back(name: str) -> None:
-    """Also of a model that fails here and there."""
+    """Also for a model with failed items."""
     for fails in ({}, {2: Cause.ERROR, 5: Cause.NON_FINITE}):
         measurement, _ = observed(EXAMPLES[name](), fails)
-        own = measured(A, name, measurement)
-        suite = Suite("one", "1", "One", (task(own.task, name, own.domain),))
-        judged = Judged(suite, {(A.id, own.task): own}, lambda _, m=measurement: m.items, [])
+        stored = measured(A, name, measurement)
+        suite = Suite("one", "1", "One", (task(stored.task, name, stored.domain),))
+        judged = Judged(suite, {(A.id, stored.task): stored}, lambda _, m=measurement: m.items, [])
         trees = corrected_trees(judged, A.id, load_release())
         wanted = {leaf.key for key in (*ERRORS, EFFICIENCY) for leaf in trees[key].leaves}
-        found = cluster_statistics(judged, A.id, wanted)
-        assert {of.key for of in found} == wanted
-        for of in found:
-            assert of.value == pytest.approx(own.metrics[of.metric].charged, rel=1e-9)
+        statistics = cluster_statistics(judged, A.id, wanted)
+        assert {sums.key for sums in statistics} == wanted
+        for sums in statistics:
+            assert sums.value == pytest.approx(stored.metrics[sums.metric].charged, rel=1e-9)
         assert judged.problems == []
 
 
 @pytest.mark.parametrize("fails", [{}, {7: Cause.ERROR}])
 def test_the_interval_of_a_metric_is_that_of_a_loop_over_resampled_clusters(fails: dict[int, Cause]) -> None:
     measurement, _ = observed(clustered_frames(80, 4), fails)
-    own = measured(A, "frames", measurement)
-    suite = Suite("one", "1", "One", (task("frames", "labelled_frames", own.domain),))
-    shown = build_leaderboard(suite, [A], [own], lambda _: measurement.items)
+    stored = measured(A, "frames", measurement)
+    suite = Suite("one", "1", "One", (task("frames", "labelled_frames", stored.domain),))
+    shown = build_leaderboard(suite, [A], [stored], lambda _: measurement.items)
     assert shown.problems == ()
-    found = shown.firmness.intervals["force_field"][A.id].metrics["frames", FORCE]
+    interval = shown.firmness.intervals["force_field"][A.id].metrics["frames", FORCE]
     square, count = (measurement.items.columns[f"force_{name}"] for name in ("sq", "count"))
-    cost = own.metrics[FORCE].failure_cost
+    cost = stored.metrics[FORCE].failure_cost
     assert cost is not None
     charged = np.fmin(square / count, cost**2) * count
     clusters = np.array(measurement.items.cluster)
@@ -122,10 +122,10 @@ def test_the_interval_of_a_metric_is_that_of_a_loop_over_resampled_clusters(fail
         drawn.append(math.sqrt(charged[chosen].sum() / count[chosen].sum()))
     low, high = np.quantile(drawn, [0.025, 0.975])
     width = high - low
-    assert found.low == pytest.approx(low, abs=0.08 * width)
-    assert found.high == pytest.approx(high, abs=0.08 * width)
-    if not fails:  # a failed one outweighs all others
-        # Frames of one trajectory resemble one another: drawn one by one they seem to know more than they do.
+    assert interval.low == pytest.approx(low, abs=0.08 * width)
+    assert interval.high == pytest.approx(high, abs=0.08 * width)
+    if not fails:  # a failed item outweighs all others
+        # Frames of one trajectory resemble one another: drawn one by one, they give too narrow an interval.
         picks = rng.integers(0, 80, (2000, 80))
         single = np.sqrt(charged[picks].sum(axis=1) / count[picks].sum(axis=1))
         assert np.ptp(np.quantile(single, [0.025, 0.975])) < 0.8 * width
@@ -135,9 +135,9 @@ def test_an_interval_holds_its_score_and_reaches_all_scores() -> None:
     shown = board(SUITE, [A, B], good_results(A, 0.2) + good_results(B, 0.4))
     for name, by_model in shown.firmness.intervals.items():
         for key in (A.id, B.id):
-            of = by_model[key]
+            uncertainty = by_model[key]
             if name != "instability":  # both runs are below the tolerance in every draw
-                assert of.score.low < of.value < of.score.high, name
+                assert uncertainty.score.low < uncertainty.value < uncertainty.score.high, name
     assert shown.problems == ()
 
 
@@ -145,15 +145,15 @@ def test_lost_items_are_named_and_leave_no_interval() -> None:
     given = good_results(A, 0.2)
     shown = board(SUITE, [A], given, {(A.id, "barriers"): None})
     assert shown.problems == (f"results/{A.id}/barriers: the items table cannot be read: no interval",)
-    own = shown.firmness.intervals["property_error"][A.id]
-    assert not own.score.known
-    assert own.score.n_held >= 1
+    uncertainty = shown.firmness.intervals["property_error"][A.id]
+    assert not uncertainty.score.known
+    assert uncertainty.score.n_held >= 1
     assert shown.rows[0].scores["property_error"].value == pytest.approx(0.2)
     assert shown.firmness.intervals["force_field"][A.id].score.known
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda table: replace(table, columns={"error": table.columns["error"]}), "mae: the items do not give it"),
         (lambda table: replace(table, columns={"count": table.columns["count"]}), "items: column error: is missing"),
@@ -163,8 +163,8 @@ def test_lost_items_are_named_and_leave_no_interval() -> None:
         ),
     ],
 )
-def test_items_of_another_version_leave_no_interval_of_that_model_alone(change, said: str) -> None:  # type: ignore[no-untyped-def]
-    """Whatever is wrong with one model's items, nobody else's intervals hang on it."""
+def test_items_of_another_version_leave_no_interval_of_that_model_alone(change, message: str) -> None:  # type: ignore[no-untyped-def]
+    """No fault in one model's items changes the intervals of another model."""
     given = good_results(A, 0.2) + good_results(B, 0.3)
     table = change(items_of(next(r for r in given if r.task == "barriers")))
     shown, whole = board(SUITE, [A, B], given, {(A.id, "barriers"): table}), board(SUITE, [A, B], given)
@@ -174,7 +174,7 @@ def test_items_of_another_version_leave_no_interval_of_that_model_alone(change, 
     assert intervals[B.id].score.known
     assert shown.firmness.intervals["force_field"] == whole.firmness.intervals["force_field"]
     assert len(shown.problems) == 1
-    assert all(p.startswith(f"results/{A.id}/barriers: no interval: ") and said in p for p in shown.problems)
+    assert all(p.startswith(f"results/{A.id}/barriers: no interval: ") and message in p for p in shown.problems)
 
 
 def test_a_metric_without_its_failure_cost_is_named() -> None:
@@ -186,50 +186,50 @@ def test_a_metric_without_its_failure_cost_is_named() -> None:
     )
 
 
-def test_ranks_and_groups_are_of_those_that_are_ranked_alone() -> None:
+def test_only_ranked_submissions_have_ranks_and_groups() -> None:
     failed = [r for r in good_results(C, 0.01) if r.task != "speed"]
     shown = board(SUITE, [A, B, C], good_results(A, 0.5) + good_results(B, 0.1) + failed)
-    found = shown.firmness.intervals["force_field"]
-    assert {key: found[key].rank for key in found} == {A.id: 2, B.id: 1, C.id: None}
-    assert {key: found[key].group for key in found} == {A.id: 2, B.id: 1, C.id: None}
-    assert not found[C.id].rank_interval.known
-    assert found[C.id].score.known
+    uncertainties = shown.firmness.intervals["force_field"]
+    assert {key: uncertainties[key].rank for key in uncertainties} == {A.id: 2, B.id: 1, C.id: None}
+    assert {key: uncertainties[key].group for key in uncertainties} == {A.id: 2, B.id: 1, C.id: None}
+    assert not uncertainties[C.id].rank_interval.known
+    assert uncertainties[C.id].score.known
     for moves in (shown.firmness.weights, shown.firmness.without):
         assert all(set(by_model) == {A.id, B.id} for by_model in moves.values())
 
 
-def test_nothing_of_the_others_hangs_on_another_submission() -> None:
-    """Ranked or not: one that never got to its dynamics has other runs than those that did, and draws by itself."""
+def test_no_interval_depends_on_another_submission() -> None:
+    """Ranked or not: a submission without dynamics has other runs than the others, and is resampled alone."""
     few = [r for r in good_results(B, 0.4) if r.task != "crystals"]
     given, extra = good_results(A, 0.2) + few, [refused(C, t, Verdict.CRASHED, n_items=9) for t in SUITE.tasks]
-    table: Tables = {(of.id, "drift"): runs([1e-4, 3e-4, 1e-3]) for of in (A, B)}
+    table: Tables = {(model.id, "drift"): runs([1e-4, 3e-4, 1e-3]) for model in (A, B)}
     before, after = board(SUITE, [A, B], given, table), board(SUITE, [A, B, C], given + extra, table)
     more = board(SUITE, [A, B, C], given + good_results(C, 0.9), {**table, (C.id, "drift"): runs([1e-4, 1e-5, 1e-6])})
     for other in (after, more):
         for name, by_model in before.firmness.intervals.items():
             for key in (A.id, B.id):
-                was, now = by_model[key], other.firmness.intervals[name][key]
-                assert (was.score, was.metrics, was.nodes) == (
-                    now.score,
-                    now.metrics,
-                    now.nodes,
+                old, new = by_model[key], other.firmness.intervals[name][key]
+                assert (old.score, old.metrics, old.nodes) == (
+                    new.score,
+                    new.metrics,
+                    new.nodes,
                 )
-                assert was.score == now.score or (math.isnan(was.score.low) and math.isnan(now.score.low))
+                assert old.score == new.score or (math.isnan(old.score.low) and math.isnan(new.score.low))
         assert other.firmness.intervals["instability"][A.id].score.known
 
 
 def test_the_same_records_give_the_same_numbers_in_any_order() -> None:
     given = good_results(A, 0.2) + good_results(B, 0.25) + good_results(C, 0.3)[1:]
-    one, two = board(SUITE, [A, B, C], given), board(SUITE, [C, A, B], given[::-1])
-    assert repr(one.firmness) == repr(two.firmness)
-    assert one.problems == two.problems
+    first, second = board(SUITE, [A, B, C], given), board(SUITE, [C, A, B], given[::-1])
+    assert repr(first.firmness) == repr(second.firmness)
+    assert first.problems == second.problems
 
 
 def test_models_of_different_label_sets_are_ranked_under_other_weights_too() -> None:
-    """PBE has virials and ωB97M-V none: the weights of the label types are not the same, and stay as they are."""
+    """PBE has virials and ωB97M-V none: the weights of the label types differ, and are not drawn."""
     of_pbe = [result(A, TASKS["crystals"], frames_metrics(0.2, virial=True), label_set="PBE")]
     of_hybrid = [result(B, TASKS["crystals"], frames_metrics(0.3), label_set="wB97M-V")]
-    rest = [r for of, x in ((A, 0.2), (B, 0.3)) for r in good_results(of, x) if r.task != "crystals"]
+    rest = [r for model, x in ((A, 0.2), (B, 0.3)) for r in good_results(model, x) if r.task != "crystals"]
     shown = board(SUITE, [A, B], of_pbe + of_hybrid + rest)
     assert shown.problems == ()
     assert set(shown.firmness.weights["force_field"]) == {A.id, B.id}
@@ -238,36 +238,38 @@ def test_models_of_different_label_sets_are_ranked_under_other_weights_too() -> 
     assert shown.firmness.intervals["force_field"][B.id].score.known
 
 
-def test_random_weights_move_a_rank_that_hangs_on_them() -> None:
-    """A is better in energies by as much as B is in forces: which of them leads is the weights' choice."""
-    one = {ENERGY: error(0.1), FORCE: error(0.3, "eV/Å"), VIRIAL: error(0.2)}
-    two = {ENERGY: error(0.31), FORCE: error(0.1, "eV/Å"), VIRIAL: error(0.2)}
-    shown = board(CRYSTALS, [A, B], [result(A, TASKS["crystals"], one), result(B, TASKS["crystals"], two)])
+def test_random_weights_move_a_rank_that_depends_on_them() -> None:
+    """A is better in energies by as much as B is in forces, so the weights decide which of them leads."""
+    better_energies = {ENERGY: error(0.1), FORCE: error(0.3, "eV/Å"), VIRIAL: error(0.2)}
+    better_forces = {ENERGY: error(0.31), FORCE: error(0.1, "eV/Å"), VIRIAL: error(0.2)}
+    shown = board(
+        CRYSTALS, [A, B], [result(A, TASKS["crystals"], better_energies), result(B, TASKS["crystals"], better_forces)]
+    )
     ranges = shown.firmness.weights["force_field"]
     assert (ranges[A.id].rank, ranges[B.id].rank) == (1, 2)
     assert all((r.best, r.worst, r.low, r.high) == (1, 2, 1, 2) for r in ranges.values())
 
 
 def test_ml_peg_has_an_interval_from_the_same_clusters() -> None:
-    """One metric: 1 - error / baseline of the task, so that its interval is that of the error, turned."""
+    """One metric: 1 - error / baseline of the task, so its interval is 1 minus the interval of the error."""
     suite = replace(SUITE, tasks=(TASKS["barriers"],))
-    one = result(A, TASKS["barriers"], {"mae": error(0.3, "eV")})
-    shown = board(suite, [A], [one])
-    own = shown.firmness.intervals["ml-peg"][A.id]
+    barriers = result(A, TASKS["barriers"], {"mae": error(0.3, "eV")})
+    shown = board(suite, [A], [barriers])
+    uncertainty = shown.firmness.intervals["ml-peg"][A.id]
     errors = shown.firmness.intervals["property_error"][A.id].score
-    assert own.value == pytest.approx(0.7)
-    assert own.score.known
-    assert (own.score.low, own.score.high) == pytest.approx((1 - errors.high, 1 - errors.low))
+    assert uncertainty.value == pytest.approx(0.7)
+    assert uncertainty.score.known
+    assert (uncertainty.score.low, uncertainty.score.high) == pytest.approx((1 - errors.high, 1 - errors.low))
 
 
 def test_a_run_out_of_time_is_no_way_to_a_better_rank() -> None:
-    """A's other run would have counted 5: its score leaves it out, its ranks do not."""
+    """A's score leaves the other run out; its rank counts 5 for it."""
     slow = runs([1e-9, math.nan], [Cause.NONE, Cause.OVER_TIME])
     mild = runs([1e-9, 1e-4])
     changed = {(A.id, "drift"): slow, (B.id, "drift"): mild}
     shown = board(SUITE, [A, B], [*good_results(A, 0.2), *good_results(B, 0.3)], changed)
-    own = shown.firmness.intervals["instability"]
-    assert own[A.id].value == 0.0 < own[B.id].value
-    assert {key: of.rank for key, of in own.items()} == {A.id: 2, B.id: 1}
-    assert {key: of.rank for key, of in shown.firmness.weights["instability"].items()} == {A.id: 2, B.id: 1}
-    assert {key: of.rank for key, of in shown.firmness.without["instability"].items()} == {A.id: 2, B.id: 1}
+    uncertainties = shown.firmness.intervals["instability"]
+    assert uncertainties[A.id].value == 0.0 < uncertainties[B.id].value
+    assert {key: moves.rank for key, moves in uncertainties.items()} == {A.id: 2, B.id: 1}
+    assert {key: moves.rank for key, moves in shown.firmness.weights["instability"].items()} == {A.id: 2, B.id: 1}
+    assert {key: moves.rank for key, moves in shown.firmness.without["instability"].items()} == {A.id: 2, B.id: 1}
