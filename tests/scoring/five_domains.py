@@ -6,7 +6,7 @@ from scoring.lambench.published import TableModel
 from tests.scoring.published_tables import FIVE, GENERAL, Json, scored
 
 
-def one(config: Json = FIVE, table: Json = GENERAL, *, corrected: bool = False) -> TableModel:
+def model_scores(config: Json = FIVE, table: Json = GENERAL, *, corrected: bool = False) -> TableModel:
     return scored(config, {"general": table}, corrected=corrected)["general"]
 
 

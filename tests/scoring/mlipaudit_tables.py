@@ -18,26 +18,26 @@ Table = dict[str, dict[str, Measured]]
 
 
 def term(table: Table, variant: Variant, *names: str) -> Term:
-    """The term at the end of `names`, benchmark first, in the overall score."""
-    found = mlipaudit_score(table, FACTS, variant).overall
-    category = found.part(FACTS.benchmarks[names[0]].category)
-    assert category is not None
+    """The term below the overall score at the path `names`, which begins with the benchmark."""
+    overall = mlipaudit_score(table, FACTS, variant).overall
+    part = overall.part(FACTS.benchmarks[names[0]].category)
+    assert part is not None
     for name in names:
-        category = category.part(name)
-        assert category is not None
-    return category
+        part = part.part(name)
+        assert part is not None
+    return part
 
 
 def value(table: Table, variant: Variant, *names: str) -> float:
-    found = term(table, variant, *names).value
-    assert found is not None
-    return found
+    number = term(table, variant, *names).value
+    assert number is not None
+    return number
 
 
 def raw(table: Table, variant: Variant, *names: str) -> RawMetric:
-    found = term(table, variant, *names).raw
-    assert found is not None
-    return found
+    metric = term(table, variant, *names).raw
+    assert metric is not None
+    return metric
 
 
 def rmsds(*values: float | None, n_failed: int = 0) -> Table:

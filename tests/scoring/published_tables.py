@@ -1,6 +1,6 @@
-"""Releases and tables in LAMBench's published layout, small enough to be added up by hand.
+"""Releases and tables in LAMBench's published layout, small enough for scores by hand.
 
-Numbers are chosen for their normalised errors; raw errors of force fields are in meV, as published.
+The numbers give simple normalised errors; raw errors of force fields are in meV, as published.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FF, PC, USE = (
 
 
 def labels(domain: str, **stds: Std) -> Json:
-    """A force-field task of `config.json`, with baselines [eV] of those label types that it has."""
+    """A force-field task of `config.json`, with the baselines [eV] of its label types."""
     stated = {label: {"weight": 1.0 if label in stds else None, "std_eV": stds.get(label)} for label in KEYS}
     return {"domain": domain, **stated}
 
@@ -39,7 +39,7 @@ def errors(**mev: float | None) -> Json:
 
 
 def release(ff: Json, pc: Json) -> Json:
-    """A `config.json`: uncapped, every switch at the value that LAMBench had first."""
+    """A `config.json` without a cap; every switch has LAMBench's first value."""
     return {
         "release": "by-hand",
         "note": None,
@@ -73,13 +73,13 @@ def model(ff: Json, pc: Json, *, time: Json | None = None, nve: Json | None = No
 
 
 def scored(config: Json, raw: object, *, corrected: bool = False) -> dict[str, TableModel]:
-    """The scores of the models of a table, read from both files' content as the command does it."""
+    """The scores of the models of a table, from the content of both files, as the command reads them."""
     rules = release_from_config(config, "config.json").release
     return score_published(rules.corrected() if corrected else rules, raw)
 
 
 def changed(content: Json, path: str, value: object) -> Json:
-    """A copy with the value at `path`, names with dots between them; KeyError if the way there does not exist."""
+    """A copy with the value at the dotted `path`; KeyError if a part of the path does not exist."""
     copy = deepcopy(content)
     *way, last = path.split(".")
     at = copy
@@ -90,7 +90,7 @@ def changed(content: Json, path: str, value: object) -> Json:
 
 
 def without(content: Json, path: str) -> Json:
-    """A copy without what is at `path`."""
+    """A copy without the entry at `path`."""
     copy = deepcopy(content)
     *way, last = path.split(".")
     at = copy
@@ -117,13 +117,13 @@ FIVE = release(
         "torsion": columns("Small Molecules", MAE=None),
     },
 )
-"""Five domains, no cap, virials in one domain, a pair of baselines in one, a rate that divides, a bare column."""
+"""Five domains, no cap; in single domains virials, a pair of baselines, a dividing rate, a column without baseline."""
 
 GENERAL = model(
     {
         "ani": errors(energy=50.0, force=100.0),  # 0.5 and 0.1
         "chig": errors(energy=20.0, force=100.0),  # 2, twice as bad as the baseline, and 0.2
-        "h2": errors(energy=100.0, force=250.0),  # of PBE 0.25 and 0.25; of wB97 0.5 and 0.125
+        "h2": errors(energy=100.0, force=250.0),  # PBE: 0.25 and 0.25; wB97: 0.5 and 0.125
         "co2": errors(energy=10.0, force=20.0),  # 0.1 and 0.1
         "mgo": errors(energy=40.0, force=180.0),  # 0.4 and 0.9
         "hea": errors(energy=100.0, force=400.0, virial=500.0),  # 0.2, 0.2 and 0.5
@@ -131,9 +131,9 @@ GENERAL = model(
     },
     {
         "phonon": {"entropy": 20.0, "frequency": 300.0, "success_rate": 0.5},  # 0.2 and 1.5, divided by 0.5
-        "elastic": {"shear": 10.0, "success_rate": 0.1},  # 0.2; nothing divides it
+        "elastic": {"shear": 10.0, "success_rate": 0.1},  # 0.2; not divided by the rate
         "neb": {"barrier": 1.0, "ø_Transfer": 70.0},  # 0.5 and 0.7
-        "torsion": {"MAE": 0.4, "RMSE": 9.0},  # as it is
+        "torsion": {"MAE": 0.4, "RMSE": 9.0},  # not divided
     },
     time={"average_time": 250.0, "standard_deviation": 3.0, "success_rate": 100.0},
     nve={"slope": 0.05, "steps": 10000.0, "success_rate": 0.67},  # two decades; 6 runs of 9

@@ -1,4 +1,4 @@
-"""Resampled clusters and test sets: coverage, correlation, pairing, the same draw whatever stands beside it."""
+"""Resampled clusters and test sets: coverage, correlation, pairing, and draws that do not depend on other input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def of(
+def metric_sums(
     sums: list[float],
     counts: list[float] | None = None,
     names: str = "abcdefgh",
@@ -33,12 +33,12 @@ def of(
     return ClusterSums(*KEY, tuple(names[: len(sums)]), np.array(sums), np.array(counts), power, scale)
 
 
-def one(stats: ClusterSums, n_resamples: int = N_RESAMPLES) -> Float:
+def resampled_values(stats: ClusterSums, n_resamples: int = N_RESAMPLES) -> Float:
     return resample({"m": [stats]}, n_resamples, rng())["m"][stats.key]
 
 
 def multiplicities(names: str, n_resamples: int) -> Float:
-    """(B, C) how often each cluster of `KEY` was drawn, read off metrics that each count one cluster."""
+    """(B, C) how often each cluster of `KEY` was drawn, from metrics that each count one cluster."""
     probes = [
         ClusterSums(KEY[0], f"probe {name}", tuple(names), np.eye(len(names))[i], np.ones(len(names)))
         for i, name in enumerate(names)
@@ -77,7 +77,8 @@ def test_correlated_clusters_widen_by_the_root_of_their_size() -> None:
     items = [str(i) for i in range(len(values))]
     clusters = [str(i // size) for i in range(len(values))]
     widths = [
-        float(np.subtract(*middle(one(cluster_sums(*KEY, names, values), 1000), 0.95))) for names in (clusters, items)
+        float(np.subtract(*middle(resampled_values(cluster_sums(*KEY, names, values), 1000), 0.95)))
+        for names in (clusters, items)
     ]
     assert widths[0] / widths[1] == pytest.approx(math.sqrt(size), rel=0.15)
 
@@ -85,30 +86,30 @@ def test_correlated_clusters_widen_by_the_root_of_their_size() -> None:
 def test_rmse_is_that_of_a_loop_over_the_drawn_items() -> None:
     names, draw = "abcdef", np.random.default_rng(3)
     errors = {name: draw.normal(size=n) for n, name in enumerate(names, 1)}
-    stats = of(
+    stats = metric_sums(
         [float(np.sum(errors[n] ** 2)) for n in names], [float(len(errors[n])) for n in names], power=0.5, scale=1000
     )
-    values = one(stats, 50)
+    values = resampled_values(stats, 50)
     for times, value in zip(multiplicities(names, 50), values, strict=True):
         drawn = np.concatenate([errors[n] for n, k in zip(names, times, strict=True) for _ in range(int(k))])
         assert value == pytest.approx(1000 * np.sqrt(np.mean(drawn**2)), rel=1e-12)
 
 
-def test_as_many_clusters_are_drawn_as_there_are_each_as_often() -> None:
+def test_each_resample_has_as_many_clusters_as_the_task_and_each_is_as_likely() -> None:
     times = multiplicities("abcde", 4000)
     assert (times.sum(axis=1) == 5).all()
     assert times.mean(axis=0) == pytest.approx(np.ones(5), abs=0.08)
     assert times.var(axis=0) == pytest.approx(np.full(5, 0.8), abs=0.1)  # binomial of 5, 1/5
 
 
-def test_clusters_are_drawn_by_their_place_in_the_alphabet() -> None:
-    """Not in the order of a set, which differs from one process to the next."""
+def test_clusters_are_drawn_by_their_alphabetical_order() -> None:
+    """The order of a Python set would differ between processes."""
     assert np.array_equal(multiplicities("abcdefgh", 10), multiplicities("klmnopqr", 10))
 
 
 def test_all_metrics_of_all_models_of_a_task_share_the_draw() -> None:
     sums = np.array([1.0, 5.0, 2.0, 8.0])
-    a, b = of(list(sums)), of(list(sums + 3))
+    a, b = metric_sums(list(sums)), metric_sums(list(sums + 3))
     other = ClusterSums(KEY[0], "force", a.clusters, 2 * sums, a.counts)
     drawn = resample({"A": [a, other], "B": [b]}, N_RESAMPLES, rng())
     assert np.ptp(drawn["A"][KEY]) > 2
@@ -117,20 +118,23 @@ def test_all_metrics_of_all_models_of_a_task_share_the_draw() -> None:
 
 
 def test_tasks_are_drawn_apart() -> None:
-    a, b = of([1.0, 5.0, 2.0, 8.0]), ClusterSums("ice", "energy", tuple("abcd"), np.array([1.0, 5, 2, 8]), np.ones(4))
+    a, b = (
+        metric_sums([1.0, 5.0, 2.0, 8.0]),
+        ClusterSums("ice", "energy", tuple("abcd"), np.array([1.0, 5, 2, 8]), np.ones(4)),
+    )
     drawn = resample({"A": [a, b]}, 1000, rng())["A"]
     assert abs(np.corrcoef(drawn[a.key], drawn[b.key])[0, 1]) < 0.15
 
 
 def test_clusters_are_paired_by_name_not_by_place() -> None:
-    a = of([1.0, 5.0, 2.0, 8.0])
+    a = metric_sums([1.0, 5.0, 2.0, 8.0])
     turned = ClusterSums(*KEY, tuple("dcba"), a.sums[::-1], a.counts)
     drawn = resample({"A": [a], "B": [turned]}, N_RESAMPLES, rng())
     assert np.array_equal(drawn["A"][KEY], drawn["B"][KEY])
 
 
 def test_the_same_seed_gives_the_same_in_any_order_and_company() -> None:
-    a, b = of([1.0, 5.0, 2.0, 8.0]), of([3.0, 4.0, 9.0, 1.0])
+    a, b = metric_sums([1.0, 5.0, 2.0, 8.0]), metric_sums([3.0, 4.0, 9.0, 1.0])
     ice = ClusterSums("ice", "energy", tuple("xyz"), np.array([1.0, 2.0, 3.0]), np.ones(3))
     alone = resample({"A": [a]}, N_RESAMPLES, rng())["A"][KEY]
     beside = resample({"B": [ice, b], "A": [ice, a], "0": [a]}, N_RESAMPLES, rng())
@@ -143,7 +147,7 @@ def test_the_same_seed_gives_the_same_in_any_order_and_company() -> None:
 
 
 def test_a_model_with_other_clusters_changes_nothing_where_all_are_named() -> None:
-    a, b = of([1.0, 5.0, 2.0, 8.0]), of([3.0, 4.0, 9.0, 1.0], names="cdef")
+    a, b = metric_sums([1.0, 5.0, 2.0, 8.0]), metric_sums([3.0, 4.0, 9.0, 1.0], names="cdef")
     names = {KEY[0]: "abcdef"}
     alone = resample({"A": [a]}, N_RESAMPLES, rng(), clusters=names)["A"][KEY]
     beside = resample({"A": [a], "B": [b]}, N_RESAMPLES, rng(), clusters=names)["A"][KEY]
@@ -161,8 +165,8 @@ def test_equal_models_stay_equal_to_the_last_bit() -> None:
 
 
 def test_a_resample_without_any_item_keeps_the_value() -> None:
-    rare = of([6.0, 2.0, 0.0, 0.0, 0.0, 0.0], [2.0, 1.0, 0.0, 0.0, 0.0, 0.0])
-    values, times = one(rare), multiplicities("abcdef", N_RESAMPLES)
+    rare = metric_sums([6.0, 2.0, 0.0, 0.0, 0.0, 0.0], [2.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    values, times = resampled_values(rare), multiplicities("abcdef", N_RESAMPLES)
     empty = times[:, :2].sum(axis=1) == 0
     assert empty.any()
     assert values[empty] == pytest.approx(np.full(empty.sum(), 8 / 3))
@@ -170,11 +174,14 @@ def test_a_resample_without_any_item_keeps_the_value() -> None:
 
 
 def test_a_metric_of_one_cluster_is_left_out() -> None:
-    assert resample({"A": [of([3.0])], "B": [of([3.0, 0.0], [2.0, 0.0])]}, 10, rng()) == {"A": {}, "B": {}}
+    assert resample({"A": [metric_sums([3.0])], "B": [metric_sums([3.0, 0.0], [2.0, 0.0])]}, 10, rng()) == {
+        "A": {},
+        "B": {},
+    }
 
 
-def test_an_error_without_bound_is_infinite_wherever_it_is_drawn() -> None:
-    values, times = one(of([1.0, math.inf, 3.0])), multiplicities("abc", N_RESAMPLES)
+def test_an_infinite_error_makes_every_resample_with_it_infinite() -> None:
+    values, times = resampled_values(metric_sums([1.0, math.inf, 3.0])), multiplicities("abc", N_RESAMPLES)
     assert (np.isinf(values) == (times[:, 1] > 0)).all()
     assert not np.isnan(values).any()
 
@@ -182,7 +189,7 @@ def test_an_error_without_bound_is_infinite_wherever_it_is_drawn() -> None:
 def test_many_clusters_are_drawn_in_blocks() -> None:
     n = 30_000  # 133 resamples at once
     stats = ClusterSums(*KEY, tuple(map(str, range(n))), np.arange(n, dtype=float), np.ones(n))
-    values = one(stats, 140)
+    values = resampled_values(stats, 140)
     assert values.shape == (140,)
     assert len(set(values)) == 140
     assert values.std() == pytest.approx(n / math.sqrt(12 * n), rel=0.2)  # of the mean of n uniform numbers
@@ -210,7 +217,7 @@ def test_a_name_or_a_metric_given_twice_is_refused() -> None:
     with pytest.raises(ScoringError, match="water: energy: clusters"):
         ClusterSums(*KEY, ("a", "a"), np.ones(2), np.ones(2))
     with pytest.raises(ScoringError, match="water: energy: twice for model A"):
-        resample({"A": [of([1.0, 2.0]), of([1.0, 3.0])]}, 10, rng())
+        resample({"A": [metric_sums([1.0, 2.0]), metric_sums([1.0, 3.0])]}, 10, rng())
     with pytest.raises(ScoringError, match="water: energy: 2 items"):
         cluster_sums(*KEY, ["a", "b"], np.ones(3))
 
@@ -243,8 +250,8 @@ def test_a_unit_in_two_pools_is_refused() -> None:
 
 
 def test_units_are_drawn_within_their_pool_and_single_ones_are_not() -> None:
-    found: Pools = {("s", "one"): ["a", "b", "c"], ("s", "two"): ["d", "e"], ("s", "three"): ["f"]}
-    drawn = draw_units(found, 2000, rng())
+    by_path: Pools = {("s", "one"): ["a", "b", "c"], ("s", "two"): ["d", "e"], ("s", "three"): ["f"]}
+    drawn = draw_units(by_path, 2000, rng())
     assert sorted(drawn) == ["a", "b", "c", "d", "e"]
     assert (drawn["a"] + drawn["b"] + drawn["c"] == 3).all()
     assert (drawn["d"] + drawn["e"] == 2).all()

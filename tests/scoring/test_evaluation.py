@@ -1,4 +1,4 @@
-"""Values of trees: by the definition one by one, and the same whichever trees are evaluated together."""
+"""Values of trees, against the definition; they do not depend on the other trees that are evaluated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VALUES = (None, 0.0, 0.25, 1.0, 3.7, 0.1, float("inf"))
 
 
 def tree(rng: np.random.Generator, shape: np.random.Generator) -> Node:
-    """A random tree: `shape` draws what trees of one stand have in common, `rng` their numbers."""
+    """A random tree: `shape` draws what trees of one shape have in common, `rng` draws their numbers."""
 
     def leaf(task: str, i: int) -> Node:
         value = VALUES[rng.integers(len(VALUES))]
@@ -64,7 +64,7 @@ def drawn(trees: dict[str, Node], seed: int, n_drawn: int) -> tuple[dict[str, Me
 
 
 class Number:
-    """A number and its nodes by the definition in docs/leaderboard-json.md, with plain floats."""
+    """A node and its parts by the definition in docs/leaderboard-json.md, with plain floats."""
 
     def __init__(self, node: Node, metrics: Metrics, draw: Draw, b: int, path: tuple[str, ...] = ()) -> None:
         path = (*path, node.name)
@@ -89,21 +89,21 @@ class Number:
             weighed = [(weight, node.absent if math.isnan(value) else value) for weight, value in weighed]
         total = math.fsum(weight for weight, _ in weighed)
 
-        def mean(of: list[float]) -> float:
-            return sum(float(weight) / total * value for (weight, _), value in zip(weighed, of, strict=True))
+        def mean(numbers: list[float]) -> float:
+            return sum(float(weight) / total * value for (weight, _), value in zip(weighed, numbers, strict=True))
 
         values = [value for _, value in weighed]
         if any(map(math.isnan, values)):
             return math.nan
         if node.how is How.LOGARITHMIC_MEAN:
-            found = math.exp(mean([math.log(value) if value else -math.inf for value in values]))
+            result = math.exp(mean([math.log(value) if value else -math.inf for value in values]))
         elif node.how is How.HARMONIC_MEAN:
             inverse = mean([1 / value if value else math.inf for value in values])
-            found = 1 / inverse if inverse else math.inf
+            result = 1 / inverse if inverse else math.inf
         else:
-            found = mean(values)
-        found = min(max(found, min(values)), max(values)) if not math.isnan(found) else found
-        return found if node.decimals is None or math.isinf(found) else float(np.round(found, node.decimals))
+            result = mean(values)
+        result = min(max(result, min(values)), max(values)) if not math.isnan(result) else result
+        return result if node.decimals is None or math.isinf(result) else float(np.round(result, node.decimals))
 
     def walk(self) -> list[float]:
         return [self.value, *(value for part in self.parts for value in part.walk())]
@@ -128,20 +128,20 @@ def test_every_node_has_the_value_of_the_definition(n_drawn: int, seed: int) -> 
 @given(seed=st.integers(0, 2**31))
 @settings(max_examples=8, deadline=None)
 def test_a_value_depends_on_nothing_that_is_evaluated_with_it(n_drawn: int, seed: int) -> None:
-    """To the last bit: not on other models, nor on other alternatives."""
+    """To the last bit, a value depends neither on other models nor on other alternatives."""
     trees = forest(seed, n=3 if n_drawn > N_DRAWN else 5)
     metrics, draw = drawn(trees, seed, n_drawn)
     for model, values in scores(trees, draw, metrics).items():
         alone = scores({model: trees[model]}, draw, metrics)[model]
         np.testing.assert_array_equal(np.broadcast_to(values, n_drawn), np.broadcast_to(alone, n_drawn))
-        first = Draw({k: v[:1] for k, v in draw.units.items()}, {k: v[:1] for k, v in draw.weights.items()})
-        one = scores({model: trees[model]}, first, {model: {k: v[:1] for k, v in metrics[model].items()}})[model]
-        np.testing.assert_array_equal(one[0], np.broadcast_to(values, n_drawn)[0])
+        first_draw = Draw({k: v[:1] for k, v in draw.units.items()}, {k: v[:1] for k, v in draw.weights.items()})
+        first = scores({model: trees[model]}, first_draw, {model: {k: v[:1] for k, v in metrics[model].items()}})[model]
+        np.testing.assert_array_equal(first[0], np.broadcast_to(values, n_drawn)[0])
 
 
 @given(seed=st.integers(0, 2**31))
 @settings(max_examples=12, deadline=None)
-def test_what_is_explained_is_what_is_evaluated(seed: int) -> None:
+def test_an_explanation_has_the_evaluated_values(seed: int) -> None:
     trees = forest(seed)
     together = explain_all(trees)
     assert list(together) == list(trees)
@@ -164,10 +164,10 @@ def _shares(evaluated: Evaluated) -> list[float]:
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.5, np.inf, -np.inf, np.nan]), max_size=12), st.booleans())
-def test_the_rank_is_one_more_than_how_many_are_better(values: list[float], lower_is_better: bool) -> None:
+def test_the_rank_is_one_plus_the_number_of_better_models(values: list[float], lower_is_better: bool) -> None:
     cost = [np.inf if np.isnan(v) else v if lower_is_better else -v for v in values]
-    expected = [1 + sum(other < own for other in cost) for own in cost]
+    expected = [1 + sum(other < c for other in cost) for c in cost]
     table = np.array([values, values[::-1]]).T.reshape(len(values), 2)
-    found = ranks(table, lower_is_better=lower_is_better)
-    assert found[:, 0].tolist() == expected
-    assert found[:, 1].tolist()[::-1] == expected
+    rank = ranks(table, lower_is_better=lower_is_better)
+    assert rank[:, 0].tolist() == expected
+    assert rank[:, 1].tolist()[::-1] == expected

@@ -1,4 +1,4 @@
-"""Every formula against numbers worked out by hand, and what bad input gets."""
+"""Every formula against numbers computed by hand, and the messages for bad input."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ FF = RULES.force_field
 
 def _ff(tasks: dict[str, tuple[str, dict[str, float | None]]], labels: Mapping[str, tuple[str, ...]]) -> float | None:
     """The force-field error of normalised errors (all baselines are 2)."""
-    asked = [AskedTask(name, domain, labels[name]) for name, (domain, _) in tasks.items()]
+    asked_tasks = [AskedTask(name, domain, labels[name]) for name, (domain, _) in tasks.items()]
     answers = answers_of(
         {
             name: {label: (None if e is None else 2 * e, 2.0) for label, e in row.items()}
             for name, (_, row) in tasks.items()
         }
     )
-    return explain(force_field_tree(asked, answers, FF)).value
+    return explain(force_field_tree(asked_tasks, answers, FF)).value
 
 
 EF, EFV = ("energy", "force"), ("energy", "force", "virial")
@@ -81,11 +81,11 @@ def test_weights_are_shared_among_the_labels_that_the_domain_has() -> None:
 
 
 def test_a_missing_task_counts_as_worst_and_is_not_covered() -> None:
-    asked = [AskedTask("a", "Molecules", EF), AskedTask("b", "Molecules", EF), AskedTask("c", "Catalysis", EF)]
-    score = explain(force_field_tree(asked, answers_of({"a": {"energy": (0.25, 1.0), "force": (0.25, 1.0)}}), FF))
+    tasks = [AskedTask("a", "Molecules", EF), AskedTask("b", "Molecules", EF), AskedTask("c", "Catalysis", EF)]
+    score = explain(force_field_tree(tasks, answers_of({"a": {"energy": (0.25, 1.0), "force": (0.25, 1.0)}}), FF))
     assert score.value == pytest.approx((math.sqrt(0.25) + 1.0) / 2, rel=1e-12)
     assert (score.covered, score.total, score.complete) == (1, 3, False)
-    nothing = explain(force_field_tree(asked, {}, FF))
+    nothing = explain(force_field_tree(tasks, {}, FF))
     assert (nothing.value, nothing.covered) == (None, 0)
 
 
@@ -98,7 +98,7 @@ def test_uncapped_release_keeps_errors_above_one() -> None:
 
 
 def test_property_error_by_hand() -> None:
-    asked = [
+    tasks = [
         AskedTask("curves", "Inorganic Materials", ("v0", "b0", "b0_prime")),
         AskedTask("vacancies", "Inorganic Materials", ("mae",)),
         AskedTask("barriers", "Molecules", ("mae",)),
@@ -106,7 +106,7 @@ def test_property_error_by_hand() -> None:
     answers = answers_of(
         {"curves": {"v0": (1.0, 10.0), "b0": (5.0, 10.0), "b0_prime": (99.0, 1.0)}, "barriers": {"mae": (0.3, 1.0)}}
     )
-    score = explain(property_tree(asked, answers, RULES.property_error))
+    score = explain(property_tree(tasks, answers, RULES.property_error))
     assert score.value == pytest.approx(((0.1 + 0.5 + 1.0 + 1.0) / 4 + 0.3) / 2, rel=1e-12)
     assert (score.covered, score.total) == (2, 3)
 
@@ -162,7 +162,7 @@ def test_ranking_shares_ranks_and_leaves_incomplete_entries_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "words"),
+    ("task", "error", "words"),
     [
         (AskedTask("a", "X", ("magmom",)), (1.0, 1.0), "task a: columns: no label type ['magmom']"),
         (AskedTask("a", "X", ("energy",)), (-1.0, 1.0), "task a: energy: an error of -1.0 is below zero"),
@@ -171,9 +171,9 @@ def test_ranking_shares_ranks_and_leaves_incomplete_entries_out() -> None:
         (AskedTask("a", "X", ()), (1.0, 1.0), "task a: columns is empty"),
     ],
 )
-def test_bad_numbers_name_task_and_field(asked: AskedTask, error: tuple[float, float], words: str) -> None:
+def test_bad_numbers_name_task_and_field(task: AskedTask, error: tuple[float, float], words: str) -> None:
     with pytest.raises(ScoringError) as caught:
-        explain(force_field_tree([asked], answers_of({"a": {"energy": error}}), FF))
+        explain(force_field_tree([task], answers_of({"a": {"energy": error}}), FF))
     assert str(caught.value).startswith(words)
 
 

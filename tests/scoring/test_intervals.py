@@ -1,4 +1,4 @@
-"""Intervals of scores, ranks and tie groups: by hand where one can, against statistics where one must."""
+"""Intervals of scores, ranks and tie groups, against values by hand or against statistics."""
 
 from __future__ import annotations
 
@@ -30,39 +30,40 @@ def rng() -> np.random.Generator:
 
 
 def stats(errors: Float) -> list[ClusterSums]:
-    """From errors (tasks, clusters)."""
-    return [ClusterSums(t, "mae", NAMES, own, np.ones(len(own))) for t, own in zip(TASKS, errors, strict=False)]
+    """By task, the sums by cluster of errors (tasks, clusters)."""
+    ones = np.ones(len(NAMES))
+    return [ClusterSums(t, "mae", NAMES, values, ones) for t, values in zip(TASKS, errors, strict=False)]
 
 
 def leaf(task: str, value: float | None, unit: str = "eV") -> Node:
     return Node(task, "", unit=task, leaf=Leaf(RawMetric(task, "mae", value, unit), AsItIs()))
 
 
-def tree(found: list[ClusterSums], *, pool: bool = True) -> Node:
-    return Node("error", "", parts=tuple(leaf(s.task, s.value) for s in found), pool=pool, absent=1.0)
+def tree(sums: list[ClusterSums], *, pool: bool = True) -> Node:
+    return Node("error", "", parts=tuple(leaf(s.task, s.value) for s in sums), pool=pool, absent=1.0)
 
 
 def drawn(
-    trees: Mapping[str, Node], found: Mapping[str, list[ClusterSums]], n: int, generator: np.random.Generator
+    trees: Mapping[str, Node], sums: Mapping[str, list[ClusterSums]], n: int, generator: np.random.Generator
 ) -> tuple[dict[str, dict[Key, Float]], dict[str, Float]]:
     """Resampled metrics by model, and units."""
-    return resample(found, n, generator), draw_units(pools(trees.values()), n, generator)
+    return resample(sums, n, generator), draw_units(pools(trees.values()), n, generator)
 
 
 def bootstrapped(
-    trees: Mapping[str, Node], found: Mapping[str, list[ClusterSums]], *, lower_is_better: bool = True
+    trees: Mapping[str, Node], sums: Mapping[str, list[ClusterSums]], *, lower_is_better: bool = True
 ) -> dict[str, Uncertainty]:
-    return uncertainty(trees, *drawn(trees, found, B, rng()), lower_is_better=lower_is_better)
+    return uncertainty(trees, *drawn(trees, sums, B, rng()), lower_is_better=lower_is_better)
 
 
 def each_way(metrics: Mapping[str, Metrics], units: Mapping[str, Float]) -> dict[str, tuple[object, object]]:
-    """What is drawn: clusters, test sets or both."""
+    """The three ways to draw: clusters, test sets or both."""
     return {"clusters": (metrics, {}), "test sets": ({}, units), "both": (metrics, units)}
 
 
 def board(*models: Float) -> dict[str, Uncertainty]:
-    found = {f"m{i}": stats(errors) for i, errors in enumerate(models)}
-    return bootstrapped({m: tree(s) for m, s in found.items()}, found)
+    sums = {f"m{i}": stats(errors) for i, errors in enumerate(models)}
+    return bootstrapped({m: tree(s) for m, s in sums.items()}, sums)
 
 
 def overlap(a: Interval, b: Interval) -> bool:
@@ -92,24 +93,24 @@ def test_equal_models_share_rank_and_group() -> None:
 
 
 def test_order_and_company_of_models_change_no_interval() -> None:
-    found = {f"m{i}": stats(DIFFICULTY + i) for i in range(3)}
-    trees = {m: tree(s) for m, s in found.items()}
-    all_of = bootstrapped(trees, found)
+    sums = {f"m{i}": stats(DIFFICULTY + i) for i in range(3)}
+    trees = {m: tree(s) for m, s in sums.items()}
+    together = bootstrapped(trees, sums)
     turned = {m: trees[m] for m in reversed(trees)}
-    assert bootstrapped(turned, found) == all_of
-    alone = bootstrapped({"m1": trees["m1"]}, {"m1": found["m1"]})["m1"]
-    assert (alone.nodes, alone.metrics) == (all_of["m1"].nodes, all_of["m1"].metrics)
+    assert bootstrapped(turned, sums) == together
+    alone = bootstrapped({"m1": trees["m1"]}, {"m1": sums["m1"]})["m1"]
+    assert (alone.nodes, alone.metrics) == (together["m1"].nodes, together["m1"].metrics)
 
 
 def test_every_metric_domain_and_score_has_the_interval_of_its_resamples() -> None:
-    found = stats(DIFFICULTY)
-    first, second, third = (leaf(own.task, own.value) for own in found)
+    sums = stats(DIFFICULTY)
+    first, second, third = (leaf(s.task, s.value) for s in sums)
     domains = (
         Node("d1", "", parts=(first, second), pool=True, how=How.LOGARITHMIC_MEAN),
         Node("d2", "", parts=(third,), pool=True),
     )
     root = Node("error", "", parts=domains)
-    metrics, units = resample({"m": found}, B, rng()), draw_units(pools([root]), B, rng())
+    metrics, units = resample({"m": sums}, B, rng()), draw_units(pools([root]), B, rng())
     result = uncertainty({"m": root}, metrics, units, lower_is_better=True)["m"]
     t1, t2, t3 = (metrics["m"][t, "mae"] for t in TASKS)
     d1 = np.exp((units["t1"] * np.log(t1) + units["t2"] * np.log(t2)) / 2)
@@ -132,11 +133,11 @@ def test_every_metric_domain_and_score_has_the_interval_of_its_resamples() -> No
 
 def test_what_is_drawn_can_be_chosen() -> None:
     same = np.broadcast_to(np.array([[1.0], [2.0], [6.0]]), DIFFICULTY.shape)
-    found = {"m": stats(same)}
-    trees = {"m": tree(found["m"])}
+    sums = {"m": stats(same)}
+    trees = {"m": tree(sums["m"])}
     runs = {
         way: uncertainty(trees, *some, lower_is_better=True)["m"]
-        for way, some in each_way(*drawn(trees, found, B, rng())).items()
+        for way, some in each_way(*drawn(trees, sums, B, rng())).items()
     }
     assert runs["clusters"].score[:2] == pytest.approx((3, 3))  # no spread within a test set
     assert runs["test sets"].score[:2] == (1, 6)
@@ -147,14 +148,14 @@ def test_what_is_drawn_can_be_chosen() -> None:
 
 
 def test_both_covers_the_mean_of_few_test_sets_where_either_alone_does_not() -> None:
-    """200 boards of 6 test sets that vary about a true mean of 0, of 8 clusters that vary about their set's."""
+    """200 boards of 6 test sets, which vary about a true mean of 0, each of 8 clusters, which vary about its mean."""
     draw, names = np.random.default_rng(2), tuple("abcdefgh")
     hits = dict.fromkeys(("clusters", "test sets", "both"), 0)
     for _ in range(200):
         errors = draw.normal(size=(6, 1)) + 1.5 * draw.normal(size=(6, 8))
-        found = [ClusterSums(f"t{i}", "mae", names, own, np.ones(8)) for i, own in enumerate(errors)]
-        root, seed = tree(found), np.random.default_rng(int(draw.integers(2**32)))
-        for way, some in each_way(*drawn({"m": root}, {"m": found}, 200, seed)).items():
+        sums = [ClusterSums(f"t{i}", "mae", names, values, np.ones(8)) for i, values in enumerate(errors)]
+        root, seed = tree(sums), np.random.default_rng(int(draw.integers(2**32)))
+        for way, some in each_way(*drawn({"m": root}, {"m": sums}, 200, seed)).items():
             interval = uncertainty({"m": root}, *some, lower_is_better=True)["m"].score
             hits[way] += interval.low <= 0 <= interval.high
     coverage = {way: n / 200 for way, n in hits.items()}
@@ -164,32 +165,32 @@ def test_both_covers_the_mean_of_few_test_sets_where_either_alone_does_not() -> 
 
 
 def test_one_cluster_and_one_test_set_have_no_interval_and_separate_nothing() -> None:
-    found = {m: [ClusterSums("t1", "mae", ("a",), np.array([v]), np.ones(1))] for m, v in (("good", 0.1), ("bad", 9.0))}
-    trees = {m: tree(s) for m, s in found.items()}
-    result = bootstrapped(trees, found)
+    sums = {m: [ClusterSums("t1", "mae", ("a",), np.array([v]), np.ones(1))] for m, v in (("good", 0.1), ("bad", 9.0))}
+    trees = {m: tree(s) for m, s in sums.items()}
+    result = bootstrapped(trees, sums)
     for model in ("good", "bad"):
-        own = result[model]
-        assert not own.score.known
-        assert not own.metrics["t1", "mae"].known
-        assert not own.rank_interval.known
-        assert own.score.n_held == 2  # the metric and the pool
-        assert own.group == 1
+        uncertain = result[model]
+        assert not uncertain.score.known
+        assert not uncertain.metrics["t1", "mae"].known
+        assert not uncertain.rank_interval.known
+        assert uncertain.score.n_held == 2  # the metric and the pool
+        assert uncertain.group == 1
     assert [result[m].rank for m in ("good", "bad")] == [1, 2]
 
 
 def test_a_metric_that_is_held_is_counted() -> None:
-    found = stats(DIFFICULTY)[:2]
-    trees = {"m": tree(found, pool=False)}
-    result = bootstrapped(trees, {"m": found[:1]})["m"]
+    sums = stats(DIFFICULTY)[:2]
+    trees = {"m": tree(sums, pool=False)}
+    result = bootstrapped(trees, {"m": sums[:1]})["m"]
     assert result.score.known
     assert result.score.n_held == 1
     assert math.isnan(result.metrics["t2", "mae"].low)
 
 
 def test_a_model_without_a_score_has_neither_rank_nor_group() -> None:
-    found = {"a": stats(DIFFICULTY), "none": []}
-    trees = {"a": tree(found["a"]), "none": Node("error", "", parts=tuple(leaf(t, None) for t in TASKS), absent=1.0)}
-    result = bootstrapped(trees, found)
+    sums = {"a": stats(DIFFICULTY), "none": []}
+    trees = {"a": tree(sums["a"]), "none": Node("error", "", parts=tuple(leaf(t, None) for t in TASKS), absent=1.0)}
+    result = bootstrapped(trees, sums)
     assert (result["none"].rank, result["none"].group) == (None, None)
     assert not result["none"].score.known
     assert not result["none"].rank_interval.known
@@ -198,7 +199,7 @@ def test_a_model_without_a_score_has_neither_rank_nor_group() -> None:
 
 
 def test_tie_groups_by_hand() -> None:
-    """b is within the leader's reach. c is within b's but not the leader's: it leads. d is within c's; a's is past."""
+    """b ties with the leader a. c ties with b but not with a, so c leads the next group. d ties with c."""
     drawn = {
         "a": np.array([1.0, 1.0, 1.0]),
         "b": np.array([0.9, 1.1, 1.7]),

@@ -1,4 +1,4 @@
-"""What must hold of every score: its range, and that neither failing nor the order of things ever helps."""
+"""Laws of every score: its range, no gain by failing, and independence of the order."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ baselines = st.floats(1e-3, 1e3)
 @st.composite
 def boards(draw: st.DrawFn, columns: tuple[str, ...] = LABELS) -> tuple[list[AskedTask], Table]:
     """Tasks, and one model's answers to some of their columns."""
-    asked, answers = [], {}
+    tasks, answers = [], {}
     for index in range(draw(st.integers(1, 6))):
         present = draw(st.lists(st.sampled_from(columns), min_size=1, unique=True))
         name = f"task {index}"
-        asked.append(AskedTask(name, draw(st.sampled_from(DOMAINS)), tuple(present)))
+        tasks.append(AskedTask(name, draw(st.sampled_from(DOMAINS)), tuple(present)))
         answered = draw(st.lists(st.sampled_from(present), unique=True))
         answers[name] = {column: (draw(errors), draw(baselines)) for column in answered}
-    return asked, answers_of(answers)
+    return tasks, answers_of(answers)
 
 
-def _both(asked: list[AskedTask], answers: Table) -> list[Term]:
+def _both(tasks: list[AskedTask], answers: Table) -> list[Term]:
     return [
-        explain(force_field_tree(asked, answers, RULES.force_field)),
-        explain(property_tree(asked, answers, RULES.property_error)),
+        explain(force_field_tree(tasks, answers, RULES.force_field)),
+        explain(property_tree(tasks, answers, RULES.property_error)),
     ]
 
 
@@ -74,7 +74,7 @@ def test_errors_stay_in_their_range(board: tuple[list[AskedTask], Table]) -> Non
 @few
 @given(boards(), st.data())
 def test_improving_a_metric_never_worsens(board: tuple[list[AskedTask], Table], data: st.DataObject) -> None:
-    asked, answers = board
+    tasks, answers = board
     cells = [(task, column) for task, row in answers.items() for column in row]
     assume(cells)  # few boards have none
     task, column = data.draw(st.sampled_from(cells))
@@ -82,14 +82,14 @@ def test_improving_a_metric_never_worsens(board: tuple[list[AskedTask], Table], 
     worse = math.inf if old.raw.value is None or math.isnan(old.raw.value) else old.raw.value
     better = old._replace(raw=old.raw._replace(value=data.draw(st.floats(0, min(worse, 1e9)))))
     improved = {**answers, task: {**answers[task], column: better}}
-    for before, after in zip(_both(asked, answers), _both(asked, improved), strict=True):
+    for before, after in zip(_both(tasks, answers), _both(tasks, improved), strict=True):
         assert _cost(after.value) <= _cost(before.value) + ROUNDING
 
 
 @few
 @given(boards(), st.data())
 def test_failing_more_never_improves(board: tuple[list[AskedTask], Table], data: st.DataObject) -> None:
-    asked, answers = board
+    tasks, answers = board
     cells = [(task, column) for task, row in answers.items() for column in row]
     assume(cells)
     task, column = data.draw(st.sampled_from(cells))
@@ -99,19 +99,19 @@ def test_failing_more_never_improves(board: tuple[list[AskedTask], Table], data:
     with_nan = {**answers, task: {**answers[task], column: nan}}
     gone = {name: row for name, row in answers.items() if name != task}
     for failing in (skipped, with_nan, gone):
-        for before, after in zip(_both(asked, answers), _both(asked, failing), strict=True):
+        for before, after in zip(_both(tasks, answers), _both(tasks, failing), strict=True):
             assert _cost(after.value) >= _cost(before.value) - ROUNDING
 
 
 @few
 @given(boards(), st.randoms(use_true_random=False))
 def test_order_of_tasks_does_not_matter(board: tuple[list[AskedTask], Table], random: object) -> None:
-    asked, answers = board
-    shuffled = list(asked)
+    tasks, answers = board
+    shuffled = list(tasks)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     turned = [replace(task, columns=task.columns[::-1]) for task in shuffled]
-    for one, other in zip(_both(asked, answers), _both(turned, dict(reversed(answers.items()))), strict=True):
-        assert one.value == other.value
+    for score, turned_score in zip(_both(tasks, answers), _both(turned, dict(reversed(answers.items()))), strict=True):
+        assert score.value == turned_score.value
 
 
 slopes = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([0.0, math.inf, math.nan]))
@@ -145,7 +145,7 @@ def test_instability_of_a_failed_or_slow_run_never_improves(listed: list[Run], d
 
 
 def _order(score: Term) -> float:
-    """What a table is sorted by."""
+    """The sort key of a table."""
     return _cost(score.value if score.at_worst is None else score.at_worst)
 
 

@@ -1,4 +1,4 @@
-"""ML-PEG's five levels, worked by hand: values that are missing, infinite or NaN, weights and presets."""
+"""ML-PEG's five levels, by hand: missing, infinite and NaN values, weights and presets."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def test_five_levels(variant: Variant) -> None:
     ("key", "value", "expected"),
     [
         (("a1", "e"), 1.0, 1.0),
-        (("a1", "e"), 0.0, 1.0),  # better than good is no better
+        (("a1", "e"), 0.0, 1.0),  # better than good does not score more
         (("a1", "e"), 4.0, 0.25),
         (("a1", "e"), 5.0, 0.0),
-        (("a1", "e"), 1e300, 0.0),  # worse than bad is no worse
+        (("a1", "e"), 1e300, 0.0),  # worse than bad does not score less
         (("a1", "e"), math.inf, 0.0),
-        (("a1", "r"), 1.0, 1.0),  # more is better
+        (("a1", "r"), 1.0, 1.0),  # higher is better
         (("a1", "r"), 1.5, 1.0),
         (("a1", "r"), 0.0, 0.5),
         (("a1", "r"), -1.0, 0.0),
@@ -57,7 +57,7 @@ def test_a_metric_is_normalised_between_bad_and_good(
     assert at(scored({key: value}, variant), category, *key).value == pytest.approx(expected)
 
 
-def test_infinite_beyond_good_is_perfect_as_published_and_worthless_corrected() -> None:
+def test_an_infinite_value_beyond_good_scores_1_as_published_and_0_corrected() -> None:
     assert at(scored({("a1", "r"): math.inf}, "as_published"), "A", "a1", "r").value == 1.0
     assert at(scored({("a1", "r"): math.inf}), "A", "a1", "r").value == 0.0
 
@@ -96,10 +96,10 @@ def test_a_model_with_no_results_has_the_worst_score_and_no_published_one() -> N
     assert ml_peg_score({}, small(), "as_published").value is None
 
 
-def test_as_published_leaves_out_what_is_not_there() -> None:
-    one = without(("a1", "r"), variant="as_published")
-    assert at(one, "A", "a1").value == 0.5
-    assert one.value == pytest.approx((2 * (3 * 0.5 + 0.75) / 4 + 0.5) / 3)
+def test_as_published_leaves_out_missing_metrics() -> None:
+    metric = without(("a1", "r"), variant="as_published")
+    assert at(metric, "A", "a1").value == 0.5
+    assert metric.value == pytest.approx((2 * (3 * 0.5 + 0.75) / 4 + 0.5) / 3)
     benchmark = without(("a1", "e"), ("a1", "r"), variant="as_published")
     assert at(benchmark, "A", "a1").value is None
     assert benchmark.value == pytest.approx((2 * 0.75 + 0.5) / 3)
@@ -108,7 +108,7 @@ def test_as_published_leaves_out_what_is_not_there() -> None:
     assert category.at_best is None
 
 
-def test_as_published_nan_takes_the_score_at_every_level_above() -> None:
+def test_as_published_nan_leaves_no_score_at_any_level_above() -> None:
     term = scored({("a1", "r"): math.nan}, "as_published")
     assert at(term, "A", "a1").value is None
     assert at(term, "A").value is None
@@ -122,7 +122,7 @@ def test_as_published_nan_and_missing_side_by_side_give_no_score() -> None:
     assert scored({("a1", "r"): math.nan, ("a1", "e"): None}, "as_published").value is None
 
 
-def test_as_published_nan_of_weight_zero_takes_nothing_even_where_a_category_is_missing() -> None:
+def test_as_published_nan_of_weight_zero_changes_nothing_even_if_a_category_is_missing() -> None:
     term = ml_peg_score(measured({("b1", "m"): 0.1, ("b1", "z"): math.nan}), small(), "as_published")
     assert term.value == pytest.approx(0.5)
 
@@ -161,8 +161,8 @@ def test_a_missing_category_of_no_weight_leaves_the_score_complete() -> None:
 def test_order_of_facts_and_metrics_does_not_matter() -> None:
     data = tomllib.loads(SMALL)
     data["benchmarks"] = {
-        name: of | {"metrics": dict(reversed(of["metrics"].items()))}
-        for name, of in reversed(data["benchmarks"].items())
+        name: benchmark | {"metrics": dict(reversed(benchmark["metrics"].items()))}
+        for name, benchmark in reversed(data["benchmarks"].items())
     }
     turned = dict(reversed(measured(dict(reversed(VALUES.items()))).items()))
     assert ml_peg_score(turned, MlPegFacts.model_validate(data)) == scored({})

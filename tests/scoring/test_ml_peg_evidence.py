@@ -1,4 +1,4 @@
-"""What stands beside each number of ML-PEG: why it is so, and the level of theory; and draws of it."""
+"""The explanation of each ML-PEG number, its level of theory, and its resamples."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def test_levels_of_theory_are_compared_and_flagged() -> None:
         ("a1", "e", "CCSD(T)/CBS", "PBE", LevelGap.HIGH_LEVEL),
         ("b1", "m", "Experimental", "PBE", LevelGap.EXPERIMENT),
     ]
-    # The benchmark's own level goes before that of its category; names are compared letter by letter.
+    # The benchmark's level takes precedence over its category's; names are compared as text.
     flags = mismatches(small(), {"A": "PBE", "a1": "CCSD(T)/CBS", "B": "r2SCAN"})
     assert [(f.benchmark, f.metric, f.gap) for f in flags] == [
         ("b1", "m", LevelGap.EXPERIMENT),
         ("b1", "z", LevelGap.FUNCTIONAL),
     ]
-    # A model that states none differs from all; a metric without a level from none.
+    # A model without a level differs from every level; a metric without a level is not compared.
     assert {(f.benchmark, f.metric) for f in mismatches(small(), {})} == set(UNITS) - {("a1", "r")}
 
 
-def test_a_mismatch_stands_beside_the_metric_and_changes_no_score() -> None:
+def test_a_mismatch_is_a_fact_of_the_metric_and_changes_no_score() -> None:
     term = ml_peg_score(measured(VALUES), small(), levels={"A": "PBE"})
     facts = at(term, "A", "a1", "e").raw.facts  # type: ignore[union-attr]
     assert facts[-2:] == (("level of theory of the model", "PBE"), ("held against", "a higher level of theory"))
@@ -57,7 +57,7 @@ def test_a_mismatch_stands_beside_the_metric_and_changes_no_score() -> None:
     assert term.value == scored({}).value
 
 
-def test_draws_give_what_the_scores_of_the_drawn_metrics_are() -> None:
+def test_draws_give_the_scores_of_the_drawn_metrics() -> None:
     tree = ml_peg_tree(measured(VALUES), small())
     drawn = np.array([1.0, 3.0, 5.0, np.nan])
     expected = [scored({("a1", "e"): None if np.isnan(x) else float(x)}).value for x in drawn]

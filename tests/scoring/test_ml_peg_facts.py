@@ -1,4 +1,4 @@
-"""What ML-PEG's facts may say, what bad ones get, and the published ones that come with the judge."""
+"""ML-PEG's facts: valid and invalid ones, and the packaged ones."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_facts_from_baselines() -> None:
         "slabs": {"energy_mae": RawMetric("slabs", "energy_mae", 0.5, "eV/atom")},
     }
     term = ml_peg_score(measured, facts)
-    # water: (0.75 + 0) / 2; the trivial model and all below it have nothing.
+    # water: (0.75 + 0) / 2; the trivial model and every worse model score 0.
     assert term.value == pytest.approx((0.375 + 0.5) / 2)
     assert "trivial model" in term.source
     assert facts.categories == ("Catalysis", "Molecules")
@@ -201,9 +201,7 @@ def test_published_thresholds_are_the_ends_of_the_scale(preset: str) -> None:
     facts = load_facts()
     for end, expected in (("good", 1.0), ("bad", 0.0)):
         measured = {
-            name: {
-                metric: RawMetric(name, metric, getattr(of, end), of.unit) for metric, of in benchmark.metrics.items()
-            }
+            name: {metric: RawMetric(name, metric, getattr(m, end), m.unit) for metric, m in benchmark.metrics.items()}
             for name, benchmark in facts.benchmarks.items()
         }
         term = ml_peg_score(measured, facts, preset=preset)

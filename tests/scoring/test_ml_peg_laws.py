@@ -50,20 +50,22 @@ def facts(draw: st.DrawFn) -> MlPegFacts:
     return MlPegFacts.model_validate(data)
 
 
-def overall(of: Mapping[Key, float | None], under: MlPegFacts, variant: str = "corrected") -> float | None:
+def overall(answers: Mapping[Key, float | None], release: MlPegFacts, variant: str = "corrected") -> float | None:
     measured: dict[str, dict[str, RawMetric]] = {}
-    for (benchmark, metric), value in of.items():
+    for (benchmark, metric), value in answers.items():
         measured.setdefault(benchmark, {})[metric] = RawMetric(benchmark, metric, value, "eV")
-    return ml_peg_score(measured, under, variant).value
+    return ml_peg_score(measured, release, variant).value
 
 
 @given(values, facts(), st.sampled_from(Variant))
 @settings(max_examples=15, deadline=None)
-def test_scores_stay_between_0_and_1_and_below_their_best(of: Values, under: MlPegFacts, variant: Variant) -> None:
+def test_scores_stay_between_0_and_1_and_below_their_best(
+    answers: Values, release: MlPegFacts, variant: Variant
+) -> None:
     measured: dict[str, dict[str, RawMetric]] = {}
-    for (benchmark, metric), value in of.items():
+    for (benchmark, metric), value in answers.items():
         measured.setdefault(benchmark, {})[metric] = RawMetric(benchmark, metric, value, "eV")
-    for _, term in ml_peg_score(measured, under, variant).walk():
+    for _, term in ml_peg_score(measured, release, variant).walk():
         assert term.value is None or 0.0 <= term.value <= 1.0
         assert term.value is not None or variant is Variant.AS_PUBLISHED
         assert term.at_best is None or term.value is None or term.value <= term.at_best <= 1.0
@@ -72,36 +74,36 @@ def test_scores_stay_between_0_and_1_and_below_their_best(of: Values, under: MlP
 @given(values, facts(), st.sampled_from(KEYS), finite, finite)
 @settings(max_examples=15, deadline=None)
 def test_improving_a_metric_never_worsens_the_score(
-    of: Values, under: MlPegFacts, key: Key, x: float, y: float
+    answers: Values, release: MlPegFacts, key: Key, x: float, y: float
 ) -> None:
     good, bad = THRESHOLDS[key[1]]
     worse, better = sorted((x, y), reverse=good < bad)
-    assert overall(of | {key: better}, under) >= overall(of | {key: worse}, under)  # type: ignore[operator]
+    assert overall(answers | {key: better}, release) >= overall(answers | {key: worse}, release)  # type: ignore[operator]
 
 
 @given(values, facts(), st.sampled_from(KEYS), numbers, st.sampled_from([None, math.nan, math.inf]))
 @settings(max_examples=15, deadline=None)
 def test_failing_never_improves_the_score(
-    of: Values, under: MlPegFacts, key: Key, value: float, failed: float | None
+    answers: Values, release: MlPegFacts, key: Key, value: float, failed: float | None
 ) -> None:
-    skipped = {k: v for k, v in of.items() if k != key}
-    with_value = overall(of | {key: value}, under)
-    assert overall(of | {key: failed}, under) <= with_value  # type: ignore[operator]
-    assert overall(skipped, under) <= with_value  # type: ignore[operator]
-    assert overall(skipped, under) == overall(of | {key: math.nan}, under)
+    skipped = {k: v for k, v in answers.items() if k != key}
+    with_value = overall(answers | {key: value}, release)
+    assert overall(answers | {key: failed}, release) <= with_value  # type: ignore[operator]
+    assert overall(skipped, release) <= with_value  # type: ignore[operator]
+    assert overall(skipped, release) == overall(answers | {key: math.nan}, release)
 
 
 @given(values, facts(), st.permutations(KEYS), st.sampled_from(Variant))
 @settings(max_examples=12, deadline=None)
-def test_order_does_not_matter(of: Values, under: MlPegFacts, order: list[Key], variant: Variant) -> None:
-    assert overall({key: of[key] for key in order}, under, variant) == overall(of, under, variant)
+def test_order_does_not_matter(answers: Values, release: MlPegFacts, order: list[Key], variant: Variant) -> None:
+    assert overall({key: answers[key] for key in order}, release, variant) == overall(answers, release, variant)
 
 
 @given(values, facts())
 @settings(max_examples=12, deadline=None)
-def test_a_complete_finite_model_scores_the_same_in_both_variants(of: Values, under: MlPegFacts) -> None:
-    whole = {key: 1.0 if value is None or not math.isfinite(value) else value for key, value in of.items()}
-    assert overall(whole, under) == overall(whole, under, "as_published")
+def test_a_complete_finite_model_scores_the_same_in_both_variants(answers: Values, release: MlPegFacts) -> None:
+    whole = {key: 1.0 if value is None or not math.isfinite(value) else value for key, value in answers.items()}
+    assert overall(whole, release) == overall(whole, release, "as_published")
 
 
 @given(

@@ -60,9 +60,9 @@ def test_items_are_scored_and_then_averaged(variant: Variant) -> None:
 
 @pytest.mark.parametrize("variant", Variant)
 def test_failed_items_count_nothing_and_are_shown(variant: Variant) -> None:
-    found = raw(rmsds(0.0, None, nan, inf, n_failed=1), variant, "reference_geometry_stability", "rmsd")
-    assert found.value == pytest.approx(1 / 5)
-    assert (found.n_items, found.n_failed, found.uncharged) == (5, 4, 1.0)
+    metric = raw(rmsds(0.0, None, nan, inf, n_failed=1), variant, "reference_geometry_stability", "rmsd")
+    assert metric.value == pytest.approx(1 / 5)
+    assert (metric.n_items, metric.n_failed, metric.uncharged) == (5, 4, 1.0)
 
 
 def test_metrics_are_averaged() -> None:
@@ -79,21 +79,21 @@ def test_metrics_are_averaged() -> None:
 
 @pytest.mark.parametrize("variant", Variant)
 def test_a_benchmark_not_run_counts_0(variant: Variant) -> None:
-    found = mlipaudit_score(rmsds(0.01), FACTS, variant).overall
-    assert found.value == pytest.approx(1 / N)
-    assert (found.covered, found.total) == (1, N)
-    assert [part.share for part in found.parts] == pytest.approx([1 / N, 9 / N, 2 / N, 2 / N])
+    overall = mlipaudit_score(rmsds(0.01), FACTS, variant).overall
+    assert overall.value == pytest.approx(1 / N)
+    assert (overall.covered, overall.total) == (1, N)
+    assert [part.share for part in overall.parts] == pytest.approx([1 / N, 9 / N, 2 / N, 2 / N])
 
 
 @pytest.mark.parametrize("variant", Variant)
-def test_compatible_score_stands_beside(variant: Variant) -> None:
+def test_the_compatible_score(variant: Variant) -> None:
     away = frozenset(FACTS.benchmarks) - {"reference_geometry_stability", "reactivity", "noncovalent_interactions"}
-    found = mlipaudit_score(rmsds(0.01), FACTS, variant, away)
-    assert found.overall.value == pytest.approx(1 / N)
-    # Reactivity and non-covalent interactions could have been run.
-    assert found.compatible.value == pytest.approx(1 / 3)
-    assert found.compatible.total == 3
-    stability = found.overall.part("General")
+    scores = mlipaudit_score(rmsds(0.01), FACTS, variant, away)
+    assert scores.overall.value == pytest.approx(1 / N)
+    # The elements of reactivity and of non-covalent interactions are supported.
+    assert scores.compatible.value == pytest.approx(1 / 3)
+    assert scores.compatible.total == 3
+    stability = scores.overall.part("General")
     assert stability is not None
     assert stability.parts[0].rule == "not run: it has elements that the model does not know; counts 0"
 
@@ -103,9 +103,9 @@ def test_noncovalent_interactions_are_left_out_one_by_one(variant: Variant) -> N
     errors = Measured([0.5, 2.0], "kcal/mol", n_unsupported=2)
     table: Table = {"noncovalent_interactions": {"interaction_energy_abs_error": errors}}
     away = frozenset(FACTS.benchmarks) - {"noncovalent_interactions"}
-    found = mlipaudit_score(table, FACTS, variant, away)
-    assert found.overall.value == pytest.approx((1 + exp(-3)) / 4 / N)
-    assert found.compatible.value == pytest.approx((1 + exp(-3)) / 2)
+    scores = mlipaudit_score(table, FACTS, variant, away)
+    assert scores.overall.value == pytest.approx((1 + exp(-3)) / 4 / N)
+    assert scores.compatible.value == pytest.approx((1 + exp(-3)) / 2)
     seen = raw(table, variant, "noncovalent_interactions", "interaction_energy_abs_error")
     assert dict(seen.facts)["unsupported items"] == 2
     assert (seen.n_items, seen.n_failed) == (4, 2)
@@ -113,9 +113,9 @@ def test_noncovalent_interactions_are_left_out_one_by_one(variant: Variant) -> N
 
 def test_no_supported_complex_at_all_is_incompatible() -> None:
     none: Table = {"noncovalent_interactions": {"interaction_energy_abs_error": Measured([], "kcal/mol", 0, 5)}}
-    found = mlipaudit_score({**none, **rmsds(0.0)}, FACTS, CORRECTED)
-    assert found.overall.value == pytest.approx(1 / N)
-    assert found.compatible.total == N - 1
+    scores = mlipaudit_score({**none, **rmsds(0.0)}, FACTS, CORRECTED)
+    assert scores.overall.value == pytest.approx(1 / N)
+    assert scores.compatible.total == N - 1
     only = mlipaudit_score(none, FACTS, CORRECTED, frozenset(FACTS.benchmarks) - set(none))
     assert only.overall.value == 0
     assert only.compatible.value is None
@@ -123,8 +123,8 @@ def test_no_supported_complex_at_all_is_incompatible() -> None:
 
 @pytest.mark.parametrize("frames", [[], [1.0, nan], [inf], None])
 def test_a_broken_trajectory_counts_0(frames: list[float] | None) -> None:
-    found = raw(proteins([[1.0], frames], [[0.9], frames]), CORRECTED, "folding_stability", "rmsd")
-    assert (found.value, found.n_failed) == (0.5, 1)
+    metric = raw(proteins([[1.0], frames], [[0.9], frames]), CORRECTED, "folding_stability", "rmsd")
+    assert (metric.value, metric.n_failed) == (0.5, 1)
 
 
 @pytest.mark.parametrize("variant", Variant)
@@ -167,9 +167,9 @@ def test_thresholds_are_those_of_the_published_table() -> None:
     assert len(FACTS.benchmarks) == N
 
 
-def test_evidence_tells_what_was_held_against_what() -> None:
-    found = raw(rmsds(0.15, 0.0, None), CORRECTED, "reference_geometry_stability", "rmsd")
-    assert found.facts == (
+def test_evidence_states_the_threshold_and_the_mean() -> None:
+    metric = raw(rmsds(0.15, 0.0, None), CORRECTED, "reference_geometry_stability", "rmsd")
+    assert metric.facts == (
         ("threshold", 0.075),
         ("threshold unit", "Å"),
         ("alpha", 3.0),

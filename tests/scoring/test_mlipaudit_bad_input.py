@@ -1,4 +1,4 @@
-"""What MLIPAudit's score says of facts and metrics that cannot be added up: one line that names place and mend."""
+"""Facts and metrics that MLIPAudit's score refuses, in one line that names the field and the remedy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TM = "mlipaudit: folding_stability: tm_score"
 BACKBONE = "mlipaudit: sampling: outliers_ratio_backbone"
 
 
-def said(table: dict[str, dict[str, Measured]], incompatible: frozenset[str] = frozenset()) -> str:
+def message_of(table: dict[str, dict[str, Measured]], incompatible: frozenset[str] = frozenset()) -> str:
     with pytest.raises(ScoringError) as error:
         mlipaudit_score(table, FACTS, incompatible=incompatible)
     return str(error.value)
@@ -29,8 +29,8 @@ def rmsd(measured: Measured) -> dict[str, dict[str, Measured]]:
     return {"reference_geometry_stability": {"rmsd": measured}}
 
 
-def release(old: str, new: str) -> str:
-    """What is said of the packaged facts with one text replaced."""
+def release_message(old: str, new: str) -> str:
+    """The message about the packaged facts with one text replaced."""
     assert old in TEXT
     with pytest.raises(ScoringError) as error:
         parse_mlipaudit(TEXT.replace(old, new, 1), "test")
@@ -54,7 +54,7 @@ def release(old: str, new: str) -> str:
     ],
 )
 def test_values_that_cannot_be_scored(measured: Measured, message: str) -> None:
-    assert said(rmsd(measured)) == message
+    assert message_of(rmsd(measured)) == message
 
 
 @pytest.mark.parametrize(
@@ -87,52 +87,57 @@ def test_values_that_cannot_be_scored(measured: Measured, message: str) -> None:
     ],
 )
 def test_values_of_the_wrong_kind(benchmark: str, metric: str, measured: Measured, message: str) -> None:
-    assert said({benchmark: {metric: measured}}) == message
+    assert message_of({benchmark: {metric: measured}}) == message
 
 
-def test_what_was_left_out_belongs_to_no_group() -> None:
+def test_items_that_were_left_out_belong_to_no_group() -> None:
     metric = FACTS.metric("sampling", "outliers_ratio_backbone", Variant.CORRECTED)
     with pytest.raises(ScoringError, match=r"^here: n_unsupported: belongs to no group; give None among the values"):
         checked(Measured([0.1], "1", n_unsupported=1, groups=["ALA"]), metric, "here")
 
 
-def test_names_that_are_not_known() -> None:
-    one = Measured([0.1], "Å")
-    assert said({"geometry": {"rmsd": one}}).startswith(
+def test_unknown_names() -> None:
+    measured = Measured([0.1], "Å")
+    assert message_of({"geometry": {"rmsd": measured}}).startswith(
         "mlipaudit: benchmark 'geometry' is not known; one of stability,"
     )
-    assert said({"reactivity": {"mae": one}}) == (
+    assert message_of({"reactivity": {"mae": measured}}) == (
         "mlipaudit: reactivity: metric 'mae' is not known; one of activation_energy_abs_error, "
         "enthalpy_of_reaction_abs_error"
     )
-    assert said(rmsd(one), frozenset({"geometry"})).startswith("mlipaudit: benchmark 'geometry' is not known")
+    assert message_of(rmsd(measured), frozenset({"geometry"})).startswith(
+        "mlipaudit: benchmark 'geometry' is not known"
+    )
 
 
 def test_a_model_without_results() -> None:
     message = "mlipaudit: no results; a model without any has no score"
-    assert said({}) == message
-    assert said({"reactivity": {}}) == message
+    assert message_of({}) == message
+    assert message_of({"reactivity": {}}) == message
 
 
-def test_results_of_what_is_incompatible() -> None:
-    one = rmsd(Measured([0.1], "Å"))
+def test_results_of_an_incompatible_benchmark() -> None:
+    table = rmsd(Measured([0.1], "Å"))
     name = "reference_geometry_stability"
-    assert said(one, frozenset({name})) == f"mlipaudit: {name}: incompatible, yet has results; drop one of the two"
-    assert said(one, frozenset({"noncovalent_interactions"})) == (
+    assert (
+        message_of(table, frozenset({name})) == f"mlipaudit: {name}: incompatible, yet has results; drop one of the two"
+    )
+    assert message_of(table, frozenset({"noncovalent_interactions"})) == (
         "mlipaudit: noncovalent_interactions: incompatible item by item only; count them in n_unsupported"
     )
 
 
 @pytest.mark.parametrize("value", ["0.0", "-0.075", "nan", "inf", "'0.075 Å'"])
-def test_thresholds_that_are_none(value: str) -> None:
-    said = release("threshold = 0.075", f"threshold = {value}")
-    assert said.startswith("release test: benchmarks.reference_geometry_stability.metrics.rmsd.threshold: Input should")
-    assert "\n" not in said
+def test_impossible_thresholds(value: str) -> None:
+    message = release_message("threshold = 0.075", f"threshold = {value}")
+    where = "release test: benchmarks.reference_geometry_stability.metrics.rmsd.threshold: "
+    assert message.startswith(f"{where}Input should")
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "nan", "inf"])
-def test_alpha_that_is_none(value: str) -> None:
-    assert release("alpha = 3.0", f"alpha = {value}").startswith("release test: alpha: Input should be")
+def test_impossible_alpha(value: str) -> None:
+    assert release_message("alpha = 3.0", f"alpha = {value}").startswith("release test: alpha: Input should be")
 
 
 @pytest.mark.parametrize(
@@ -164,10 +169,10 @@ def test_alpha_that_is_none(value: str) -> None:
     ],
 )
 def test_facts_that_do_not_fit(old: str, new: str, message: str) -> None:
-    said = release(old, new)
-    assert said.startswith("release test: ")
-    assert message in said
-    assert "\n" not in said
+    line = release_message(old, new)
+    assert line.startswith("release test: ")
+    assert message in line
+    assert "\n" not in line
 
 
 def test_a_release_that_is_not_packaged() -> None:
@@ -176,7 +181,7 @@ def test_a_release_that_is_not_packaged() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, nan, inf])
-def test_item_scores_refuse_what_is_no_threshold(value: float) -> None:
+def test_item_scores_refuse_impossible_thresholds(value: float) -> None:
     with pytest.raises(ScoringError, match=r"^threshold .* is not a positive number$"):
         item_scores([1.0], value)
     with pytest.raises(ScoringError, match=r"^alpha .* is not a positive number$"):

@@ -1,4 +1,4 @@
-"""What must hold of MLIPAudit's score: its range, and that neither failing nor the order of things ever helps."""
+"""Laws of MLIPAudit's score: its range, no gain by failing, and independence of the order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scoring.names import Variant
 from tests.world.one_tree import score
 
 RELEASE = load_mlipaudit()
-# One benchmark of each kind: what holds of these holds of fourteen, and sooner.
+# One benchmark of each sort represents the fourteen, and takes less time.
 KINDS = ("stability", "noncovalent_interactions", "nudged_elastic_band", "sampling", "folding_stability")
 FACTS = RELEASE.model_copy(update={"benchmarks": {name: RELEASE.benchmarks[name] for name in KINDS}})
 METRICS = [(name, metric) for name, benchmark in FACTS.benchmarks.items() for metric in benchmark.metrics]
@@ -30,7 +30,7 @@ Table = dict[str, dict[str, Measured]]
 
 @st.composite
 def items(draw: st.DrawFn, benchmark: str, name: str) -> Item:
-    """A value of a metric, at times a failed one."""
+    """A value of a metric, sometimes a failed one."""
     metric = FACTS.metric(benchmark, name, Variant.CORRECTED)
     most = metric.at_most or 5 * (metric.threshold or 1)
     number = st.floats(0, most)
@@ -41,14 +41,14 @@ def items(draw: st.DrawFn, benchmark: str, name: str) -> Item:
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
-    """What one model has to show: some metrics, one to three items each."""
+    """The values of one model: some metrics, one to three items each."""
     table: Table = {}
     for benchmark, name in draw(st.lists(st.sampled_from(METRICS), min_size=1, max_size=4, unique=True)):
         values = draw(st.lists(items(benchmark, name), min_size=1, max_size=3))
         metric = FACTS.metric(benchmark, name, Variant.CORRECTED)
         groups = draw(st.lists(st.sampled_from(RESIDUES), min_size=len(values), max_size=len(values)))
-        found = Measured(values, metric.unit, groups=groups if metric.by_group else None)
-        table.setdefault(benchmark, {})[name] = found
+        measured = Measured(values, metric.unit, groups=groups if metric.by_group else None)
+        table.setdefault(benchmark, {})[name] = measured
     return table
 
 
@@ -59,9 +59,9 @@ def both(table: Table, variant: Variant = Variant.CORRECTED) -> tuple[float, flo
 
 
 def with_item(table: Table, benchmark: str, name: str, index: int, item: Item) -> Table:
-    found = table[benchmark][name]
-    values: list[Item] = [*found.values[:index], item, *found.values[index + 1 :]]
-    return {**table, benchmark: {**table[benchmark], name: replace(found, values=values)}}
+    measured = table[benchmark][name]
+    values: list[Item] = [*measured.values[:index], item, *measured.values[index + 1 :]]
+    return {**table, benchmark: {**table[benchmark], name: replace(measured, values=values)}}
 
 
 @st.composite
@@ -73,7 +73,7 @@ def places(draw: st.DrawFn, table: Table) -> tuple[str, str, int]:
 
 
 def better(item: Item, gain: float, *, larger_is_better: bool) -> Item:
-    """The item improved by a share `gain` of what is possible."""
+    """The item improved by the share `gain` of the largest possible improvement."""
     if item is None:
         return None
     if isinstance(item, Sequence):
@@ -114,7 +114,7 @@ def test_failing_never_improves_the_corrected_score(data: st.DataObject, table: 
 def test_leaving_out_a_metric_or_benchmark_never_improves(data: st.DataObject, table: Table) -> None:
     benchmark, name, _ = data.draw(places(table))
     other = {"stability": {"stability": Measured([0.5], "1")}, **table}
-    without = {**other, benchmark: {key: found for key, found in other[benchmark].items() if key != name}}
+    without = {**other, benchmark: {key: measured for key, measured in other[benchmark].items() if key != name}}
     if not any(without.values()):
         return
     assert all(new <= old + ROUNDING for new, old in zip(both(without), both(other), strict=True))
@@ -133,11 +133,11 @@ def test_failures_beside_the_values_never_improve(table: Table, more: int, varia
 @few
 @given(tables(), st.randoms(), st.sampled_from(Variant))
 def test_order_does_not_matter(table: Table, random: Random, variant: Variant) -> None:
-    def shuffled(found: Measured) -> Measured:
-        order = list(range(len(found.values)))
+    def shuffled(measured: Measured) -> Measured:
+        order = list(range(len(measured.values)))
         random.shuffle(order)
-        groups = None if found.groups is None else [found.groups[i] for i in order]
-        return replace(found, values=[found.values[i] for i in order], groups=groups)
+        groups = None if measured.groups is None else [measured.groups[i] for i in order]
+        return replace(measured, values=[measured.values[i] for i in order], groups=groups)
 
     moved = {name: {key: shuffled(m) for key, m in reversed(table[name].items())} for name in reversed(table)}
     assert np.allclose(both(moved, variant), both(table, variant), rtol=0, atol=ROUNDING)

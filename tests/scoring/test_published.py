@@ -1,4 +1,4 @@
-"""The published LAMBench 0.3.1 numbers come out of the published raw metrics."""
+"""The published LAMBench 0.3.1 scores follow from the published raw metrics."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def _parts(term: Term) -> dict[str, float | None]:
 def test_force_field_error_within_a_thousandth(
     model: str, scores: dict[str, TableModel], printed: dict[str, Any]
 ) -> None:
-    found = scores[model].scores["force_field"]
-    assert found.value == pytest.approx(printed[model]["ff_error"], abs=1e-3)
-    assert found.complete
-    # Two decimals, of raw errors that are rounded to 0.1 meV.
-    assert _parts(found) == pytest.approx(printed[model]["ff_domains"], abs=0.006)
+    error = scores[model].scores["force_field"]
+    assert error.value == pytest.approx(printed[model]["ff_error"], abs=1e-3)
+    assert error.complete
+    # Two decimals: the raw errors are rounded to 0.1 meV.
+    assert _parts(error) == pytest.approx(printed[model]["ff_domains"], abs=0.006)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -75,7 +75,7 @@ def test_one_run_of_nine_failed_and_shows_in_the_bound(scores: dict[str, TableMo
     assert scores["DPA-3.1-3M"].scores["instability"].value == pytest.approx(5 / 9, rel=1e-12)
 
 
-def test_nothing_of_the_real_table_is_left_out(scores: dict[str, TableModel]) -> None:
+def test_nothing_in_the_real_table_is_left_out(scores: dict[str, TableModel]) -> None:
     assert list(scores) == list(MODELS)
     assert [model.notes for model in scores.values()] == [()] * 4
     assert all(
@@ -89,30 +89,34 @@ def test_the_packaged_release_gives_the_same_numbers_to_the_last_digit(corrected
     stated = release_from_config(_read("config.json"), "config.json").release
     packaged = load_release("lambench-0.3.1")
     raw = _read("raw.json")
-    one, other = (score_published(rules.corrected() if corrected else rules, raw) for rules in (stated, packaged))
+    from_config, from_package = (
+        score_published(rules.corrected() if corrected else rules, raw) for rules in (stated, packaged)
+    )
     for model in MODELS:
         for a, b in (
-            (one[model].scores["force_field"], other[model].scores["force_field"]),
-            (one[model].scores["property_error"], other[model].scores["property_error"]),
-            (one[model].scores["efficiency"], other[model].scores["efficiency"]),
-            *zip(one[model].instability.values(), other[model].instability.values(), strict=True),
+            (from_config[model].scores["force_field"], from_package[model].scores["force_field"]),
+            (from_config[model].scores["property_error"], from_package[model].scores["property_error"]),
+            (from_config[model].scores["efficiency"], from_package[model].scores["efficiency"]),
+            *zip(from_config[model].instability.values(), from_package[model].instability.values(), strict=True),
         ):
             assert a.value == b.value
             assert _parts(a) == _parts(b)
-        assert one[model].instability.keys() == other[model].instability.keys()
-        assert one[model].notes == other[model].notes
+        assert from_config[model].instability.keys() == from_package[model].instability.keys()
+        assert from_config[model].notes == from_package[model].notes
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_corrected_differs_from_published_only_where_its_rules_do(model: str, scores: dict[str, TableModel]) -> None:
     # No error is at the floor or missing, and all items but 1 in 10,000 of one set succeeded.
     rules = release_from_config(_read("config.json"), "config.json").release.corrected()
-    found = score_published(rules, _read("raw.json"))[model]
-    assert found.scores["force_field"].value == pytest.approx(scores[model].scores["force_field"].value, abs=1e-7)
-    assert found.scores["property_error"].value == pytest.approx(scores[model].scores["property_error"].value, abs=1e-5)
-    assert found.scores["efficiency"].value == scores[model].scores["efficiency"].value
-    assert list(found.instability) == [4.9e-5, 5e-4]
-    at_stated, at_applied = found.instability[5e-4].value, found.instability[4.9e-5].value
+    corrected = score_published(rules, _read("raw.json"))[model]
+    assert corrected.scores["force_field"].value == pytest.approx(scores[model].scores["force_field"].value, abs=1e-7)
+    assert corrected.scores["property_error"].value == pytest.approx(
+        scores[model].scores["property_error"].value, abs=1e-5
+    )
+    assert corrected.scores["efficiency"].value == scores[model].scores["efficiency"].value
+    assert list(corrected.instability) == [4.9e-5, 5e-4]
+    at_stated, at_applied = corrected.instability[5e-4].value, corrected.instability[4.9e-5].value
     assert at_stated is not None
     assert at_applied is not None
     assert at_stated <= at_applied
@@ -122,7 +126,7 @@ def test_corrected_differs_from_published_only_where_its_rules_do(model: str, sc
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_score_says_why(model: str, scores: dict[str, TableModel]) -> None:
+def test_every_score_has_an_explanation(model: str, scores: dict[str, TableModel]) -> None:
     leaves = [term for _, term in scores[model].scores["force_field"].walk() if not term.parts]
     assert len(leaves) == 12 + 12 + 4  # energies, forces, virials
     raw, tasks = _read("raw.json")[model], _read("config.json")["ff"]["tasks"]

@@ -97,13 +97,13 @@ def test_a_model_with_no_results_has_no_scores_and_says_so() -> None:
     )
     assert [term.value for term in terms] == [None] * 4
     assert len(empty.notes) == 5
-    said = " ".join(empty.notes)
+    notes = " ".join(empty.notes)
     for part in (FF, PC, "inference_efficiency", "nve_md", "supports_omol", *FIVE["ff"]["tasks"], *FIVE["pc"]["tasks"]):
-        assert part in said
+        assert part in notes
     assert both["general"].notes == ()
 
 
-def test_what_the_release_does_not_know_is_named() -> None:
+def test_unknown_tasks_are_named() -> None:
     table = changed(changed(GENERAL, f"{FF}.water", {"energy_rmse_natoms": 1.0}), f"{PC}.surface", {"MAE": 1.0})
     table = changed(table, f"{FF}.Weighted", None)  # a summary, not a task
     assert scored(FIVE, {"general": table})["general"].notes == (
@@ -191,14 +191,14 @@ def test_a_metric_that_no_model_has_is_unknown_and_a_label_type_that_none_predic
     config = changed(config, "pc.tasks.neb.dummy", {"barrier": 2.0, "ø_Tranfser": 100.0})
     text = complaint(config, {"one": GENERAL, "two": GENERAL})
     assert text == "release by-hand: task neb: metric ø_Tranfser: no model has it; there are barrier, ø_Transfer"
-    # One model says nothing about spelling: what it lacks is missing, and said.
+    # A single model is no evidence of a misspelt name: its metric is missing, with a note.
     assert scored(config, {"one": GENERAL})["one"].notes == (f"{PC}: missing, left out: neb (ø_Tranfser)",)
     no_stress = without(GENERAL, f"{FF}.hea.virial_rmse_natoms")
     both = scored(FIVE, {"one": no_stress, "two": no_stress}, corrected=True)
     assert both["two"].scores["force_field"].value == pytest.approx((0.3 + 0.6 + 0.25 + 0.25 + 0.46) / 5)
 
 
-def test_facts_that_are_not_of_the_formula_are_named() -> None:
+def test_facts_outside_the_formula_are_named() -> None:
     config = changed(changed(FIVE, "ff.tasks.ani.colour", "red"), "stability.older_formula_in_force", True)
     config = changed(config, "ff.molecules_label_selection", {"any": ["thing"]})
     assert release_from_config(config, "config.json").notes == (
@@ -211,8 +211,8 @@ def test_facts_that_are_not_of_the_formula_are_named() -> None:
 def test_units_may_be_stated_in_ev() -> None:
     config = changed(changed(FIVE, "ff.raw_unit", "eV"), "ff.raw_to_std_factor", 1.0)
     table: Json = changed(GENERAL, FF, {t: {k: _thousandth(v) for k, v in r.items()} for t, r in GENERAL[FF].items()})
-    one, other = scored(config, {"m": table})["m"], scored(FIVE, {"m": GENERAL})["m"]
-    assert one.scores["force_field"].value == pytest.approx(other.scores["force_field"].value, rel=1e-12)
+    in_ev, in_mev = scored(config, {"m": table})["m"], scored(FIVE, {"m": GENERAL})["m"]
+    assert in_ev.scores["force_field"].value == pytest.approx(in_mev.scores["force_field"].value, rel=1e-12)
 
 
 def _thousandth(value: Any) -> Any:

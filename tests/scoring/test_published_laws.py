@@ -1,4 +1,4 @@
-"""The law of `corrected`, on published tables: nothing that is worse, or left out, improves any score."""
+"""The law of `corrected`, on published tables: no worse or missing number improves any score."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RULES = ("skip_for_that_model", "drop_domain_for_all_models")
 
 
 def paths(table: Mapping[str, object], way: str = "") -> Iterator[str]:
-    """The way to everything in a table, sections, rows and numbers."""
+    """The paths of everything in a table: sections, rows and numbers."""
     for name, value in table.items():
         yield way + name
         if isinstance(value, Mapping):
@@ -63,12 +63,12 @@ ERRORS = [
     for path in paths(table)
     if isinstance(value_at(table, path), float) and not path.endswith(("steps", "success_rate", "deviation", "RMSE"))
 ]
-# What a model answered: what it is (`model`) is declared, not measured.
+# The model's answers only: `model` is declared, not measured.
 ANSWERS = [(name, path) for name, table in TABLES.items() for path in paths(table) if not path.startswith("model")]
 
 
 def both(rule: str, table: Json) -> dict[str, TableModel]:
-    """Corrected scores of a table beside another of the same systems."""
+    """Corrected scores of a table and of another with the same systems."""
     config = changed(FIVE, "pc.missing_domain_rule", rule)
     return scored(config, {"this": table, "other": BY_SYSTEM}, corrected=True)
 
@@ -102,7 +102,7 @@ def test_nothing_left_out_improves(rule: str, at: tuple[str, str], how: str) -> 
 @some
 @given(st.sampled_from([path for name, path in ANSWERS if name == "by system" and "inference_efficiency." not in path]))
 def test_nothing_left_out_improves_a_model_on_its_own(path: str) -> None:
-    # Which systems are timed, only other models' tables say; how many runs there are, the release.
+    # Only other models' tables state the timed systems; the release states the number of runs.
     before = scored(FIVE, {"this": BY_SYSTEM}, corrected=True)["this"]
     try:
         after = scored(FIVE, {"this": without(BY_SYSTEM, path)}, corrected=True)["this"]
@@ -113,9 +113,9 @@ def test_nothing_left_out_improves_a_model_on_its_own(path: str) -> None:
 
 @few
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_more_failed_runs_never_improve(one: float, other: float) -> None:
-    rates = sorted((one, other), reverse=True)
-    more, fewer = (changed(GENERAL, f"{USE}.nve_md.success_rate", rate) for rate in rates)
+def test_more_failed_runs_never_improve(rate: float, other_rate: float) -> None:
+    rates = sorted((rate, other_rate), reverse=True)
+    more, fewer = (changed(GENERAL, f"{USE}.nve_md.success_rate", r) for r in rates)
     scores = scored(FIVE, {"more": more, "fewer": fewer}, corrected=True)
     never_better(scores["more"], scores["fewer"])
 
@@ -157,6 +157,9 @@ def test_order_of_models_tasks_and_columns_does_not_matter(
     config, raw = changed(FIVE, "pc.missing_domain_rule", rule), {"a": GENERAL, "b": lacking, "c": BY_SYSTEM}
     other_config, other_raw = turned(config), turned(raw)
     assert isinstance(other_config, dict)
-    one, other = scored(config, raw, corrected=corrected), scored(other_config, other_raw, corrected=corrected)
+    scores, turned_scores = (
+        scored(config, raw, corrected=corrected),
+        scored(other_config, other_raw, corrected=corrected),
+    )
     for name in raw:
-        assert costs(one[name]) == costs(other[name])
+        assert costs(scores[name]) == costs(turned_scores[name])

@@ -6,23 +6,25 @@ import math
 
 import pytest
 
-from tests.scoring.five_domains import one, pc_domains
+from tests.scoring.five_domains import model_scores, pc_domains
 from tests.scoring.published_tables import FIVE, GENERAL, PC, changed, scored, without
 
 
 def test_the_cap_of_property_errors_before_the_success_rate_divides() -> None:
-    capped = one(changed(FIVE, "pc.cap_at_1_before_penalty", True))
-    # min(1.5, 1) / 0.5 = 2: the cap does not hold for what was divided.
+    capped = model_scores(changed(FIVE, "pc.cap_at_1_before_penalty", True))
+    # min(1.5, 1) / 0.5 = 2: the cap does not apply after the division.
     assert pc_domains(capped)["Inorganic Materials"] == pytest.approx((0.4 + 2.0 + 0.2) / 3, abs=1e-12)
-    assert capped.scores["force_field"].value == one().scores["force_field"].value
+    assert capped.scores["force_field"].value == model_scores().scores["force_field"].value
 
 
 def test_no_column_divides_or_another_does() -> None:
     none = changed(FIVE, "pc.tasks.phonon.penalty", None)
-    assert pc_domains(one(none))["Inorganic Materials"] == pytest.approx((0.2 + 1.5 + 0.2) / 3, abs=1e-12)
+    assert pc_domains(model_scores(none))["Inorganic Materials"] == pytest.approx((0.2 + 1.5 + 0.2) / 3, abs=1e-12)
     other = changed(FIVE, "pc.tasks.phonon.penalty", "converged")
     table = changed(GENERAL, f"{PC}.phonon.converged", 0.25)
-    assert pc_domains(one(other, table))["Inorganic Materials"] == pytest.approx((0.8 + 6.0 + 0.2) / 3, abs=1e-12)
+    assert pc_domains(model_scores(other, table))["Inorganic Materials"] == pytest.approx(
+        (0.8 + 6.0 + 0.2) / 3, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -30,31 +32,31 @@ def test_no_column_divides_or_another_does() -> None:
     [
         (True, 1.0, (0.2, 1.0)),
         (True, 100.0, (0.2, 1.0)),  # in percent: capped at 1 with the errors, as the published code does
-        (False, 100.0, (0.002, 0.015)),  # without a cap, divided by it as it stands
+        (False, 100.0, (0.002, 0.015)),  # without a cap, divided by the stated rate
         (True, 0.8, (0.25, 1.25)),
         (False, 0.8, (0.25, 1.875)),
     ],
 )
 def test_success_rates_that_divide(cap: bool, rate: float, phonon: tuple[float, float]) -> None:
     config = changed(FIVE, "pc.cap_at_1_before_penalty", cap)
-    scores = one(config, changed(GENERAL, f"{PC}.phonon.success_rate", rate))
+    scores = model_scores(config, changed(GENERAL, f"{PC}.phonon.success_rate", rate))
     assert pc_domains(scores)["Inorganic Materials"] == pytest.approx((sum(phonon) + 0.2) / 3)
     assert any("success rate 100: capped at 1" in note for note in scores.notes) == (cap and rate > 1)
 
 
-def test_a_success_rate_of_zero_makes_the_error_infinite_and_is_said() -> None:
-    scores = one(table=changed(GENERAL, f"{PC}.phonon.success_rate", 0.0))
+def test_a_success_rate_of_zero_makes_the_error_infinite_with_a_note() -> None:
+    scores = model_scores(table=changed(GENERAL, f"{PC}.phonon.success_rate", 0.0))
     assert scores.scores["property_error"].value == math.inf
     assert f"{PC}: infinite: divided by a success rate of 0" in scores.notes
-    corrected = one(table=changed(GENERAL, f"{PC}.phonon.success_rate", 0.0), corrected=True)
-    # Corrected, errors of nothing are no errors: both columns of three are worst.
+    corrected = model_scores(table=changed(GENERAL, f"{PC}.phonon.success_rate", 0.0), corrected=True)
+    # Corrected, errors over no items do not count: two of three columns are worst.
     assert pc_domains(corrected)["Inorganic Materials"] == pytest.approx((1.0 + 1.0 + 0.2) / 3)
     assert "phonon: success rate 0: counted as worst: nothing is known to have succeeded" in corrected.notes
 
 
 def test_zero_by_zero_is_missing() -> None:
     row = {"entropy": 0.0, "frequency": 0.0, "success_rate": 0.0}
-    scores = one(table=changed(GENERAL, f"{PC}.phonon", row))
+    scores = model_scores(table=changed(GENERAL, f"{PC}.phonon", row))
     assert pc_domains(scores)["Inorganic Materials"] == pytest.approx(0.2)
     assert scores.notes == (f"{PC}: missing, left out: phonon (entropy, frequency)",)
 
@@ -66,8 +68,10 @@ def test_without_the_success_rate_that_divides_there_is_no_value(gone: bool) -> 
     both = scored(FIVE, {"general": GENERAL, "lacking": lacking})
     assert pc_domains(both["lacking"])["Inorganic Materials"] == pytest.approx(0.2)  # elastic alone
     assert both["lacking"].notes == (f"{PC}: missing, left out: phonon (entropy, frequency)",)
-    assert pc_domains(both["general"]) == pc_domains(one())
-    assert pc_domains(one(table=lacking, corrected=True))["Inorganic Materials"] == pytest.approx((1 + 1 + 0.2) / 3)
+    assert pc_domains(both["general"]) == pc_domains(model_scores())
+    assert pc_domains(model_scores(table=lacking, corrected=True))["Inorganic Materials"] == pytest.approx(
+        (1 + 1 + 0.2) / 3
+    )
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -100,11 +104,11 @@ def test_a_model_without_a_domain() -> None:
 
 
 @pytest.mark.parametrize("rule", ["skip_for_that_model", "drop_domain_for_all_models"])
-def test_a_model_without_any_property_takes_no_part(rule: str) -> None:
+def test_a_model_without_any_property_drops_no_domain(rule: str) -> None:
     config = changed(FIVE, "pc.missing_domain_rule", rule)
     for none in (without(GENERAL, PC), changed(GENERAL, PC, {}), changed(GENERAL, PC, None)):
         both = scored(config, {"general": GENERAL, "none": none})
         assert both["none"].scores["property_error"].value is None
         assert both["none"].scores["force_field"].value == both["general"].scores["force_field"].value
         assert any(note.startswith(f"{PC}: missing, so there is no score: phonon (") for note in both["none"].notes)
-        assert both["general"].scores["property_error"].value == one().scores["property_error"].value
+        assert both["general"].scores["property_error"].value == model_scores().scores["property_error"].value

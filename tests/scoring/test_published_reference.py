@@ -1,6 +1,6 @@
-"""LAMBench's published formula once more, in plain loops over both files, on random releases and tables.
+"""LAMBench's published formula in plain loops over both files, on random releases and tables.
 
-Written from the published layout alone: nothing here comes from `scoring` but what is compared.
+It follows from the published layout alone, without code of `scoring`.
 Source: LAMBench, arXiv:2504.19578, and the leaderboard's formula in its releases.
 """
 
@@ -14,11 +14,11 @@ import pytest
 
 from tests.scoring.published_tables import FF, KEYS, PC, USE, Json, Std, columns, labels, model, release, scored
 
-SEVENTH_DECIMAL = 1.01e-7  # logarithmic means are rounded to it: two ways to one mean may round apart
+SEVENTH_DECIMAL = 1.01e-7  # logarithmic means are rounded to it, and two computations may round differently
 
 
 def reference_ff(config: Json, table: Json) -> tuple[float | None, dict[str, float | None]]:
-    """The force-field error, and that of each domain; None where a weighed error is missing."""
+    """The force-field error, and that of each domain; None if an error with a weight is missing."""
     facts, rows = config["ff"], table[FF]
     domains: dict[str, float | None] = {}
     for domain in {task["domain"] for task in facts["tasks"].values()}:
@@ -46,7 +46,7 @@ def reference_ff(config: Json, table: Json) -> tuple[float | None, dict[str, flo
 def reference_pc_domains(config: Json, table: Json) -> dict[str, float | None]:
     """The property error of each domain: the mean over the columns that have a number."""
     facts = config["pc"]
-    found: dict[str, list[float]] = {task["domain"]: [] for task in facts["tasks"].values()}
+    errors: dict[str, list[float]] = {task["domain"]: [] for task in facts["tasks"].values()}
     for name, task in facts["tasks"].items():
         row = table[PC].get(name, {})
         rate = row.get(task["penalty"]) if task["penalty"] else 1.0
@@ -54,15 +54,15 @@ def reference_pc_domains(config: Json, table: Json) -> dict[str, float | None]:
             if row.get(metric) is None or rate is None:
                 continue
             error = row[metric] / (task["dummy"][metric] or 1.0)
-            by = rate
-            if facts["cap_at_1_before_penalty"]:  # of the whole table, success rates too
-                error, by = min(error, 1.0), min(rate, 1.0)
-            found[task["domain"]].append(error / by)
-    return {domain: fmean(values) if values else None for domain, values in found.items()}
+            divisor = rate
+            if facts["cap_at_1_before_penalty"]:  # the whole table, including success rates
+                error, divisor = min(error, 1.0), min(rate, 1.0)
+            errors[task["domain"]].append(error / divisor)
+    return {domain: fmean(values) if values else None for domain, values in errors.items()}
 
 
 def reference_pc(config: Json, raw: Json) -> dict[str, float | None]:
-    """The property error of each model, with the rule for domains that one of them lacks."""
+    """The property error of each model, by the release's rule for missing domains."""
     by_model = {name: reference_pc_domains(config, table) for name, table in raw.items()}
     if config["pc"]["missing_domain_rule"] == "drop_domain_for_all_models":
         partakers = [row for row in by_model.values() if any(value is not None for value in row.values())]
@@ -93,12 +93,12 @@ def random_release(random: Random) -> Json:
     ]
     ff = {}
     for i in range(random.randint(1, 7)):
-        of: dict[str, Std] = {"energy": std(), "force": std()}
+        baselines: dict[str, Std] = {"energy": std(), "force": std()}
         if random.random() < 0.3:
-            of["virial"] = std()
+            baselines["virial"] = std()
         if random.random() < 0.3:
-            of = {label: {"wB97": std(), "PBE": std()} for label in of}
-        ff[f"set {i}"] = labels(random.choice(domains), **of)
+            baselines = {label: {"wB97": std(), "PBE": std()} for label in baselines}
+        ff[f"set {i}"] = labels(random.choice(domains), **baselines)
     pc = {}
     for i in range(random.randint(1, 5)):
         dummy = {f"metric {j}": random.choice([std(), std(), std(), None]) for j in range(random.randint(1, 4))}
@@ -115,7 +115,7 @@ def random_release(random: Random) -> Json:
 
 
 def random_model(config: Json, random: Random, full: bool) -> Json:
-    """A model's table; `full` has every column, maybe null, so that none is unknown to all models."""
+    """A model's table; `full`: with every column, possibly null, so that no column is unknown to all models."""
     holes = random.choice([0.0, 0.0, 0.15])
     ff: Json = {}
     for name in config["ff"]["tasks"]:
@@ -145,10 +145,10 @@ def random_model(config: Json, random: Random, full: bool) -> Json:
     return model(ff, pc, time={"average_time": random.uniform(1, 900)}, nve=runs, omol=random.random() < 0.4)
 
 
-def same(one: float | None, other: float | None, tolerance: float) -> bool:
-    if one is None or other is None:
-        return one is other
-    return math.isclose(one, other, rel_tol=1e-9, abs_tol=tolerance)
+def same(a: float | None, b: float | None, tolerance: float) -> bool:
+    if a is None or b is None:
+        return a is b
+    return math.isclose(a, b, rel_tol=1e-9, abs_tol=tolerance)
 
 
 def test_agrees_with_the_formula_in_plain_loops() -> None:
@@ -158,22 +158,24 @@ def test_agrees_with_the_formula_in_plain_loops() -> None:
         config = random_release(random)
         raw = {f"model {i}": random_model(config, random, full=i == 0) for i in range(random.randint(1, 3))}
         pc = reference_pc(config, raw)
-        for name, found in scored(config, raw).items():
+        for name, model_scores in scored(config, raw).items():
             ff, domains = reference_ff(config, raw[name])
-            assert same(found.scores["force_field"].value, ff, SEVENTH_DECIMAL)
-            got = {part.name: part.value for part in found.scores["force_field"].parts}
-            assert got.keys() == domains.keys()
-            assert all(same(got[domain], domains[domain], SEVENTH_DECIMAL) for domain in domains)
-            assert same(found.scores["property_error"].value, pc[name], 1e-12)
+            assert same(model_scores.scores["force_field"].value, ff, SEVENTH_DECIMAL)
+            parts = {part.name: part.value for part in model_scores.scores["force_field"].parts}
+            assert parts.keys() == domains.keys()
+            assert all(same(parts[domain], domains[domain], SEVENTH_DECIMAL) for domain in domains)
+            assert same(model_scores.scores["property_error"].value, pc[name], 1e-12)
             used = raw[name][USE]
-            assert found.scores["efficiency"].value == pytest.approx(100 / used["inference_efficiency"]["average_time"])
-            assert found.scores["instability"].value == pytest.approx(
+            assert model_scores.scores["efficiency"].value == pytest.approx(
+                100 / used["inference_efficiency"]["average_time"]
+            )
+            assert model_scores.scores["instability"].value == pytest.approx(
                 reference_instability(config, used["nve_md"]), rel=1e-12
             )
             unscored += ff is None
-            dropped += len(found.scores["property_error"].parts) < len(
+            dropped += len(model_scores.scores["property_error"].parts) < len(
                 {t["domain"] for t in config["pc"]["tasks"].values()}
             )
-    # The random tables reach what they are for.
+    # The random tables contain both cases.
     assert unscored > 10
     assert dropped > 10

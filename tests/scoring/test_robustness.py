@@ -76,8 +76,8 @@ def test_random_weights_have_the_mean_of_the_scheme_and_sum_to_one() -> None:
     assert drawn.var(axis=1) == pytest.approx(shares * (1 - shares) / (3 + 1), rel=0.05)
 
 
-def test_equal_weights_are_drawn_from_all_there_are() -> None:
-    """Of a flat Dirichlet of two parts, each share is uniform."""
+def test_equal_weights_are_drawn_uniformly() -> None:
+    """In a flat Dirichlet distribution of two parts, each share is uniform."""
     share = random_weights([Node("e", "", parts=(leaf("a", 1.0), leaf("b", 1.0)))], 20_000, rng())["e", "a"]
     assert np.quantile(share, [0.05, 0.25, 0.5, 0.75, 0.95]) == pytest.approx([0.05, 0.25, 0.5, 0.75, 0.95], abs=0.015)
 
@@ -105,7 +105,7 @@ def test_weights_move_the_score_as_drawn() -> None:
 
 
 def test_rank_ranges_under_random_weights() -> None:
-    """Better in everything stays ahead; two that each win one of two equal tasks share the lead half of the time."""
+    """The best model in everything stays ahead; two that each win one of two equal tasks lead half of the time."""
     pair = {
         "best": (1.0, 1.0),
         "left": (2.0, 4.0),
@@ -132,7 +132,7 @@ def test_the_90_percent_range_leaves_rare_weights_out() -> None:
     assert result["left"] == RankRange(1, 1, 2, 1, 1)
 
 
-def test_draws_depend_neither_on_order_nor_on_company() -> None:
+def test_draws_depend_neither_on_order_nor_on_other_trees() -> None:
     alone = random_weights([THREE["a"]], 50, rng())
     other = Node("other", "", parts=(leaf("x", 1.0), leaf("y", 1.0)))
     beside = random_weights([other, *reversed(THREE.values())], 50, rng())
@@ -143,7 +143,7 @@ def test_draws_depend_neither_on_order_nor_on_company() -> None:
     assert rank_ranges(turned, weights, lower_is_better=True) == rank_ranges(THREE, weights, lower_is_better=True)
 
 
-def test_weights_that_are_no_choice_stay() -> None:
+def test_weights_that_are_not_chosen_stay() -> None:
     inner = Node("domain", "", parts=(leaf("t1", 1.0), leaf("t2", 2.0)))
     root = Node("error", "", parts=(inner, leaf("t3", 3.0)))
     weights = random_weights([root], 10, rng(), chosen=lambda path, node: node.name == "error")
