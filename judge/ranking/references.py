@@ -25,9 +25,9 @@ from tasks.suites.suite import TRIVIAL, StatedReference
 COMPOSITION_ONLY = f"reference:{TRIVIAL}"
 NAME = "Composition only"
 ABOUT = (
-    "The trivial model of each task, whose errors all errors are divided by: it knows the composition alone, or "
-    "answers zero. Equations of state have none; there, PBE's deviation from experiment takes its place. It is not a "
-    "submission, and its score is 1 by definition."
+    "The trivial model of each task, that errors are divided by: one that knows the composition alone, or answers "
+    "zero. Of equations of state there is none, and how far PBE lies from experiment stands in its place. Nobody "
+    "submitted it; it is 1 by definition."
 )
 _UNKNOWN = "not known"
 
