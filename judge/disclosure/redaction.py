@@ -1,10 +1,15 @@
 """Redaction: pure functions from stored records to public ones.
 
 A data set is hidden unless its card states since when it is public. A public record of a hidden task has nothing that
-the submission could have chosen after it saw a structure, and nothing that reveals single structures. So it has no exit
-status, no single run of dynamics, no part of few items or from which such a part follows, and no hash against which a
-guess of the structures could be checked. In every task, times, numbers computed from times, and peaks have two digits,
-so that no submission can encode data in them. Of the judge's machine only the hardware class is public.
+the submission could have chosen after it saw a structure. It has nothing that reveals single structures. So these are
+left out:
+
+- exit statuses and single runs of dynamics;
+- parts of few items, and parts from which those follow;
+- hashes against which a guess of the structures could be checked.
+
+In every task, times, numbers computed from times, and peaks have two digits, so that no submission can encode data in
+them. Of the judge's machine only the hardware class is public.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ file, and goes to the mirror only if it is accepted: so the mirror holds only ch
 behind.
 
 A layer that is not sent is taken from the mirror only if its author may leave it out. An author who names a layer gets
-it in the image, and knowing the diff ID of another author's weights does not prove possession of them. For the same
+it in the image. But knowing the diff ID of another author's weights does not prove possession of them. For the same
 reason a layer of a registry is always fetched from there, even if the mirror has its bytes.
 """
 

@@ -1,8 +1,8 @@
 """The mirror: the judge's own registry, which keeps every accepted image, whatever happens to the author's copy.
 
 The judge builds each image there from checked layers and writes its manifest, in the form that every engine can pull.
-The record `layers/<diff ID>.json` states the digest of a layer in the mirror, so that a layer that was sent once need
-not be sent again. `judge.intake` decides which author may leave out which layer.
+The record `layers/<diff ID>.json` states the digest of a layer in the mirror, so that no layer has to be sent twice.
+`judge.intake` decides which author may leave out which layer.
 """
 
 from __future__ import annotations
