@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from judge.disclosure.public_curves import is_hidden
 from judge.disclosure.redaction import cut, public_result, public_submission, rounded, score_digits
-from judge.ranking.leaderboard import Firmness, Leaderboard, Row, TaskLine
+from judge.ranking.leaderboard import Leaderboard, Robustness, Row, TaskLine
 from scoring import Node, RawMetric, Term
 from scoring.intervals import Interval, Uncertainty
 from scoring.names import INSTABILITY
@@ -31,7 +31,7 @@ def public_board(board: Leaderboard, public: Collection[str]) -> Leaderboard:
     return replace(
         board,
         rows=tuple(_public_row(row, public, runs) for row in board.rows),
-        firmness=_public_firmness(board.firmness, runs),
+        robustness=_public_robustness(board.robustness, runs),
         problems=(),
         taken_out=tuple(replace(out, submission=public_submission(out.submission)) for out in board.taken_out),
     )
@@ -146,17 +146,17 @@ def _public_line(line: TaskLine, public: Collection[str]) -> TaskLine:
     return replace(line, result=public_result(line.result, hidden=is_hidden(line, public)))
 
 
-def _public_firmness(firmness: Firmness, runs: Mapping[str, str]) -> Firmness:
+def _public_robustness(robustness: Robustness, runs: Mapping[str, str]) -> Robustness:
     """The uncertainties and rank ranges without runs of hidden tasks; numbers have the digits of public scores."""
     intervals = {
         score: {model: _public_intervals(each, runs, score_digits(score)) for model, each in by_model.items()}
-        for score, by_model in firmness.intervals.items()
+        for score, by_model in robustness.intervals.items()
     }
     without = {
         score: {model: _public_units(each, runs) for model, each in by_model.items()}
-        for score, by_model in firmness.without.items()
+        for score, by_model in robustness.without.items()
     }
-    return Firmness(intervals, firmness.weights, without)
+    return Robustness(intervals, robustness.weights, without)
 
 
 def _public_intervals(uncertainty: Uncertainty, runs: Mapping[str, str], digits: int) -> Uncertainty:

@@ -35,7 +35,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
         references=references,
         rank_statuses=frame.rank_statuses,
         ranked_by=SCORES[key].label if (key := score_display.ranked_by(keys)) else None,
-        firm_tables=score_display.firm_tables(board, keys),
+        robustness_tables=score_display.robustness_tables(board, keys),
         n_lines=N_LINES,
         others=score_display.other_table(board),
         domain_tables=by_domain,

@@ -20,6 +20,6 @@ def pages(frame: Frame) -> dict[str, bytes]:
             others=score_display.other_table(board),
         ),
         "firmness.html": frame.draw(
-            "firmness.html", "firmness.html", firm_tables=score_display.firm_tables(board, keys)
+            "firmness.html", "firmness.html", robustness_tables=score_display.robustness_tables(board, keys)
         ),
     }

@@ -10,7 +10,7 @@ from judge.ranking.leaderboard import Leaderboard, Row, TakenOut, TaskLine
 from judge.ranking.other_schemes import other_trees
 from judge.ranking.score_inputs import Judged, Results
 from judge.ranking.score_trees import ScoreTrees, corrected_terms, published_terms
-from judge.ranking.uncertainty import firmness
+from judge.ranking.uncertainty import robustness
 from judge.records.decisions import Decisions
 from judge.records.records import Result
 from sandbox.verdict import Verdict
@@ -73,7 +73,7 @@ def build_leaderboard(
         rules,
         published,
         placed,
-        firmness(judged, trees, [row.submission.id for row in placed if row.rank is not None]),
+        robustness(judged, trees, [row.submission.id for row in placed if row.rank is not None]),
         max((r.measured for r in shown), default=None),
         tuple(sorted(hardware)),
         tuple(dict.fromkeys(judged.problems)),

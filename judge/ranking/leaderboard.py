@@ -76,7 +76,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Firmness:
+class Robustness:
     """How far scores and ranks may move, by score and submission.
 
     Args:
@@ -123,7 +123,7 @@ class Leaderboard:
     release: Release
     published: Release
     rows: tuple[Row, ...]
-    firmness: Firmness
+    robustness: Robustness
     measured: datetime | None
     hardware: tuple[str, ...]
     problems: tuple[str, ...] = ()

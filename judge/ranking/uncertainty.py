@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.ranking.leaderboard import Firmness
+from judge.ranking.leaderboard import Robustness
 from judge.ranking.score_inputs import Judged
 from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
@@ -30,7 +30,7 @@ AGREEMENT = 1e-6
 """The largest relative difference between a metric computed from the items and the stored one."""
 
 
-def firmness(judged: Judged, trees: Mapping[str, ScoreTrees], ranked: Collection[str]) -> Firmness:
+def robustness(judged: Judged, trees: Mapping[str, ScoreTrees], ranked: Collection[str]) -> Robustness:
     """Intervals of every score, and how ranks move.
 
     A metric that cannot be resampled is left out, with a line in `judged.problems`.
@@ -57,7 +57,7 @@ def firmness(judged: Judged, trees: Mapping[str, ScoreTrees], ranked: Collection
             weights[score.key], without[score.key] = _moves(placed, score.lower_is_better) if placed else ({}, {})
         except ScoringError as error:
             judged.problems.append(f"uncertainty of the {score.label.lower()}: {error}")
-    return Firmness(intervals, weights, without)
+    return Robustness(intervals, weights, without)
 
 
 def cluster_statistics(judged: Judged, key: str, wanted: Collection[Key]) -> list[ClusterSums]:

@@ -174,8 +174,8 @@ def _scores(board: Leaderboard, scheme: str, variant: Variant, references: Seque
         for row in board.rows:
             term = (row.scores if variant is Variant.CORRECTED else row.as_published).get(key)
             if term is not None:
-                firm = uncertainty_of(board, key, row) if variant is Variant.CORRECTED else None
-                models[row.submission.id] = _values(key, term, shared, firm)
+                uncertainty = uncertainty_of(board, key, row) if variant is Variant.CORRECTED else None
+                models[row.submission.id] = _values(key, term, shared, uncertainty)
         models |= {ref.id: _values(key, ref.scores[key], shared) for ref in references if key in ref.scores}
         if any(values.total for values in models.values()):
             files.append(
@@ -191,8 +191,9 @@ def _scores(board: Leaderboard, scheme: str, variant: Variant, references: Seque
     return files
 
 
-def _values(key: str, term: Term, shared: SharedTrees, firm: Uncertainty | None = None) -> ScoreValues:
-    interval, ranks = known(firm.score) if firm else None, known(firm.rank_interval) if firm else None
+def _values(key: str, term: Term, shared: SharedTrees, uncertainty: Uncertainty | None = None) -> ScoreValues:
+    interval = known(uncertainty.score) if uncertainty else None
+    ranks = known(uncertainty.rank_interval) if uncertainty else None
     return ScoreValues(
         tree=shared.index(term.node),
         **leaf_values(term.node),
@@ -202,7 +203,7 @@ def _values(key: str, term: Term, shared: SharedTrees, firm: Uncertainty | None 
         covered=term.covered,
         total=term.total,
         ranks=None if ranks is None else (ranks.low, ranks.high),
-        group=firm.group if firm else None,
+        group=uncertainty.group if uncertainty else None,
     )
 
 

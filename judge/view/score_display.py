@@ -20,7 +20,7 @@ OTHERS = {key: score.label for key, score in SCORES.items() if score.scheme != L
 
 def uncertainty_of(board: Leaderboard, key: str, row: Row) -> Uncertainty | None:
     """The uncertainty of a score of a row; None if nothing of it was resampled."""
-    return board.firmness.intervals.get(key, {}).get(row.submission.id)
+    return board.robustness.intervals.get(key, {}).get(row.submission.id)
 
 
 def known(interval: Interval | None) -> Interval | None:
@@ -75,7 +75,7 @@ def ranked_by(keys: Sequence[str]) -> str | None:
     return next((key for key in ERRORS if key in keys), None)
 
 
-class FirmLine(NamedTuple):
+class RobustnessLine(NamedTuple):
     """The possible ranks of one model. `without` has the best and the worst rank without one unit."""
 
     row: Row
@@ -86,38 +86,38 @@ class FirmLine(NamedTuple):
     decisive: str
 
 
-class FirmTable(NamedTuple):
+class RobustnessTable(NamedTuple):
     """The ranked models, by one score alone."""
 
     key: str
     label: str
     unit: str
-    lines: tuple[FirmLine, ...]
+    lines: tuple[RobustnessLine, ...]
 
 
-def firm_tables(board: Leaderboard, keys: Sequence[str]) -> tuple[FirmTable, ...]:
+def robustness_tables(board: Leaderboard, keys: Sequence[str]) -> tuple[RobustnessTable, ...]:
     """The certainty of the ranks, a table for each score, that of the ranking first; none for fewer than two models."""
     if len(board.ranked) < 2:
         return ()
     first = ranked_by(keys)
     tables = []
     for key in sorted(keys, key=lambda k: k != first):
-        lines = tuple(_firm_line(board, key, row) for row in board.ranked)
+        lines = tuple(_robustness_line(board, key, row) for row in board.ranked)
         placed = sorted(lines, key=lambda line: (line.rank is None, line.rank or 0))
-        tables.append(FirmTable(key, SCORES[key].label, SCORES[key].counts, tuple(placed)))
+        tables.append(RobustnessTable(key, SCORES[key].label, SCORES[key].counts, tuple(placed)))
     return tuple(tables)
 
 
-def _firm_line(board: Leaderboard, key: str, row: Row) -> FirmLine:
+def _robustness_line(board: Leaderboard, key: str, row: Row) -> RobustnessLine:
     uncertainty = uncertainty_of(board, key, row)
-    weights = board.firmness.weights.get(key, {}).get(row.submission.id)
-    left_out = board.firmness.without.get(key, {}).get(row.submission.id)
+    weights = board.robustness.weights.get(key, {}).get(row.submission.id)
+    left_out = board.robustness.without.get(key, {}).get(row.submission.id)
     rank = next((source.rank for source in (uncertainty, weights, left_out) if source is not None), None)
     ranks = None if uncertainty is None else known(uncertainty.rank_interval)
     if rank is None or left_out is None or not left_out.without:
-        return FirmLine(row, rank, ranks, weights if rank else None, None, "")
+        return RobustnessLine(row, rank, ranks, weights if rank else None, None, "")
     between = min(left_out.without.values()), max(left_out.without.values())
-    return FirmLine(row, rank, ranks, weights, between, _decisive(left_out))
+    return RobustnessLine(row, rank, ranks, weights, between, _decisive(left_out))
 
 
 def _decisive(left_out: LeftOut) -> str:

@@ -62,11 +62,11 @@ class TaskScore(NamedTuple):
         """The share of the task in the whole score, 0 to 1."""
         return math.fsum(part.share for part in self.parts)
 
-    def interval(self, firm: Uncertainty | None) -> Interval | None:
+    def interval(self, uncertainty: Uncertainty | None) -> Interval | None:
         """The interval from its metrics' lower ends to their upper ends, rather too wide; None if one is not known."""
-        if firm is None or self.value is None:
+        if uncertainty is None or self.value is None:
             return None
-        intervals = [_interval(part, firm) for part in self.parts if part.weight > 0]
+        intervals = [_interval(part, uncertainty) for part in self.parts if part.weight > 0]
         known = [interval for interval in intervals if interval is not None]
         if len(known) < len(intervals):
             return None
@@ -132,11 +132,11 @@ def _task_of(raw: RawMetric, names: Collection[str]) -> str | None:
     return task if task in names else None
 
 
-def _interval(part: Counted, firm: Uncertainty) -> Interval | None:
+def _interval(part: Counted, uncertainty: Uncertainty) -> Interval | None:
     if part.term.value is None:
         counted = part.term.counted
         return None if counted is None else Interval(counted, counted)
-    interval = firm.nodes.get(part.path)
+    interval = uncertainty.nodes.get(part.path)
     return interval if interval is not None and interval.known else None
 
 

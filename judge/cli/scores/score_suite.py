@@ -46,7 +46,7 @@ def suite_command(
         why = "; ".join(f"{status} at {', '.join(names)}" for status, names in row.shortfalls.items())
         print(f"Not ranked: {row.submission.card.name}: {why}")
     if not as_published:
-        _print_firmness(board)
+        _print_robustness(board)
 
 
 def _as_data(board: Leaderboard, row: Row, as_published: bool) -> dict[str, object]:
@@ -69,7 +69,7 @@ def _as_data(board: Leaderboard, row: Row, as_published: bool) -> dict[str, obje
 def _moves(board: Leaderboard, name: str, key: str) -> dict[str, object]:
     """The rank under random weights, and without single tasks."""
     score, fields = _key(name), dict[str, object]()
-    under = board.firmness.weights.get(score, {}).get(key)
+    under = board.robustness.weights.get(score, {}).get(key)
     if under is not None:
         fields["rank_under_random_weights"] = {
             "5%": under.low,
@@ -77,14 +77,14 @@ def _moves(board: Leaderboard, name: str, key: str) -> dict[str, object]:
             "best": under.best,
             "worst": under.worst,
         }
-    without = board.firmness.without.get(score, {}).get(key)
+    without = board.robustness.without.get(score, {}).get(key)
     if without is not None:
         fields["rank_without"] = dict(without.without)
     return fields
 
 
 def _uncertainty(board: Leaderboard, name: str, key: str) -> Uncertainty | None:
-    return board.firmness.intervals.get(_key(name), {}).get(key)
+    return board.robustness.intervals.get(_key(name), {}).get(key)
 
 
 def _key(name: str) -> str:
@@ -126,18 +126,18 @@ def _cell(term: Term | None, spread: Uncertainty | None) -> str:
     return text
 
 
-def _print_firmness(board: Leaderboard) -> None:
+def _print_robustness(board: Leaderboard) -> None:
     """Prints how ranks move, for the first score that has ranks."""
-    score = next((key for key in ERRORS if board.firmness.weights.get(key)), None)
+    score = next((key for key in ERRORS if board.robustness.weights.get(key)), None)
     if score is None:
         return
     columns = ("rank", "95 % interval", "tied group", "random weights (5–95 %)", "without one task")
-    title = f"Stability of the ranks by {SCORES[score].label.lower()}"
+    title = f"Robustness of the ranking by {SCORES[score].label.lower()}"
     table = plain_table("model", *columns, numbers=columns, folded=True, title=title)
     for row in board.ranked:
         key = row.submission.id
-        spread, under = board.firmness.intervals[score][key], board.firmness.weights[score][key]
-        ranks = board.firmness.without[score][key].without.values()
+        spread, under = board.robustness.intervals[score][key], board.robustness.weights[score][key]
+        ranks = board.robustness.without[score][key].without.values()
         table.add_row(
             escape(row.submission.card.name),
             str(spread.rank),

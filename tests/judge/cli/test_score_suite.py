@@ -1,4 +1,4 @@
-"""`judge score suite`: every scheme over what was judged, as the board has it, and how firm it is."""
+"""`judge score suite`: every scheme over what was judged, as on the leaderboard, with its robustness."""
 
 from __future__ import annotations
 
@@ -86,15 +86,15 @@ def test_intervals_and_ranks_are_said_of_the_corrected_scores(judged: World) -> 
     assert models_of(answer)[C.id]["scores"]["instability"]["value"] is None
 
 
-def test_the_tables_show_scores_ranks_and_how_firm_they_are(judged: World) -> None:
+def test_the_tables_show_scores_and_the_robustness_of_ranks(judged: World) -> None:
     status, out, err = judged.run_here("score", "suite", COLUMNS="250")
     assert (status, err) == (0, "")
     assert all(name in out for name in ("alpha", "beta", "gamma", "force-field", "ml-peg", "LAMBench, corrected"))
-    assert "Stability of the ranks by force-field error" in out
+    assert "Robustness of the ranking by force-field error" in out
     status, out, _ = judged.run_here("score", "suite", "--as-published", COLUMNS="250")
     assert status == 0
     assert "LAMBench 0.3.1, as published" in out
-    assert "How firm" not in out
+    assert "Robustness of the ranking" not in out
 
 
 def test_nothing_judged_and_no_such_suite(tmp_path: Path, judged: World) -> None:

@@ -60,10 +60,10 @@ def test_runs_of_hidden_sets_are_not_shown_one_by_one(board: Leaderboard) -> Non
             whole, (task,) = row.scores[key], cut.scores[key].parts
             assert task.value == pytest.approx(whole.value, rel=1e-5)  # the value over all runs is the score itself
             assert (task.share, task.raw.value, task.total) == (pytest.approx(1.0), task.value, 2)
-    intervals = shown.firmness.intervals["instability"].values()
+    intervals = shown.robustness.intervals["instability"].values()
     assert {path for uncertainty in intervals for path in uncertainty.nodes} == {("Instability",)}
     assert not any(uncertainty.metrics for uncertainty in intervals)
-    assert not any(left.without or left.decisive for left in shown.firmness.without["instability"].values())
+    assert not any(left.without or left.decisive for left in shown.robustness.without["instability"].values())
     assert public_board(shown, ()) == shown
     assert (
         public_board(board, [DRIFT.dataset]).rows[0].scores["instability"].parts
@@ -88,7 +88,7 @@ def test_the_efficiency_and_its_times_have_two_digits(board: Leaderboard) -> Non
             assert term[1].value == rounded(whole[1].value or 0.0)
             raw = whole[1].raw
             assert raw is None or term[1].raw.value == rounded(raw.value)
-    for uncertainty in public_board(board, ()).firmness.intervals["efficiency"].values():
+    for uncertainty in public_board(board, ()).robustness.intervals["efficiency"].values():
         for interval in (uncertainty.score, *uncertainty.nodes.values(), *uncertainty.metrics.values()):
             assert (interval.low, interval.high) == pytest.approx(
                 (rounded(interval.low), rounded(interval.high)), rel=0, abs=0, nan_ok=True

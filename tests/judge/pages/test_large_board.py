@@ -32,5 +32,5 @@ def test_scores_of_a_large_board_are_consistent(tmp_path: Path, monkeypatch: pyt
     assert board.ranked
     assert board.unranked
     assert len({line.status for row in board.rows for line in row.tasks}) >= 4
-    intervals = board.firmness.intervals["force_field"]
+    intervals = board.robustness.intervals["force_field"]
     assert all(intervals[row.submission.id].score.known for row in board.ranked)

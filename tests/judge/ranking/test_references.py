@@ -84,9 +84,12 @@ def test_a_reference_has_a_row_and_moves_no_other(named: str, relative: float) -
         assert beside.rows[:2] == alone.rows
         assert [row.reference for row in beside.rows] == ["", "", COMPARED]
         assert (beside.unranked, beside.references) == ((), beside.rows[2:])
-        for name, intervals in alone.firmness.intervals.items():
-            assert {id: beside.firmness.intervals[name][id] for id in intervals} == intervals
-        assert (beside.firmness.weights, beside.firmness.without) == (alone.firmness.weights, alone.firmness.without)
+        for name, intervals in alone.robustness.intervals.items():
+            assert {id: beside.robustness.intervals[name][id] for id in intervals} == intervals
+        assert (beside.robustness.weights, beside.robustness.without) == (
+            alone.robustness.weights,
+            alone.robustness.without,
+        )
     taking_part = board(results + lacking, A, B, C, suite=TWO_DOMAINS)
     assert taking_part.rows[0].as_published != alone.rows[0].as_published  # so the checks above could have failed
 

@@ -108,7 +108,7 @@ def test_the_interval_of_a_metric_is_that_of_a_loop_over_resampled_clusters(fail
     suite = Suite("one", "1", "One", (task("frames", "labelled_frames", stored.domain),))
     shown = build_leaderboard(suite, [A], [stored], lambda _: measurement.items)
     assert shown.problems == ()
-    interval = shown.firmness.intervals["force_field"][A.id].metrics["frames", FORCE]
+    interval = shown.robustness.intervals["force_field"][A.id].metrics["frames", FORCE]
     square, count = (measurement.items.columns[f"force_{name}"] for name in ("sq", "count"))
     cost = stored.metrics[FORCE].failure_cost
     assert cost is not None
@@ -133,7 +133,7 @@ def test_the_interval_of_a_metric_is_that_of_a_loop_over_resampled_clusters(fail
 
 def test_an_interval_holds_its_score_and_reaches_all_scores() -> None:
     shown = board(SUITE, [A, B], good_results(A, 0.2) + good_results(B, 0.4))
-    for name, by_model in shown.firmness.intervals.items():
+    for name, by_model in shown.robustness.intervals.items():
         for key in (A.id, B.id):
             uncertainty = by_model[key]
             if name != "instability":  # both runs are below the tolerance in every draw
@@ -145,11 +145,11 @@ def test_lost_items_are_named_and_leave_no_interval() -> None:
     given = good_results(A, 0.2)
     shown = board(SUITE, [A], given, {(A.id, "barriers"): None})
     assert shown.problems == (f"results/{A.id}/barriers: the items table cannot be read: no interval",)
-    uncertainty = shown.firmness.intervals["property_error"][A.id]
+    uncertainty = shown.robustness.intervals["property_error"][A.id]
     assert not uncertainty.score.known
     assert uncertainty.score.n_held >= 1
     assert shown.rows[0].scores["property_error"].value == pytest.approx(0.2)
-    assert shown.firmness.intervals["force_field"][A.id].score.known
+    assert shown.robustness.intervals["force_field"][A.id].score.known
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def test_items_of_another_version_leave_no_interval_of_that_model_alone(change, 
     given = good_results(A, 0.2) + good_results(B, 0.3)
     table = change(items_of(next(r for r in given if r.task == "barriers")))
     shown, whole = board(SUITE, [A, B], given, {(A.id, "barriers"): table}), board(SUITE, [A, B], given)
-    intervals = shown.firmness.intervals["property_error"]
+    intervals = shown.robustness.intervals["property_error"]
     assert not intervals[A.id].score.known
-    assert intervals[B.id].score == whole.firmness.intervals["property_error"][B.id].score
+    assert intervals[B.id].score == whole.robustness.intervals["property_error"][B.id].score
     assert intervals[B.id].score.known
-    assert shown.firmness.intervals["force_field"] == whole.firmness.intervals["force_field"]
+    assert shown.robustness.intervals["force_field"] == whole.robustness.intervals["force_field"]
     assert len(shown.problems) == 1
     assert all(p.startswith(f"results/{A.id}/barriers: no interval: ") and message in p for p in shown.problems)
 
@@ -189,12 +189,12 @@ def test_a_metric_without_its_failure_cost_is_named() -> None:
 def test_only_ranked_submissions_have_ranks_and_groups() -> None:
     failed = [r for r in good_results(C, 0.01) if r.task != "speed"]
     shown = board(SUITE, [A, B, C], good_results(A, 0.5) + good_results(B, 0.1) + failed)
-    uncertainties = shown.firmness.intervals["force_field"]
+    uncertainties = shown.robustness.intervals["force_field"]
     assert {key: uncertainties[key].rank for key in uncertainties} == {A.id: 2, B.id: 1, C.id: None}
     assert {key: uncertainties[key].group for key in uncertainties} == {A.id: 2, B.id: 1, C.id: None}
     assert not uncertainties[C.id].rank_interval.known
     assert uncertainties[C.id].score.known
-    for moves in (shown.firmness.weights, shown.firmness.without):
+    for moves in (shown.robustness.weights, shown.robustness.without):
         assert all(set(by_model) == {A.id, B.id} for by_model in moves.values())
 
 
@@ -206,22 +206,22 @@ def test_no_interval_depends_on_another_submission() -> None:
     before, after = board(SUITE, [A, B], given, table), board(SUITE, [A, B, C], given + extra, table)
     more = board(SUITE, [A, B, C], given + good_results(C, 0.9), {**table, (C.id, "drift"): runs([1e-4, 1e-5, 1e-6])})
     for other in (after, more):
-        for name, by_model in before.firmness.intervals.items():
+        for name, by_model in before.robustness.intervals.items():
             for key in (A.id, B.id):
-                old, new = by_model[key], other.firmness.intervals[name][key]
+                old, new = by_model[key], other.robustness.intervals[name][key]
                 assert (old.score, old.metrics, old.nodes) == (
                     new.score,
                     new.metrics,
                     new.nodes,
                 )
                 assert old.score == new.score or (math.isnan(old.score.low) and math.isnan(new.score.low))
-        assert other.firmness.intervals["instability"][A.id].score.known
+        assert other.robustness.intervals["instability"][A.id].score.known
 
 
 def test_the_same_records_give_the_same_numbers_in_any_order() -> None:
     given = good_results(A, 0.2) + good_results(B, 0.25) + good_results(C, 0.3)[1:]
     first, second = board(SUITE, [A, B, C], given), board(SUITE, [C, A, B], given[::-1])
-    assert repr(first.firmness) == repr(second.firmness)
+    assert repr(first.robustness) == repr(second.robustness)
     assert first.problems == second.problems
 
 
@@ -232,10 +232,10 @@ def test_models_of_different_label_sets_are_ranked_under_other_weights_too() -> 
     rest = [r for model, x in ((A, 0.2), (B, 0.3)) for r in good_results(model, x) if r.task != "crystals"]
     shown = board(SUITE, [A, B], of_pbe + of_hybrid + rest)
     assert shown.problems == ()
-    assert set(shown.firmness.weights["force_field"]) == {A.id, B.id}
-    assert shown.firmness.weights["force_field"][A.id].rank == 1
-    assert set(shown.firmness.without["force_field"][B.id].without) == {"crystals", "molecules"}
-    assert shown.firmness.intervals["force_field"][B.id].score.known
+    assert set(shown.robustness.weights["force_field"]) == {A.id, B.id}
+    assert shown.robustness.weights["force_field"][A.id].rank == 1
+    assert set(shown.robustness.without["force_field"][B.id].without) == {"crystals", "molecules"}
+    assert shown.robustness.intervals["force_field"][B.id].score.known
 
 
 def test_random_weights_move_a_rank_that_depends_on_them() -> None:
@@ -245,7 +245,7 @@ def test_random_weights_move_a_rank_that_depends_on_them() -> None:
     shown = board(
         CRYSTALS, [A, B], [result(A, TASKS["crystals"], better_energies), result(B, TASKS["crystals"], better_forces)]
     )
-    ranges = shown.firmness.weights["force_field"]
+    ranges = shown.robustness.weights["force_field"]
     assert (ranges[A.id].rank, ranges[B.id].rank) == (1, 2)
     assert all((r.best, r.worst, r.low, r.high) == (1, 2, 1, 2) for r in ranges.values())
 
@@ -255,8 +255,8 @@ def test_ml_peg_has_an_interval_from_the_same_clusters() -> None:
     suite = replace(SUITE, tasks=(TASKS["barriers"],))
     barriers = result(A, TASKS["barriers"], {"mae": error(0.3, "eV")})
     shown = board(suite, [A], [barriers])
-    uncertainty = shown.firmness.intervals["ml-peg"][A.id]
-    errors = shown.firmness.intervals["property_error"][A.id].score
+    uncertainty = shown.robustness.intervals["ml-peg"][A.id]
+    errors = shown.robustness.intervals["property_error"][A.id].score
     assert uncertainty.value == pytest.approx(0.7)
     assert uncertainty.score.known
     assert (uncertainty.score.low, uncertainty.score.high) == pytest.approx((1 - errors.high, 1 - errors.low))
@@ -268,8 +268,8 @@ def test_a_run_out_of_time_is_no_way_to_a_better_rank() -> None:
     mild = runs([1e-9, 1e-4])
     changed = {(A.id, "drift"): slow, (B.id, "drift"): mild}
     shown = board(SUITE, [A, B], [*good_results(A, 0.2), *good_results(B, 0.3)], changed)
-    uncertainties = shown.firmness.intervals["instability"]
+    uncertainties = shown.robustness.intervals["instability"]
     assert uncertainties[A.id].value == 0.0 < uncertainties[B.id].value
     assert {key: moves.rank for key, moves in uncertainties.items()} == {A.id: 2, B.id: 1}
-    assert {key: moves.rank for key, moves in shown.firmness.weights["instability"].items()} == {A.id: 2, B.id: 1}
-    assert {key: moves.rank for key, moves in shown.firmness.without["instability"].items()} == {A.id: 2, B.id: 1}
+    assert {key: moves.rank for key, moves in shown.robustness.weights["instability"].items()} == {A.id: 2, B.id: 1}
+    assert {key: moves.rank for key, moves in shown.robustness.without["instability"].items()} == {A.id: 2, B.id: 1}
