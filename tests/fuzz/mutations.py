@@ -49,8 +49,8 @@ HEAVY = (b"1" * 5000, b"[" * 20_000, b'{"a":' * 5000, b"[" * 985 + b"]" * 985)
 HEAVY_SHARE = 0.03
 
 
-def fuzz(name: str, n: int, one: Callable[[Random], None], *, soak: bool) -> None:
-    """Calls `one` with `n` seeded generators' worth of inputs; hypothesis chooses the seeds and shrinks one that fails.
+def fuzz(name: str, n: int, trial: Callable[[Random], None], *, soak: bool) -> None:
+    """Calls `trial` with inputs of `n` seeded generators; hypothesis chooses the seeds and shrinks one that fails.
 
     The share of `make test` is the same each time; the whole begins with another seed each time, which is printed.
     """
@@ -58,7 +58,7 @@ def fuzz(name: str, n: int, one: Callable[[Random], None], *, soak: bool) -> Non
     def batch(number: int) -> None:
         random = Random(number)
         for _ in range(BATCH):
-            one(random)
+            trial(random)
             COUNTS[name] += 1
 
     phases = (Phase.explicit, Phase.generate, Phase.shrink)

@@ -45,7 +45,7 @@ def test_observations_items_and_checkpoints(tmp_path: Path, share: float, soak: 
     ]
     checkpoint, read = CheckpointFile(tmp_path / "checkpoint"), 0
 
-    def one(random: Random) -> None:
+    def trial(random: Random) -> None:
         nonlocal read
         which = random.randrange(3)
         data = mangled_file(random, good[which])
@@ -63,18 +63,18 @@ def test_observations_items_and_checkpoints(tmp_path: Path, share: float, soak: 
         read += 1
 
     n = int(100_000 * share)
-    fuzz("files", n, one, soak=soak)
+    fuzz("files", n, trial, soak=soak)
     assert 0.02 * n < read < 0.98 * n
 
 
 def test_an_observation_that_is_another_than_its_name_says(tmp_path: Path) -> None:
     store, good = LocalStore(tmp_path), pack(OBSERVED, {})
 
-    def one(random: Random) -> None:
+    def trial(random: Random) -> None:
         data = mangled_file(random, good)
         named = hashlib.sha256(data).hexdigest() if random.random() < 0.5 else hashlib.sha256(good).hexdigest()
         store.put(observation_path(named), data)
         with suppress(StoreError):
             read_observation(store, named)
 
-    fuzz("observations", 200, one, soak=False)
+    fuzz("observations", 200, trial, soak=False)

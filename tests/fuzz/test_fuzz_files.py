@@ -90,11 +90,11 @@ def mangled_toml(random: Random, good: str) -> bytes:
     return mangled(random, text) if random.random() < 0.3 else text
 
 
-def one_of(read: Callable[[bytes], object], refusal: type[Exception], make: Callable[[Random], bytes]) -> Any:
-    """Reads one input, and refuses it in one line where it does; the list counts those that were read."""
-    taken: list[int] = [0]
+def trial_of(read: Callable[[bytes], object], refusal: type[Exception], make: Callable[[Random], bytes]) -> Any:
+    """A function that reads one input, or checks that it is refused in one line; and a count of accepted inputs."""
+    accepted: list[int] = [0]
 
-    def one(random: Random) -> None:
+    def trial(random: Random) -> None:
         data = make(random)
         try:
             read(data)
@@ -103,9 +103,9 @@ def one_of(read: Callable[[bytes], object], refusal: type[Exception], make: Call
             if "\n" in line or not line:
                 raise AssertionError(f"not one line: {line[:300]!r}") from error
             return
-        taken[0] += 1
+        accepted[0] += 1
 
-    return one, taken
+    return trial, accepted
 
 
 @SIZES
@@ -119,9 +119,9 @@ def test_cards(tmp_path: Path, share: float, soak: bool) -> None:
 
     good = card_toml(CARD)
     assert read(good.encode()) == CARD
-    one, taken = one_of(read, DatasetError, lambda random: mangled_toml(random, good))
-    fuzz("cards", int(10_000 * share), one, soak=soak)
-    assert taken[0]
+    trial, accepted = trial_of(read, DatasetError, lambda random: mangled_toml(random, good))
+    fuzz("cards", int(10_000 * share), trial, soak=soak)
+    assert accepted[0]
 
 
 @SIZES
@@ -164,9 +164,9 @@ def test_data_sets(tmp_path: Path, share: float, soak: bool) -> None:
         write({**good, which: data})
         return b""
 
-    one, taken = one_of(lambda _: load_dataset(folder), DatasetError, make)
-    fuzz("data sets", int(10_000 * share), one, soak=soak)
-    assert taken[0]
+    trial, accepted = trial_of(lambda _: load_dataset(folder), DatasetError, make)
+    fuzz("data sets", int(10_000 * share), trial, soak=soak)
+    assert accepted[0]
 
 
 @SIZES
@@ -175,9 +175,9 @@ def test_suites(share: float, soak: bool) -> None:
         return read_suite(data.decode("utf-8", "replace"), "a.toml")
 
     assert read(SUITE.encode())
-    one, taken = one_of(read, SuiteError, lambda random: mangled_toml(random, SUITE))
-    fuzz("suites", int(5_000 * share), one, soak=soak)
-    assert taken[0]
+    trial, accepted = trial_of(read, SuiteError, lambda random: mangled_toml(random, SUITE))
+    fuzz("suites", int(5_000 * share), trial, soak=soak)
+    assert accepted[0]
 
 
 @SIZES
@@ -189,6 +189,6 @@ def test_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float,
         Path("judge.toml").write_bytes(data)
         return load_settings()
 
-    one, taken = one_of(read, ConfigError, lambda random: mangled_toml(random, JUDGE_TOML))
-    fuzz("settings", int(5_000 * share), one, soak=soak)
-    assert taken[0]
+    trial, accepted = trial_of(read, ConfigError, lambda random: mangled_toml(random, JUDGE_TOML))
+    fuzz("settings", int(5_000 * share), trial, soak=soak)
+    assert accepted[0]

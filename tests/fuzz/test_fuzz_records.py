@@ -51,8 +51,8 @@ NOT_FINITE = re.compile(r"\b(?:nan|inf)\b")
 
 def stored(record: type[Record]) -> list[bytes]:
     """Every committed example of every version of a record, and what it is written as now."""
-    found = [path.read_bytes() for name in RECORDS[record] for path in sorted(STORED.glob(f"*/{name}"))]
-    return found + [record.read(data).model_dump_json().encode() for data in found]
+    records = [path.read_bytes() for name in RECORDS[record] for path in sorted(STORED.glob(f"*/{name}"))]
+    return records + [record.read(data).model_dump_json().encode() for data in records]
 
 
 @SIZES
@@ -61,18 +61,18 @@ def test_records(record: type[Record], share: float, soak: bool) -> None:
     good = [json.loads(data) for data in stored(record)]
     read = 0
 
-    def one(random: Random) -> None:
+    def trial(random: Random) -> None:
         nonlocal read
         try:
-            found = record.read(mangled_json(random, random.choice(good)))
+            result = record.read(mangled_json(random, random.choice(good)))
         except ValidationError:
             return
-        if not NOT_FINITE.search(repr(found)):  # which JSON cannot write
-            assert record.read(found.model_dump_json().encode()) == found
+        if not NOT_FINITE.search(repr(result)):  # which JSON cannot write
+            assert record.read(result.model_dump_json().encode()) == result
         read += 1
 
     n = int(50_000 * share)
-    fuzz(record.__name__, n, one, soak=soak)
+    fuzz(record.__name__, n, trial, soak=soak)
     assert 0.02 * n < read < 0.98 * n
 
 
@@ -84,14 +84,14 @@ def test_requests(share: float, soak: bool) -> None:
         SubmissionRequest(card=card, image=ReferredImage(reference="a/b@sha256:" + "0" * 64)).model_dump_json()
     )
 
-    def one(random: Random) -> None:
+    def trial(random: Random) -> None:
         try:
-            said = read_request(mangled_json(random, good)).image.reference
+            text = read_request(mangled_json(random, good)).image.reference
         except SubmissionFault as fault:
-            said = fault.sentence
-        assert said.isprintable()
+            text = fault.sentence
+        assert text.isprintable()
 
-    fuzz("letters", int(20_000 * share), one, soak=soak)
+    fuzz("letters", int(20_000 * share), trial, soak=soak)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
@@ -105,14 +105,14 @@ def test_records_of_any_bytes(record: type[Record], data: bytes) -> None:
 
 @SIZES
 def test_logs_print_as_what_they_are(share: float, soak: bool) -> None:
-    def one(random: Random) -> None:
+    def trial(random: Random) -> None:
         data = random.randbytes(random.randrange(300)) * random.choice((1, 1, 1, 40))
         text = printable_end(data.decode("utf-8", random.choice(("replace", "surrogateescape", "ignore"))))
         assert len(text.encode()) <= 64 * 1024
         assert all(character.isprintable() or character == "\n" for character in text)
         assert printable_end(text) == text.rstrip()
 
-    fuzz("logs", int(10_000 * share), one, soak=soak)
+    fuzz("logs", int(10_000 * share), trial, soak=soak)
 
 
 def test_a_log_that_was_stored_by_someone_else_is_cut_and_escaped(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def arrays_of(random: Random, number: int) -> tuple[list[tuple[str, np.ndarray]]
     """An answer that may well be good: some numbers that are none, some frames that failed."""
     energy, forces = np.array([-1.5, 2.5]), np.full((4, 3), 0.25)
     stress, status = np.zeros((2, 6)), np.zeros(2, np.int64)
-    said = {"op": "result"}
+    metadata = {"op": "result"}
     for array in (energy, forces.reshape(-1), stress.reshape(-1)):
         if random.random() < 0.2:
             array[random.randrange(array.size)] = random.choice(SPECIAL)
@@ -53,20 +53,20 @@ def arrays_of(random: Random, number: int) -> tuple[list[tuple[str, np.ndarray]]
     if random.random() < 0.3:
         status[random.randrange(2)] = random.choice((1, 1, 1, 2, -1, 2**62))
         stated = [[random.choice((1, 1, 2, 3, 4, 5)), "ValueError", "too far"]]
-        said["failures"] = mangled_json(random, stated).decode("utf-8", "replace")
+        metadata["failures"] = mangled_json(random, stated).decode("utf-8", "replace")
     id_ = number if random.random() < 0.9 else random.getrandbits(62)
     arrays = [("id", np.array([id_])), ("energy", energy), ("forces", forces), ("stress", stress), ("status", status)]
     if random.random() < 0.05:
         random.shuffle(arrays)
-    return arrays, said
+    return arrays, metadata
 
 
 def message(random: Random, number: int = 7) -> bytes:
     """A message to answer with: good, with another header, or broken somewhere; sometimes any bytes."""
     if random.random() < 0.05:
         return random.randbytes(random.randrange(200))
-    arrays, said = arrays_of(random, number)
-    packed, data = pack_header(arrays, said), b"".join(array.tobytes() for _, array in arrays)
+    arrays, metadata = arrays_of(random, number)
+    packed, data = pack_header(arrays, metadata), b"".join(array.tobytes() for _, array in arrays)
     pick = random.random()
     if pick < 0.4:
         header = mangled_json(random, json.loads(packed[16:]))
@@ -92,16 +92,16 @@ def answered(data: bytes) -> socket.socket:
 @SIZES
 def test_the_guard_takes_exactly_what_was_asked_for(share: float, soak: bool) -> None:
     taken = 0
-    told: set[str] = set()
+    outcomes: set[str] = set()
 
-    def one(random: Random) -> None:
+    def trial(random: Random) -> None:
         nonlocal taken
         ours = answered(message(random))
         try:
             answer = Guard(Channel(ours)).receive(EXPECTED, "result", time.monotonic() + PATIENCE_S)
             failures = read_failures(answer.metadata, answer.arrays["status"])
         except WireError as error:
-            told.add(str(error))
+            outcomes.add(str(error))
             return
         finally:
             ours.close()
@@ -110,8 +110,8 @@ def test_the_guard_takes_exactly_what_was_asked_for(share: float, soak: bool) ->
         taken += 1
 
     n = int(500_000 * share)
-    fuzz("answers", n, one, soak=soak)
-    assert len(told) < 40  # a closed list: whatever is sent, nothing of it is told
+    fuzz("answers", n, trial, soak=soak)
+    assert len(outcomes) < 40  # a closed list: whatever is sent, nothing of it is told
     assert 0.1 * n < taken < 0.9 * n  # neither is all refused, nor all good
 
 
@@ -120,15 +120,15 @@ def test_a_greeting_is_a_hello_or_a_breach(share: float, soak: bool) -> None:
     seen = {Hello: 0, StartupError: 0, WireError: 0}
     longest = [0, 0]
 
-    def one(random: Random) -> None:
-        said = dict(HELLO if random.random() < 0.8 else FAILED)
+    def trial(random: Random) -> None:
+        metadata = dict(HELLO if random.random() < 0.8 else FAILED)
         if random.random() < 0.5:
-            field = random.choice(list(said))
-            good = json.loads(said[field]) if field == "versions" else said[field]
-            said[field] = mangled_json(random, good).decode("utf-8", "replace")
+            field = random.choice(list(metadata))
+            good = json.loads(metadata[field]) if field == "versions" else metadata[field]
+            metadata[field] = mangled_json(random, good).decode("utf-8", "replace")
             if field in ("max_atoms_per_batch", "elements"):
-                said[field] = said[field].strip('"')
-        packed = pack_header([], said)
+                metadata[field] = metadata[field].strip('"')
+        packed = pack_header([], metadata)
         if random.random() < 0.3:
             header = mangled_json(random, json.loads(packed[16:]))
             packed = struct.pack("<QQ", 8 + len(header), len(header)) + header
@@ -148,7 +148,7 @@ def test_a_greeting_is_a_hello_or_a_breach(share: float, soak: bool) -> None:
         finally:
             ours.close()
 
-    fuzz("greetings", int(200_000 * share), one, soak=soak)
+    fuzz("greetings", int(200_000 * share), trial, soak=soak)
     assert all(seen.values()), seen
     assert longest[0] <= 128
     assert longest[1] <= 2048
@@ -187,7 +187,7 @@ class Peer:
 def test_predictions_are_whole_or_the_session_ends(share: float, soak: bool) -> None:
     taken = 0
 
-    def one(random: Random) -> None:
+    def trial(random: Random) -> None:
         nonlocal taken
         peer = Peer(lambda number: message(random, number))
         remote = RemoteCalculator(Channel(peer.ours), PATIENCE_S, time.monotonic() + PATIENCE_S, 1000)
@@ -209,13 +209,13 @@ def test_predictions_are_whole_or_the_session_ends(share: float, soak: bool) -> 
         taken += 1
 
     n = int(50_000 * share)
-    fuzz("predictions", n, one, soak=soak)
+    fuzz("predictions", n, trial, soak=soak)
     assert 0.1 * n < taken < 0.9 * n
 
 
 @SIZES
 def test_no_message_takes_memory_beyond_what_was_asked_for(share: float, soak: bool) -> None:
-    def one(random: Random) -> None:
+    def trial(random: Random) -> None:
         n, total = random.choice(((2, 4), (50, 2000)))
         expected = expected_result(n, total, ALL_PROPERTIES)
         data = message(random)
@@ -237,7 +237,7 @@ def test_no_message_takes_memory_beyond_what_was_asked_for(share: float, soak: b
             ours.close()
         assert peak < expected.nbytes + MAX_HEADER_BYTES + CONSTANT_BYTES
 
-    fuzz("memory", int(20_000 * share), one, soak=soak)
+    fuzz("memory", int(20_000 * share), trial, soak=soak)
 
 
 @pytest.mark.parametrize("begun", [b"", b"\x40", struct.pack("<Q", 64), struct.pack("<QQ", 64, 32) + b"{"])

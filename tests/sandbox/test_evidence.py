@@ -237,6 +237,6 @@ def test_signals_are_told_apart() -> None:
     ],
 )
 def test_sentences_name_the_remedy_and_none_of_the_submissions_words(error: str, text: str, clue: str) -> None:
-    said = sentence_of(Evidence(Phase.START, startup_error=error, startup_text=text), Limits())
-    assert clue in said
-    assert text not in said
+    sentence = sentence_of(Evidence(Phase.START, startup_error=error, startup_text=text), Limits())
+    assert clue in sentence
+    assert text not in sentence

@@ -140,7 +140,7 @@ def test_a_host_out_of_memory_is_the_judges_fault(docker_driver, hostile_image: 
     monkeypatch.setattr(
         sandbox.drivers.docker_driver,
         "container_options",
-        lambda *of: {**ordinary(*of), "cgroup_parent": f"/{small_host.name}"},
+        lambda *arguments: {**ordinary(*arguments), "cgroup_parent": f"/{small_host.name}"},
     )
     limits = LIMITS.model_copy(update={"memory_bytes": 512 * MIB})
     with pytest.raises(JudgeFault, match="host had none left") as caught:

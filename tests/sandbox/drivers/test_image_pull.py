@@ -18,7 +18,7 @@ TAR = "failed to register layer: Error processing tar file(exit status 1): "
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         TAR + "link /opt/nothing-there /opt/x: no such file or directory",
         TAR + "mkdir /srv/x: not a directory",
@@ -30,12 +30,12 @@ TAR = "failed to register layer: Error processing tar file(exit status 1): "
         'parsing time "\\"x\\"" as "\\"2006-01-02T15:04:05Z07:00\\"": cannot parse "x\\"" as "2006"',
     ],
 )
-def test_what_only_an_image_can_cause_is_its_authors_fault(said: str) -> None:
-    assert isinstance(pull_fault(NAME, said), SubmissionFault)
+def test_what_only_an_image_can_cause_is_its_authors_fault(message: str) -> None:
+    assert isinstance(pull_fault(NAME, message), SubmissionFault)
 
 
 @pytest.mark.parametrize(
-    ("said", "cause"),
+    ("message", "cause"),
     [
         (
             "failed to register layer: rename /var/lib/docker/image/overlay2/layerdb/tmp/write-set-1 "
@@ -52,8 +52,8 @@ def test_what_only_an_image_can_cause_is_its_authors_fault(said: str) -> None:
         ('Get "http://127.0.0.1:5000/v2/": dial tcp: connection refused', FaultCause.REGISTRY),
     ],
 )
-def test_what_the_engine_itself_can_cause_is_the_judges(said: str, cause: FaultCause) -> None:
-    fault = pull_fault(NAME, said)
+def test_what_the_engine_itself_can_cause_is_the_judges(message: str, cause: FaultCause) -> None:
+    fault = pull_fault(NAME, message)
     assert isinstance(fault, JudgeFault)
     assert fault.cause is cause
 
@@ -62,11 +62,11 @@ def test_what_the_engine_itself_can_cause_is_the_judges(said: str, cause: FaultC
 def silent_engine(says: bytes) -> Iterator[docker.APIClient]:
     """One that answers so much, and nothing more."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        asked: list[socket.socket] = []
+        connections: list[socket.socket] = []
 
         def answer() -> None:
             connection, _ = listening.accept()
-            asked.append(connection)
+            connections.append(connection)
             connection.recv(65536)
             connection.sendall(says)
 
@@ -76,7 +76,7 @@ def silent_engine(says: bytes) -> Iterator[docker.APIClient]:
             yield docker.APIClient(f"tcp://127.0.0.1:{listening.getsockname()[1]}", version="1.41")
         finally:
             thread.join()
-            for connection in asked:
+            for connection in connections:
                 connection.close()
 
 

@@ -45,9 +45,9 @@ def labels(driver: DockerDriver, token: str, session: str) -> dict[str, str]:
     return {LOCK_LABEL: token, HOST_LABEL: host, RUN_DIR_LABEL: root, SESSION_LABEL: session}
 
 
-def create(api: docker.APIClient, of: dict[str, str]) -> str:
+def create(api: docker.APIClient, labels: dict[str, str]) -> str:
     config = api.create_host_config(network_mode="none")
-    return str(api.create_container(IMAGE, ["sleep", "600"], entrypoint=[], labels=of, host_config=config)["Id"])
+    return str(api.create_container(IMAGE, ["sleep", "600"], entrypoint=[], labels=labels, host_config=config)["Id"])
 
 
 def left(api: docker.APIClient, driver: DockerDriver) -> set[str]:

@@ -113,7 +113,7 @@ def test_an_absent_gpu_is_the_judges_fault_and_never_the_cpu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("listing", "status", "there"),
+    ("listing", "status", "present"),
     [
         (LISTING, 0, True),
         (LISTING, 15, True),  # another one is lost
@@ -123,14 +123,14 @@ def test_an_absent_gpu_is_the_judges_fault_and_never_the_cpu() -> None:
     ],
 )
 def test_a_gpu_is_there_if_the_driver_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listing: str, status: int, there: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listing: str, status: int, present: bool
 ) -> None:
     (tmp_path / "listing").write_text(listing)
     program = tmp_path / "nvidia-smi"
     program.write_text(f"#!/bin/sh\n/bin/cat {tmp_path}/listing\nexit {status}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert still_has_gpu("GPU-4c8a2a51-0a02-3b1c-9a4c-aaaaaaaaaaaa") is there
+    assert still_has_gpu("GPU-4c8a2a51-0a02-3b1c-9a4c-aaaaaaaaaaaa") is present
 
 
 def said(text: str, status: int = 500) -> docker.errors.APIError:

@@ -86,8 +86,8 @@ def test_how_the_bytes_are_cut_changes_nothing(data: st.DataObject) -> None:
     members = [gzip.compress(GOOD[a:b]) for a, b in zip([0, *cuts], [*cuts, len(GOOD)], strict=True)]
     packed = b"".join(members)
     size = data.draw(st.integers(1, 300))
-    found = check_layer((packed[i : i + size] for i in range(0, len(packed), size)), ImageBudget(GIB))
-    assert (found.diff_id, found.digest, found.n_bytes) == (sha256(GOOD), sha256(packed), len(packed))
+    layer = check_layer((packed[i : i + size] for i in range(0, len(packed), size)), ImageBudget(GIB))
+    assert (layer.diff_id, layer.digest, layer.n_bytes) == (sha256(GOOD), sha256(packed), len(packed))
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
@@ -102,8 +102,8 @@ def test_the_headers_are_read_as_tarfile_reads_them(form: int) -> None:
             (info.name, info.type, info.linkname, *((info.devmajor, info.devminor) if info.ischr() else (0, 0)))
             for info in read
         ]
-    found = tar_entries(ByteStream(iter([tar])), TarBudget())
-    assert [(e.name.decode(), e.kind, e.link.decode(), e.major, e.minor) for e in found] == expected
+    entries = tar_entries(ByteStream(iter([tar])), TarBudget())
+    assert [(e.name.decode(), e.kind, e.link.decode(), e.major, e.minor) for e in entries] == expected
 
 
 OUT_OF_THE_IMAGE = [
@@ -194,10 +194,10 @@ def test_no_bytes_bring_it_down(noise: bytes, at: int, packed: bool) -> None:
     """Whatever stands in a layer, it is a layer or its author's fault."""
     data = GOOD[:at] + noise + GOOD[at + len(noise) :]
     try:
-        found: str = check(gzip.compress(data) if packed else data).diff_id
+        outcome: str = check(gzip.compress(data) if packed else data).diff_id
     except SubmissionFault as fault:
-        found = fault.verdict
-    assert found in (sha256(data), Verdict.IMAGE_INVALID, Verdict.POLICY_VIOLATION)
+        outcome = fault.verdict
+    assert outcome in (sha256(data), Verdict.IMAGE_INVALID, Verdict.POLICY_VIOLATION)
 
 
 def test_names_are_shown_without_what_a_terminal_would_obey() -> None:

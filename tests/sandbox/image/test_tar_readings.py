@@ -166,7 +166,7 @@ def exported(engine: docker.DockerClient, tar: bytes) -> set[str]:
     finally:
         engine.images.remove(image_id)
     with tarfile.open(fileobj=io.BytesIO(data)) as read:
-        found = {info.name for info in read if info.name[0] != "." and not info.name.startswith(ENGINES_OWN)}
+        names = {info.name for info in read if info.name[0] != "." and not info.name.startswith(ENGINES_OWN)}
     return (
-        found - {name.rpartition("/")[0] for name in found} - {name.partition("/")[0] for name in found if "/" in name}
+        names - {name.rpartition("/")[0] for name in names} - {name.partition("/")[0] for name in names if "/" in name}
     )

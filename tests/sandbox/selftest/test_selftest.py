@@ -113,14 +113,14 @@ def test_what_cannot_be_tried_is_not_held(docker_driver: DockerDriver, hostile_i
 
     broken = Attack("breaks", "Nothing.", "network:reach", breaks)
     absent = Attack("absent", "Nothing.", "network:no_such_factory", BY_NAME["network-gateway"].examine)
-    told: list[str] = []
-    results = selftest(docker_driver, lambda result: told.append(result.name), attacks=(broken, absent))
+    reported: list[str] = []
+    results = selftest(docker_driver, lambda result: reported.append(result.name), attacks=(broken, absent))
     assert [(result.name, result.held) for result in results] == [
         ("breaks", False),
         ("absent", False),
         (LEFT_BEHIND, True),
     ]
-    assert told == [result.name for result in results]
+    assert reported == [result.name for result in results]
     assert "the engine is away" in results[0].how
     assert "could not be tried" in results[1].how
 

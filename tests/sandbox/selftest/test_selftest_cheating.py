@@ -157,9 +157,9 @@ def test_a_judge_that_unpickled_would_be_found_out(driver: ProcessDriver) -> Non
 
         def run(self, body, **limits):  # type: ignore[no-untyped-def]
             def loads_first(remote):  # type: ignore[no-untyped-def]
-                def compute(frames, properties, asked=remote.compute):  # type: ignore[no-untyped-def]
+                def compute(frames, properties, compute_remotely=remote.compute):  # type: ignore[no-untyped-def]
                     pickle.loads(messages.pickled(marker_of(frames)))
-                    return asked(frames, properties)
+                    return compute_remotely(frames, properties)
 
                 remote.compute = compute
                 return body(remote)
@@ -247,9 +247,9 @@ def test_of_an_exit_status_nothing_but_its_number_may_differ() -> None:
 
 
 def digest(text: str) -> str:
-    found = re.findall(r"^digest ([0-9a-f]{12})$", text, re.MULTILINE)
-    assert found, text
-    return str(found[-1])
+    digests = re.findall(r"^digest ([0-9a-f]{12})$", text, re.MULTILINE)
+    assert digests, text
+    return str(digests[-1])
 
 
 @pytest.mark.slow

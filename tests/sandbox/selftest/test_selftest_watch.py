@@ -75,10 +75,10 @@ def test_the_container_of_this_very_session_is_found(trial: Trial) -> None:
         return mine, str(theirs)
 
     before = ids()
-    found = trial.run(outer).value
-    assert found is not None
-    assert len(set(found)) == 2
-    assert not before & set(found)
+    container = trial.run(outer).value
+    assert container is not None
+    assert len(set(container)) == 2
+    assert not before & set(container)
     assert ids() == before
     with pytest.raises(JudgeFault, match="does not list"):
         WatchedContainer.of(trial)

@@ -18,9 +18,9 @@ def pair() -> tuple[Channel, Channel, socket.socket]:
 
 
 def send(
-    channel: Channel, arrays: list[tuple[str, np.ndarray]], said: dict[str, str], deadline: float = np.inf
+    channel: Channel, arrays: list[tuple[str, np.ndarray]], metadata: dict[str, str], deadline: float = np.inf
 ) -> None:
-    channel.send(pack_header(arrays, said), [array for _, array in arrays], deadline)
+    channel.send(pack_header(arrays, metadata), [array for _, array in arrays], deadline)
 
 
 def result_arrays(n: int = 2, total: int = 5) -> list[tuple[str, np.ndarray]]:

@@ -57,14 +57,14 @@ def test_each_parameter_is_counted_once_wherever_it_is_held(torch: Any) -> None:
     assert count_parameters(SimpleNamespace(inner=held, again=shared)) == 123
 
 
-@pytest.mark.parametrize("of", ["nothing", "no numbers", "too deep", "too many"])
-def test_where_nothing_can_be_said_nothing_is(torch: Any, of: str) -> None:
+@pytest.mark.parametrize("source", ["nothing", "no numbers", "too deep", "too many"])
+def test_where_nothing_can_be_said_nothing_is(torch: Any, source: str) -> None:
     deep = torch.nn.Module(5)
     for _ in range(parameters.MAX_DEPTH + 1):
         deep = [deep]
     many = [torch.nn.Module(5), *([] for _ in range(parameters.MAX_OBJECTS))]
     held = {"nothing": 1, "no numbers": torch.nn.Module(), "too deep": deep, "too many": many}
-    assert count_parameters(SimpleNamespace(held=held[of])) is None
+    assert count_parameters(SimpleNamespace(held=held[source])) is None
 
 
 def test_without_torch_there_is_no_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,9 +72,9 @@ def write_system(folder: Path, *sets: list[Atoms]) -> Path:
     return folder
 
 
-def assert_equal(found: Imported, made: list[Atoms]) -> None:
+def assert_equal(imported: Imported, made: list[Atoms]) -> None:
     """Structures and labels are those of `made`, computed again with ASE."""
-    frames, labels = found.frames, found.labels
+    frames, labels = imported.frames, imported.labels
     assert len(frames) == len(made)
     assert labels.energy is not None
     assert labels.forces is not None
@@ -93,23 +93,23 @@ def assert_equal(found: Imported, made: list[Atoms]) -> None:
 
 def test_a_plain_system_is_read_as_ase_computed_it(tmp_path: Path) -> None:
     first, second = alloys(3), alloys(2, seed=1)
-    found = read_deepmd(write_system(tmp_path / "CuPt", first, second))
-    assert_equal(found, [*first, *second])
-    assert found.id == ("CuPt/set.000/0", "CuPt/set.000/1", "CuPt/set.000/2", "CuPt/set.001/0", "CuPt/set.001/1")
-    assert set(found.group) == {"CuPt"}
+    imported = read_deepmd(write_system(tmp_path / "CuPt", first, second))
+    assert_equal(imported, [*first, *second])
+    assert imported.id == ("CuPt/set.000/0", "CuPt/set.000/1", "CuPt/set.000/2", "CuPt/set.001/0", "CuPt/set.001/1")
+    assert set(imported.group) == {"CuPt"}
 
 
 def test_a_folder_of_systems_is_read_to_any_depth(tmp_path: Path) -> None:
     crystals, molecules = alloys(2), rattled(molecule("CO"), 3)
     write_system(tmp_path / "a" / "crystal", crystals)
     write_system(tmp_path / "b", molecules)
-    found = read_deepmd(tmp_path)
-    assert_equal(found, [*crystals, *molecules])
-    assert found.group == ("a/crystal",) * 2 + ("b",) * 3
-    assert not found.frames.pbc[2:].any()
-    assert not found.frames.cell[2:].any()
-    assert found.labels.stress is not None
-    assert np.isnan(found.labels.stress[2:]).all()
+    imported = read_deepmd(tmp_path)
+    assert_equal(imported, [*crystals, *molecules])
+    assert imported.group == ("a/crystal",) * 2 + ("b",) * 3
+    assert not imported.frames.pbc[2:].any()
+    assert not imported.frames.cell[2:].any()
+    assert imported.labels.stress is not None
+    assert np.isnan(imported.labels.stress[2:]).all()
 
 
 def test_each_system_is_a_cluster_when_clusters_are_groups(tmp_path: Path) -> None:
@@ -132,13 +132,13 @@ def test_of_mixed_type_each_frame_has_its_own_elements_and_gaps_are_no_atoms(tmp
     types = np.array([[TYPES.index(s) for s in a.symbols] for a in made])
     types[1, 3] = -1
     np.save(folder / "set.000" / "real_atom_types.npy", types.astype(np.float64))
-    found = read_deepmd(folder)
-    assert found.frames.n_atoms.tolist() == [4, 3, 4]
+    imported = read_deepmd(folder)
+    assert imported.frames.n_atoms.tolist() == [4, 3, 4]
     for i, atoms in enumerate([made[0], made[1][:3], made[2]]):
-        assert (found.frames.atoms(i).symbols == atoms.symbols).all()
-        np.testing.assert_allclose(found.frames.atoms(i).positions, atoms.positions, atol=1e-12)
-    assert found.labels.forces is not None
-    np.testing.assert_allclose(found.labels.forces[4:7], made[1].get_forces()[:3], atol=1e-12)
+        assert (imported.frames.atoms(i).symbols == atoms.symbols).all()
+        np.testing.assert_allclose(imported.frames.atoms(i).positions, atoms.positions, atol=1e-12)
+    assert imported.labels.forces is not None
+    np.testing.assert_allclose(imported.labels.forces[4:7], made[1].get_forces()[:3], atol=1e-12)
 
 
 @pytest.mark.parametrize("form", ["deepmd/npy", "deepmd/npy/mixed"])
@@ -152,33 +152,33 @@ def test_what_dpdata_writes_is_what_dpdata_reads(form: str, tmp_path: Path) -> N
     else:
         dpdata.MultiSystems(system).to(form, str(out), prec=np.float64)
         theirs = dpdata.MultiSystems().load_systems_from_file(str(out), fmt=form)[0]
-    found, data = read_deepmd(out), theirs.data
-    n = len(found.frames)
+    imported, data = read_deepmd(out), theirs.data
+    n = len(imported.frames)
     assert n == len(data["energies"]) == 4
     names = np.array(data["atom_names"])[data["atom_types"]].tolist()
     for i in range(n):
-        assert found.frames.atoms(i).get_chemical_symbols() == names
-    np.testing.assert_allclose(found.frames.positions.reshape(n, -1, 3), data["coords"], atol=1e-10)
-    np.testing.assert_allclose(found.frames.cell, data["cells"], atol=1e-10)
-    np.testing.assert_allclose(found.labels.energy, data["energies"], atol=1e-10)
-    assert found.labels.forces is not None
-    assert found.labels.stress is not None
-    np.testing.assert_allclose(found.labels.forces.reshape(n, -1, 3), data["forces"], atol=1e-10)
+        assert imported.frames.atoms(i).get_chemical_symbols() == names
+    np.testing.assert_allclose(imported.frames.positions.reshape(n, -1, 3), data["coords"], atol=1e-10)
+    np.testing.assert_allclose(imported.frames.cell, data["cells"], atol=1e-10)
+    np.testing.assert_allclose(imported.labels.energy, data["energies"], atol=1e-10)
+    assert imported.labels.forces is not None
+    assert imported.labels.stress is not None
+    np.testing.assert_allclose(imported.labels.forces.reshape(n, -1, 3), data["forces"], atol=1e-10)
     xx_xy = -data["virials"][:, 0, :2] / np.linalg.det(data["cells"])[:, None]
-    np.testing.assert_allclose(found.labels.stress[:, [0, 5]], xx_xy, atol=1e-10)
+    np.testing.assert_allclose(imported.labels.stress[:, [0, 5]], xx_xy, atol=1e-10)
 
 
 @pytest.mark.data
 def test_deepmd_water_is_as_dpdata_reads_it(reference_data: Path) -> None:
     folder = reference_data / "deepmd_water" / "data_0"
-    found, data = read_deepmd(folder), dpdata.LabeledSystem(str(folder), fmt="deepmd/npy").data
-    assert found.labels.forces is not None
-    assert found.labels.stress is None
-    assert found.frames.atoms(0).get_chemical_formula() == "H128O64"
-    np.testing.assert_array_equal(found.labels.energy, data["energies"])
-    np.testing.assert_array_equal(found.labels.forces.reshape(80, 192, 3), data["forces"])
-    np.testing.assert_array_equal(found.frames.positions.reshape(80, 192, 3), data["coords"])
-    np.testing.assert_array_equal(found.frames.cell, data["cells"])
+    imported, data = read_deepmd(folder), dpdata.LabeledSystem(str(folder), fmt="deepmd/npy").data
+    assert imported.labels.forces is not None
+    assert imported.labels.stress is None
+    assert imported.frames.atoms(0).get_chemical_formula() == "H128O64"
+    np.testing.assert_array_equal(imported.labels.energy, data["energies"])
+    np.testing.assert_array_equal(imported.labels.forces.reshape(80, 192, 3), data["forces"])
+    np.testing.assert_array_equal(imported.frames.positions.reshape(80, 192, 3), data["coords"])
+    np.testing.assert_array_equal(imported.frames.cell, data["cells"])
 
 
 def molecules(tmp_path: Path, fparam: object = None) -> Path:
@@ -282,12 +282,12 @@ def test_what_is_no_system_is_refused(tmp_path: Path) -> None:
 def test_arrays_of_other_names_are_told_and_2s_plus_1_is_stated_as_this_format_can(tmp_path: Path) -> None:
     folder = molecules(tmp_path)
     (folder / "set.000" / "force.npy").rename(folder / "set.000" / "forces.npy")
-    found = read_deepmd(folder)
-    assert found.labels.forces is None
-    assert found.unused == {"forces.npy": 3}
-    assert found.state_in == "add a column to fparam.npy and name it multiplicity in --fparam"
+    imported = read_deepmd(folder)
+    assert imported.labels.forces is None
+    assert imported.unused == {"forces.npy": 3}
+    assert imported.state_in == "add a column to fparam.npy and name it multiplicity in --fparam"
     two = tmp_path / "two"
     for name in ("a", "b"):
         shutil.copytree(folder, two / name)
     assert read_deepmd(two).unused == {"forces.npy": 6}
-    assert read_deepmd(two).state_in == found.state_in
+    assert read_deepmd(two).state_in == imported.state_in

@@ -141,7 +141,7 @@ def test_an_impossible_label_is_named(labels: Labels, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scale", "said"),
+    ("scale", "messages"),
     [
         (
             0.1,
@@ -162,9 +162,9 @@ def test_an_impossible_label_is_named(labels: Labels, line: str) -> None:
         ),
     ],
 )
-def test_an_impossible_structure_is_named(scale: float, said: list[str]) -> None:
+def test_an_impossible_structure_is_named(scale: float, messages: list[str]) -> None:
     frames = Frames.from_atoms([bulk("Cu", a=3.61 * scale)])
-    assert impossible_structures(frames, IDS, shortest_distances(frames)) == said
+    assert impossible_structures(frames, IDS, shortest_distances(frames)) == messages
 
 
 def test_shortest_distances_see_images_and_lone_atoms() -> None:

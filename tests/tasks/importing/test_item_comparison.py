@@ -61,16 +61,16 @@ def compared(items: Table, energy: Float = ENERGY) -> list[LabelComparison]:
 @pytest.mark.parametrize("area", [False, True])
 def test_right_references_are_left_alone(area: bool) -> None:
     names = ["differences per area", "scans per area"] if area else ["differences", "scans"]
-    found = compared(table(area=area))
-    assert [c.property for c in found] == names
-    for comparison, n in zip(found, (4, 2), strict=True):
+    comparisons = compared(table(area=area))
+    assert [c.property for c in comparisons] == names
+    for comparison, n in zip(comparisons, (4, 2), strict=True):
         assert comparison.correlation == pytest.approx(1.0)
         assert comparison.slope == pytest.approx(1.0, abs=1e-6)
         assert (comparison.n_frames, comparison.n_labelled, comparison.findings) == (n, n, ())
 
 
 @pytest.mark.parametrize(
-    ("factor", "area", "said"),
+    ("factor", "area", "message"),
     [
         (27.211386, False, "eV taken for hartree (27.2114)"),
         (27211.386, False, "meV taken for hartree (27211.4)"),
@@ -82,22 +82,22 @@ def test_right_references_are_left_alone(area: bool) -> None:
         (2.0, True, "the area of one surface taken for that of both (2)"),
     ],
 )
-def test_a_known_ratio_is_named(factor: float, area: bool, said: str) -> None:
+def test_a_known_ratio_is_named(factor: float, area: bool, message: str) -> None:
     for wrong in (0, 1):
-        found = compared(table(*((factor, 1.0) if wrong == 0 else (1.0, factor)), area=area))
-        (finding,) = found[wrong].findings
-        assert said in finding.partition(" times the model's: ")[2].split(", or ")
-        assert found[1 - wrong].findings == ()
+        comparisons = compared(table(*((factor, 1.0) if wrong == 0 else (1.0, factor)), area=area))
+        (finding,) = comparisons[wrong].findings
+        assert message in finding.partition(" times the model's: ")[2].split(", or ")
+        assert comparisons[1 - wrong].findings == ()
 
 
 def test_slope_is_that_of_numpy_and_a_turned_sign_is_named() -> None:
     noisy = ENERGY + np.random.default_rng(0).normal(0, 0.05, len(ENERGY))
-    own = [np.sum([t.coefficient * ENERGY[t.structure] for t in d.terms]) for d in table().differences]
+    sums = [np.sum([t.coefficient * ENERGY[t.structure] for t in d.terms]) for d in table().differences]
     theirs = np.array([np.sum([t.coefficient * noisy[t.structure] for t in d.terms]) for d in table().differences])
-    slope = np.linalg.lstsq(theirs[:, None], -np.array(own), rcond=None)[0][0]
-    found, scans = compared(table(-1.0, -1.0), noisy)
-    assert found.slope == pytest.approx(slope)
-    assert found.findings[0].startswith("negative correlation: their sign is the opposite of the model's")
+    slope = np.linalg.lstsq(theirs[:, None], -np.array(sums), rcond=None)[0][0]
+    comparison, scans = compared(table(-1.0, -1.0), noisy)
+    assert comparison.slope == pytest.approx(slope)
+    assert comparison.findings[0].startswith("negative correlation: their sign is the opposite of the model's")
     assert scans.findings[0].startswith("negative correlation: their sign is the opposite of the model's")
 
 

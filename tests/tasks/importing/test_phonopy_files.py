@@ -89,9 +89,9 @@ def by_phonopy(phonon: Phonopy) -> list[float]:
     phonon.run_qpoints(points)
     phonon.run_mesh(20.0)
     phonon.run_thermal_properties(temperatures=[300.0], cutoff_frequency=1e-3)
-    found: Any = phonon.qpoints
+    qpoints: Any = phonon.qpoints
     thermal: Any = phonon.thermal_properties
-    highest = found.frequencies.max() * 47.9924307  # hν/k_B of 1 THz
+    highest = qpoints.frequencies.max() * 47.9924307  # hν/k_B of 1 THz
     return [highest, float(thermal.entropy[0]), float(thermal.free_energy[0]), float(thermal.heat_capacity[0])]
 
 
@@ -104,21 +104,21 @@ def test_files_of_phonopy_are_imported_with_its_numbers(tmp_path: Path, copper_t
     (folder / "plain.yaml").write_text(copper_text)
     (folder / "zipped.yaml.gz").write_bytes(gzip.compress(copper_text.encode()))
     (folder / "README.txt").write_text("not one of them")
-    found = import_phonopy(folder, CARD, COARSE)
-    assert found.table.id == ("mp-30", "mp-522", "plain", "zipped")
-    assert found.table.group == ("cubic", "tetragonal", "cubic", "cubic")
-    assert found.card.periodic
-    assert found.frames.n_atoms.tolist() == [4, 2, 4, 4]
-    np.testing.assert_array_equal(found.conditions["supercell"][1], [[2, 2, 0], [-2, 2, 0], [0, 0, 2]])
-    np.testing.assert_allclose(found.conditions["primitive"][0], FACE_CENTRED, atol=1e-12)
-    np.testing.assert_allclose(found.frames.atoms(1).cell.lengths(), [2.72, 2.72, 3.72], rtol=1e-12)
+    dataset = import_phonopy(folder, CARD, COARSE)
+    assert dataset.table.id == ("mp-30", "mp-522", "plain", "zipped")
+    assert dataset.table.group == ("cubic", "tetragonal", "cubic", "cubic")
+    assert dataset.card.periodic
+    assert dataset.frames.n_atoms.tolist() == [4, 2, 4, 4]
+    np.testing.assert_array_equal(dataset.conditions["supercell"][1], [[2, 2, 0], [-2, 2, 0], [0, 0, 2]])
+    np.testing.assert_allclose(dataset.conditions["primitive"][0], FACE_CENTRED, atol=1e-12)
+    np.testing.assert_allclose(dataset.frames.atoms(1).cell.lengths(), [2.72, 2.72, 3.72], rtol=1e-12)
     for row, phonon in ((0, copper()), (1, alloy), (2, copper()), (3, copper())):
-        reference = found.table.crystals[row].reference["EMT"]
+        reference = dataset.table.crystals[row].reference["EMT"]
         # phonopy's constants of nature are those of CODATA 2002: its R is larger by 1.2e-6 of itself.
         np.testing.assert_allclose([reference[p.name] for p in PROPERTIES], by_phonopy(phonon), rtol=1e-5)
-    again = load_dataset(save_dataset(found, tmp_path / "data"))
-    assert again.table == found.table
-    np.testing.assert_array_equal(again.conditions["supercell"], found.conditions["supercell"])
+    again = load_dataset(save_dataset(dataset, tmp_path / "data"))
+    assert again.table == dataset.table
+    np.testing.assert_array_equal(again.conditions["supercell"], dataset.conditions["supercell"])
 
 
 def test_the_model_that_made_a_file_is_without_error_on_it(tmp_path: Path, copper_text: str) -> None:

@@ -65,15 +65,15 @@ def test_right_labels_are_left_alone() -> None:
 
 def test_slope_and_correlation_are_those_of_numpy() -> None:
     model = noisy()
-    found = named(times(forces=3.0), model)
+    comparisons = named(times(forces=3.0), model)
     assert LABELS.forces is not None
     assert model.forces is not None
     labels, predicted = 3.0 * LABELS.forces.ravel(), model.forces.ravel()
     slope = np.linalg.lstsq(predicted[:, None], labels, rcond=None)[0][0]
-    assert found["forces"].slope == pytest.approx(slope)
+    assert comparisons["forces"].slope == pytest.approx(slope)
     cosine = labels @ predicted / np.linalg.norm(labels) / np.linalg.norm(predicted)
-    assert found["forces"].correlation == pytest.approx(cosine)
-    assert found["stress"].slope == pytest.approx(named(LABELS, model)["stress"].slope)
+    assert comparisons["forces"].correlation == pytest.approx(cosine)
+    assert comparisons["stress"].slope == pytest.approx(named(LABELS, model)["stress"].slope)
 
 
 def test_energies_are_compared_beyond_their_zeros() -> None:
@@ -81,13 +81,13 @@ def test_energies_are_compared_beyond_their_zeros() -> None:
     gold = np.add.reduceat(FRAMES.numbers == 79, FRAMES.offsets[:-1])
     assert LABELS.energy is not None
     other = replace(LABELS, energy=LABELS.energy - 45_000.0 * (4 - gold) - 500_000.0 * gold)
-    found = named(other)["energy"]
-    assert found.slope == pytest.approx(1.0, abs=1e-6)
-    assert found.findings == ()
+    comparisons = named(other)["energy"]
+    assert comparisons.slope == pytest.approx(1.0, abs=1e-6)
+    assert comparisons.findings == ()
 
 
 @pytest.mark.parametrize(
-    ("name", "factor", "said"),
+    ("name", "factor", "message"),
     [
         ("energy", 1 / 27.2114, "hartree taken for eV (1/27.2114)"),
         ("energy", 27.2114, "eV taken for hartree (27.2114)"),
@@ -106,12 +106,12 @@ def test_energies_are_compared_beyond_their_zeros() -> None:
     ],
 )
 @pytest.mark.parametrize("model", [ANSWER, noisy()], ids=["exact", "noisy"])
-def test_a_known_ratio_is_named_first(name: Property, factor: float, said: str, model: Predictions) -> None:
-    found = named(times(**{name: factor}), model)
-    (finding,) = found[name].findings
+def test_a_known_ratio_is_named_first(name: Property, factor: float, message: str, model: Predictions) -> None:
+    comparisons = named(times(**{name: factor}), model)
+    (finding,) = comparisons[name].findings
     assert finding.startswith("labels are ")
-    assert finding.partition(" times the model's: ")[2].split(", or ")[0] == said
-    assert all(not c.findings for other, c in found.items() if other != name)
+    assert finding.partition(" times the model's: ")[2].split(", or ")[0] == message
+    assert all(not c.findings for other, c in comparisons.items() if other != name)
 
 
 @pytest.mark.parametrize(
@@ -124,11 +124,11 @@ def test_a_known_ratio_is_named_first(name: Property, factor: float, said: str, 
     ],
 )
 def test_a_turned_sign_is_named(name: Property, remedy: str) -> None:
-    found = named(times(**{name: -1.0}), noisy())
-    (finding,) = found[name].findings
+    comparisons = named(times(**{name: -1.0}), noisy())
+    (finding,) = comparisons[name].findings
     assert finding == f"negative correlation: their sign is the opposite of the model's: {remedy}"
-    assert found[name].slope < 0
-    assert all(not c.findings for other, c in found.items() if other != name)
+    assert comparisons[name].slope < 0
+    assert all(not c.findings for other, c in comparisons.items() if other != name)
 
 
 def test_a_sign_and_a_unit_are_both_named() -> None:
@@ -159,9 +159,9 @@ def test_what_cannot_be_compared_is_said() -> None:
     no_stress = named(LABELS, replace(ANSWER, stress=None))["stress"]
     assert (no_stress.n_frames, no_stress.n_labelled, no_stress.findings) == (0, 12, ())
     assert np.isnan(no_stress.correlation)
-    one = FRAMES.take([0])
-    (found,) = compare(Labels(energy=LABELS.energy[:1]), replace(ANSWER, energy=ANSWER.energy[:1]), one)  # type: ignore[index]
-    assert "zero everywhere beyond what the composition explains: take more frames" in found.findings[0]
+    single = FRAMES.take([0])
+    (comparisons,) = compare(Labels(energy=LABELS.energy[:1]), replace(ANSWER, energy=ANSWER.energy[:1]), single)  # type: ignore[index]
+    assert "zero everywhere beyond what the composition explains: take more frames" in comparisons.findings[0]
 
 
 def test_missing_labels_and_failed_frames_take_no_part() -> None:
@@ -169,10 +169,10 @@ def test_missing_labels_and_failed_frames_take_no_part() -> None:
     energy, forces = ANSWER.energy.copy(), LABELS.forces.copy()
     energy[3] = np.nan
     forces[FRAMES.atom_slice(5)] = np.nan
-    found = named(replace(LABELS, forces=forces), replace(ANSWER, energy=energy))
-    assert (found["energy"].n_frames, found["energy"].n_labelled) == (11, 12)
-    assert (found["forces"].n_frames, found["forces"].n_labelled) == (11, 11)
-    assert [c.findings for c in found.values()] == [()] * 3
+    comparisons = named(replace(LABELS, forces=forces), replace(ANSWER, energy=energy))
+    assert (comparisons["energy"].n_frames, comparisons["energy"].n_labelled) == (11, 12)
+    assert (comparisons["forces"].n_frames, comparisons["forces"].n_labelled) == (11, 11)
+    assert [c.findings for c in comparisons.values()] == [()] * 3
 
 
 def test_a_model_of_another_world_names_nothing_that_is_a_unit() -> None:

@@ -112,16 +112,18 @@ def test_energies_per_area_become_those_of_the_cell(tmp_path: Path, run: Any) ->
     state(tmp_path, scans, reference_unit="mJ/m²")
     dataset = import_scans(tmp_path, PBE)
     assert dataset.card.periodic
-    cell, own = dataset.table.scans
+    cell, stated = dataset.table.scans
     assert cell.area == pytest.approx(3.6**2 * np.sqrt(3) / 4)
     np.testing.assert_allclose(np.array(cell.reference["PBE"]) / (cell.area or 0) * 16021.766, gamma, rtol=1e-6)
-    np.testing.assert_allclose(np.array(own.reference["PBE"]) / 5.0 * 16021.766, gamma, rtol=1e-6)
+    np.testing.assert_allclose(np.array(stated.reference["PBE"]) / 5.0 * 16021.766, gamma, rtol=1e-6)
     parameters = EnergyProfilesParameters(quantity="stacking_fault")
     measured = run(EnergyProfiles(), dataset, InProcessCalculator(EMT()), parameters)
     np.testing.assert_allclose(measured.items.columns["maximum_reference"], 200.0, rtol=1e-3)
     # Whole energies in eV do as well.
     state(
-        tmp_path, {name: own | {"reference": [0, 0.1, 0.2, 0.1, 0]} for name, own in scans.items()}, reference_unit="eV"
+        tmp_path,
+        {name: stated | {"reference": [0, 0.1, 0.2, 0.1, 0]} for name, stated in scans.items()},
+        reference_unit="eV",
     )
     assert import_scans(tmp_path, PBE).table.scans[0].reference["PBE"] == (0.0, 0.1, 0.2, 0.1, 0.0)
 
@@ -185,8 +187,8 @@ def test_frames_of_other_atoms_are_refused(other: Atoms, says: str, tmp_path: Pa
 def test_scans_all_have_an_area_or_none(tmp_path: Path) -> None:
     write(tmp_path / "Cu.extxyz", fault(3))
     write(tmp_path / "Ni.extxyz", fault(3))
-    own = {"reference": [0.0, 0.1, 0.0]}
-    state(tmp_path, {"Cu": own | {"area": "cell"}, "Ni": own}, reference_unit="eV")
+    stated = {"reference": [0.0, 0.1, 0.0]}
+    state(tmp_path, {"Cu": stated | {"area": "cell"}, "Ni": stated}, reference_unit="eV")
     with pytest.raises(DatasetError, match=r"scans\.json: scans\.Ni: area: is missing, which other items have"):
         import_scans(tmp_path, PBE)
 

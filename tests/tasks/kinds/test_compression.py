@@ -84,14 +84,14 @@ def test_a_distorted_crystal_ends_with_minus_the_pressure_as_stress_and_no_force
     )
     dataset = make_crystals([atoms], [{"volume_per_atom": 20.0}], pressure_gpa=[8.0])
     observation = KIND.observe(dataset.structures, PRECISE, InProcessCalculator(silicon()), watch)
-    found = Atoms(
+    relaxed_crystal = Atoms(
         atoms.numbers, positions=observation.arrays["positions"], cell=observation.arrays["cell"][0], pbc=True
     )
-    found.calc = silicon()
+    relaxed_crystal.calc = silicon()
     # fmax bounds the forces, and n fmax / V the stress: 8 × 1e-5 / 150 eV/Å³ = 1e-4 GPa.
-    stress = found.get_stress() / units.GPa
+    stress = relaxed_crystal.get_stress() / units.GPa
     np.testing.assert_allclose(stress, [-8.0, -8.0, -8.0, 0.0, 0.0, 0.0], atol=2e-4)
-    assert np.abs(found.get_forces()).max() < 2e-5
+    assert np.abs(relaxed_crystal.get_forces()).max() < 2e-5
     expected = volume_at(bulk("Si", a=5.43), silicon(), 8.0, (16.0, 21.0))
     measured = KIND.measure(observation, dataset, PRECISE, None)
     assert measured.items.columns["volume_per_atom"][0] == pytest.approx(expected, rel=1e-5)
@@ -108,10 +108,10 @@ def test_each_failure_is_counted_by_its_cause_and_charged(run: Any) -> None:
     assert measured.items.failures() == {Cause.UNSUPPORTED: 1, Cause.EXPLODED: 1}
     mae = measured.metrics["volume_per_atom_mae"]
     baseline = np.mean([abs(a.get_volume() - 10.0) for a in structures])
-    found = measured.items.columns["volume_per_atom"]
+    volumes = measured.items.columns["volume_per_atom"]
     assert (mae.n_items, mae.n_failed) == (4, 2)
-    assert mae.value == pytest.approx((abs(found[0] - 10.0) + abs(found[3] - 10.0)) / 2)
-    assert mae.charged == pytest.approx((abs(found[0] - 10) + abs(found[3] - 10) + 2 * 10 * baseline) / 4)
+    assert mae.value == pytest.approx((abs(volumes[0] - 10.0) + abs(volumes[3] - 10.0)) / 2)
+    assert mae.charged == pytest.approx((abs(volumes[0] - 10) + abs(volumes[3] - 10) + 2 * 10 * baseline) / 4)
     too_few = CompressionParameters(relaxation=Relaxation(max_steps=1))
     measured = run(KIND, dataset, InProcessCalculator(EMT()), too_few)
     assert measured.items.failures() == {Cause.UNSUPPORTED: 1, Cause.NOT_CONVERGED: 3}

@@ -51,9 +51,9 @@ def measured(calculator: Any, parameters: NveParameters, watch: Watch) -> tuple[
 
 
 def curves(items: Items, parameters: NveParameters) -> DriftCurves:
-    found = drift_curves(items, parameters)
-    assert found is not None
-    return found
+    drift = drift_curves(items, parameters)
+    assert drift is not None
+    return drift
 
 
 def by_hand(seen: Observation, kept: list[int]) -> Float:
@@ -65,13 +65,13 @@ def by_hand(seen: Observation, kept: list[int]) -> Float:
 def test_a_curve_is_the_energies_that_were_kept_less_the_first(watch: Watch) -> None:
     parameters = NveParameters(steps=60, timestep_fs=2.0, sample_every=4)
     seen, items = measured(EMT(), parameters, watch)
-    found = curves(items, parameters)
+    drift = curves(items, parameters)
     # A tenth is 6 steps: kept at it, or last before it, are those after 0, 4, 12, 16 … 60 steps.
     kept = [0, 1, 3, 4, 6, 7, 9, 10, 12, 13, 15]
-    np.testing.assert_array_equal(found.deviation, by_hand(seen, kept))
-    assert np.abs(found.deviation[:, 1:]).min() > 0.0
-    assert found.times_ps.tolist() == pytest.approx([k * 4 * 2.0 / 1000 for k in kept], rel=1e-12)
-    assert found.ids == tuple(items.id)
+    np.testing.assert_array_equal(drift.deviation, by_hand(seen, kept))
+    assert np.abs(drift.deviation[:, 1:]).min() > 0.0
+    assert drift.times_ps.tolist() == pytest.approx([k * 4 * 2.0 / 1000 for k in kept], rel=1e-12)
+    assert drift.ids == tuple(items.id)
 
 
 def test_a_run_that_explodes_has_its_curve_up_to_there_and_the_other_all_of_it(watch: Watch) -> None:
@@ -79,9 +79,9 @@ def test_a_run_that_explodes_has_its_curve_up_to_there_and_the_other_all_of_it(w
     seen, items = measured(Failing(6, "huge"), parameters, watch)
     assert items.cause.tolist() == [0, Cause.EXPLODED]
     assert items.columns["completed_steps"].tolist() == [20, 5]
-    found = curves(items, parameters).deviation
-    assert np.isfinite(found).tolist() == [[True] * 11, [True] * 3 + [False] * 8]
-    np.testing.assert_array_equal(found, by_hand(seen, list(range(0, 21, 2))))
+    drift = curves(items, parameters).deviation
+    assert np.isfinite(drift).tolist() == [[True] * 11, [True] * 3 + [False] * 8]
+    np.testing.assert_array_equal(drift, by_hand(seen, list(range(0, 21, 2))))
     assert np.isnan(items.columns["slope"][1])
 
 
@@ -90,10 +90,10 @@ def test_an_energy_kept_before_the_end_does_not_stand_for_a_tenth_after_it(watch
     parameters = NveParameters(steps=100, sample_every=30)
     seen, items = measured(Failing(46), parameters, watch)
     assert items.columns["completed_steps"].tolist() == [100, 45]
-    found = curves(items, parameters).deviation
+    drift = curves(items, parameters).deviation
     whole = by_hand(seen, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3])
-    np.testing.assert_array_equal(found[0], whole[0])
-    np.testing.assert_array_equal(found[1], np.where(np.arange(11) <= 4, whole[1], np.nan))
+    np.testing.assert_array_equal(drift[0], whole[0])
+    np.testing.assert_array_equal(drift[1], np.where(np.arange(11) <= 4, whole[1], np.nan))
     assert np.isfinite(whole[1, 5])
 
 
@@ -106,9 +106,9 @@ def test_a_run_that_never_began_has_no_curve(watch: Watch) -> None:
     _, items = measured(NoForces(), parameters, watch)
     assert np.isnan(curves(items, parameters).deviation).all()
     _, items = measured(Failing(0), parameters, watch)
-    found = curves(items, parameters).deviation
-    assert np.isfinite(found[0]).all()
-    assert np.isnan(found[1]).all()
+    drift = curves(items, parameters).deviation
+    assert np.isfinite(drift[0]).all()
+    assert np.isnan(drift[1]).all()
 
 
 @given(st.integers(1, 5_000), st.integers(1, 500))

@@ -86,8 +86,8 @@ def test_strained_cells_of_all_crystals_are_asked_together(ions: str, watch: Wat
     calls = [call for call in model.calls if len(call) > 3]
     assert calls == [(1,) * 39] * (1 if ions == "clamped" else 2)
     for index, crystal in enumerate(crystals):
-        one = make_crystals([crystal], [{"k_vrh_gpa": 3.0, "g_vrh_gpa": 2.0}])
-        alone = KIND.observe(one.structures, settings, InProcessCalculator(Argon()), watch)
+        single = make_crystals([crystal], [{"k_vrh_gpa": 3.0, "g_vrh_gpa": 2.0}])
+        alone = KIND.observe(single.structures, settings, InProcessCalculator(Argon()), watch)
         assert together.arrays["stress"][index].tobytes() == alone.arrays["stress"][0].tobytes()
 
 

@@ -83,8 +83,8 @@ def test_torsions_by_hand() -> None:
     np.testing.assert_allclose(columns["barrier_reference"], [3.0, 4.0, 0.5], atol=1e-9)
     assert columns["n_points"].tolist() == [4, 5, 3]
     by_hand = {("profile_mae", "amide"): 2.5 / 4, ("profile_mae", "biaryl"): 5.5 / 8, ("barrier_mae", "amide"): 0.5}
-    found = {(part.metric, part.name): part.value for part in measured.parts}
-    assert found == pytest.approx(by_hand | {("barrier_mae", "biaryl"): 1.25})
+    parts = {(part.metric, part.name): part.value for part in measured.parts}
+    assert parts == pytest.approx(by_hand | {("barrier_mae", "biaryl"): 1.25})
 
 
 def test_the_tolerance_says_which_barriers_are_off() -> None:

@@ -28,10 +28,10 @@ KIND, NOTHING = EquationOfStateKind(), EquationOfStateParameters()
 @pytest.mark.parametrize("eos", [EquationOfState(11.95, 141.3, 4.86, -3.7), EquationOfState(37.5, 7.47, 3.77, 1e5)])
 def test_the_fit_finds_the_parameters_of_the_curve(eos: EquationOfState) -> None:
     volumes = np.linspace(0.94, 1.06, 7) * eos.v0
-    found = fit(volumes, energy(volumes, eos))
-    assert found is not None
+    fitted = fit(volumes, energy(volumes, eos))
+    assert fitted is not None
     tolerance = 1e-6 if abs(eos.e0) < 100 else 1e-3  # 1e5 eV leave fewer digits
-    np.testing.assert_allclose(found, eos, rtol=tolerance)
+    np.testing.assert_allclose(fitted, eos, rtol=tolerance)
 
 
 def test_pressure_is_minus_the_derivative_of_the_energy() -> None:

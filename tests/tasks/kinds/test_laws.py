@@ -24,14 +24,14 @@ def test_there_is_a_world_for_every_kind() -> None:
 @pytest.mark.parametrize("name", list(EXAMPLES))
 def test_replacing_any_prediction_by_a_failure_never_improves_a_metric(name: str) -> None:
     example = EXAMPLES[name]()
-    whole, asked = observed(example, {})
+    whole, n_asked = observed(example, {})
     assert not whole.items.failures() or name == "physicality", whole.items.failures()
     first, _ = observed(example, {0: Cause.ERROR})
     rng = np.random.default_rng(7)
     for cause in (Cause.ERROR, Cause.NON_FINITE, Cause.OUT_OF_MEMORY):
-        fails = frozenset({int(rng.integers(asked))})
+        fails = frozenset({int(rng.integers(n_asked))})
         better, _ = observed(example, dict.fromkeys(fails, cause))
-        worse, _ = observed(example, dict.fromkeys(fails | {int(k) for k in rng.integers(asked, size=3)}, cause))
+        worse, _ = observed(example, dict.fromkeys(fails | {int(k) for k in rng.integers(n_asked, size=3)}, cause))
         for metric, record in whole.metrics.items():
             if record.charged is None or metric in REFITTED:
                 continue
@@ -43,8 +43,8 @@ def test_replacing_any_prediction_by_a_failure_never_improves_a_metric(name: str
 @pytest.mark.parametrize("name", list(EXAMPLES))
 def test_a_model_that_fails_at_everything_has_no_value_and_every_item_counted(name: str) -> None:
     example = EXAMPLES[name]()
-    _, asked = observed(example, {})
-    nothing, _ = observed(example, dict.fromkeys(range(2 * asked), Cause.ERROR))
+    _, n_asked = observed(example, {})
+    nothing, _ = observed(example, dict.fromkeys(range(2 * n_asked), Cause.ERROR))
     assert sum(nothing.items.failures().values()) == len(nothing.items)
     for metric, record in nothing.metrics.items():
         if record.charged is None:

@@ -50,13 +50,15 @@ NO_MEANS: Mapping[str, frozenset[str]] = {
 CAUSES = tuple(cause for cause in Cause if cause is not Cause.NONE)
 
 
-def with_baselines(of: KindExample, **stated: float) -> KindExample:
-    card = of.dataset.card.model_copy(update={"baselines": {PBE: stated}})
-    return of._replace(dataset=replace(of.dataset, card=card))
+def with_baselines(example: KindExample, **stated: float) -> KindExample:
+    card = example.dataset.card.model_copy(update={"baselines": {PBE: stated}})
+    return example._replace(dataset=replace(example.dataset, card=card))
 
 
-def with_parameters(of: KindExample, **changed: object) -> KindExample:
-    return of._replace(parameters=of.kind.parameters.model_validate({**of.parameters.model_dump(), **changed}))
+def with_parameters(example: KindExample, **changed: object) -> KindExample:
+    return example._replace(
+        parameters=example.kind.parameters.model_validate({**example.parameters.model_dump(), **changed})
+    )
 
 
 def some_labels() -> KindExample:
@@ -108,9 +110,9 @@ def few_structures() -> KindExample:
     dataset = replace(
         whole, card=card, frames=whole.frames.take(np.array(index)), table=whole.table.model_copy(update=names)
     )
-    asked = {"n_variants": 1, "n_directions": 1, "displacements": (3e-3, 1e-3), "strains": (3e-3, 1e-3)}
+    few = {"n_variants": 1, "n_directions": 1, "displacements": (3e-3, 1e-3), "strains": (3e-3, 1e-3)}
     made = KindExample(KINDS["physicality"], dataset, KINDS["physicality"].parameters())
-    return with_parameters(made, **asked, diatomics=("H", "C", "Fe"), n_distances=20)
+    return with_parameters(made, **few, diatomics=("H", "C", "Fe"), n_distances=20)
 
 
 def coarse_phonons() -> KindExample:
@@ -145,13 +147,13 @@ def contributed(kind: Kind, measured: Measurement) -> dict[str, Contribution]:
         return {}
     items = unpack_items(pack_items(measured.items))
     records = {name: TypeAdapter(Metric).validate_python(vars(metric)) for name, metric in measured.metrics.items()}
-    found = kind.contributions(measured.items, measured.metrics)
-    for now, later in zip(found, kind.contributions(items, records), strict=True):
+    contributions = kind.contributions(measured.items, measured.metrics)
+    for now, later in zip(contributions, kind.contributions(items, records), strict=True):
         assert (now.metric, now.power, now.scale) == (later.metric, later.power, later.scale)
         np.testing.assert_array_equal(now.sums, later.sums)
         np.testing.assert_array_equal(now.counts, later.counts)
-    assert len({c.metric for c in found}) == len(found)
-    return {c.metric: c for c in found}
+    assert len({c.metric for c in contributions}) == len(contributions)
+    return {c.metric: c for c in contributions}
 
 
 def by_formula(c: Contribution) -> float:
@@ -159,17 +161,17 @@ def by_formula(c: Contribution) -> float:
 
 
 def assert_charged_is_given_back(kind: Kind, measured: Measurement) -> None:
-    found = contributed(kind, measured)
+    contributions = contributed(kind, measured)
     charged = {
         n: m.charged for n, m in measured.metrics.items() if m.charged is not None and m.failure_cost is not None
     }
-    assert set(charged) - set(found) == NO_MEANS.get(kind.name, frozenset()) & set(charged)
+    assert set(charged) - set(contributions) == NO_MEANS.get(kind.name, frozenset()) & set(charged)
     for name, value in charged.items():
-        if name in found:
-            assert found[name].sums.shape == found[name].counts.shape == (len(measured.items),)
-            assert np.isfinite(found[name].sums).all(), name
-            assert not found[name].sums[found[name].counts == 0].any(), name
-            assert by_formula(found[name]) == pytest.approx(value, rel=1e-12, abs=1e-300), name
+        if name in contributions:
+            assert contributions[name].sums.shape == contributions[name].counts.shape == (len(measured.items),)
+            assert np.isfinite(contributions[name].sums).all(), name
+            assert not contributions[name].sums[contributions[name].counts == 0].any(), name
+            assert by_formula(contributions[name]) == pytest.approx(value, rel=1e-12, abs=1e-300), name
 
 
 def test_there_is_a_world_of_every_kind_and_only_nve_has_no_contributions() -> None:
@@ -181,20 +183,20 @@ def test_there_is_a_world_of_every_kind_and_only_nve_has_no_contributions() -> N
 def test_the_formula_gives_charged_back(name: str) -> None:
     """Of a model that never fails, of one that fails here and there for every cause, and of one that does nothing."""
     made = EVERY[name]()
-    whole, asked = observed(made, {})
+    whole, n_asked = observed(made, {})
     assert_charged_is_given_back(made.kind, whole)
     assert NO_MEANS.get(made.kind.name, frozenset()) <= set(whole.metrics)
     rng, failed = np.random.default_rng(5), 0
     # So few at a time that some are left, and so many together that each cause has its turn.
-    at_once = max(1, min(asked // 6, len(CAUSES)))
+    at_once = max(1, min(n_asked // 6, len(CAUSES)))
     for first in range(0, len(CAUSES), at_once):
         causes = CAUSES[first : first + at_once]
-        where = rng.choice(asked, len(causes), replace=False)
+        where = rng.choice(n_asked, len(causes), replace=False)
         measured, _ = observed(made, dict(zip(where.tolist(), causes, strict=True)))
         failed += sum(measured.items.failures().values())
         assert_charged_is_given_back(made.kind, measured)
     assert failed
-    nothing, _ = observed(made, dict.fromkeys(range(3 * asked), Cause.ERROR))
+    nothing, _ = observed(made, dict.fromkeys(range(3 * n_asked), Cause.ERROR))
     assert_charged_is_given_back(made.kind, nothing)
     assert len(nothing.items) == sum(nothing.items.failures().values())
 
@@ -214,10 +216,10 @@ def test_what_is_not_answered_is_charged_and_what_is_answered_is_not() -> None:
     observation = made.kind.observe(made.dataset.structures, made.parameters, model, model.watch())
     measured = made.kind.measure(observation, made.dataset, made.parameters, PBE)
     assert_charged_is_given_back(made.kind, measured)
-    found = contributed(made.kind, measured)
+    contributions = contributed(made.kind, measured)
     cost = measured.metrics["force_mae"].failure_cost
-    np.testing.assert_allclose(found["force_mae"].sums, found["force_mae"].counts * cost)
-    assert (found["energy_mae_per_atom"].sums < 10 * found["energy_mae_per_atom"].sums.mean()).all()
+    np.testing.assert_allclose(contributions["force_mae"].sums, contributions["force_mae"].counts * cost)
+    assert (contributions["energy_mae_per_atom"].sums < 10 * contributions["energy_mae_per_atom"].sums.mean()).all()
 
 
 class Liar(Records):
@@ -273,9 +275,9 @@ def test_penalised_sums_give_the_penalised_mean_and_to_fail_never_lowers_them(
 ) -> None:
     sums, counts = (np.array(column) for column in zip(*parts, strict=True))
     average = Average("mae", "", sums, counts)
-    found = average.contribution(cost)
-    assert by_formula(found) == pytest.approx(average.metric(None, cost).charged, rel=1e-12, abs=1e-300)
-    assert (found.sums <= found.counts * cost * (1 + 1e-15)).all()
+    contributions = average.contribution(cost)
+    assert by_formula(contributions) == pytest.approx(average.metric(None, cost).charged, rel=1e-12, abs=1e-300)
+    assert (contributions.sums <= contributions.counts * cost * (1 + 1e-15)).all()
     worse = sums.copy()
     worse[which % len(sums)] = np.nan
-    assert (average._replace(sums=worse).contribution(cost).sums >= found.sums * (1 - 1e-15)).all()
+    assert (average._replace(sums=worse).contribution(cost).sums >= contributions.sums * (1 - 1e-15)).all()

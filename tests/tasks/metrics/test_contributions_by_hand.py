@@ -38,16 +38,16 @@ def atoms_apart(n: int, stated: Mapping[str, float] | None = None, **items: Any)
 def contributions(
     kind: str, seen: Observation, dataset: Dataset, **parameters: Any
 ) -> tuple[dict[str, Contribution], Measurement]:
-    of = KINDS[kind]
-    measured = of.measure(seen, dataset, of.parameters.model_validate(parameters), None)
-    assert isinstance(of, Contributing)
-    return {c.metric: c for c in of.contributions(measured.items, measured.metrics)}, measured
+    registered = KINDS[kind]
+    measured = registered.measure(seen, dataset, registered.parameters.model_validate(parameters), None)
+    assert isinstance(registered, Contributing)
+    return {c.metric: c for c in registered.contributions(measured.items, measured.metrics)}, measured
 
 
-def assert_is(found: Contribution, sums: Sequence[float], counts: Sequence[float], power: float = 1.0) -> None:
-    np.testing.assert_allclose(found.sums, sums, atol=1e-9)
-    assert found.counts.tolist() == list(counts)
-    assert found.power == power
+def assert_is(contribution: Contribution, sums: Sequence[float], counts: Sequence[float], power: float = 1.0) -> None:
+    np.testing.assert_allclose(contribution.sums, sums, atol=1e-9)
+    assert contribution.counts.tolist() == list(counts)
+    assert contribution.power == power
 
 
 def test_differences_of_two_quantities() -> None:
@@ -61,17 +61,17 @@ def test_differences_of_two_quantities() -> None:
         for i, (quantity, reference) in enumerate(zip(quantities, references, strict=True))
     )  # fmt: skip
     seen = observed([1.3, 2.5, 99.0, np.nan], [0, 0, 0, Cause.ERROR])
-    found, measured = contributions(
+    contribution, measured = contributions(
         "energy_differences", seen, atoms_apart(4, differences=rows), tolerance=0.5, tolerance_quantity="barrier"
     )
     assert list(measured.items.cluster) == ["path", "path", "d2", "d3"]
-    assert_is(found["barrier_mae"], [0.3, 0, 10, 0], [1, 0, 1, 0])
-    assert_is(found["barrier_rmse"], [0.09, 0, 100, 0], [1, 0, 1, 0], power=0.5)
-    assert_is(found["change_mae"], [0, 0.5, 0, 20], [0, 1, 0, 1])
-    assert_is(found["barrier_off_percent"], [0, 0, 1, 0], [1, 0, 1, 0])
-    assert_is(found["barrier_off_percent:left"], [0, 0, 0, 0], [1, 0, 0, 0])
-    assert_is(found["barrier_off_percent:right"], [0, 0, 1, 0], [0, 0, 1, 0])
-    assert found["barrier_off_percent"].scale == 100.0
+    assert_is(contribution["barrier_mae"], [0.3, 0, 10, 0], [1, 0, 1, 0])
+    assert_is(contribution["barrier_rmse"], [0.09, 0, 100, 0], [1, 0, 1, 0], power=0.5)
+    assert_is(contribution["change_mae"], [0, 0.5, 0, 20], [0, 1, 0, 1])
+    assert_is(contribution["barrier_off_percent"], [0, 0, 1, 0], [1, 0, 1, 0])
+    assert_is(contribution["barrier_off_percent:left"], [0, 0, 0, 0], [1, 0, 0, 0])
+    assert_is(contribution["barrier_off_percent:right"], [0, 0, 1, 0], [0, 0, 1, 0])
+    assert contribution["barrier_off_percent"].scale == 100.0
     assert measured.metrics["barrier_off_percent"].charged == 50.0
 
 
@@ -86,15 +86,15 @@ def test_profiles_count_by_points_and_barriers_by_scans() -> None:
         for i, (start, energies) in enumerate(zip(starts, references, strict=True))
     )  # fmt: skip
     answer = KCAL * np.array([5.0, 6.5, 8.5, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, np.nan])
-    found, measured = contributions(
+    contribution, measured = contributions(
         "energy_profiles", observed(answer, [0] * 9 + [Cause.ERROR]), atoms_apart(10, scans=scans)
     )
     # W is ten times what the flat profile is off by: 8 kcal/mol over ten points, and barriers of 2, 3 and 1 over three.
-    assert_is(found["profile_mae"], [0.5 + 1.5, 2.0, 3 * 8.0], [3, 4, 3])
-    assert_is(found["profile_rmse"], [0.25 + 2.25, 4.0, 3 * 100 * 16 / 10], [3, 4, 3], power=0.5)
-    assert_is(found["barrier_mae"], [1.5, 2.0, 20.0], [1, 1, 1])
-    assert_is(found["n_barriers_off"], [1, 1, 1], [1, 1, 1])
-    assert found["n_barriers_off"].scale == 3.0
+    assert_is(contribution["profile_mae"], [0.5 + 1.5, 2.0, 3 * 8.0], [3, 4, 3])
+    assert_is(contribution["profile_rmse"], [0.25 + 2.25, 4.0, 3 * 100 * 16 / 10], [3, 4, 3], power=0.5)
+    assert_is(contribution["barrier_mae"], [1.5, 2.0, 20.0], [1, 1, 1])
+    assert_is(contribution["n_barriers_off"], [1, 1, 1], [1, 1, 1])
+    assert contribution["n_barriers_off"].scale == 3.0
     assert (measured.metrics["n_barriers_off"].value, measured.metrics["n_barriers_off"].charged) == (2.0, 3.0)
 
 
@@ -106,11 +106,11 @@ def test_frames_count_by_labelled_components() -> None:
     forces = np.zeros((5, 3))
     forces[0], forces[3] = 1.5, np.nan
     seen = observed([0.0, np.nan, 0.0], [0, Cause.ERROR, 0], forces=forces)
-    found, measured = contributions("labelled_frames", seen, make_dataset(frames, Labels(forces=labels)))
+    contribution, measured = contributions("labelled_frames", seen, make_dataset(frames, Labels(forces=labels)))
     # Zero forces are off by 1 at six components and by 3 at three.
-    assert_is(found["force_mae"], [3 * 0.5 + 3 * 1.0, 3 * 10 * 15 / 9, 0], [6, 3, 0])
-    assert_is(found["force_rmse"], [3 * 0.25 + 3 * 1.0, 3 * 100 * 33 / 9, 0], [6, 3, 0], power=0.5)
-    assert set(found) == set(measured.metrics)
+    assert_is(contribution["force_mae"], [3 * 0.5 + 3 * 1.0, 3 * 10 * 15 / 9, 0], [6, 3, 0])
+    assert_is(contribution["force_rmse"], [3 * 0.25 + 3 * 1.0, 3 * 100 * 33 / 9, 0], [6, 3, 0], power=0.5)
+    assert set(contribution) == set(measured.metrics)
 
 
 def test_only_crystals_with_a_reference_count() -> None:
@@ -126,8 +126,8 @@ def test_only_crystals_with_a_reference_count() -> None:
     dataset = Dataset(card, frames, base.table, {})
     cell[0] *= np.cbrt(10.2 / 11.0)
     seen = Observation({"failure": np.array([0, 0, Cause.NOT_CONVERGED], np.int8), "cell": cell})
-    found, measured = contributions("compression", seen, dataset)
-    assert_is(found["volume_per_atom_mae"], [0.2, 0.0, 5.0], [1, 0, 1])
+    contribution, measured = contributions("compression", seen, dataset)
+    assert_is(contribution["volume_per_atom_mae"], [0.2, 0.0, 5.0], [1, 0, 1])
     assert list(measured.items.cluster) == ["Cu"] * 3
 
 
@@ -155,8 +155,8 @@ def test_times_of_one_structure_are_one_cluster_as_the_card_says() -> None:
     )
     measured = kind.measure(seen, Dataset(dataset.card, dataset.frames, table, {}), parameters, None)
     assert isinstance(kind, Contributing)
-    (found,) = kind.contributions(measured.items, measured.metrics)
+    (contribution,) = kind.contributions(measured.items, measured.metrics)
     # 100, 400 twice over for half of the atoms, W, and 400 µs/atom; the first frame warms up.
-    assert_is(found, [0, 100, 800, 1e6, 400], [0, 1, 1, 1, 1])
+    assert_is(contribution, [0, 100, 800, 1e6, 400], [0, 1, 1, 1, 1])
     assert measured.metrics["time_mean"].charged == pytest.approx((100 + 800 + 1e6 + 400) / 4)
     assert list(measured.items.cluster) == ["metal", "noble", "metal", "noble", "metal"]

@@ -94,7 +94,7 @@ def test_it_is_added_to_what_the_model_says(damping: Any) -> None:
 
 def strain_derivatives(atoms: Atoms, step: float) -> list[float]:
     """dE/dε [eV] by central differences, in Voigt order xx, yy, zz, yz, xz, xy; half of ε on either side."""
-    found = []
+    derivatives = []
     for i, j in [(0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1)]:
         energies = []
         for sign in (1, -1):
@@ -104,8 +104,8 @@ def strain_derivatives(atoms: Atoms, step: float) -> list[float]:
             strained = atoms.copy()
             strained.set_cell(atoms.cell.array @ strain, scale_atoms=True)
             energies.append(dispersion_energy(strained))
-        found.append((energies[0] - energies[1]) / (2 * step))
-    return found
+        derivatives.append((energies[0] - energies[1]) / (2 * step))
+    return derivatives
 
 
 def test_forces_and_stress_are_the_derivatives_of_the_energy() -> None:
@@ -117,10 +117,10 @@ def test_forces_and_stress_are_the_derivatives_of_the_energy() -> None:
     pair.rotate(20, (1, 0, 1))
     pair.set_cell([[55.0, 0, 0], [4.0, 52.0, 0], [3.0, -5.0, 60.0]])
     pair.pbc = True
-    found = d3(pair.numbers, pair.positions, pair.cell.array, pair.pbc, d3_parameters("pbe", "bj"))
-    assert found.forces is not None
-    assert found.stress is not None
-    virial = found.stress * pair.get_volume()
+    dispersion = d3(pair.numbers, pair.positions, pair.cell.array, pair.pbc, d3_parameters("pbe", "bj"))
+    assert dispersion.forces is not None
+    assert dispersion.stress is not None
+    virial = dispersion.stress * pair.get_volume()
     expected = strain_derivatives(pair, 2e-4)
     np.testing.assert_allclose(virial, expected, rtol=0, atol=2e-7)
     assert np.diff(np.sort(expected)).min() > 1e-3  # no two components could be taken for each other
@@ -130,17 +130,17 @@ def test_forces_and_stress_are_the_derivatives_of_the_energy() -> None:
             moved = pair.copy()
             moved.positions[atom, axis] += step
             energies.append(dispersion_energy(moved))
-        assert found.forces[atom, axis] == pytest.approx((energies[1] - energies[0]) / 2e-3, abs=1e-7)
+        assert dispersion.forces[atom, axis] == pytest.approx((energies[1] - energies[0]) / 2e-3, abs=1e-7)
 
 
 def test_the_stress_of_a_crystal_is_in_tension_where_it_holds_together() -> None:
     """To a part in a thousand: pairs enter and leave the cut-off as the cell is strained."""
     atoms = crystal()
-    found = d3(atoms.numbers, atoms.positions, atoms.cell.array, atoms.pbc, d3_parameters("pbe", "bj")).stress
-    assert found is not None
+    dispersion = d3(atoms.numbers, atoms.positions, atoms.cell.array, atoms.pbc, d3_parameters("pbe", "bj")).stress
+    assert dispersion is not None
     expected = np.array(strain_derivatives(atoms, 1e-2)) / atoms.get_volume()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-4)
-    assert (found[:3] > 0.04).all()
+    np.testing.assert_allclose(dispersion, expected, rtol=0, atol=2e-4)
+    assert (dispersion[:3] > 0.04).all()
 
 
 def test_a_chain_has_the_energy_of_one_more_link() -> None:

@@ -56,9 +56,9 @@ class Failing(LennardJones):
 
 
 def test_a_pair_potential_has_its_own_curve() -> None:
-    found = diatomic_curves(measured(LennardJones(rc=10.0)).items, PARAMETERS)
-    assert [curve.symbol for curve in found] == ["H", "C", "Ar"]
-    for symbol, r, energies in found:
+    curves = diatomic_curves(measured(LennardJones(rc=10.0)).items, PARAMETERS)
+    assert [curve.symbol for curve in curves] == ["H", "C", "Ar"]
+    for symbol, r, energies in curves:
         np.testing.assert_array_equal(r, distances(symbol, 30))
         expected = 4 * (r**-12.0 - r**-6.0) - 4 * (r[-1] ** -12.0 - r[-1] ** -6.0)
         np.testing.assert_allclose(energies, expected, rtol=1e-9, atol=1e-12)
@@ -66,13 +66,13 @@ def test_a_pair_potential_has_its_own_curve() -> None:
 
 
 def test_what_is_no_pair_has_no_curve_and_no_metric_sees_the_columns() -> None:
-    found = measured(LennardJones(rc=10.0))
+    measurement = measured(LennardJones(rc=10.0))
     names = curve_columns(30)
     assert names[:2] + names[-1:] == ("curve_00", "curve_01", "curve_29")
-    curves = np.array([found.items.columns[name] for name in names]).T
-    assert np.isfinite(curves).all(axis=1).tolist() == [group == DIATOMICS for group in found.items.group]
-    assert np.isnan(curves[[group != DIATOMICS for group in found.items.group]]).all()
-    assert not any(name.startswith("curve") for name in found.metrics)
+    curves = np.array([measurement.items.columns[name] for name in names]).T
+    assert np.isfinite(curves).all(axis=1).tolist() == [group == DIATOMICS for group in measurement.items.group]
+    assert np.isnan(curves[[group != DIATOMICS for group in measurement.items.group]]).all()
+    assert not any(name.startswith("curve") for name in measurement.metrics)
 
 
 def test_a_curve_has_a_gap_where_the_model_failed_and_its_item_has_failed_all_the_same() -> None:
@@ -91,8 +91,12 @@ def test_a_point_that_failed_counts_for_nothing_though_it_has_an_energy() -> Non
     seen = observed(LennardJones(rc=10.0))
     failure = seen.arrays["diatomic_failure"].copy()
     failure[30 + 4] = Cause.OUT_OF_MEMORY  # the fifth distance of carbon
-    found = Physicality().measure(Observation({**seen.arrays, "diatomic_failure": failure}), WATER, PARAMETERS, None)
-    gaps = [np.flatnonzero(np.isnan(curve.energies)).tolist() for curve in diatomic_curves(found.items, PARAMETERS)]
+    measurement = Physicality().measure(
+        Observation({**seen.arrays, "diatomic_failure": failure}), WATER, PARAMETERS, None
+    )
+    gaps = [
+        np.flatnonzero(np.isnan(curve.energies)).tolist() for curve in diatomic_curves(measurement.items, PARAMETERS)
+    ]
     assert gaps == [[], [4], []]
 
 
@@ -120,9 +124,9 @@ def test_curves_come_in_the_order_of_the_parameters_whatever_that_of_the_items()
         items.cause[::-1],
         {name: column[::-1] for name, column in items.columns.items()},
     )
-    for one, other in zip(diatomic_curves(items, PARAMETERS), diatomic_curves(turned, PARAMETERS), strict=True):
-        assert one.symbol == other.symbol
-        np.testing.assert_array_equal(one.energies, other.energies)
+    for curve, other in zip(diatomic_curves(items, PARAMETERS), diatomic_curves(turned, PARAMETERS), strict=True):
+        assert curve.symbol == other.symbol
+        np.testing.assert_array_equal(curve.energies, other.energies)
 
 
 def test_items_of_an_older_version_or_of_other_parameters_have_no_curves() -> None:

@@ -54,21 +54,21 @@ def test_pairs_are_as_far_apart_as_they_should_be_and_repel_with_a_positive_forc
 
 def test_a_single_well_is_perfect() -> None:
     r = distances("N", 100)
-    found = measures(r, *morse(r))
-    assert found.force_flips == 1
-    assert found.extra_flips == 0
-    assert found.tortuosity == pytest.approx(1.0, abs=1e-12)
-    assert found.energy_jump == 0.0
-    assert found.conservation < 1e-5
+    curve_measures = measures(r, *morse(r))
+    assert curve_measures.force_flips == 1
+    assert curve_measures.extra_flips == 0
+    assert curve_measures.tortuosity == pytest.approx(1.0, abs=1e-12)
+    assert curve_measures.energy_jump == 0.0
+    assert curve_measures.conservation < 1e-5
 
 
 def test_a_wall_alone_and_a_hole_alone_lack_a_flip_and_nothing_else() -> None:
     r = distances("Cu", 100)
     for sign in (1.0, -1.0):
-        found = measures(r, sign * 50.0 / r**6, sign * 300.0 / r**7)
-        assert (found.force_flips, found.extra_flips, found.energy_jump) == (0, 1, 0)
-        assert found.tortuosity == pytest.approx(1.0, abs=1e-12)
-        assert found.conservation < 1e-4
+        curve_measures = measures(r, sign * 50.0 / r**6, sign * 300.0 / r**7)
+        assert (curve_measures.force_flips, curve_measures.extra_flips, curve_measures.energy_jump) == (0, 1, 0)
+        assert curve_measures.tortuosity == pytest.approx(1.0, abs=1e-12)
+        assert curve_measures.conservation < 1e-4
 
 
 def test_a_curve_by_hand() -> None:
@@ -97,19 +97,19 @@ def test_a_wiggle_is_seen_by_all_measures_of_the_energy_and_its_force() -> None:
     r = distances("N", 300)
     energy, force = morse(r)
     wave = 2 * np.pi / 0.6
-    found = measures(r, energy + 0.3 * np.sin(wave * r), force - 0.3 * wave * np.cos(wave * r))
+    curve_measures = measures(r, energy + 0.3 * np.sin(wave * r), force - 0.3 * wave * np.cos(wave * r))
     # Far out the wiggle alone is left: a flip each half period.
-    assert found.force_flips > 5
+    assert curve_measures.force_flips > 5
     # By hand: from turn to turn the energy goes straight.
     fine = np.linspace(r[0], r[-1], 200_001)
     curve = morse(fine)[0] + 0.3 * np.sin(wave * fine)
     turns = np.concatenate([[0], np.flatnonzero(np.diff(np.sign(np.diff(curve)))) + 1, [len(fine) - 1]])
     way, lowest = np.abs(np.diff(curve[turns])).sum(), curve.min()
     expected = way / (curve[0] - lowest + curve[-1] - lowest)
-    assert found.tortuosity == pytest.approx(expected, rel=5e-3)  # the grid misses each turn a little
-    assert found.tortuosity > 1.05
-    assert found.energy_jump > 0.0
-    assert found.conservation < 1e-3  # the force is that of the wiggle
+    assert curve_measures.tortuosity == pytest.approx(expected, rel=5e-3)  # the grid misses each turn a little
+    assert curve_measures.tortuosity > 1.05
+    assert curve_measures.energy_jump > 0.0
+    assert curve_measures.conservation < 1e-3  # the force is that of the wiggle
 
 
 def test_the_jump_of_a_discontinuity_does_not_shrink_on_a_finer_grid_and_a_wiggles_does() -> None:

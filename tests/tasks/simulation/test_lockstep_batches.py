@@ -91,19 +91,19 @@ class Springs(Calculator):
 def test_each_comes_out_as_it_does_alone_to_the_last_bit_and_in_order() -> None:
     structures = crystals(9)
     done = run_concurrently([relax(a) for a in structures], InProcessCalculator(Springs()), watch())
-    for one, atoms in zip(done, structures, strict=True):
+    for end, atoms in zip(done, structures, strict=True):
         alone = relax(atoms).run(InProcessCalculator(Springs()))
-        assert one.cause == Cause.NONE
-        assert one.value is not None
-        assert one.value.tobytes() == alone.tobytes()
+        assert end.cause == Cause.NONE
+        assert end.value is not None
+        assert end.value.tobytes() == alone.tobytes()
 
 
 def test_with_emt_each_comes_out_as_alone_but_for_rounding() -> None:
     structures = crystals(4)
     done = run_concurrently([relax(a) for a in structures], InProcessCalculator(EMT()), watch())
-    for one, atoms in zip(done, structures, strict=True):
-        assert one.value is not None
-        assert np.abs(one.value - relax(atoms).run(InProcessCalculator(EMT()))).max() < 1e-9
+    for end, atoms in zip(done, structures, strict=True):
+        assert end.value is not None
+        assert np.abs(end.value - relax(atoms).run(InProcessCalculator(EMT()))).max() < 1e-9
 
 
 def test_all_that_wait_are_asked_together_by_one_thread_in_the_same_order_each_time() -> None:

@@ -54,11 +54,11 @@ def test_many_at_once_come_out_to_the_last_bit_as_one_after_another(optimizer: A
     ends = relax_cells(Frames.from_atoms(structures), together, settings, watch, pressures)
     alone = Counting(Argon())
     for atoms, pressure, end in zip(structures, pressures, ends, strict=True):
-        one = relaxed(atoms, alone, settings, pressure_gpa=pressure)
+        expected = relaxed(atoms, alone, settings, pressure_gpa=pressure)
         assert end.cause == Cause.NONE
         assert end.value is not None
-        assert end.value.cell.array.tobytes() == one.cell.array.tobytes()
-        assert end.value.positions.tobytes() == one.positions.tobytes()
+        assert end.value.cell.array.tobytes() == expected.cell.array.tobytes()
+        assert end.value.positions.tobytes() == expected.positions.tobytes()
     # The same structures were asked about, in fewer calls.
     assert sum(map(len, together.calls)) == sum(map(len, alone.calls))
     assert len(together.calls) < len(alone.calls) / 2
@@ -80,12 +80,12 @@ def test_the_minimum_is_that_of_plain_ase() -> None:
 def test_without_the_cell_only_atoms_move() -> None:
     start = bulk("Si", a=5.4)
     start.rattle(0.05, seed=1)
-    found = relaxed(start, InProcessCalculator(silicon()), TIGHT, cell=False)
-    assert found.cell.array.tobytes() == start.cell.array.tobytes()
-    found.calc = silicon()
-    assert np.abs(found.get_forces()).max() < 1e-5
+    result = relaxed(start, InProcessCalculator(silicon()), TIGHT, cell=False)
+    assert result.cell.array.tobytes() == start.cell.array.tobytes()
+    result.calc = silicon()
+    assert np.abs(result.get_forces()).max() < 1e-5
     # In a cell of this shape silicon is diamond.
-    assert found.get_distance(0, 1, mic=True) == pytest.approx(5.4 * np.sqrt(3) / 4, abs=1e-5)
+    assert result.get_distance(0, 1, mic=True) == pytest.approx(5.4 * np.sqrt(3) / 4, abs=1e-5)
 
 
 class Skew(Calculator):

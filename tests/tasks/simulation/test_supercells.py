@@ -43,8 +43,8 @@ def test_cells_are_replicated_into_the_range_shortest_axes_most(
         assert elongation[counts] <= min(elongation[c] for c in in_range) + 1e-5
     else:
         assert atoms[counts] == max(atoms.values())
-    for one, other in itertools.permutations(axes, 2):
-        assert not (lengths[one] < lengths[other] and counts[one] < counts[other])
+    for axis, other in itertools.permutations(axes, 2):
+        assert not (lengths[axis] < lengths[other] and counts[axis] < counts[other])
 
 
 def test_a_cubic_cell_of_four_atoms_has_864() -> None:
@@ -62,6 +62,6 @@ def test_bisection_finds_the_largest_that_fits_and_asks_few(limit: int, n: int) 
         tried.append(counts[0])
         return counts[0] <= limit
 
-    found = largest_that_fits(sizes, fits)
-    assert found == ((min(limit, n), 1, 1) if limit else None)
+    largest = largest_that_fits(sizes, fits)
+    assert largest == ((min(limit, n), 1, 1) if limit else None)
     assert len(tried) <= n.bit_length()

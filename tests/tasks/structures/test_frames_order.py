@@ -114,10 +114,10 @@ def test_other_structures_or_another_version_are_sent_in_another_order() -> None
 def test_with_another_secret_hidden_structures_are_sent_in_another_order_and_public_ones_are_not() -> None:
     frames = mixed(30)
     hidden = [questions(Structures("a@1", frames, hidden=True), 1, secret) for secret in (b"", b"one", b"two", b"one")]
-    orders = [tuple(asked.order.tolist()) for asked in hidden]
+    orders = [tuple(question.order.tolist()) for question in hidden]
     assert len(set(orders)) == 3
     assert orders[1] == orders[3]
-    copies = [asked.frames.sha256() for asked in hidden]
+    copies = [question.frames.sha256() for question in hidden]
     assert len(set(copies)) == 3
     public = [questions(Structures("a@1", frames), 1, secret).order.tolist() for secret in (b"", b"one")]
     assert public[0] == public[1]
@@ -165,16 +165,16 @@ def test_a_task_stops_at_the_failure_that_is_too_many(share: float) -> None:
 
 @pytest.mark.parametrize("hidden", [False, True])
 def test_progress_ends_with_all_that_is_asked_and_a_deadline_leaves_the_rest_over_time(hidden: bool) -> None:
-    told: list[tuple[int, int, str]] = []
+    reported: list[tuple[int, int, str]] = []
     structures = Structures("a@1", mixed(20), hidden=hidden)
 
     def progress(done: int, total: int, unit: str) -> None:
-        told.append((done, total, unit))
+        reported.append((done, total, unit))
 
     total = 20 + (16 if hidden else 0)
     observe(structures, Recording(), replace(WATCH, progress=progress))
-    assert told[-1] == (total, total, "frames")
-    assert [done for done, *_ in told] == sorted(done for done, *_ in told)
+    assert reported[-1] == (total, total, "frames")
+    assert [done for done, *_ in reported] == sorted(done for done, *_ in reported)
     late = Recording(max_atoms_per_batch=1)
     clock: Any = iter(range(1000))
     seen = observe(structures, late, replace(WATCH, clock=lambda: next(clock), deadline=4))

@@ -54,13 +54,13 @@ CASES: list[tuple[str, Dataset, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "dataset", "parameters", "said"), CASES)
+@pytest.mark.parametrize(("kind", "dataset", "parameters", "message"), CASES)
 def test_what_does_not_fit_is_told_in_one_line(
-    kind: str, dataset: Dataset, parameters: dict[str, Any], said: str
+    kind: str, dataset: Dataset, parameters: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=said) as told:
+    with pytest.raises(ValueError, match=message) as caught:
         rehearse(KINDS[kind], dataset, KINDS[kind].parameters.model_validate(parameters))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_phonons_of_another_temperature_or_mesh_than_the_references_are_refused() -> None:

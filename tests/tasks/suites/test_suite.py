@@ -108,8 +108,8 @@ def test_two_tasks_of_one_name_and_an_unknown_suite_are_refused(tmp_path: Path) 
 
 def test_the_suites_own_domains_stand_for_those_of_the_models() -> None:
     """Five domains under which tasks are reported, of which a model knows three."""
-    own = '[domains]\n"Reactions" = "Molecules"\n"Crystals" = "Inorganic Materials"\n[[tasks]]'
-    text = GOOD.replace("[[tasks]]", own).replace('"Inorganic Materials"\ntime', '"Reactions"\ntime')
+    domains = '[domains]\n"Reactions" = "Molecules"\n"Crystals" = "Inorganic Materials"\n[[tasks]]'
+    text = GOOD.replace("[[tasks]]", domains).replace('"Inorganic Materials"\ntime', '"Reactions"\ntime')
     task = read_suite(text, "mine.toml").tasks[0]
     assert (task.domain, task.model_domain) == ("Reactions", "Molecules")
     (plain,) = read_suite(GOOD, "mine.toml").tasks
@@ -124,8 +124,8 @@ def test_the_share_that_may_fail_is_the_tasks_or_the_suites_or_a_half() -> None:
 
 
 def test_what_a_task_says_for_readers_and_scoring() -> None:
-    said = 'release_name = "NVE"\nmlipaudit = "reactivity"\nsource = "LAMBench"\nimport = "judge data import x"\n'
-    task = read_suite(GOOD + said, "a").tasks[0]
+    lines = 'release_name = "NVE"\nmlipaudit = "reactivity"\nsource = "LAMBench"\nimport = "judge data import x"\n'
+    task = read_suite(GOOD + lines, "a").tasks[0]
     assert (task.release_name, task.source, task.import_lines) == ("NVE", "LAMBench", ("judge data import x",))
     assert task.mlipaudit == "reactivity"
     assert read_suite(GOOD.replace("title", 'release = "lambench-0.3.1"\ntitle'), "a").release == "lambench-0.3.1"

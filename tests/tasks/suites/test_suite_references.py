@@ -35,12 +35,12 @@ def test_a_reference_is_read() -> None:
     suite = read_suite(text(), "mine.toml")
     about = ("A density functional.", "arXiv:2508.13468")
     assert suite.references == (StatedReference("ωB97M-V", *about, {"barriers": {"mae": 1.5}}),)
-    assert [one.slug for one in suite.references] == ["ωb97m-v"]
+    assert [reference.slug for reference in suite.references] == ["ωb97m-v"]
     assert read_suite(TASKS, "mine.toml").references == ()
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (text(task="crystals"), "mine.toml: references.0.metrics: there is no task 'crystals' in the suite"),
         (text(value="-1.0"), "mine.toml: references.0.metrics.barriers.mae: must be at least 0"),
@@ -56,8 +56,8 @@ def test_a_reference_is_read() -> None:
         (text().replace('source = "arXiv:2508.13468"', ""), "references.0.source"),
     ],
 )
-def test_a_reference_that_cannot_be_is_refused_in_one_line(given: str, said: str) -> None:
+def test_a_reference_that_cannot_be_is_refused_in_one_line(given: str, message: str) -> None:
     with pytest.raises(SuiteError) as raised:
         read_suite(given, "mine.toml")
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)

@@ -33,8 +33,8 @@ def test_an_honest_model_agrees_with_itself_to_rounding() -> None:
     assert (value(measured, "n_rechecked"), value(measured, "n_inconsistent")) == (9, 0)
     assert value(measured, "time_mean") > 0
     for name, tolerance in (("energy", 1e-8), ("forces", 1e-9), ("stress", 1e-10)):
-        for one, other in (("kept", "again"), ("whole", "part")):
-            difference = again.arrays[f"{one}_{name}"] - again.arrays[f"{other}_{name}"]
+        for before, after in (("kept", "again"), ("whole", "part")):
+            difference = again.arrays[f"{before}_{name}"] - again.arrays[f"{after}_{name}"]
             assert np.nanmax(np.abs(difference)) < tolerance
     # The fresh start sees what the timed one saw: a frame, then another of its shape; the parts come last.
     for (first, _), (second, _) in pairs(fresh.calls[:18]):

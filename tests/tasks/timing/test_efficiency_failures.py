@@ -38,20 +38,20 @@ class Costly(Records):
     def compute(self, frames: Frames, properties: Properties) -> Predictions:
         each = [(int(frames.numbers[frames.atom_slice(i)][0]), int(n)) for i, n in enumerate(frames.n_atoms)]
         call, asked_for_stress = len(self.calls), "stress" in properties and not self._hides_stress
-        self.clock.now += sum(self._cost(*one, asked_for_stress) for one in each)
+        self.clock.now += sum(self._cost(*size, asked_for_stress) for size in each)
         answer = super().compute(frames, properties)
         stress = answer.stress
         if stress is not None and self._hides_stress:
             stress = np.full_like(stress, np.nan)
-        errors = {i: error for i, one in enumerate(each) if (error := self._fails(call, *one)) is not None}
+        errors = {i: error for i, size in enumerate(each) if (error := self._fails(call, *size)) is not None}
         return Predictions.checked(frames, answer.energy, answer.forces, stress, {**answer.errors, **errors})
 
 
 def charged(model: Records, parameters: EfficiencyParameters) -> tuple[dict[str, float], Measurement]:
     """What each time is charged at, the model asked again."""
     _, measured = rechecked(model, model, parameters)
-    found = {name: measured.metrics[name].charged for name in TIMES}
-    return {name: charge for name, charge in found.items() if charge is not None}, measured
+    charges = {name: measured.metrics[name].charged for name in TIMES}
+    return {name: charge for name, charge in charges.items() if charge is not None}, measured
 
 
 def assert_none_gained(honest: dict[str, float], other: dict[str, float]) -> None:

@@ -84,9 +84,9 @@ def measure(seen: Observation, parameters: EfficiencyParameters, data: Dataset |
 
 
 def value(measured: Measurement, name: str) -> float:
-    found = measured.metrics[name].value
-    assert found is not None
-    return found
+    number = measured.metrics[name].value
+    assert number is not None
+    return number
 
 
 def rechecked(
