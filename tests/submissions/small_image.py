@@ -18,7 +18,7 @@ from sandbox.image.image_check import CALCULATOR_LABEL, MACHINE
 
 
 def noise(n_bytes: int, seed: int) -> bytes:
-    """Bytes that no compression makes fewer."""
+    """Bytes that cannot be compressed."""
     return np.random.default_rng(seed).bytes(n_bytes)
 
 

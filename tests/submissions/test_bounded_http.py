@@ -1,4 +1,4 @@
-"""What a session of bounded requests costs at most, and where it does not go."""
+"""The limits of a bounded session: time, bytes, redirects and hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.servers.raw_server import drop_by_drop, raw_server
 
 @pytest.mark.parametrize("same_host", [True, False])
 def test_nothing_of_a_redirect_is_read(same_host: bool) -> None:
-    """Its body may be a bomb, or without end."""
+    """Its body may unpack to gigabytes, or never end."""
     sent: list[int] = []
 
     def speak(connection: socket.socket, request: str, over: Event) -> None:

@@ -1,4 +1,4 @@
-"""Rates and times left, and no bar where nobody looks."""
+"""Rates and remaining times, and no bar without a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A world of which everything is judged, and published twice."""
+"""A world in which everything is judged, and published twice."""
 
 from __future__ import annotations
 

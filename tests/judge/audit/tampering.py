@@ -13,7 +13,7 @@ STRANGER = SigningKey(bytes(32))
 
 
 def defects(world: World, *arguments: str, status: int = 1) -> list[tuple[str, str]]:
-    """What does not hold, and why, in the order in which it is named."""
+    """The defects with their reasons, in the order of the report."""
     ended, answer = world.run_json_here("verify", "--all", *arguments)
     assert isinstance(answer, dict)
     assert (ended, answer["exit_status"]) == (status, status)
@@ -25,7 +25,7 @@ def write(world: World, key: str, record: Record) -> None:
 
 
 def end_of(world: World, task: str = "copper") -> str:
-    """Where the end of the only attempt at a task lies."""
+    """The key of the end of the only attempt at a task."""
     (prefix,) = [p for p in read_histories(world.store, [submission_of(world)]) if f"/{task}/" in p]
     return f"{prefix}1/end.json"
 
@@ -35,7 +35,7 @@ def items_key(world: World) -> str:
 
 
 def other_items(world: World) -> bytes:
-    """The copper's items table, the first item's numbers changed."""
+    """The items table of copper, with changed numbers in the first item."""
     items = unpack_items(world.store.get(items_key(world)))
     for column in items.columns.values():
         column[0] += 1

@@ -1,4 +1,4 @@
-"""The digest of a store: alike where two were judged alike, and not otherwise."""
+"""The digest of a store: two stores have the same digest exactly if the same was judged."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_a_score_that_does_not_follow_though_it_is_signed(world: World) -> None:
 
 
 def test_a_rank_that_was_withheld(world: World) -> None:
-    """Only of what the manifest says is there for comparison: a page then shows it as such."""
+    """Only submissions that the manifest lists as references: a page then shows them as such."""
     id = submission_of(world)
     withheld = {id: Manifest.read(world.store.get(manifest_path(2))).scores[id].model_copy(update={"rank": None})}
     for references, complaint in (

@@ -1,4 +1,4 @@
-"""Verifying results: whatever is tampered with, exactly that is named first, with the remedy."""
+"""Verifying results: the first line names exactly the record that was tampered with, and the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command as a person and a script meet it, in a process of its own but for what it refuses at once."""
+"""The command as a person and a script use it, in its own process, except for immediate refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.world.world import World
 
 
 def counted(world: World, submissions: list[Submission]) -> list[tuple[str, str]]:
-    """What has a result, every attempt and result in the store checked to be there once."""
+    """The units with a result; checks that every attempt and result is stored once."""
     results: list[Result] = world.results()
     histories = read_histories(world.store, [submission.id for submission in submissions])
     assert len(histories) == len(results)
@@ -94,7 +94,7 @@ def test_a_broken_setting_is_named_and_debug_shows_where(world: World) -> None:
 
 
 def wait_for(world: World, prefix: str, suffix: str, count: int) -> None:
-    """Until the store has `count` such keys."""
+    """Waits until the store has `count` such keys."""
     until = time.monotonic() + 60
     while sum(key.endswith(suffix) for key in world.store.list(prefix)) < count:
         assert time.monotonic() < until

@@ -1,4 +1,4 @@
-"""`judge explain`: what it says adds up, down to raw metrics, and is what the board shows."""
+"""`judge explain`: its numbers add up, down to raw metrics, and equal those of the board."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def suite_text(head: str = "") -> str:
 
 @pytest.fixture(scope="module")
 def judged() -> Iterator[World]:
-    """Two models by records: A whole, B without its barriers and with a run less."""
+    """Two models from records: A is complete, B has no barriers and one run less."""
     with TemporaryDirectory(prefix="lj") as folder:
         world = World(Path(folder))
         world.write_settings()
@@ -64,7 +64,7 @@ def leaves(term: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def added_up(term: dict[str, Any]) -> float:
-    """The value again, from the leaves alone: by shares and the kind of mean that the rule names."""
+    """The value computed from the leaves alone, with their shares and the mean that the rule names."""
     if "parts" not in term:
         value: float = term["value"]
         return value
@@ -159,7 +159,7 @@ def test_bad_requests_get_one_line_and_exit_2(judged: World, arguments: tuple[st
 
 
 def test_a_score_of_what_was_judged_for_real(world: World) -> None:
-    """Two data sets, the forces of the second off by 0.1 eV/Å in every component: its error is that."""
+    """Two data sets: in the second every force component is wrong by 0.1 eV/Å, and so is the error."""
     save_frames(world.root / "data", "Ni", "nickel", shift=0.1)
     world.write_settings()
     model = world.submit("emt")

@@ -1,4 +1,4 @@
-"""`judge invite`, `revoke` and `invitations`, as a maintainer types them, on a real S3 server."""
+"""`judge invite`, `revoke` and `invitations` with a real S3 server."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def world(tmp_path: Path, aws_environment: RgwServer, buckets: Buckets) -> Intak
 
 
 def invite(world: IntakeWorld, *arguments: str) -> InviteFile:
-    """The file that the author is given."""
+    """The invitation file."""
     status, _, err = world.run_here("invite", "curie", *arguments)
     assert (status, err) == (0, "")
     return InviteFile.read((world.root / "curie.invite.json").read_bytes())
 
 
 def forms_at(file: InviteFile) -> UploadForms:
-    """The forms, as anybody who has the file fetches them."""
+    """The upload forms, fetched with the invitation file."""
     answer = requests.get(f"{file.status_url}forms.json", timeout=20)
     assert answer.status_code == 200
     return UploadForms.read(answer.content)
@@ -47,7 +47,7 @@ def status_at(file: InviteFile) -> InvitationStatus:
 
 
 def settle(world: IntakeWorld, n: int, outcome: Any) -> None:
-    """Stores the fate of a letter, as intake does."""
+    """Stores decisions about submission requests, as intake does."""
     state = read_invitation(world.store, "curie")
     for slot in state.open_request_slots()[:n]:
         stored = StoredDecision(decision=RequestDecision(slot=slot, received=utc_now(), outcome=outcome))
@@ -55,7 +55,7 @@ def settle(world: IntakeWorld, n: int, outcome: Any) -> None:
 
 
 def doctors_findings(world: IntakeWorld) -> dict[str, CheckResult]:
-    """What `judge doctor` finds, before it looks at data and starts guests."""
+    """The results of `judge doctor`, up to the checks of data and guests."""
     findings = {}
     for finding in examine(world.workspace):
         findings[finding.name] = finding

@@ -50,7 +50,7 @@ def prepared(world: World) -> World:
 
 
 def judged(world: World, run: Run) -> tuple[dict[str, object], str]:
-    """What `judge explain --json` says of EMT after import and evaluation, and the page of the task."""
+    """The output of `judge explain --json` for EMT after import and evaluation, and the page of the task."""
     id = world.submit("emt").id
     status, out, err = run("data", "import", "stretches", "metals.xyz", *STATED, "--label-set", "EMT")
     assert status == 0, err

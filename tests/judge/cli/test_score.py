@@ -1,4 +1,4 @@
-"""`judge score lambench` as a person and a script meet it."""
+"""`judge score lambench` as a person and a script use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`judge score ml-peg`, as a person and a script meet it; numbers worked by hand."""
+"""`judge score ml-peg`, as a person and a script use it; numbers worked by hand."""
 
 from __future__ import annotations
 

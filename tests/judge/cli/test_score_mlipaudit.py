@@ -1,4 +1,4 @@
-"""`judge score mlipaudit`, as a person and a script meet it; numbers worked by hand."""
+"""`judge score mlipaudit`, as a person and a script use it; numbers worked by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`judge score suite`: every scheme over what was judged, as on the leaderboard, with its robustness."""
+"""`judge score suite`: scores of every scheme, equal to those on the leaderboard, with intervals and robustness."""
 
 from __future__ import annotations
 

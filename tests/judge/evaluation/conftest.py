@@ -16,7 +16,7 @@ from tests.world.world import World, small_world
 
 @pytest.fixture(scope="session")
 def once_moody() -> Iterator[tuple[World, Submission, Path]]:
-    """A world in which a model that answers as a file says was judged once, at its best, and a copy of its folder."""
+    """A world with a model whose answers a file controls, judged once with good answers; and a copy of its folder."""
     with TemporaryDirectory(prefix="lj") as folder, TemporaryDirectory() as copies:
         world = small_world(Path(folder) / "w")
         mood = world.root / "mood"
@@ -29,7 +29,7 @@ def once_moody() -> Iterator[tuple[World, Submission, Path]]:
 
 @pytest.fixture
 def moody_world(once_moody: tuple[World, Submission, Path]) -> World:
-    """That world as it was then; at the same place, since records name paths in it."""
+    """That world, restored at the same path, since records name paths in it."""
     made, _, copy = once_moody
     shutil.rmtree(made.root)
     shutil.copytree(copy, made.root)

@@ -35,7 +35,7 @@ def example(driver: DockerDriver, name: str) -> Image:
 
 
 def observed(driver: DockerDriver, image: Image, kind: str, dataset: Dataset, label_set: str | None = None):
-    """What a container answers for `dataset`."""
+    """The observation of `dataset` by a container."""
 
     def body(remote: RemoteCalculator) -> Observation:
         watch = Watch(clock=lambda: 0.0)

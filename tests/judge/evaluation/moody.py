@@ -1,4 +1,4 @@
-"""A model that answers as a file says, judged once, and `judge rejudge` on it."""
+"""A model whose answers a file controls, judged once, and `judge rejudge` on it."""
 
 from __future__ import annotations
 

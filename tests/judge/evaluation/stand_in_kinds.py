@@ -48,7 +48,7 @@ class Energies:
 
 
 class AskedTwice(Energies):
-    """The same, half of the frames asked again of a fresh start."""
+    """The same, with a consistency check of half of the frames after a fresh start."""
 
     name: str = "asked_twice"
 
@@ -65,7 +65,7 @@ class AskedTwice(Energies):
     def measure(
         self, observation: Observation, dataset: Dataset, parameters: Any, label_set: str | None
     ) -> Measurement:
-        """No number where the model contradicts itself more than once."""
+        """No metric if the model contradicts itself more than once."""
         measurement = super().measure(observation, dataset, parameters, label_set)
         metric = measurement.metrics["energy"]
         void = int((observation.arrays["failure"] == Cause.INCONSISTENT).sum()) > 1
@@ -122,7 +122,7 @@ def only_result(world: World) -> Result:
 
 
 class Breaks(Energies):
-    """A kind that keeps something, and then fails in one way and in another."""
+    """A kind that saves a checkpoint and then fails, first in one way and then in another."""
 
     name: str = "breaks"
 

@@ -1,4 +1,4 @@
-"""Applying new results with a reason: what then counts, and what cannot be applied."""
+"""Applying new results with a reason: which results then count, and which cannot be applied."""
 
 from __future__ import annotations
 

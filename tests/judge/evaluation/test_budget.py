@@ -1,4 +1,4 @@
-"""`--budget`: what was begun is finished, what no longer fits is left, and nothing of it is a fault."""
+"""`--budget`: started units are finished, units that do not fit are left, and neither is a fault."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.world.world import World
 
 
 def known(world: World, submission: Submission, seconds: float) -> None:
-    """Records that each of its units is expected to take so long: six frames."""
+    """Records timings by which each of its units of six frames is expected to take so long."""
     timing = Timing(n_atoms=8, seconds=seconds / 6)
     record = submission.model_copy(update={"preflight": PreflightReport(checks=(), timings=(timing,), startup_s=0.0)})
     world.store.put(f"submissions/{submission.id}/submission.json", record.model_dump_json().encode())

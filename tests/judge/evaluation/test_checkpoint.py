@@ -1,4 +1,4 @@
-"""A judge that is killed in the middle of a trajectory goes on where it was; and what is kept meanwhile."""
+"""After a kill in the middle of a trajectory the judge continues from the checkpoint; and how long that is kept."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_judge_killed_in_a_trajectory_goes_on_and_ends_where_an_undisturbed_on
 
 
 def kept(world: World) -> list[Path]:
-    """The checkpoints that are there."""
+    """The existing checkpoints."""
     return list((world.root / "run" / "checkpoints").glob("*.safetensors"))
 
 

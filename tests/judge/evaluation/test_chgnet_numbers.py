@@ -84,7 +84,7 @@ def card(name: str, domain: Domain) -> Card:
 
 
 def alone(image: Image, dataset: Dataset) -> Answers:
-    """What the weights answer in a plain loop over ASE's interface, in the same image."""
+    """The answers of the weights in a plain loop over ASE's interface, in the same image."""
     with TemporaryDirectory(prefix="lj") as folder:
         given, taken = Path(folder) / "given", Path(folder) / "taken"
         given.mkdir(mode=0o755)

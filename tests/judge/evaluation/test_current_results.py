@@ -1,4 +1,4 @@
-"""Which results fit the present: timings too, whichever machine they were taken on. What a data set tells a plan."""
+"""Which results are current, also timings of other machines; and how a data set enters a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""D3 is added to the answers of a model where the labels contain it."""
+"""D3 is added to the answers of a model if the labels contain it."""
 
 from __future__ import annotations
 

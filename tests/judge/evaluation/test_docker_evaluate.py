@@ -1,4 +1,4 @@
-"""Judging in real containers: killed in the middle, nothing is lost, doubled or left behind."""
+"""Judging in real containers: after a kill nothing is lost, doubled or left behind."""
 
 from __future__ import annotations
 

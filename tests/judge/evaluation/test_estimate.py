@@ -1,4 +1,4 @@
-"""Estimates against estimates by hand, and what is told of them before anything is spent."""
+"""Estimates compared with estimates by hand, and `judge plan`, which shows them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMINGS = tuple(Timing(n_atoms=n, seconds=0.03 + 5e-4 * n) for n in (3, 4, 9, 12
 
 
 def timed(world: World, submission: Submission, timings: tuple[Timing, ...] = TIMINGS, startup_s: float = 2.0) -> None:
-    """Records `submission` as if its preflight had found this."""
+    """Records `submission` with these results of the preflight."""
     report = PreflightReport(checks=(), timings=timings, startup_s=startup_s, device="cpu")
     record = submission.model_copy(update={"preflight": report})
     world.store.put(f"submissions/{submission.id}/submission.json", record.model_dump_json().encode())
@@ -40,7 +40,7 @@ def test_least_squares_by_hand() -> None:
 
 
 def test_neither_part_is_negative() -> None:
-    """Where cost grows faster than atoms the best line would begin below zero: then it begins at zero."""
+    """If the cost grows faster than the number of atoms, the best line would start below zero: it starts at zero."""
     per_call, per_atom = fit_line([Timing(n_atoms=n, seconds=1e-4 * n**2) for n in (4, 8, 108)])
     assert per_call == 0
     assert per_atom == pytest.approx(1e-4 * (4**3 + 8**3 + 108**3) / (4**2 + 8**2 + 108**2))
@@ -79,7 +79,7 @@ def test_a_budget_begins_what_will_end_within_it() -> None:
 
 
 def forecast(world: World, **request: object) -> Forecast:
-    """What `judge plan` says, in this process."""
+    """The forecast of `judge plan`, made in this process."""
     return forecast_of(plan_work(world.workspace, Request(**request), Reporter(Console(quiet=True))))  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Judging on the process driver: every task is judged, and a second run does only what changed."""
+"""Judging on the process driver: every task is judged, and a second run judges only what has changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of the judge and of its data sets: what is refused, tried again, held or left to another judge."""
+"""Faults of the judge and of its data sets: units are refused, tried again, held or left to another judge."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def prefixes_of(world: World) -> set[str]:
 
 
 def test_observing_opens_no_label(world: World) -> None:
-    """Without labels and table a task is observed all the same; once they are back it is measured, and nothing else."""
+    """A task without labels and table is observed; once they exist, it is only measured."""
     world.submit("emt")
     folder, aside = world.root / "data" / "copper@1", world.root / "aside"
     aside.mkdir()

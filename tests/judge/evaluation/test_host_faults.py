@@ -1,4 +1,4 @@
-"""Faults of this host while a unit is observed: tried again, held, and what a checkpoint outlives."""
+"""Faults of this host while a unit is observed: tried again, then held; which faults a checkpoint survives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_noisy_host_is_tried_three_times_then_held_and_never_published(
 def test_what_was_kept_outlives_a_fault_of_the_host_but_not_one_of_our_code(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second try goes on from the first; what our own code failed over, the third does not see."""
+    """The second try continues from the first; the third does not get the state on which our own code failed."""
     monkeypatch.setattr(runner, "RETRY_S", 0.0)
     kind = Breaks()
     unit = world.unit(submitted(world, "pass"), kind)

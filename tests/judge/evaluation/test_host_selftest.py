@@ -1,4 +1,4 @@
-"""The gate that asks for a selftest of the host and engine of a result."""
+"""Publishing requires a selftest of the host and engine of each result."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def named(gate: Gate, key: str, measured: datetime) -> Result:
 
 
 def test_what_was_proven_when_it_was_measured_stays_so(gate: Gate) -> None:
-    """A kernel that is replaced takes no result back: the selftest that it names was young when it was measured."""
+    """After the kernel was replaced, older results stay proven: their selftest was recent when they were measured."""
     key = store_selftest(gate.store, selftest_of(started=NOON))
     year_later = NOON + timedelta(days=365)
 

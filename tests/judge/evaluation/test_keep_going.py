@@ -1,4 +1,4 @@
-"""A record that is broken, or cannot be added up, leaves its own row out: it is named, and all others stay."""
+"""A record that is broken or cannot be scored removes only its own row, and is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that has nothing to do says so from the cache of records, and from nothing but what is in the store."""
+"""A run without work reports this from the cache of records; its answer depends on the store only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that went through a container, against the same numbers computed without the judge."""
+"""Numbers measured through a container, compared with the same numbers computed without the judge."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_the_tasks_time_limit_is_the_containers() -> None:
 
 
 def test_the_model_is_asked_as_its_own_domain_whatever_the_suite_calls_it() -> None:
-    """A suite's own name of a domain is for the reader: another one asks the model nothing else."""
+    """A suite's own name of a domain is shown only: the model is asked the same."""
     five = a_unit("r2SCAN", task={"domain": "Small molecules"})
     assert (five.label_set, five.declared) == ("r2SCAN", True)
     assert five.prefix == a_unit("r2SCAN").prefix

@@ -1,4 +1,4 @@
-"""What one submission after another comes to grief over is quarantined; a full disk burns nobody's attempts."""
+"""Resources that spoil attempts of several submissions are quarantined; a full disk uses up no attempts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def spoil_copper(data: Path) -> None:
-    """Puts an element into the copper that the correction its labels need does not know: our code's limit."""
+    """Adds an element to the copper data set that our code for the labels' dispersion correction does not support."""
     atoms = bulk("Cu", cubic=True)
     atoms.numbers[0] = 110
     frames = Frames.from_atoms([atoms, atoms])

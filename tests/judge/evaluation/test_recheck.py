@@ -1,4 +1,4 @@
-"""Kinds that ask some questions again of a fresh start: whose answers count, and which verdict a failed start gives."""
+"""Kinds with a consistency check in a fresh start: which answers count, and the verdict if that start fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that went through a container, against published errors and reference data."""
+"""Numbers measured through a container, compared with published errors and reference data."""
 
 from __future__ import annotations
 

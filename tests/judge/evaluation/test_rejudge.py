@@ -1,4 +1,4 @@
-"""Judging anew beside the old results: shown, and without effect until the new results are applied."""
+"""Rejudging: new results are shown beside the old ones, and have no effect until they are applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store on a real S3 server comes to the same results as a folder, by the same commands."""
+"""A store on a real S3 server gives the same results as a folder, with the same commands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class S3World(World):
         return super().settings.model_copy(update={"store": self.url, "endpoint_url": self.endpoint})
 
     def command_here(self, *arguments: str) -> str:
-        """What `judge` with these arguments says; the store is named in the environment."""
+        """The output of `judge` with these arguments; the environment names the store."""
         status, out, err = self.run_here(*arguments, LAMBENCH_STORE=self.url, LAMBENCH_ENDPOINT_URL=self.endpoint)
         assert (status, err) == (0, "")
         return out

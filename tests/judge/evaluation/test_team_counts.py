@@ -1,4 +1,4 @@
-"""What the data file and a model's page say must agree: of a team's submissions, and of what is hidden."""
+"""The data file and a model's page agree on a team's submissions and on hidden data sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.world.board_records import NOON, SUITE, good_results, items_of, submi
 
 
 def test_the_data_file_counts_the_submissions_of_a_team_as_the_page_does() -> None:
-    """In any case of its name, and with those that were taken out."""
+    """Whatever the case of the team's name; withdrawn submissions count too."""
     first, second, gone = (
         submission(name, affiliation=affiliation) for name, affiliation in (("a", "Lab"), ("b", "LAB"), ("c", "lab"))
     )

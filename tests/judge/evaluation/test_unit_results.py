@@ -1,4 +1,4 @@
-"""What a result of any kind keeps: domain, parts, notes; and when a task stops early."""
+"""The fields of a result: domain, parts, notes; and when a task stops early."""
 
 from __future__ import annotations
 

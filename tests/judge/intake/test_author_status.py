@@ -1,4 +1,4 @@
-"""Telling every invited author how it stands, by a mail bucket on a real S3 server."""
+"""Writing the status of every invited author to a status bucket on a real S3 server."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_author_reads_the_own_status_and_log(world: World, aws_environment
 
 
 def record(image: str) -> Submission:
-    """A submission of an image of its own."""
+    """A submission with its own image."""
     id = f"sha256:{hashlib.sha256(image.encode()).hexdigest()}"
     return Submission(
         id=submission_id("m", id),
@@ -63,7 +63,7 @@ def record(image: str) -> Submission:
 
 
 def test_telling_again_costs_few_requests(world: World, aws_environment: RgwServer) -> None:
-    """However many submissions there are: a listing of each kind, and a status for each invitation."""
+    """For any number of submissions: one listing of each kind, and one status for each invitation."""
     settings = with_status_bucket(world.settings, aws_environment)
     settings = settings.model_copy(update={"store": f"s3://{aws_environment.new_bucket()}/st"})
     workspace = Workspace(settings)

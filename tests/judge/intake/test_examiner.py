@@ -1,4 +1,4 @@
-"""On which device images are tried that come by letter, and how long it is waited for."""
+"""The device on which submitted images are tried, and how long intake waits for it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ExaminerOf = Callable[..., Examiner]
 
 @pytest.fixture
 def examiner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ExaminerOf:
-    """A desk on a machine of two GPUs; what the NVIDIA driver names is read from a program that stands for it."""
+    """An examiner on a machine with two GPUs; a program in place of nvidia-smi lists them."""
     listing = "GPU 0: NVIDIA One (UUID: GPU-aaaa)\nGPU 1: NVIDIA Two (UUID: GPU-bbbb)"
     program = tmp_path / "bin" / "nvidia-smi"
     program.parent.mkdir()
@@ -77,7 +77,7 @@ def test_a_gpu_that_is_not_let_go_of_is_the_judges_fault(examiner: ExaminerOf, t
 
 
 def test_who_waits_for_a_gpu_has_it_next(examiner: ExaminerOf, tmp_path: Path) -> None:
-    """A judge that lets go of it only to take it again at once keeps nobody waiting for ever."""
+    """A judge that releases the GPU and takes it again at once does not block others for ever."""
     over = threading.Event()
 
     def busy() -> None:

@@ -1,4 +1,4 @@
-"""Intake, all real (S3 server, registry, engine): what comes of letters, and of judges that die on the way."""
+"""Intake with a real S3 server, registry and engine: decisions about requests, and judges that die in between."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def world(short_path: Path, aws_environment: RgwServer, buckets: Buckets, regist
 
 
 def test_two_authors_one_by_reference_and_one_by_upload(world: IntakeWorld, authors: Authors, good: Pushed) -> None:
-    """As authors do it: forms from the mail, letters by the forms, the outcome from the mail."""
+    """The author's way: forms from the status bucket, requests by the forms, the outcome from the status bucket."""
     ada, ben = world.invited("ada"), world.invited("ben", n_parts=30)
     summary, _ = world.intake()
     assert (summary.invitations, summary.decisions, summary.exit_status) == (2, (), 0)
@@ -202,7 +202,7 @@ def test_the_judges_own_fault_counts_nowhere(world: IntakeWorld, failing: Pushed
 
 
 def test_wherever_it_dies_nothing_is_lost_or_doubled(world: IntakeWorld, good: Pushed) -> None:
-    """By upload, so that the parts must be there as long as they are needed."""
+    """By upload, so that the parts must exist as long as they are needed."""
     invited = world.invited(n_parts=30)
     slot = world.send(invited, world.upload(invited, good, held=()))
     for step in (Event.IMAGE_MIRRORED, Event.READY, Event.REQUEST_TAKEN):

@@ -1,4 +1,4 @@
-"""What bounds intake: quotas, revocations, slots that were used, and intakes at the same time; on a real S3 server."""
+"""The limits of intake: quotas, revocations, used slots, and intakes at the same time; on a real S3 server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REQUEST = SubmissionRequest(
 
 @pytest.fixture
 def world(short_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
-    """No registry answers: what is decided here is decided without one."""
+    """No registry answers: these decisions need none."""
     more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,)}
     return IntakeWorld(short_path, aws_environment, buckets, more=more)
 
@@ -170,7 +170,7 @@ def test_evaluate_all_begins_with_the_requests(world: IntakeWorld) -> None:
 
 
 def test_who_dies_before_a_submitted_request_is_gone_removes_its_parts_the_next_time(world: IntakeWorld) -> None:
-    """As a death after the fate leaves it: the letter and its parts lie there, though they are decided."""
+    """As after a death between decision and removal: the request and its parts still exist, though they are decided."""
     invited = world.invited()
     slot = world.send(invited, REQUEST)
     parts = tuple(part_slot(invited.invitation, n) for n in range(2))

@@ -1,4 +1,4 @@
-"""What happens while an intake is at it, and what one finds that died or was overtaken; on a real S3 server."""
+"""Changes during an intake, and intakes that died or were overtaken; on a real S3 server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ IMAGE_ID = "sha256:" + hashlib.sha256(CONFIG.encode()).hexdigest()
 
 @pytest.fixture
 def world(short_path: Path, aws_environment: RgwServer, buckets: Buckets) -> IntakeWorld:
-    """No registry answers: what is decided here is decided without one."""
+    """No registry answers: these decisions need none."""
     more = {"mirror": f"{NOWHERE}/judge", "registries": (NOWHERE,)}
     return IntakeWorld(short_path, aws_environment, buckets, more=more)
 

@@ -1,4 +1,4 @@
-"""Invitations: made once, used up by what came of their letters, and their slots told from the secret alone."""
+"""Invitations: made once, used up by decisions, with slots that follow from the secret alone."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def decide(slot: str, outcome: Outcome, parts: tuple[str, ...] = ()) -> StoredDe
 
 
 def after(invited: Invitation, *outcome: Outcome) -> InvitationState:
-    """The invitation after its first letters came to this."""
+    """The invitation after its first requests had these outcomes."""
     slots = [request_slot(invited, n) for n in range(len(outcome))]
     return InvitationState(
         invited, decisions={slot: decide(slot, each) for slot, each in zip(slots, outcome, strict=True)}

@@ -1,4 +1,4 @@
-"""Letters that a stranger wrote: whatever the bytes, there is a letter or one line that says what is wrong."""
+"""Submission requests from strangers: any bytes give a request, or one line that says what is wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHA = "0" * 64
 
 
 def changed(path: str, value: object) -> bytes:
-    """The good letter with another value at `path`."""
+    """The valid request with another value at `path`."""
     fields = json.loads(json.dumps(GOOD))
     *parents, last = path.split(".")
     place = fields
@@ -89,7 +89,7 @@ def test_words_may_have_lines() -> None:
 
 
 def test_what_stands_there_twice_is_refused() -> None:
-    """Readers differ in which of two they take."""
+    """Parsers differ in which of two equal names they use."""
     text = json.dumps(GOOD)
     twice = text.replace('"name": "model"', '"name": "model", "n\\u0061me": "other"')
     assert "'name' is named twice" in refused(twice.encode())
@@ -128,7 +128,7 @@ def test_any_field_is_taken_printable_or_refused(field: str, value: object) -> N
 
 
 def taken(data: bytes) -> ModelCard | None:
-    """The card of a letter that is read; None where it is refused, with a line."""
+    """The card of a request that can be read; None if it is refused with a line."""
     try:
         return read_request(data).card
     except SubmissionFault:

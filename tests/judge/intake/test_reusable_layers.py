@@ -1,4 +1,4 @@
-"""Which layers an author may leave out: the own ones and the public ones, and never a stranger's."""
+"""Which layers an author may leave out: the author's own and public ones, but never those of others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CAME = ("submitted", "duplicate", "refused", "delayed")
 
 
 def invited(name: str, *decisions: tuple[str, tuple[str, ...]]) -> InvitationState:
-    """An invitation whose letters came to these, with images of these layers."""
+    """An invitation whose requests had these outcomes, with images of these layers."""
     invitation = Invitation(name=name, secret="0" * 64, created=utc_now(), max_judged=5, max_refused=5, n_parts=5)
     stored = {}
     for n, (outcome, layers) in enumerate(decisions):
@@ -46,7 +46,7 @@ def test_the_own_layers_and_the_public_ones(tmp_path: Path) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(CAME), st.lists(st.sampled_from(DIFF)).map(tuple)), max_size=4))
 def test_only_what_was_verified_gives_a_layer(decisions: list[tuple[str, tuple[str, ...]]]) -> None:
-    """Of a duplicate nothing was: else a letter that named a stranger's image would open its layers."""
+    """The layers of a duplicate were not sent: else a request could open the layers of any image that it names."""
     taken = {layer for outcome, layers in decisions if outcome in ("submitted", "refused") for layer in layers}
     assert omittable_layers(invited("alice", *decisions), ()) == taken
 

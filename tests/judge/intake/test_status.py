@@ -1,4 +1,4 @@
-"""What an invited author is told: the state of each submission, and nothing of hidden tasks or of anybody else's."""
+"""The status for an invited author: the state of each submission, nothing of hidden tasks or of other authors."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_what_was_begun_is_being_judged(world: World) -> None:
 
 
 def spoil(world: World, submission: Submission, task: str, n: int = MAX_TRIES) -> None:
-    """Lets this machine have failed so often at one task."""
+    """Records so many faults of this machine at one task."""
     for k in range(1, n + 1):
         end = End(owner="o", ended=utc_now(), fault=FaultCause.DISK, sentence="the disk is full")
         key = f"{unit_prefix(submission.id, task, '0' * 64)}{k}/end.json"
@@ -126,7 +126,7 @@ def test_what_waits_beside_what_is_held_is_still_in_the_queue(world: World) -> N
 
 
 def test_results_of_another_data_set_leave_it_in_the_queue(judged: World) -> None:
-    """State and place in the queue are told from the same."""
+    """State and position in the queue follow from the same records."""
     id = judged.results()[0].submission
     text = (judged.root / "small.toml").read_text()
     assert "copper@1" in text

@@ -1,4 +1,4 @@
-"""The mail bucket, as an author with the address and a stranger without it find it, on a real S3 server."""
+"""The status bucket as an author with the address and a stranger without it see it, on a real S3 server."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def put_status(world: IntakeWorld, invited: InvitationState, **logs: str) -> Non
 
 @contextmanager
 def requests_of(world: IntakeWorld) -> Iterator[list[str]]:
-    """The operations that the client really sends meanwhile."""
+    """The operations that the client sends in this context."""
     sent: list[str] = []
 
     def note(model: object, **kwargs: object) -> None:

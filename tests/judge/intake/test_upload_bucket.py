@@ -1,4 +1,4 @@
-"""The upload bucket on a real S3 server: of each object the oldest version counts, and a removed one leaves nothing."""
+"""The upload bucket on a real S3 server: the oldest version of each object counts; removal leaves no version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms against a real S3 server, which takes what they allow and nothing else: none of it is checked by our code."""
+"""Upload forms on a real S3 server, which accepts only what they allow: our code checks none of it."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_a_revoked_invitation_gets_no_forms(world: IntakeWorld) -> None:
 
 
 def test_a_policy_of_the_bucket_ends_the_forms_of_one_author_at_once(world: IntakeWorld) -> None:
-    """The remedy that docs/operating.md has for whoever floods the inbox and cannot be waited for."""
+    """The bucket policy of docs/operating.md that ends the forms of one author at once."""
     curie, joliot = (forms_of(world, world.invited(name)).requests[0] for name in ("curie", "joliot"))
     denied = {"Effect": "Deny", "Principal": "*", "Action": "s3:PutObject"}
     statement = {**denied, "Resource": f"arn:aws:s3:::{world.uploads}/{world.prefix}/curie/*"}

@@ -25,7 +25,7 @@ class _Round:
 
 
 class CuttingProxy:
-    """Forwards connections to `port`, till it is told to cut them off.
+    """Forwards connections to `port`, until it is to cut them.
 
     Args:
         lose_answer: the request at which it is cut still arrives, and its answer does not.
@@ -42,7 +42,7 @@ class CuttingProxy:
 
     @property
     def cut(self) -> bool:
-        """Whether it was cut, since it was last told when to be."""
+        """Whether the connections were cut since the last order."""
         return self._round.cut
 
     def cut_after(self, n_requests: int) -> None:

@@ -1,4 +1,4 @@
-"""What `judge site publish` wrote, and why it refused."""
+"""The files that `judge site publish` wrote, and its reasons to refuse."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def manifests(world: World) -> list[str]:
 
 
 def refused(world: World, *arguments: str, **environment: str) -> list[str]:
-    """The reasons for which nothing was published."""
+    """The reasons why nothing was published."""
     status, out, err = world.run_here(*PUBLISH, *arguments, **environment)
     assert (status, out, manifests(world), (world.root / "public").exists()) == (1, "", [], False)
     *lines, last = err.splitlines()

@@ -1,4 +1,4 @@
-"""A site that was built is not drawn again where nothing changed; whatever it is made of changes, it is."""
+"""An unchanged site is not built again; a change of any of its sources builds it again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def world(judged_world: World) -> World:
 
 
 def build(world: World, *more: str) -> bool:
-    """Builds the site; whether its pages were drawn."""
+    """Builds the site; True if its pages were written."""
     index = world.root / "site" / "index.html"
     before = index.stat().st_ino if index.exists() else 0
     code, out, err = world.run_here("site", "build", *more)

@@ -1,4 +1,4 @@
-"""Publishing is refused where a result, a selftest or a decision is not proven, with the remedy."""
+"""Publishing is refused if a result, a selftest or a decision is not proven, with the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A site in a real bucket: in order, as a browser needs it, and only what changed."""
+"""A site in a real bucket: written in order, with the right headers, and only what has changed."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_ten_changes_in_a_site_of_2000_objects_take_at_most_15_requests(bucket: 
 
 
 def test_a_page_that_is_no_longer_what_the_bucket_says_is_never_taken_for_it(bucket: Bucket) -> None:
-    """What is handed out as compressed and is not, or never ends, is no page."""
+    """A file that is served as compressed and is not, or that never ends, is no page."""
     bucket.publish(files_of(1))
     for body in (b"not compressed", gzip.compress(b"cut off" * 99)[:-9], gzip.compress(b"") + b"more"):
         bucket.s3.put_object(Bucket=bucket.name, Key="site/index.html", Body=body, ContentEncoding="gzip")

@@ -1,4 +1,4 @@
-"""A site in a real bucket is whole whatever dies when, and whoever else publishes."""
+"""A site in a real bucket stays complete if a judge dies at any moment, or if others publish too."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Site(NamedTuple):
 
 @pytest.fixture(scope="module")
 def site(rgw: RgwServer, tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """Two models, one of which said something in the preflight; below a prefix, as others may have theirs beside it."""
+    """Two models, one with a preflight log, published below a prefix: other sites may be beside it."""
     store = LocalStore(tmp_path_factory.mktemp("bucket-site"))
     models = [submission(name) for name in ("alpha", "beta")]
     store_log(store, models[0].id, "ready\nat 3.6 Å <b>\n")

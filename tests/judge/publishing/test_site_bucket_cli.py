@@ -1,4 +1,4 @@
-"""What was judged is published in a real bucket, verified there, and looked at by the doctor."""
+"""Results are published to a real bucket, verified there, and checked by `judge doctor`."""
 
 from __future__ import annotations
 

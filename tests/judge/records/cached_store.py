@@ -1,4 +1,4 @@
-"""Stores that count what is read of them, their caches, and what may happen to them between two looks."""
+"""Stores that count reads, their caches, and changes that may happen between two reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RESULTS = [result for number, model in enumerate(MODELS) for result in good_resu
 
 @dataclass
 class Remote:
-    """A store of which nothing is known but what every store can do: its stamps are those of the bytes."""
+    """A store with only the methods of the interface: its stamps are hashes of the bytes."""
 
     inner: LocalStore
     n_read: int = field(default=0)
@@ -53,7 +53,7 @@ class Remote:
 
 
 class Counted(LocalStore):
-    """A local store that counts what is read of it."""
+    """A local store that counts reads."""
 
     n_read = 0
 
@@ -73,14 +73,14 @@ def cache_of(store: Store, folder: Path, contents: str = "here") -> RecordCache:
 
 
 def settle() -> None:
-    """Waits until what was written is older than the clock is coarse."""
+    """Waits until the written files are older than the resolution of the clock."""
     begin = time.time_ns()
     while time.time_ns() <= begin + TICK_NS:
         time.sleep(TICK_NS / 1e9 / 4)
 
 
 def in_place(store: Store, key: str, data: bytes) -> None:
-    """Writes as an editor might that knows nothing of stores."""
+    """Writes a file in place, as an editor does."""
     root = store.root if isinstance(store, LocalStore) else store.inner.root  # type: ignore[attr-defined]
     path = root / key
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ def in_place(store: Store, key: str, data: bytes) -> None:
 
 
 def act(store: Store, action: str, result: Result, n: int) -> None:
-    """Something that may happen to a store, by a judge or by hand."""
+    """A change of a store, by a judge or by hand."""
     prefix = unit_prefix(result.submission, result.task, result.observation_key)
     path = f"results/{result.submission}/{result.task}/{result.result_key}.json"
     model = next(model for model in MODELS if model.id == result.submission)

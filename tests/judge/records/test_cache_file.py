@@ -1,4 +1,4 @@
-"""The file of a cache: one that is broken, damaged or foreign is made anew, and changes no answer."""
+"""The file of a cache: a broken, damaged or foreign file is replaced, and changes no answer."""
 
 from __future__ import annotations
 

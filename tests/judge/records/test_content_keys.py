@@ -1,4 +1,4 @@
-"""What enters the keys, and what does not."""
+"""The fields that enter the keys, and those that do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a decision changes: the results that count, the ranking and the pages."""
+"""The effects of a decision: on the results that count, the ranking and the pages."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_an_event_is_later_than_the_one_before_whatever_the_clock_says(store: Lo
 
 
 def tampered(store: LocalStore, change: dict[str, object]) -> str:
-    """The key of a withdrawal of which something was changed after it was signed."""
+    """The key of a withdrawal that was changed after it was signed."""
     record_event(store, KEY, EventKind.WITHDRAWN, MODEL, "why")
     (key,) = store.list("submissions/")
     store.put(key, json.dumps({**json.loads(store.get(key)), **change}).encode())

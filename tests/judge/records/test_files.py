@@ -1,4 +1,4 @@
-"""Observations and items survive the store bit by bit, and damage is noticed."""
+"""Observations and items are read as they were stored, bit by bit, and damage is detected."""
 
 from __future__ import annotations
 

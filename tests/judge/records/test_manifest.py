@@ -1,4 +1,4 @@
-"""The chain of manifests: numbers without a gap, whoever publishes at once, and every break of it named."""
+"""The chain of manifests: no gaps in the numbers, even if several publish at once, and every defect is named."""
 
 from __future__ import annotations
 

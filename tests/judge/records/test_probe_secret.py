@@ -1,4 +1,4 @@
-"""The secret that order and transformed copies of hidden structures are drawn with: one a store, and in no record."""
+"""The secret that seeds order and transformed copies of hidden structures: one for each store, and in no record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache of records: whatever happens to the objects, what it says is what they say."""
+"""The cache of records: after any change of the objects, its facts are those of the objects."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Counted | Remote:
 
 
 def check(store: Store, cache: RecordCache) -> None:
-    """What the cache says is what the objects say, read without it."""
+    """The facts from the cache equal those read without it."""
     ids = submission_ids(store)
     facts = cache.facts(ids)
     histories = read_histories(store, ids)

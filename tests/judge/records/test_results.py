@@ -1,4 +1,4 @@
-"""Which results count: those of the last attempt of their unit, and no two of one task."""
+"""Which results count: one for each task, from the last attempt of its unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures: what they hold, whose count, and where the private key may lie."""
+"""Signatures: what they cover, which keys count, and where the private key may be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A snapshot of a store is what the store held."""
+"""A snapshot of a store has the content of the store at that time."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ OLD = [(name, version) for name, version in FIXTURES if version < version_of(STO
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Every single value in `value`, with the names that lead to it."""
+    """All leaves of `value`, with the path to each."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
             yield from leaves(inner, (*path, name))
@@ -104,7 +104,7 @@ def test_every_record_with_a_version_is_known_here_and_has_a_fixture_of_each() -
 
 @pytest.mark.parametrize(("name", "version"), FIXTURES)
 def test_nothing_that_was_stored_is_lost(name: str, version: int) -> None:
-    """Each value is found again under its own name, wherever that was moved to."""
+    """Each value is kept under its own name, even if the field was moved."""
     data = path_of(name, version).read_bytes()
     record = STORED[name].read(data)
     values = [(path[-1], value) for path, value in leaves(record.model_dump(mode="json"))]
@@ -133,7 +133,7 @@ def test_a_stored_metric_with_an_unknown_field_is_refused(field: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in STORED if name != "submission"])  # which an author fills
 def test_the_fixtures_have_something_in_every_field(name: str) -> None:
-    """Else a change within what is empty there would go unseen. Of the two ends, between them."""
+    """Else a change within an empty field would not be detected. The two ends together have every field."""
     record = STORED[name]
     both = [json.loads(path_of(n, version_of(record)).read_bytes()) for n, kind in STORED.items() if kind is record]
     names = [field.alias or name for name, field in record.model_fields.items()]

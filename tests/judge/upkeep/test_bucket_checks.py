@@ -1,4 +1,4 @@
-"""Inbox and mail as they must not be, on a real S3 server: each mistake of whoever set them up is told in one line."""
+"""Upload and status buckets with wrong settings, on a real S3 server: each mistake is reported in one line."""
 
 from __future__ import annotations
 

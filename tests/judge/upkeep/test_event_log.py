@@ -1,4 +1,4 @@
-"""Events: a closed vocabulary, a line of JSON each, nothing that moves a terminal, and no reason to stop judging."""
+"""Events: a fixed vocabulary, one line of JSON each, no control characters; a log that fails does not stop judging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What in a store nothing refers to is removed, and nothing else."""
+"""Files of a store that no record refers to are removed, and nothing else."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_observation_that_nothing_refers_to_is_found_and_no_other(store: Loca
 
 
 def test_what_any_attempt_of_any_round_refers_to_is_kept(store: LocalStore) -> None:
-    """Also one that was taken over, of a submission that is gone, and what a result alone still names."""
+    """Also one of an attempt that was taken over, of a removed submission, or that only a result names."""
     for n, name in enumerate(("other-0123456789ab", MODEL.id)):
         end = End(owner="o", ended=utc_now(), verdict=Verdict.OK, observation=digest(f"answers {n}"))
         prefix = unit_prefix(name, "crystals", f"{n}" * 32)
@@ -83,7 +83,7 @@ def test_nothing_is_touched_while_a_judge_may_be_about_to_name_it(store: LocalSt
 
 
 def test_an_observation_is_kept_if_an_attempt_began_after_attempts_were_read(store: LocalStore) -> None:
-    """Its judge may store, byte by byte, what nothing referred to a moment ago."""
+    """Its judge may be about to store the same bytes as an unreferred observation."""
     store.put(LONE, b"x")
     ((lone,), _) = unreferred_observations(store)
     attempt = claim(store, unit_prefix(MODEL.id, "crystals", "e" * 32), (), 1.0)

@@ -1,4 +1,4 @@
-"""What dead judges and old images leave on a machine is removed, and nothing else."""
+"""Files of dead judges and old images on a machine are removed, and nothing else."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_the_form_asks_for_every_field() -> None:
 
 
 class Terminal:
-    """A command at a terminal of its own."""
+    """A command with its own terminal."""
 
     def __init__(self, arguments: list[str], folder: Path) -> None:
         self._ours, theirs = pty.openpty()
@@ -101,7 +101,7 @@ class Terminal:
         self._announced = 0
 
     def until(self, words: str) -> str:
-        """Everything since the last words waited for, once it holds `words`."""
+        """The output since the last call, once it contains `words`."""
         deadline = time.monotonic() + DEADLINE_S
         while words not in self.seen[self._announced :]:
             left = deadline - time.monotonic()
@@ -117,7 +117,7 @@ class Terminal:
         return self.seen[begin : self._announced]
 
     def answer(self, question: str, answer: str) -> None:
-        """Types `answer` once `question` is there."""
+        """Types `answer` once `question` is shown."""
         self.until(question)
         os.write(self._ours, f"{answer}\n".encode())
 

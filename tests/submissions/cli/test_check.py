@@ -1,4 +1,4 @@
-"""`lambench-submit check`: what is checked is understood and named, and a receipt says what came of it."""
+"""`lambench-submit check`: the subject is recognised and named, and a receipt states the result."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_each_element_of_the_public_structures_is_answered_or_not(failed: set[st
 
 
 def test_a_report_from_before_elements_were_recorded_says_nothing_of_them() -> None:
-    """Its sentence is no record: which structures are public changes."""
+    """Its sentence is no record, since the public structures may change."""
     answers = Check(name="answers", passed=True, value="6 of 6 structures", gating=True)
     assert measured_elements(report(answers)) is None
     assert contradictions(ModelCard(name="m", elements=("H",)), report(answers)) == ()

@@ -53,7 +53,7 @@ def test_a_starter_is_whole(name: StarterName, tmp_path: Path) -> None:
 
 
 def _tables(tree: ast.Module) -> dict[str, set[str]]:
-    """Of each table by domain in a starter's module, the domains."""
+    """The domains of each table by domain in a starter's module."""
     written = {}
     for node in tree.body:
         if (

@@ -1,4 +1,4 @@
-"""`lambench-submit status`, `log`, `list`: what an author sees, and that a mailbox's words cannot play tricks."""
+"""`lambench-submit status`, `log`, `list`: what an author sees; text from the status bucket is escaped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHOWN = "a\\x1b[2Jb\\u202ec[red]d[/red]"
 
 
 class Mail:
-    """A mailbox on a plain web server, whose status may change with every look at it."""
+    """A status bucket on a plain web server, whose status may change at each read."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

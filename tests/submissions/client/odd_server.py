@@ -1,4 +1,4 @@
-"""Real HTTP servers that answer oddly, and a relay before a real one that counts, and stalls when it is told to."""
+"""Real HTTP servers with unusual answers, and a relay that counts bytes and can stall."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 class OddServer(ThreadingHTTPServer):
-    """Answers what it is told to; remembers what it was asked.
+    """Gives the stated answers, and records the requests.
 
     Args:
         answer: writes the answer to a request.
@@ -77,7 +77,7 @@ def say(status: int, body: bytes = b"", **headers: str) -> Answer:
 
 
 def swallow(request: BaseHTTPRequestHandler) -> int:
-    """How many bytes of a body there were; they are read and thrown away."""
+    """The number of bytes of a body, which are read and discarded."""
     left = n_bytes = int(request.headers["Content-Length"])
     while left:
         left -= len(request.rfile.read(min(left, 1024**2)))
@@ -108,11 +108,11 @@ class Relay:
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def stall(self, after: int) -> None:
-        """What comes after so many bytes is kept."""
+        """Bytes after the first so many are held back."""
         self.stalled, self._go, self.stall_after = threading.Event(), threading.Event(), after
 
     def go_on(self) -> None:
-        """What comes from now on is passed on again; what was kept is lost."""
+        """Passes bytes on again; those that were held back are lost."""
         self.stall_after = None
         self._go.set()
 

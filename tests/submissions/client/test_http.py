@@ -1,4 +1,4 @@
-"""Files over HTTP from servers that are slow, cut a line, lie, or are not who they say."""
+"""Files over HTTP from servers that are slow, cut connections, lie, or are impostors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lambench-submit … --site`: what anybody sees of what is published."""
+"""`lambench-submit … --site`: what anybody can read of a published leaderboard."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = "a\\x1b[2Jb\\u202ec[red]d[/red]"
 
 
 def manifest_of(scores: dict[str, ManifestScores]) -> bytes:
-    """What a judge publishes."""
+    """A published leaderboard."""
     return (
         Manifest(
             n=1,

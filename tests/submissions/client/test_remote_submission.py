@@ -1,4 +1,4 @@
-"""A submission by reference to a registry, and what cannot be asked for together."""
+"""A submission by reference to a registry, and options that exclude each other."""
 
 from __future__ import annotations
 

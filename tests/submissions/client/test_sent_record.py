@@ -1,4 +1,4 @@
-"""The author's own record beside the judge's newest forms: what is believed to have arrived, which slots are free."""
+"""The author's own record with the judge's newest forms: which uploads count as arrived, which slots are free."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def sent_with(*parts: PartUpload, spent: dict[str, datetime] | None = None) -> S
 
 
 def test_a_part_that_the_judge_has_cleared_away_is_not_there() -> None:
-    """And neither is the layer whole; what came after it in the layer is sent again, into slots of its own."""
+    """The layer is then incomplete; its later parts are sent again, into other slots."""
     a, b, c = slot(), slot(), slot()
     sent = sent_with(used(a), used(b), used(c))
     assert sent.images[IMAGE][LAYER].has_arrived
@@ -140,7 +140,7 @@ def test_a_request_that_the_server_refused_leaves_its_slot_free(record_file: Sen
 
 
 def test_a_request_that_may_have_arrived_keeps_its_slot_for_the_same_bytes(record_file: SentRecordFile) -> None:
-    """Also where the same bytes are refused in the next run: the first may lie there."""
+    """Also if the same bytes are refused in the next run: the first upload may be there."""
     with server_that(*[0] * 4, 403, 204) as server:
         author = session_of(record_file, form_to(server.url))
         with pytest.raises(ServerLostError):

@@ -1,4 +1,4 @@
-"""The mailbox over HTTP: a real S3 server's answers and refusals, and servers that answer oddly."""
+"""The status bucket over HTTP: answers and refusals of a real S3 server, and servers with unusual answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An image on its way to a judge: only what it lacks, resumed after any death, no slot used twice."""
+"""The upload of an image: only missing layers, continued after any kill, no slot used twice."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def spoiled(forms: UploadForms, which: Literal["letters", "parts"], n: int = 0) 
 
 
 def layers_in(author: AuthorMachine, request: SubmissionRequest) -> dict[str, bytes]:
-    """The layers that a letter names, put together from what lies in the inbox; checked part by part."""
+    """The layers that a request names, joined from the parts in the upload bucket; each part is checked."""
     assert isinstance(request.image, UploadedImage)
     arrived, layers = author.arrived(), {}
     for sent in request.image.layers:
@@ -114,7 +114,7 @@ def test_an_upload_goes_on_where_it_was_cut_off(author: AuthorMachine, image: Sm
 def cut_off(
     author: AuthorMachine, image: SmallImage, counter: Relay, stall_after: int, death: signal.Signals
 ) -> dict[str, list[bytes]]:
-    """What arrived of an upload that died after so many bytes of it all."""
+    """The parts that arrived of an upload that was killed after so many bytes."""
     counter.stall(stall_after)
     process = author.start(image.name, "--upload", "--no-check")
     assert counter.stalled.wait(60), process.communicate(timeout=10)
@@ -130,7 +130,7 @@ def cut_off(
 
 
 def test_a_slot_is_not_used_for_other_bytes(author: AuthorMachine, image: SmallImage) -> None:
-    """Parts of another size, as after a change of the forms: what was sent before stays where it is, and unused."""
+    """Parts of another size, as after a change of the forms: earlier parts stay in the bucket, unused."""
     forms = author.put_forms(max_part=FEW, n_parts=20)
     author.put_file(FORMS_FILE, spoiled(forms, "parts", 5).model_dump_json())
     status, _, err = send(author, image)
@@ -213,7 +213,7 @@ def test_the_same_image_is_sent_once_unless_it_was_refused(author: AuthorMachine
 
 
 def test_parts_that_the_judge_has_cleared_away_are_sent_again(author: AuthorMachine, image: SmallImage) -> None:
-    """As it does with those that no letter has named for long."""
+    """As it does with old parts that no request names."""
     forms = author.put_forms(max_part=FEW, n_parts=20)
     author.put_file(FORMS_FILE, spoiled(forms, "requests").model_dump_json())
     assert send(author, image)[0] == 3

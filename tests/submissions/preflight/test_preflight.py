@@ -1,4 +1,4 @@
-"""The preflight: what is found on models whose answers are known, and what an author is told."""
+"""The preflight: its findings for models with known answers, and its messages to authors."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_direct_force_model_is_reported_and_not_refused() -> None:
 
 
 class PerAtom(EMT):
-    """Four milliseconds a call, and one more an atom."""
+    """Takes four milliseconds for a call, and one more for each atom."""
 
     def calculate(self, atoms=None, properties=("energy",), system_changes=()):
         time.sleep(4e-3 + 1e-3 * len(atoms))
@@ -171,7 +171,7 @@ class Said(NamedTuple):
 
 
 def submit(*arguments: str, cwd: Path) -> Said:
-    """What `lambench-submit` says in the folder `cwd`, in this process."""
+    """The output of `lambench-submit` in the folder `cwd`, in this process."""
     return Said(*run_here(cwd, {"COLUMNS": "160"}, *arguments))
 
 

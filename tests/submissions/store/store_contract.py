@@ -1,4 +1,4 @@
-"""The places on which every kind of store is proven: a folder, moto, and a real S3 server."""
+"""The places on which every kind of store is tested: a folder, moto, and a real S3 server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def moto_server() -> Iterator[str]:
 
 
 def use_any_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that moto takes; nothing of whoever runs the tests is left."""
+    """Credentials that moto accepts, in place of those of the user who runs the tests."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

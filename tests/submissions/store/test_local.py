@@ -1,4 +1,4 @@
-"""A store on a real file system: crashes, disks that go, files that lie about."""
+"""A store on a real file system: crashes, disks that vanish, leftover files."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_root_that_vanishes_is_told_and_none_takes_its_place(
 
 
 def test_a_root_that_vanishes_while_a_value_is_written_gets_nothing(store: LocalStore, tmp_path: Path) -> None:
-    """Whenever it goes: what a writer was told is written is in the store that was taken away, and nowhere else."""
+    """At any moment: everything that was reported as written is in the store that was moved away, and nowhere else."""
     store.put("n/begun", b"")
     written: list[str] = []
     refused = threading.Event()

@@ -1,4 +1,4 @@
-"""What an S3 store makes of a real server's refusals, of broken lines, crashes and damage."""
+"""An S3 store with refusals of a real server, cut connections, crashes and damage."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def line(rgw: RgwServer) -> Iterator[CutLine]:
 
 
 def refusals(store: S3Store) -> set[str]:
-    """What each call complains of, less the name of the key."""
+    """The error messages of all calls, without the name of the key."""
     messages = set()
     for name, call in CALLS.items():
         with pytest.raises(StoreError) as complaint:
@@ -207,7 +207,7 @@ def test_an_answer_that_breaks_off_is_asked_for_again(rgw: RgwServer, line: CutL
 
 
 def test_a_write_whose_answer_is_lost_has_won(rgw: RgwServer, line: CutLine) -> None:
-    """The request is sent again, finds what it wrote itself, and must not take that for another's."""
+    """The request is sent again, finds its own bytes, and must not take them for those of another writer."""
     store = rgw_store(rgw, line.url)
     line.cuts.append(0)
     assert store.put_if_absent("a", b"1")

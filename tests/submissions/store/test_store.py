@@ -1,4 +1,4 @@
-"""The contract of a store, on every kind of place that there is."""
+"""The contract of a store, on every kind of place."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_of_sixteen_writers_of_the_same_bytes_all_are_told_that_it_is_there(stor
 
 
 def of_sixteen(store: Store, key: str, values: list[bytes]) -> list[int]:
-    """Which of the writers, all at once, are told that `key` holds their value."""
+    """The writers, all at once, for which `put_if_absent` returned True."""
     barrier = threading.Barrier(16)
     won: list[int] = []
 

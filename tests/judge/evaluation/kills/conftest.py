@@ -1,4 +1,4 @@
-"""Worlds in which judges are killed, what an undisturbed run comes to, and the table."""
+"""Worlds in which judges are killed, the digest of an undisturbed run, and the table of outcomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.servers.own_engine import OwnEngine, own_engine
 
 @pytest.fixture(scope="module")
 def make() -> Iterator[Make]:
-    """Makes worlds, gone at the end."""
+    """Makes worlds, which are removed at the end."""
     with ExitStack() as stack:
 
         def made(names: Sequence[str] = NAMES, **settings: object) -> KillWorld:
@@ -34,7 +34,7 @@ def make() -> Iterator[Make]:
 
 @pytest.fixture(scope="module")
 def undisturbed(make: Make) -> Undisturbed:
-    """What the digest of a run without kills is made of."""
+    """The digest lines of a run without kills."""
     known: dict[tuple[str, Sequence[str]], list[str]] = {}
 
     def lines(driver: str, names: Sequence[str]) -> list[str]:
@@ -52,7 +52,7 @@ def undisturbed(make: Make) -> Undisturbed:
 
 @pytest.fixture(scope="module")
 def tally(request: pytest.FixtureRequest) -> Iterator[list[Line]]:
-    """What each scenario came to: a table at the end."""
+    """The outcomes of the scenarios, printed as a table at the end."""
     rows: list[Line] = []
     yield rows
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
@@ -61,7 +61,7 @@ def tally(request: pytest.FixtureRequest) -> Iterator[list[Line]]:
 
 @pytest.fixture
 def settled(undisturbed: Undisturbed, tally: list[Line]) -> Settled:
-    """Judges what is left, and holds the store against an undisturbed one."""
+    """Judges the rest, and compares the store with an undisturbed one."""
 
     def settle(
         scenario: str,

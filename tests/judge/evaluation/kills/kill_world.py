@@ -57,7 +57,7 @@ class At(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a scenario came to.
+    """The outcome of a scenario.
 
     Args:
         kills: of judges, engines, disks and stores.
@@ -136,19 +136,19 @@ class KillWorld(World):
         return judge
 
     def end(self) -> None:
-        """Kills the judges that a failed test left, stopped ones among them."""
+        """Kills the judges that a failed test left, also stopped ones."""
         for judge in self.judges:
             judge.kill()
             judge.communicate()
 
     def die(self, *at: At, retry_held: bool = False) -> None:
-        """Runs a judge that is killed where it is told to be."""
+        """Runs a judge that is killed at the given steps."""
         ended = finish(self.launch(*at, retry_held=retry_held))
         assert ended.status == -signal.SIGKILL, (at, ended)
         self.kills += 1
 
     def settle(self, retry_held: bool = False) -> int:
-        """How many undisturbed runs it took until one said that all is done."""
+        """The number of undisturbed runs until one reported that everything is done."""
         for runs in range(1, MOST_RUNS + 1):
             ended = finish(self.launch(retry_held=retry_held))
             if ended.status == 0:
@@ -156,14 +156,14 @@ class KillWorld(World):
         raise AssertionError(f"not done after {MOST_RUNS} runs: {ended}")
 
     def digest_lines(self) -> list[str]:
-        """What `judge store digest` is made of."""
+        """The lines of `judge store digest`."""
         status, answer = self.run_json_here("store", "digest", "--lines")
         assert status == 0
         assert isinstance(answer, dict)
         return list(answer["lines"])
 
     def told(self, event: Event) -> int:
-        """How often `event` was told so far, by all judges."""
+        """How often all judges together have emitted `event` so far."""
         lines = self.log_lines()
         return sum(line["event"] == event.value for line in lines)
 
@@ -174,17 +174,17 @@ class KillWorld(World):
         return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
     def wait_for(self, event: Event, judge: subprocess.Popen[str], count: int = 1) -> None:
-        """Until `event` was told `count` times, by all judges."""
+        """Waits until all judges together have emitted `event` `count` times."""
         wait_until(lambda: self.told(event) >= count or judge.poll() is not None, f"{count} × {event}")
         assert self.told(event) >= count, finish(judge)
 
     def wait_for_stop(self, judge: subprocess.Popen[str]) -> None:
-        """Until the judge has stopped itself. Its last event is not written yet."""
+        """Waits until the judge has stopped itself. Its last event is not written yet."""
         wait_until(lambda: _state(judge.pid) == "T" or judge.poll() is not None, "it stops")
         assert judge.poll() is None, finish(judge)
 
     def check(self) -> None:
-        """Nothing is lost, doubled or left lying about."""
+        """Checks that nothing is lost, doubled or left behind."""
         store = self.store
         submissions = sorted({key.split("/")[1] for key in store.list("submissions/")})
         keys = set(store.list("attempts/"))
@@ -210,7 +210,7 @@ class KillWorld(World):
         self.check_nothing_is_left()
 
     def check_nothing_is_left(self) -> None:
-        """No session folder, no checkpoint, no container and no guest."""
+        """Checks that there is no session folder, no checkpoint, no container and no guest."""
         run = self.root / "run"
         assert not list((run / "s").glob("*"))
         assert not list((run / "checkpoints").glob("*"))

@@ -19,7 +19,7 @@ from sandbox.events import LOGGER, Event
 
 
 class Sender(logging.Handler):
-    """Sends this process the signals that it is to get."""
+    """Sends the planned signals to this process."""
 
     def __init__(self, signals: dict[tuple[Event, int], signal.Signals]) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Sender(logging.Handler):
 
 
 def run() -> None:
-    """What is before `--` is for us, and the rest for `judge`."""
+    """The options before `--`, and the arguments for `judge` after it."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--at", nargs=3, action="append", default=[], metavar=("STEP", "N", "SIGNAL"))
     split = sys.argv.index("--")

@@ -1,4 +1,4 @@
-"""What is done to judges, engines, disks and stores, and the table of what came of it."""
+"""The disturbances of judges, engines, disks and stores, and the table of their outcomes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Settled = Callable[..., None]
 
 
 def fill(world: KillWorld, names: Sequence[str]) -> None:
-    """Submissions, and the secret that transformed copies are drawn with: stores with other ones have other digests."""
+    """The submissions, and the secret that transformed copies are drawn with: digests of stores depend on both."""
     world.store.put(ORDER_SECRET, bytes(32))
     world.submit_examples(names)
 
@@ -53,7 +53,7 @@ class Line(NamedTuple):
 
 
 def table_of(measured_lines: Sequence[Line]) -> str:
-    """The rows with their sum, for a person."""
+    """The table of the rows and their sum."""
     rows = [line.row for line in measured_lines]
     total = Row("all", sum(row.kills for row in rows), sum(row.runs for row in rows), all(row.equal for row in rows))
     lines = [f"{'scenario':55} {'kills':>5} {'full disks':>10} {'runs till done':>14}  digest equal"]
@@ -89,7 +89,7 @@ def take_store_away(world: KillWorld, step: Event, count: int, another: bool = F
 
 
 def run_into_full_disk(world: KillWorld) -> None:
-    """A run that says in one line that the disk is full."""
+    """Runs a judge that reports in one line that the disk is full."""
     ended = finish(world.launch())
     assert ended.status == 3, ended
     assert len(ended.err.splitlines()) == 1, ended.err

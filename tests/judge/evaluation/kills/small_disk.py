@@ -1,4 +1,4 @@
-"""A disk of a few pages, for what happens when it is full."""
+"""A disk of a few pages, to test what happens when it is full."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SmallDisk:
         self.folder = folder
 
     def resize(self, pages: int) -> None:
-        """It has room for so many pages of data from now on."""
+        """Sets its free space to so many pages."""
         size = f"remount,size={pages * PAGE}"
         subprocess.run(["mount", "-o", size, str(self.folder)], check=True, capture_output=True)
 

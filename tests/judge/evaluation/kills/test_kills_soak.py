@@ -57,7 +57,7 @@ def kill_many_at_random(make: Make, settled: Settled, driver: str, kills: int, s
 
 @pytest.mark.soak
 def test_what_a_judge_left_is_removed_by_the_one_that_takes_over(make: Make, settled: Settled) -> None:
-    """It dies after the other has looked for what dead judges left, and before that one is done."""
+    """It dies after the other has checked for dead judges, and before the other is done."""
     world = make(("emt",))
     first = world.launch(At(Event.READY, 1, STOP))
     world.wait_for_stop(first)
