@@ -43,7 +43,7 @@ def test_json_is_all_there_is_on_standard_output(world: World) -> None:
     assert status == 0
 
 
-def test_a_person_is_told_what_was_done_and_what_is_next(world: World) -> None:
+def test_the_output_says_what_was_done_and_the_next_step(world: World) -> None:
     world.write_settings()
     world.submit("emt")
     status, out, err = world.run("evaluate", "--all")

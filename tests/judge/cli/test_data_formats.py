@@ -59,7 +59,7 @@ def test_deepmd_with_charges_in_fparam(data_world: World) -> None:
 
 
 @pytest.mark.parametrize("format", ["deepmd", "reactions", "scans", "crystals", "phonopy"])
-def test_a_folder_that_is_not_there_is_said_not_to_be(data_world: World, format: str) -> None:
+def test_a_missing_folder_is_refused(data_world: World, format: str) -> None:
     status, _, err = run("import", format, "nowhere", *NAMED)
     assert (status, err) == (2, "judge: nowhere: is not there")
     Path("file").touch()

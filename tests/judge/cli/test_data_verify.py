@@ -17,7 +17,7 @@ from tests.world.small_data import EMT_FOLDER
 from tests.world.world import World
 
 
-def test_differences_scans_and_crystals_are_compared_or_said_not_to_be(data_world: World) -> None:
+def test_differences_and_scans_are_compared_and_crystals_are_not(data_world: World) -> None:
     faces(Path("right"), 1.0)
     faces(Path("double"), 2.0)
     for name in ("right", "double"):

@@ -116,7 +116,7 @@ def test_every_leaf_says_what_it_is_held_against(judged: World) -> None:
     assert units == {"energy_rmse_per_atom": "eV/atom", "force_rmse": "eV/Å", "virial_rmse_per_atom": "eV/atom"}
 
 
-def test_what_a_model_lacks_is_said_at_its_leaf(judged: World) -> None:
+def test_a_missing_metric_is_explained_at_its_leaf(judged: World) -> None:
     answer = explain(judged, B.id)
     assert answer["rank"] is None
     lacking = next(leaves(answer["scores"]["property"]))

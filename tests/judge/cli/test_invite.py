@@ -156,7 +156,7 @@ def test_a_reason_and_an_invitation_are_needed_to_revoke(world: IntakeWorld) -> 
     assert read_invitation(world.store, "curie").revocation is None
 
 
-def test_a_revocation_stands_where_its_author_cannot_be_told(world: IntakeWorld) -> None:
+def test_a_revocation_holds_even_if_the_status_cannot_be_written(world: IntakeWorld) -> None:
     invite(world)
     status, out, err = world.run_here(
         "revoke", "curie", "--reason", "left", LAMBENCH_STATUS_BUCKET="s3://b-that-is-not-there"
@@ -167,7 +167,7 @@ def test_a_revocation_stands_where_its_author_cannot_be_told(world: IntakeWorld)
     assert read_invitation(world.store, "curie").revocation
 
 
-def test_what_an_author_was_told_of_submissions_stays_until_the_next_intake(world: IntakeWorld) -> None:
+def test_the_progress_in_a_status_stays_until_the_next_intake(world: IntakeWorld) -> None:
     file = invite(world)
     settle(world, 1, "submitted")
     author_status = status_at(file)

@@ -131,7 +131,7 @@ def test_a_release_that_states_no_decimals_is_not_rounded(judge: Judge, tmp_path
     assert whole["models"]["general"]["pc_error"] != rounded["models"]["general"]["pc_error"]
 
 
-def test_what_has_no_score_is_null_and_said(judge: Judge, tmp_path: Path) -> None:
+def test_a_missing_score_is_null_with_a_note(judge: Judge, tmp_path: Path) -> None:
     lacking = without(without(GENERAL, f"{FF}.hea.virial_rmse_natoms"), USE)
     infinite = changed(GENERAL, f"{PC}.phonon.success_rate", 0.0)
     arguments = put(tmp_path, {"lacking": lacking, "empty": {}, "infinite": infinite})

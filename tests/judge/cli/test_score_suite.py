@@ -72,13 +72,13 @@ def test_every_number_is_the_boards(judged: World, variant: tuple[str, ...]) -> 
             assert ("interval" in shown or "rank_without" in shown) <= (not variant)
 
 
-def test_intervals_and_ranks_are_said_of_the_corrected_scores(judged: World) -> None:
+def test_corrected_scores_have_intervals_and_ranks(judged: World) -> None:
     status, answer = judged.run_json_here("score", "suite")
     assert status == 0
     first, second, third = (models_of(answer)[each.id]["scores"]["force-field"] for each in (A, B, C))
     assert (first["rank"], second["rank"], third["rank"]) == (1, 2, None)
     assert (first["tied_group"], third["tied_group"]) == (1, None)
-    # All items of a task are of one cluster here: of the metrics none can be drawn anew, and that is said.
+    # All items of a task are in one cluster here: no metric can be resampled, and the output says so.
     assert first["not_resampled"] > 0
     assert first["rank_without"] == {"crystals": 1, "molecules": 1}
     assert first["rank_under_random_weights"] == {"5%": 1, "95%": 1, "best": 1, "worst": 1}

@@ -94,7 +94,7 @@ def hold(world: World, model: Submission, task: str) -> None:
         world.store.put(f"{planned.unit.prefix}{n}/end.json", end.model_dump_json().encode())
 
 
-def test_what_comes_to_no_verdict_is_not_applied_and_the_rest_is(world: World, moody: Submission) -> None:
+def test_a_task_without_a_verdict_is_not_applied_and_the_rest_is(world: World, moody: Submission) -> None:
     (world.root / "mood").write_text("0.25")
     hold(world, moody, "copper")
     status, out, _ = world.run_here("rejudge", moody.id)

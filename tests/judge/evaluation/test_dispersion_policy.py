@@ -74,7 +74,7 @@ def test_d3_is_added_to_what_a_container_answers(world: World, d3: D3 | None, ag
     assert result.provenance.dispersion == ("DFT-D3(pbe, bj)" if agrees else "")
 
 
-def test_an_impossible_d3_is_told_before_anything_is_started(world: World) -> None:
+def test_an_impossible_d3_is_reported_before_anything_is_started(world: World) -> None:
     submission = submitted(world, "pass")
     theory = LabelSet(theory="no such", dispersion=True, d3=D3(functional="no-such"))
     correction = correction_of(theory, StatedLabelSet(name="EMT", dispersion=False))

@@ -55,7 +55,7 @@ def test_a_selftest_of_another_host_or_engine_proves_nothing(gate: Gate) -> None
     assert gate.doubts(result_of(host="gpu-2")) == []
 
 
-def test_hosts_whose_names_share_a_folder_are_told_apart(gate: Gate) -> None:
+def test_hosts_whose_names_share_a_folder_are_distinguished(gate: Gate) -> None:
     store_selftest(gate.store, selftest_of(host="gpu.1"))
     assert last_selftest(gate.store, "gpu-1", ENGINE) is None
     assert last_selftest(gate.store, "gpu.1", ENGINE) is not None

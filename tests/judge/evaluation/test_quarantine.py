@@ -207,7 +207,7 @@ def test_the_drivers_own_disks_are_looked_at(world: World) -> None:
     assert caught.value.cause is FaultCause.DISK
 
 
-def test_a_full_disk_is_told_before_anything_is_claimed(world: World) -> None:
+def test_a_full_disk_is_reported_before_anything_is_claimed(world: World) -> None:
     world.submit("emt")
     settings = world.settings.model_copy(update={"min_free_bytes": 1 << 60})
     summary = evaluate(Workspace(settings), Request(), Reporter(Console(file=StringIO())))

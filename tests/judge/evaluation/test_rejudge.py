@@ -64,7 +64,7 @@ def test_judging_anew_shows_what_changed_and_changes_nothing_that_counts(world: 
     assert snapshot(world) == after  # the second time all was there
 
 
-def test_a_model_that_answers_the_same_is_said_to_and_has_a_result_of_its_own(world: World, moody: Submission) -> None:
+def test_the_same_answers_are_reported_and_give_a_new_result(world: World, moody: Submission) -> None:
     old = {result.result_key for result in world.results()}
     status, changes = rejudged(world, moody.id, "--task", "copper")
     assert status == 0

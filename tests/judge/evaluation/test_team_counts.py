@@ -29,7 +29,7 @@ def test_the_data_file_counts_the_submissions_of_a_team_as_the_page_does() -> No
     assert (models[stranger.id].n_of_team, known.related(stranger).n_of_team) == (1, 0)
 
 
-def test_what_was_judged_on_a_hidden_set_is_said_to_be_hidden() -> None:
+def test_results_on_a_hidden_set_are_marked_hidden() -> None:
     """The suite names a public data set now; the result is of the one that it named before."""
     model = submission("a")
     first, *others = good_results(model, 0.2)

@@ -12,7 +12,7 @@ from tests.judge.evaluation.stand_in_kinds import Energies, only_result, submitt
 from tests.world.world import World
 
 
-def test_the_model_is_told_its_domain_and_the_result_is_filed_under_the_suites(world: World) -> None:
+def test_the_model_gets_its_domain_and_the_result_that_of_the_suite(world: World) -> None:
     submission = submitted(world, "assert domain == 'Inorganic Materials', domain")
     report = world.run_unit(world.unit(submission, Energies(), domain="Alloys"))
     assert report.verdict is Verdict.OK

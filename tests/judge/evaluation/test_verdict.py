@@ -54,7 +54,7 @@ def test_memory_of_the_gpu_is_named_only_where_there_is_one() -> None:
     assert assess(3, {Cause.OUT_OF_MEMORY: 3}, 0.5, on_gpu=True).verdict is Verdict.GPU_MEMORY_LIMIT
 
 
-def test_a_run_that_exploded_is_said_to_have() -> None:
+def test_an_exploded_run_is_named_in_the_sentence() -> None:
     assessment = assess(3, {Cause.EXPLODED: 3}, 0.5, on_gpu=False)
     assert assessment == (Verdict.OK, "Completed; 3 of 3 runs: exploded.")
 
@@ -67,12 +67,12 @@ def test_runs_that_exploded_do_not_make_up_for_those_that_were_never_finished() 
     )
 
 
-def test_items_over_their_time_are_told_where_most_were_finished() -> None:
+def test_items_over_their_time_are_counted_if_most_were_finished() -> None:
     assessment = assess(10, {Cause.OVER_TIME: 2}, 0.5, on_gpu=False)
     assert assessment == (Verdict.OK, "Completed; 2 of 10 items failed (2 over time).")
 
 
-def test_a_crystal_found_unstable_is_said_to_be() -> None:
+def test_an_unstable_crystal_is_named_in_the_sentence() -> None:
     assessment = assess(4, {Cause.UNSTABLE: 2}, 0.5, on_gpu=False)
     assert assessment == (Verdict.OK, "Completed; 2 of 4 crystals: unstable.")
 
@@ -89,7 +89,7 @@ def test_what_was_stopped_early_says_after_what() -> None:
     )
 
 
-def test_answers_that_a_fresh_start_contradicts_are_told_before_all_else_where_they_leave_no_number() -> None:
+def test_inconsistent_answers_decide_the_verdict_if_no_metric_has_a_value() -> None:
     failures = {Cause.INCONSISTENT: 2, Cause.ERROR: 3}
     assessment = assess(100, failures, 0.5, on_gpu=False, has_number=False)
     assert assessment.verdict is Verdict.TOO_MANY_FAILURES

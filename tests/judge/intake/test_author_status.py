@@ -17,7 +17,7 @@ from tests.world.intake import invite, with_status_bucket
 from tests.world.world import World
 
 
-def test_mail_that_cannot_be_written_fails_nothing(world: World, aws_environment: RgwServer) -> None:
+def test_a_status_that_cannot_be_written_fails_nothing(world: World, aws_environment: RgwServer) -> None:
     invite(world.store, world.submit("mine"))
     settings = with_status_bucket(world.settings, aws_environment).model_copy(
         update={"status_bucket": "s3://no-such-bucket/"}
@@ -26,7 +26,7 @@ def test_mail_that_cannot_be_written_fails_nothing(world: World, aws_environment
     assert not write_statuses(Workspace(settings), say=lines.append)
     assert len(lines) == 1
     assert "there is no such bucket" in lines[0]
-    assert write_statuses(world.workspace, say=lines.append)  # no mail is set
+    assert write_statuses(world.workspace, say=lines.append)  # no status bucket is set
     assert len(lines) == 1
 
 

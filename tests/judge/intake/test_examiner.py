@@ -65,7 +65,7 @@ def test_a_gpu_that_is_not_let_go_of_is_the_judges_fault(examiner: ExaminerOf, t
     subject.gpu_wait_s = 0.2
     begun = time.monotonic()
     with hold_gpu("GPU-aaaa", tmp_path / "run" / "gpus"):
-        for _ in range(2):  # once it was waited for in vain, the letters after that are not held up
+        for _ in range(2):  # after one wait in vain, later requests do not wait
             with pytest.raises(JudgeFault, match="GPU-aaaa is still used") as raised, subject.alone_on_gpu():
                 pass
             assert raised.value.cause is FaultCause.GPU

@@ -187,10 +187,10 @@ def test_the_judges_own_fault_counts_nowhere(world: IntakeWorld, failing: Pushed
     broken = world.with_settings(mirror=f"{NOWHERE}/judge")
     summary, _ = broken.intake()
     assert (summary.counts["delayed"], summary.exit_status) == (1, 1)
-    assert NOWHERE in summary.decisions[0].sentence  # the maintainer is told what to correct
+    assert NOWHERE in summary.decisions[0].sentence  # the maintainer sees what to correct
     status = world.status(invited)
     assert [(decision.slot, decision.outcome) for decision in status.decisions] == [(slot, "delayed")]
-    assert "127.0.0.1" not in status.model_dump_json()  # the author is not told about the judge's machines
+    assert "127.0.0.1" not in status.model_dump_json()  # the author sees nothing of the judge's machines
     assert (status.quota.judged, status.quota.refused) == (0, 0)
     assert world.decisions(invited) == {}
     assert world.left(invited) == {slot}

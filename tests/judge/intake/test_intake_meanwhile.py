@@ -146,7 +146,7 @@ def test_two_hosts_with_one_store_decide_each_request_once(world: IntakeWorld) -
     assert (summary.exit_status, world.left(invited)) == (0, set())
 
 
-def test_no_request_is_said_to_wait_that_does_not(world: IntakeWorld) -> None:
+def test_a_decided_request_is_not_listed_as_waiting(world: IntakeWorld) -> None:
     invited = world.invited()
     waits = RequestDecision(slot=request_slot(invited.invitation, 1), received=utc_now(), outcome="delayed")
     write_delayed(world.store, "curie", waits)
@@ -234,7 +234,7 @@ def test_judging_goes_on_without_the_upload_bucket_and_says_so(world: IntakeWorl
     world.write_settings()
     for mistyped in (("--suite", "nope"), ("--task", "nope")):
         assert world.run_here("evaluate", "--all", *mistyped)[0] == 2
-    assert world.decisions(invited) == {}  # what was mistyped is said before hours are spent on letters
+    assert world.decisions(invited) == {}  # a typing error is reported before the requests are examined
 
 
 def test_a_request_that_no_intake_can_decide_is_refused_by_the_maintainer(world: IntakeWorld) -> None:

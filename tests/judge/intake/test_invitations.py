@@ -105,7 +105,7 @@ def test_other_names_are_refused_in_one_line_before_anything_is_written(name: st
     assert list(store.list("")) == []
 
 
-def test_slots_are_told_from_the_secret_and_a_number() -> None:
+def test_slots_follow_from_the_secret_and_a_number() -> None:
     first, second = invitation(), invitation(secret="cd" * 32)
     slots = [make(invited, n) for make in (request_slot, part_slot) for invited in (first, second) for n in range(50)]
     assert len(set(slots)) == 200

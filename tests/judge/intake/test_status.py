@@ -79,7 +79,7 @@ def publish(world: World, key: SigningKey, rank: int | None = 1, with_results: b
     append(world.store, key, make)
 
 
-def test_who_waits_is_told_how_many_are_judged_before(world: World) -> None:
+def test_a_waiting_submission_has_its_position_in_the_queue(world: World) -> None:
     first, second, third = (world.submit(name) for name in ("one", "two", "three"))
     assert [told(world, s.id)[s.id].position for s in (first, second, third)] == [1, 2, 3]
     waiting = told(world, second.id)
@@ -108,7 +108,7 @@ def spoil(world: World, submission: Submission, task: str, n: int = MAX_TRIES) -
         assert world.store.put_if_absent(key, end.model_dump_json().encode())
 
 
-def test_what_is_held_is_told_and_is_in_nobodys_way(world: World) -> None:
+def test_a_held_submission_is_reported_and_delays_no_other(world: World) -> None:
     first, second = world.submit("one"), world.submit("two")
     for task in ("copper", "nickel"):
         spoil(world, first, task)
@@ -196,7 +196,7 @@ def test_of_others_nothing_but_the_id(world: World) -> None:
     assert status.quota.judged == 1
 
 
-def test_what_waits_for_the_judge_is_told_until_it_has_a_decision(world: World) -> None:
+def test_a_delayed_request_is_in_the_status_until_it_is_decided(world: World) -> None:
     invited = invite(world.store, world.submit("mine"))
     now = utc_now()
     waits = RequestDecision(slot="e" * 32, received=now - timedelta(hours=1), outcome="delayed", sentence="Wait.")
@@ -208,7 +208,7 @@ def test_what_waits_for_the_judge_is_told_until_it_has_a_decision(world: World) 
     ]
 
 
-def test_who_is_looked_at_no_more_is_told_so(world: World) -> None:
+def test_an_exhausted_invitation_says_so_in_the_status(world: World) -> None:
     invited = invite(world.store)
     assert invitation_status(invited, {}, (), utc_now()).revoked == ""
     decisions = [RequestDecision(slot=f"{n:032x}", received=utc_now(), outcome="refused") for n in range(3)]

@@ -87,7 +87,7 @@ def test_the_author_reads_forms_status_and_logs_at_his_address(world: IntakeWorl
     assert types == ["application/json", "application/json", "text/plain; charset=utf-8"]
 
 
-def test_whoever_has_no_address_finds_nothing(world: IntakeWorld) -> None:
+def test_a_stranger_without_the_address_finds_nothing(world: IntakeWorld) -> None:
     first, second = world.invited(), world.invited("joliot")
     put_forms(world, first)
     address = status_address(world.settings, first.invitation)
@@ -132,7 +132,7 @@ def test_the_status_bucket_holds_no_credential_and_nothing_beside_its_files(worl
     for thing in listed:
         data = world.client.get_object(Bucket=world.statuses, Key=thing["Key"])["Body"].read()
         assert world.rgw.secret_key.encode() not in data
-        assert invited.invitation.secret.encode() not in data  # else whoever is shown the status had the address
+        assert invited.invitation.secret.encode() not in data  # else anyone who sees the status would know the address
 
 
 def test_an_invitation_file_is_an_address_and_no_more(world: IntakeWorld) -> None:
@@ -187,7 +187,7 @@ def test_what_is_not_ours_in_the_status_bucket_counts_as_nothing(world: IntakeWo
     assert read_forms(world.workspace, invited) is None
 
 
-def test_what_goes_wrong_is_said_without_the_secret(world: IntakeWorld, caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_do_not_contain_the_secret(world: IntakeWorld, caplog: pytest.LogCaptureFixture) -> None:
     invited = world.invited()
     world.more["status_bucket"] = "s3://b-that-is-not-there/mail"
     with caplog.at_level("DEBUG", "lambench.events"):

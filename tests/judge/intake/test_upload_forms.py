@@ -228,7 +228,7 @@ def test_signing_asks_nobody(world: IntakeWorld) -> None:
     assert len(forms.parts) == 64
 
 
-def test_without_credentials_it_is_said_in_one_line(world: IntakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_reported_in_one_line(world: IntakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")

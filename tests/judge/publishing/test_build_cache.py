@@ -86,7 +86,7 @@ def test_whatever_it_is_made_of_changes_it_is_drawn_anew(world: World, change: C
     assert build(world)
 
 
-def test_problems_are_said_again(world: World) -> None:
+def test_problems_of_an_unchanged_site_are_reported_again(world: World) -> None:
     world.store.put(result_key(world), b"{}")
     first, again = world.run_here("site", "build"), world.run_here("site", "build")
     assert first[0] == 1

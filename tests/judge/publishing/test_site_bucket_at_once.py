@@ -133,7 +133,7 @@ def test_what_is_needed_again_while_it_is_removed_is_there_in_the_end(bucket: Bu
     assert bucket.read("assets/style-1.css") is not None
 
 
-def test_where_another_begins_after_the_list_was_read_that_is_said(bucket: Bucket) -> None:
+def test_another_publication_after_the_list_was_read_is_reported(bucket: Bucket) -> None:
     objects = Between(bucket, read=lambda: bucket.publish(files_of(1)))
     with (
         pytest.raises(StoreError, match=rf"^STORE: {bucket.url}: another is publishing there: see who"),

@@ -94,7 +94,7 @@ def test_a_log_is_text(site: Site, browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("path", ["nowhere.html", "submissions/nowhere.html"])
-def test_what_is_not_there_is_said_with_a_way_back(site: Site, browser: Browser, path: str) -> None:
+def test_a_missing_page_has_a_link_back(site: Site, browser: Browser, path: str) -> None:
     with browser.new_page() as page:
         response = page.goto(f"{site.address}/{path}")
         assert response is not None

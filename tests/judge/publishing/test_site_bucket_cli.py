@@ -54,7 +54,7 @@ def test_what_was_judged_is_published_in_a_bucket_and_verified_there(world: Worl
     assert (status, f"{len(bucket.names()) - 2} files of the site" in out) == (0, True)
 
 
-def test_whoever_can_write_the_bucket_is_seen_and_undone(world: World, bucket: Bucket) -> None:
+def test_a_change_by_another_writer_is_detected_and_undone(world: World, bucket: Bucket) -> None:
     id, where, page = submission_of(world), environment(bucket), f"submissions/{submission_of(world)}.html"
     assert world.run_here(*PUBLISH, **where)[0] == 0
     bucket.s3.put_object(Bucket=bucket.name, Key="site/index.html", Body=b"defaced")
@@ -138,7 +138,7 @@ def test_two_judges_of_one_store_publish_at_once(world: World, bucket: Bucket) -
     ],
     ids=["secret", "key", "address", "bucket", "publish"],
 )
-def test_what_is_missing_is_said_in_one_line(
+def test_wrong_settings_are_reported_in_one_line(
     world: World, bucket: Bucket, command: tuple[str, ...], variables: dict[str, str], remedy: str
 ) -> None:
     status, out, err = world.run_here(*command, **{**environment(bucket), **variables})

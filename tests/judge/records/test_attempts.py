@@ -100,7 +100,7 @@ def test_a_living_process_is_not_gone_and_a_dead_one_is() -> None:
     assert is_surely_gone(dead.stdout.strip())
 
 
-def test_of_another_machine_nothing_is_said() -> None:
+def test_nothing_is_known_about_processes_of_another_machine() -> None:
     boot, namespace, _, start, token = process_identity().split("/")
     assert not is_surely_gone(f"another/{namespace}/1/{start}/{token}")
     assert not is_surely_gone(f"{boot}/pid:[1]/1/{start}/{token}")
@@ -171,7 +171,7 @@ def test_three_faults_hold_a_unit_and_a_fourth_try_that_works_frees_it(store: Lo
     assert read_history(store, PREFIX).end is not None
 
 
-def test_many_judges_that_died_hold_a_unit_once_that_is_said(store: LocalStore) -> None:
+def test_a_unit_is_held_after_many_judges_died_on_it(store: LocalStore) -> None:
     for n in range(1, MAX_DEATHS):
         foreign_claim(store, n)
     claimed = claim(store, PREFIX, read_history(store, PREFIX).attempts, 5.0)

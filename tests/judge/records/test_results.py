@@ -40,7 +40,7 @@ def test_the_result_of_an_attempt_that_was_taken_over_does_not_count(world: Worl
     assert [result.verdict for result in load_results(world.store, [submission.id])] == [Verdict.CRASHED, Verdict.OK]
 
 
-def test_a_verdict_without_an_answer_counts_only_while_the_last_attempt_came_to_it(world: World) -> None:
+def test_a_verdict_without_an_observation_counts_only_if_the_last_attempt_has_it(world: World) -> None:
     submission = world.submit("bad", "def make_calculator():\n    raise RuntimeError('no')\n")
     world.evaluate(tasks=("copper",))
     assert [result.verdict for result in load_results(world.store, [submission.id])] == [Verdict.STARTUP_FAILED]

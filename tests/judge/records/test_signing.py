@@ -66,7 +66,7 @@ def test_what_was_signed_holds_as_it_was_stored(score: float | None, suite: str)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 255))
-def test_any_changed_byte_is_told_or_changes_nothing(place: int, flip: int) -> None:
+def test_any_changed_byte_is_detected_or_changes_nothing(place: int, flip: int) -> None:
     data = bytearray(KEY.sign(manifest()).model_dump_json().encode())
     before = canonical(json.loads(data))
     data[place % len(data)] ^= flip
@@ -87,7 +87,7 @@ def test_a_signature_counts_only_if_its_key_is_trusted() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"{}", b"[]", b"null", b"\xff", b'{"signature": 3}', b'{"signature": {}}', b"[" * 100_000]
 )
-def test_what_is_not_signed_is_said_to_be_so(data: bytes) -> None:
+def test_an_unsigned_record_is_reported_as_unsigned(data: bytes) -> None:
     with pytest.raises(BadSignature, match="it is not signed"):
         check_signature(data, [KEY.public])
 

@@ -47,7 +47,7 @@ def test_control_characters_are_escaped_in_the_file(tmp_path: Path) -> None:
     assert lines(tmp_path / "log")[0]["sentence"] == "one\\ntwo\\x1b[2J\\u202e"
 
 
-def test_a_log_that_cannot_be_written_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_cannot_be_written_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     with events_to(tmp_path / "file" / "log"):
         emit(Event.REAPED)

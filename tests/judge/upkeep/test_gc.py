@@ -126,7 +126,7 @@ def test_what_a_killed_writer_left_goes_after_an_hour(store: LocalStore) -> None
     assert not left.exists()
 
 
-def test_a_living_writers_file_stays_until_it_is_as_old_as_was_said(store: LocalStore) -> None:
+def test_a_living_writers_file_stays_until_the_given_age(store: LocalStore) -> None:
     """The process of that number may be another one, or on another host: age decides in the end."""
     path = store.root / "results" / f".tmp-{os.getpid()}-0123456789abcdef"
     path.write_bytes(b"abc")

@@ -45,7 +45,7 @@ BREACHES = [
 
 
 @pytest.mark.parametrize(("text", "breach"), BREACHES)
-def test_what_intake_refuses_the_author_is_told_at_the_machine(text: str, breach: str) -> None:
+def test_the_authors_command_refuses_the_same_cards_as_intake(text: str, breach: str) -> None:
     text = f'name = "m"\n{text}\n'
     with pytest.raises(CardError, match=f"^card: {re.escape(breach)}"):
         parse_card(text, "card")

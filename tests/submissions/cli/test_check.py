@@ -99,7 +99,7 @@ def author(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         yield AuthorFolder(Path(folder), monkeypatch, capsys)
 
 
-def test_a_module_passes_without_docker_and_what_that_cannot_show_is_said(author: AuthorFolder) -> None:
+def test_a_module_passes_without_docker_with_a_warning_of_what_was_not_checked(author: AuthorFolder) -> None:
     author.write("models/mine.py", EMT.replace("return", 'print("hello [bold]\\x1b[31m")\n    return'))
     author.write("lambench.toml", 'name = "Mine"\nconservative = false\nelements = ["Cu", "Si"]\n')
     output = author.run("check", "models.mine:make_calculator")
@@ -142,7 +142,7 @@ def test_the_digest_is_of_the_factory_s_module_and_json_is_all_that_a_machine_re
     assert author.receipt.digest == first["receipt"]["digest"]  # the one that was there is left alone
 
 
-def test_a_factory_that_needs_what_this_python_has_not_is_told_of_python(author: AuthorFolder) -> None:
+def test_a_factory_with_a_missing_import_is_pointed_to_the_option_python(author: AuthorFolder) -> None:
     author.write("calculator.py", "import heavy_package_of_nobody\n" + EMT)
     output = author.run("check", "calculator:make_calculator")
     assert output.status == 1
@@ -216,7 +216,9 @@ def test_a_name_that_is_a_module_and_an_image_is_asked_about(author: AuthorFolde
 
 
 @pytest.mark.docker
-def test_what_is_neither_is_said_to_be_neither(author: AuthorFolder, engine: docker.DockerClient) -> None:
+def test_a_subject_that_is_neither_module_nor_image_is_refused(
+    author: AuthorFolder, engine: docker.DockerClient
+) -> None:
     output = author.run("check", "nowhere_to_be:found")
     assert output.status == 1
     assert "There is no module 'nowhere_to_be'" in output.words

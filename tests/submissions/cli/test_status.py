@@ -32,7 +32,7 @@ TRICK = "a\x1b[2Jb\u202ec[red]d[/red]"
 SHOWN = "a\\x1b[2Jb\\u202ec[red]d[/red]"
 
 
-class Mail:
+class StatusServer:
     """A status bucket on a plain web server, whose status may change at each read."""
 
     def __init__(self, root: Path) -> None:
@@ -68,12 +68,12 @@ class Mail:
 
 
 @pytest.fixture
-def mail(tmp_path: Path) -> Iterator[Mail]:
-    mail = Mail(tmp_path)
-    with odd_server(mail.answer) as server:
-        mail.url = f"{server.url}mail/secret/"
-        (tmp_path / "alice.json").write_text(InviteFile(name="alice", status_url=mail.url).model_dump_json())
-        yield mail
+def status_server(tmp_path: Path) -> Iterator[StatusServer]:
+    status_server = StatusServer(tmp_path)
+    with odd_server(status_server.answer) as server:
+        status_server.url = f"{server.url}mail/secret/"
+        (tmp_path / "alice.json").write_text(InviteFile(name="alice", status_url=status_server.url).model_dump_json())
+        yield status_server
 
 
 def sent_request(name: str = "EMT", image_id: str = f"sha256:0123456789ab{'0' * 52}", **fields: object) -> SentRequest:
@@ -87,21 +87,23 @@ def decide(request: SentRequest, outcome: str, **fields: object) -> RequestDecis
     )
 
 
-def test_a_request_waits_for_an_intake_then_in_the_queue(mail: Mail) -> None:
+def test_a_request_waits_for_an_intake_then_in_the_queue(status_server: StatusServer) -> None:
     request = sent_request()
-    mail.keep(request, sent_request("cut off", arrived=False))
-    status, out, _ = mail.run("list")
+    status_server.keep(request, sent_request("cut off", arrived=False))
+    status, out, _ = status_server.run("list")
     assert status == 0
     assert f"{ID}" in out
     assert "waiting for intake" in out
     assert "cut off" not in out
     assert "Invitation alice: 0 of 20 submissions taken, 0 of 10 requests refused." in out
-    mail.statuses = [status_of([decide(request, "submitted", submission=ID)], [progress_of(position=3, n_tasks=5)])]
-    status, out, _ = mail.run("status", "emt")
+    status_server.statuses = [
+        status_of([decide(request, "submitted", submission=ID)], [progress_of(position=3, n_tasks=5)])
+    ]
+    status, out, _ = status_server.run("status", "emt")
     assert (status, "waiting (3 in the queue)" in out, "0 of 5 tasks are done" in out) == (0, True, True)
 
 
-def test_verdicts_scores_and_page(mail: Mail) -> None:
+def test_verdicts_scores_and_page(status_server: StatusServer) -> None:
     tasks = (
         TaskState(task="copper", verdict=Verdict.OK, wall_s=75.0, memory_bytes=2_500_000_000),
         TaskState(task="nickel", verdict=Verdict.TIME_LIMIT, phase="observing", sentence="It took too long."),
@@ -109,55 +111,55 @@ def test_verdicts_scores_and_page(mail: Mail) -> None:
     scores = {"force_field": 0.5, "efficiency": None}
     page = "https://example.org/submissions/emt-0123456789ab.html"
     progress = progress_of(state="published", n_tasks=2, tasks=tasks, scores=scores, rank=4, page=page)
-    mail.statuses = [status_of([decide(sent_request(), "submitted", submission=ID)], [progress])]
-    status, out, _ = mail.run("status")
+    status_server.statuses = [status_of([decide(sent_request(), "submitted", submission=ID)], [progress])]
+    status, out, _ = status_server.run("status")
     assert status == 0
     for words in ("copper", "OK", "1 min 15 s", "2.5 GB", "TIME_LIMIT", "observing It took too long.", page):
         assert words in out
     assert "Scores, rank 4: force_field 0.5, efficiency –" in out
     assert "2 of 2 tasks are done." in out
-    status, out, _ = mail.run("status", ID, "--json")
+    status, out, _ = status_server.run("status", ID, "--json")
     assert SubmissionProgress.model_validate(json.loads(out)["progress"]) == progress
 
 
-def test_a_refused_request_with_verdict_sentence_and_what_was_said(mail: Mail) -> None:
+def test_a_refused_request_with_verdict_sentence_and_container_log(status_server: StatusServer) -> None:
     request = sent_request()
-    mail.keep(request)
+    status_server.keep(request)
     refused = decide(request, "refused", verdict=Verdict.STARTUP_FAILED, sentence="It fails.", said="one\nImportError")
-    mail.statuses = [status_of([refused])]
-    status, out, _ = mail.run("list")
+    status_server.statuses = [status_of([refused])]
+    status, out, _ = status_server.run("list")
     assert f"{ID}  refused  STARTUP_FAILED: It fails." in out
-    status, out, _ = mail.run("status", "emt-0")
+    status, out, _ = status_server.run("status", "emt-0")
     assert status == 0
     assert "  │ one\n  │ ImportError" in out
-    status, out, _ = mail.run("log", "emt-0")
+    status, out, _ = status_server.run("log", "emt-0")
     assert (status, out) == (0, "one\nImportError\n")
 
 
-def test_a_duplicate_names_the_earlier_one_and_a_delayed_one_its_reason(mail: Mail) -> None:
+def test_a_duplicate_names_the_earlier_one_and_a_delayed_one_its_reason(status_server: StatusServer) -> None:
     first, second = sent_request(), sent_request("other", f"sha256:{'1' * 64}")
-    mail.keep(first, second)
+    status_server.keep(first, second)
     delayed = decide(second, "delayed", sentence="The registry did not answer.")
-    mail.statuses = [status_of([decide(first, "duplicate", submission="earlier-0123456789ab"), delayed])]
-    status, out, _ = mail.run("status", "earlier")
+    status_server.statuses = [status_of([decide(first, "duplicate", submission="earlier-0123456789ab"), delayed])]
+    status, out, _ = status_server.run("status", "earlier")
     assert "This image was submitted before, as earlier-0123456789ab: that submission counts." in out
-    status, out, _ = mail.run("list")
+    status, out, _ = status_server.run("list")
     assert "other-111111111111  delayed  The registry did not answer." in out
     assert status == 0
 
 
-def test_the_log_of_a_submission(mail: Mail) -> None:
-    mail.statuses = [status_of([decide(sent_request(), "submitted", submission=ID)], [progress_of()])]
-    assert "No log of emt-0123456789ab was stored." in mail.run("log", "emt")[1]
-    mail.logs[log_name(ID)] = f"loading\n{TRICK}\n[bold]x[/bold]"
-    assert mail.run("log", "emt")[1] == f"loading\n{SHOWN}\n[bold]x[/bold]\n"
-    assert json.loads(mail.run("log", "emt", "--json")[1]) == {
+def test_the_log_of_a_submission(status_server: StatusServer) -> None:
+    status_server.statuses = [status_of([decide(sent_request(), "submitted", submission=ID)], [progress_of()])]
+    assert "No log of emt-0123456789ab was stored." in status_server.run("log", "emt")[1]
+    status_server.logs[log_name(ID)] = f"loading\n{TRICK}\n[bold]x[/bold]"
+    assert status_server.run("log", "emt")[1] == f"loading\n{SHOWN}\n[bold]x[/bold]\n"
+    assert json.loads(status_server.run("log", "emt", "--json")[1]) == {
         "submission": ID,
         "log": f"loading\n{SHOWN}\n[bold]x[/bold]",
     }
 
 
-def test_no_word_of_a_status_bucket_reaches_the_terminal_unescaped(mail: Mail) -> None:
+def test_no_word_of_a_status_bucket_reaches_the_terminal_unescaped(status_server: StatusServer) -> None:
     request = sent_request(name="sent")
     refused = RequestDecision(
         slot=request.slot,
@@ -174,22 +176,24 @@ def test_no_word_of_a_status_bucket_reaches_the_terminal_unescaped(mail: Mail) -
     taken = RequestDecision(
         slot=slot(), received=NOW, outcome="submitted", name=TRICK, submission=TRICK, sentence=TRICK
     )
-    mail.statuses = [status_of([refused, taken], [progress], revoked=TRICK).model_copy(update={"invitation": TRICK})]
-    mail.logs[log_name(TRICK)] = TRICK
+    status_server.statuses = [
+        status_of([refused, taken], [progress], revoked=TRICK).model_copy(update={"invitation": TRICK})
+    ]
+    status_server.logs[log_name(TRICK)] = TRICK
     for command in (["list"], ["status"], ["status", "a"], ["log", "a"], ["status", "--watch", "nothing"]):
-        _, out, err = mail.run(*command)
+        _, out, err = status_server.run(*command)
         for text in (out, err):
             assert all(c.isprintable() or c == "\n" for c in text), (command, text)
-    assert SHOWN in mail.run("status")[1]
+    assert SHOWN in status_server.run("status")[1]
 
 
-def test_an_id_by_its_beginning(mail: Mail) -> None:
-    mail.keep(sent_request("emt"), sent_request("emt two", f"sha256:{'2' * 64}"))
-    status, _, err = mail.run("status", "emt-")
+def test_an_id_by_its_beginning(status_server: StatusServer) -> None:
+    status_server.keep(sent_request("emt"), sent_request("emt two", f"sha256:{'2' * 64}"))
+    status, _, err = status_server.run("status", "emt-")
     assert status == 2
     assert "'emt-' may be emt-0123456789ab, emt-two-222222222222: give more of it" in " ".join(err.split())
-    assert mail.run("status", "emt-t")[0] == 0
-    status, _, err = mail.run("status", "mace")
+    assert status_server.run("status", "emt-t")[0] == 0
+    status, _, err = status_server.run("status", "mace")
     assert (status, "see lambench-submit list" in " ".join(err.split())) == (2, True)
 
 
@@ -209,17 +213,17 @@ def test_of_several_requests_about_one_image_the_one_that_was_taken() -> None:
         find((), "emt")
 
 
-def test_watching_ends_when_it_is_judged(mail: Mail) -> None:
+def test_watching_ends_when_it_is_judged(status_server: StatusServer) -> None:
     request = sent_request()
-    mail.keep(request)
+    status_server.keep(request)
     decision = decide(request, "submitted", submission=ID)
-    mail.statuses = [
+    status_server.statuses = [
         status_of(),
         status_of([decision], [progress_of(position=2)]),
         status_of([decision], [progress_of(position=2)]),
         status_of([decision], [progress_of(state="judged", n_tasks=0)]),
     ]
-    status, out, _ = mail.run("status", "emt", "--watch", "--every", "1")
+    status, out, _ = status_server.run("status", "emt", "--watch", "--every", "1")
     assert status == 0
     lines = [line for line in out.splitlines() if ID in line]
     assert [line.partition(ID)[2].strip() for line in lines] == [
@@ -229,25 +233,27 @@ def test_watching_ends_when_it_is_judged(mail: Mail) -> None:
     ]
 
 
-def test_watching_ends_when_it_is_refused(mail: Mail) -> None:
+def test_watching_ends_when_it_is_refused(status_server: StatusServer) -> None:
     request = sent_request()
-    mail.keep(request)
-    mail.statuses = [status_of([decide(request, "refused", verdict=Verdict.CRASHED, sentence="It ended.")])]
-    status, out, _ = mail.run("status", "--watch")
+    status_server.keep(request)
+    status_server.statuses = [status_of([decide(request, "refused", verdict=Verdict.CRASHED, sentence="It ended.")])]
+    status, out, _ = status_server.run("status", "--watch")
     assert (status, "CRASHED: It ended." in out) == (1, True)
 
 
-def test_ctrl_c_ends_watching_quietly(mail: Mail) -> None:
+def test_ctrl_c_ends_watching_quietly(status_server: StatusServer) -> None:
     decision = decide(sent_request(), "submitted", submission=ID)
     waiting = status_of([decision], [progress_of(position=1)])
 
     def interrupt(request: BaseHTTPRequestHandler) -> None:
-        os.kill(os.getpid(), signal.SIGINT)  # the answer never comes: the command is at work when it is told to end
+        os.kill(os.getpid(), signal.SIGINT)  # no answer comes: the command is still waiting
 
     answers = [say(200, waiting.model_dump_json().encode()), interrupt]
     with odd_server(lambda request: answers.pop(0)(request)) as server:
-        (mail.root / "alice.json").write_text(InviteFile(name="alice", status_url=server.url).model_dump_json())
-        status, out, err = mail.run("status", "emt", "--watch", "--every", "1")
+        (status_server.root / "alice.json").write_text(
+            InviteFile(name="alice", status_url=server.url).model_dump_json()
+        )
+        status, out, err = status_server.run("status", "emt", "--watch", "--every", "1")
     assert (status, err, len(out.splitlines())) == (130, "", 1)
     assert "waiting (1 in the queue)" in out
 
@@ -261,7 +267,7 @@ def test_without_an_invitation_the_remedy_is_named(tmp_path: Path) -> None:
     assert (status, "there is no such file" in err) == (2, True)
 
 
-def test_nothing_was_sent_yet(mail: Mail) -> None:
-    assert "Nothing was sent with this invitation yet." in mail.run("list")[1]
-    status, _, err = mail.run("status")
+def test_nothing_was_sent_yet(status_server: StatusServer) -> None:
+    assert "Nothing was sent with this invitation yet." in status_server.run("list")[1]
+    status, _, err = status_server.run("status")
     assert (status, "nothing was sent" in err) == (2, True)

@@ -138,7 +138,7 @@ class Relay:
                         go = self._go
                         self.stalled.set()
                         go.wait()
-                        return  # whoever sent it is dead by now
+                        return  # the sender has been killed
                 target.sendall(data)
 
 

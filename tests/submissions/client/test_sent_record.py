@@ -91,7 +91,7 @@ def test_forms_that_may_be_older_than_what_was_sent_show_nothing(renewed: dateti
     assert sent.as_of(forms(c, renewed=renewed, kind="requests")) == sent
 
 
-def test_slots_that_nothing_came_to_are_free_again() -> None:
+def test_slots_without_an_upload_are_free_again() -> None:
     a, b, c, d = slot(), slot(), slot(), slot()
     sent = sent_with(used(a, arrived=False), spent={b: NOW, c: NOW})
     assert sent.as_of(forms(a, b)).used_part_slots == {c}
@@ -152,7 +152,7 @@ def test_a_request_that_may_have_arrived_keeps_its_slot_for_the_same_bytes(recor
         assert author.send(request_about("first"), IMAGE).arrived
 
 
-def test_whoever_holds_the_record_is_named_without_tricks(record_file: SentRecordFile) -> None:
+def test_a_locked_record_names_the_invitation_escaped(record_file: SentRecordFile) -> None:
     with pytest.raises(InviteError, match=r"the invitation ali\\x1bce: wait"), open_sent_record(INVITE):
         pass
 

@@ -232,7 +232,9 @@ def test_a_request_that_would_be_too_large_is_found_before_anything_is_sent(
     author: AuthorMachine, engine: docker.DockerClient
 ) -> None:
     author.put_forms()
-    with small_image(engine, MODEL, note='"' * 400_000) as image:  # a quote takes two bytes there, and four in a letter
+    with small_image(
+        engine, MODEL, note='"' * 400_000
+    ) as image:  # a quote takes two bytes there, and four in a request
         status, _, err = send(author, image)
     assert status == 2
     assert "the image's configuration alone has 800" in " ".join(err.split())

@@ -252,7 +252,7 @@ def make_calculator():
 """
 
 
-def test_what_the_container_said_in_the_preflight_is_kept(tmp_path: Path) -> None:
+def test_the_output_of_the_container_in_the_preflight_is_stored(tmp_path: Path) -> None:
     folder = tmp_path / "loud"
     folder.mkdir()
     (folder / "calculator.py").write_text(LOUD)

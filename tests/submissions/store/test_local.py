@@ -92,7 +92,7 @@ CALLS: dict[str, Callable[[LocalStore], object]] = {
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_a_root_that_vanishes_is_told_and_none_takes_its_place(
+def test_a_root_that_vanishes_is_reported_and_not_replaced(
     store: LocalStore, call: Callable[[LocalStore], object]
 ) -> None:
     store.put("a/b", b"1")

@@ -73,7 +73,7 @@ def test_of_sixteen_writers_of_one_key_one_wins(store: Store) -> None:
 
 
 @pytest.mark.parametrize("store", TOLD_APART, indirect=True)
-def test_of_sixteen_writers_of_the_same_bytes_all_are_told_that_it_is_there(store: Store) -> None:
+def test_sixteen_writers_of_the_same_bytes_all_succeed(store: Store) -> None:
     assert len(of_sixteen(store, "race/claim.json", [b"same"] * 16)) == 16
 
 
