@@ -110,7 +110,7 @@ def _fault(stats: ClusterSums) -> str:
     if not sums.shape == counts.shape == (n,):
         return f"{n} clusters have sums of shape {sums.shape} and counts of shape {counts.shape}; give one of each"
     if len(set(stats.clusters)) < n:
-        return "clusters: a name comes twice; add up its sums and counts"
+        return "clusters: a name is given twice; add up its sums and counts"
     if not (sums > -np.inf).all():
         return "sums: NaN; penalise failed items, or leave them out of sum and count"
     if not ((counts >= 0) & (counts < np.inf)).all():

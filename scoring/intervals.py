@@ -1,4 +1,4 @@
-"""How far scores and ranks would move on other test sets: intervals, and models that cannot be told apart.
+"""How far scores and ranks would move on other test sets: intervals, and tied models.
 
 Scores are computed again from resampled metrics (`scoring.bootstrap.resample`), with the test sets of each pool, such
 as a domain, resampled too (`scoring.bootstrap.draw_units`). The intervals are rather too wide: the spread between the
@@ -63,7 +63,7 @@ class Uncertainty:
         metrics: intervals of the raw metrics.
         rank: from 1, equal scores share one; None without a score.
         rank_interval: of the rank among the same models.
-        group: from 1, of models that cannot be told apart, see `tie_groups`; None without a score.
+        group: of tied models, from 1, see `tie_groups`; None without a score.
     """
 
     value: float
@@ -114,13 +114,14 @@ def uncertainty(
 def tie_groups(
     scores: Mapping[str, float], resampled: Mapping[str, Float], *, lower_is_better: bool
 ) -> tuple[tuple[str, ...], ...]:
-    """Models in groups from best to worst; those in a group cannot be told apart from its leader, who comes first.
+    """Models in groups from best to worst; all models of a group are tied with its leader, which is the first.
 
-    By score, equals by name. A model joins the group of the leader if the interval of the paired difference between the
-    two includes 0; the first model that does not leads the next group. Models without a score are in no group.
+    Models are ordered by score, then by name. A model joins the leader's group if the interval of their paired
+    difference includes 0; the first model that does not join leads the next group. Models without a score are in no
+    group.
 
     Args:
-        resampled: (B,) scores on the same resamples. A model without them cannot be told apart from any leader.
+        resampled: (B,) scores on the same resamples. A model without them is tied with any leader.
     """
     cost = {m: float(costs(np.array(scores[m]), lower_is_better=lower_is_better)) for m in sorted(scores)}
     groups: list[list[str]] = []

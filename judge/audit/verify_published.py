@@ -84,8 +84,8 @@ def check_scores(store: Store, suite: Suite, stored: StoredManifest) -> list[Def
     if board.release.name != manifest.release:
         why = f"its scores are by release {manifest.release}, this judge's by {board.release.name}: judge site publish"
         return [Defect(key, why)]
-    if board.rowless:
-        return [Defect(key, f"its scores cannot be computed again: {line}") for line in board.rowless]
+    if board.missing_rows:
+        return [Defect(key, f"its scores cannot be computed again: {line}") for line in board.missing_rows]
     recomputed = published_scores(board)
     return [
         Defect(key, f"scores.{id}: {field} is {stated}, and {value} when computed again: judge site publish")

@@ -94,7 +94,7 @@ def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
     stored = {result_path(r.submission, r.task, r.result_key): r for r in shown}
     content = {key: _as_read(store, key, result) for key, result in stored.items()}
     # Records that cannot be read or scored at all: a row is missing.
-    refusals = [line for line in reported if line not in board.problems or line in board.rowless]
+    refusals = [line for line in reported if line not in board.problems or line in board.missing_rows]
     refusals += [str(defect) for defect in (*chain.defects, *unlike_published(store, chain), *misnamed(store))]
     refusals += _unsigned(stored, content, trusted)
     refusals += unproven(store, shown, settings.selftest_max_age_days, now, settings.allow_process)
@@ -113,7 +113,7 @@ def propose(workspace: Workspace, suite: Suite, now: datetime) -> Proposal:
         stated=stated,
         selftests=tuple(sorted(map(sha256, selftests.values()))),
         refusals=tuple(dict.fromkeys(refusals)),
-        problems=tuple(line for line in board.problems if line not in board.rowless),
+        problems=tuple(line for line in board.problems if line not in board.missing_rows),
         published=_published(chain, suite),
     )
 

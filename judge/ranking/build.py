@@ -47,17 +47,17 @@ def build_leaderboard(
 
     Raises:
         ScoringError: the suite names a release or a benchmark that is not known. A metric that cannot be scored
-            leaves out the row of its submission alone: see `Leaderboard.rowless`.
+            leaves out the row of its submission alone: see `Leaderboard.missing_rows`.
     """
     rules, published = release or load_release(), published_release(suite)
     taken_out = _taken_out(submissions, decisions_by_id or {})
-    gone = {event.submission.id for event in taken_out}
-    kept = {s.id: s for s in submissions if s.id not in gone}
+    removed = {event.submission.id for event in taken_out}
+    kept = {s.id: s for s in submissions if s.id not in removed}
     by_unit = {(r.submission, r.task): r for r in results if r.submission in kept}
     judged = Judged(suite, by_unit, load_items, list(problems))
     names = set(references) - kept.keys()  # an author may choose any name for a model: an id is not a name
     compared = {s.id for s in kept.values() if s.id in references or s.card.name in names}
-    lambench, rowless = _lambench_trees(judged, kept, (rules, published), compared)
+    lambench, missing_rows = _lambench_trees(judged, kept, (rules, published), compared)
     others = other_trees(judged, [kept[id] for id in lambench], rules)
     trees = {id: scores | others[id] for id, scores in lambench.items()}
     corrected, as_published = corrected_terms(trees), published_terms(trees)
@@ -78,7 +78,7 @@ def build_leaderboard(
         tuple(sorted(hardware)),
         tuple(dict.fromkeys(judged.problems)),
         taken_out,
-        rowless,
+        missing_rows,
     )
 
 
@@ -111,9 +111,9 @@ def _lambench_trees(
                 faults[id] = str(error)
                 del corrected[id]
         as_published = published_trees(judged, list(corrected), published, release, compared)
-    rowless = tuple(f"{fault}: no row without it: judge rejudge {id}" for id, fault in faults.items())
-    judged.problems.extend(rowless)
-    return {id: ScoreTrees(trees, as_published[id]) for id, trees in corrected.items()}, rowless
+    missing_rows = tuple(f"{fault}: no row without it: judge rejudge {id}" for id, fault in faults.items())
+    judged.problems.extend(missing_rows)
+    return {id: ScoreTrees(trees, as_published[id]) for id, trees in corrected.items()}, missing_rows
 
 
 def _placed(rows: Mapping[str, Row]) -> tuple[Row, ...]:

@@ -116,7 +116,7 @@ class Leaderboard:
         hardware: machines that timings were taken on.
         problems: one line for each record or metric that could not be read or scored, for the maintainer.
         taken_out: the latest first.
-        rowless: the problems that leave a submission without a row.
+        missing_rows: the problems that leave a submission without a row.
     """
 
     suite: Suite
@@ -128,7 +128,7 @@ class Leaderboard:
     hardware: tuple[str, ...]
     problems: tuple[str, ...] = ()
     taken_out: tuple[TakenOut, ...] = ()
-    rowless: tuple[str, ...] = ()
+    missing_rows: tuple[str, ...] = ()
 
     @property
     def ranked(self) -> tuple[Row, ...]:

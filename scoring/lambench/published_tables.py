@@ -192,18 +192,18 @@ def systems_of(tables: Mapping[str, Table]) -> Systems:
 
 
 def check_columns(release: Release, tables: Mapping[str, Table]) -> None:
-    """Returns if no column of the release seems misspelt: one that no model has, though models have others beside it.
+    """Checks that no column is misspelt: a column that no model has, though they have related columns.
 
-    It is no fault if no model has any column of a label type: then none predicts it (stress). Nor is it a fault if a
+    If no model has any column of a label type, none predicts it (stress), which is no fault. Nor is it a fault if a
     single model lacks a property.
 
     Raises:
         ScoringError: naming task and column.
     """
-    for section, task, column, beside, at_least in _columns(release):
+    for section, task, column, prefix, at_least in _columns(release):
         sections = {name: _section(table, section, f"model {name}") for name, table in tables.items()}
         rows = [_section(content, task, f"model {name}: {section}") for name, content in sections.items()]
-        candidates = [row for row in rows if any(name.startswith(beside) for name in row)]
+        candidates = [row for row in rows if any(name.startswith(prefix) for name in row)]
         if len(candidates) >= at_least and not any(column in row for row in candidates):
             raise ScoringError(
                 f"task {task}: metric {column}: no model has it; there are {', '.join(sorted(candidates[0]))}"
@@ -233,7 +233,7 @@ def _label_set_assumed(release: Release, about: Table, label_set: str) -> Iterat
     tasks = release.force_field_tasks.values()
     several = any(isinstance(getattr(task, label), dict) for task in tasks for label in LABEL_TYPES)
     if several and about.get("supports_omol") is None:
-        yield f"model.supports_omol: missing: held against the baselines of {label_set}"
+        yield f"model.supports_omol: missing: the baselines of {label_set} are used"
 
 
 def _missing_errors(section: str, tasks: Sequence[AskedTask], answers: Answers, rule: Missing) -> Iterator[str]:

@@ -116,4 +116,4 @@ def test_an_error_of_zero_brings_its_domain_to_zero_as_published_and_to_the_floo
 def test_a_model_without_stated_labels_has_the_baselines_of_pbe_with_a_note() -> None:
     silent = model_scores(table=without(GENERAL, "model"))
     assert silent.scores["force_field"].value == model_scores().scores["force_field"].value
-    assert silent.notes == ("model.supports_omol: missing: held against the baselines of PBE",)
+    assert silent.notes == ("model.supports_omol: missing: the baselines of PBE are used",)

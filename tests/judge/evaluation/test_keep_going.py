@@ -65,7 +65,7 @@ def test_a_metric_that_cannot_be_added_up_leaves_its_own_row_out(
         of_b = [r if r.task != "barriers" else result(B, TASKS[r.task], {"mae": error(0.2, "kcal/mol")}) for r in of_b]
     alone, beside = board(of_b, suite, B), board(with_one(TASKS[task], metrics) + of_b, suite, A, B)
     assert [(row.submission, row.rank) for row in beside.rows] == [(B, 1)]
-    (line,) = beside.rowless
+    (line,) = beside.missing_rows
     assert line.startswith(f"results/{A.id}: release ")
     assert complaint in line
     assert line.endswith(f": no row without it: judge rejudge {A.id}")
@@ -75,7 +75,7 @@ def test_a_metric_that_cannot_be_added_up_leaves_its_own_row_out(
 
 def test_where_none_can_be_added_up_the_board_is_empty() -> None:
     shown = board(with_one(TASKS["barriers"], {"mae": error(-0.1)}), SUITE, A)
-    assert (shown.rows, len(shown.rowless), shown.measured) == ((), 1, None)
+    assert (shown.rows, len(shown.missing_rows), shown.measured) == ((), 1, None)
 
 
 @pytest.fixture
