@@ -28,7 +28,7 @@ class RedirectRefused(requests.exceptions.InvalidURL):
 
 
 class AnswerTooLarge(requests.RequestException):
-    """An answer has more bytes than are read of it."""
+    """An answer has more bytes than are allowed."""
 
 
 class BoundedSession(requests.Session):
@@ -174,7 +174,7 @@ def pieces(answer: requests.Response, piece_bytes: int = 64 * 1024, *, unpack: b
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host`, with or without a port, is this machine: the only one that is asked without TLS."""
+    """Whether `host`, with or without a port, is this machine: the only one that may be used without TLS."""
     name = urlsplit(f"//{host}").hostname or ""
     return name == "localhost" or (is_address(name) and ipaddress.ip_address(name).is_loopback)
 
@@ -197,12 +197,12 @@ class _Adapter(HTTPAdapter):
         super().__init__()
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        """As in the base class, with such connections."""
+        """As in the base class, with connections that are reported."""
         super().init_poolmanager(*arguments, **options)
         self.poolmanager.pool_classes_by_scheme = self._pools
 
     def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
-        """As in the base class, with such connections; a SOCKS proxy keeps its own kind."""
+        """As in the base class, with connections that are reported; a SOCKS proxy keeps its own kind."""
         manager = super().proxy_manager_for(*arguments, **options)
         if type(manager) is urllib3.ProxyManager:
             manager.pool_classes_by_scheme = self._pools

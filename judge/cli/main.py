@@ -125,7 +125,7 @@ def explain(error: Exception) -> tuple[str, int]:
             return f"judge: this machine ({error.cause}): {error.remedy}", MACHINE_FAULT
         case _:
             text = " ".join(str(error).split())[:300]
-            return f"judge: a mistake of ours: {type(error).__name__}: {text}; see where with --debug", MACHINE_FAULT
+            return f"judge: a bug in judge: {type(error).__name__}: {text}; see where with --debug", MACHINE_FAULT
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def hash_of(fields: Mapping[str, Any]) -> str:
 
 
 class OpenHash:
-    """`hash_of` fields of which one is not known yet. The known fields are serialised once for any number of keys.
+    """`hash_of` of fields, one of which is not known yet. The known fields are serialised once for any number of keys.
 
     Args:
         unknown: name of that field. Its values are texts.

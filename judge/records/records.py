@@ -42,7 +42,7 @@ class Origin(Record):
         gpu: UUID; empty for the CPU.
         gpu_driver: version of the GPU's driver.
         hardware: class within which timings are compared.
-        device: on which the calculator was told to run.
+        device: that the calculator was asked to run on.
         selftest: key in the store of the last selftest of this host and engine; empty if there was none.
     """
 

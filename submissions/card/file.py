@@ -20,7 +20,7 @@ WIDTH = 100
 MAX_NAME = 200
 MAX_COMPLAINT = 500
 
-# By field an example, and a comment. Tables are last, as TOML requires.
+# An example and a comment for each field. Tables are last, as TOML requires.
 ABOUT = {
     "name": ('"My model"', "as the leaderboard shows it"),
     "version": ('"1.0"', ""),
@@ -177,7 +177,7 @@ def _value(value: str | bool | int | tuple[str, ...]) -> str:
 
 
 def _array(items: Iterable[str]) -> str:
-    """In one line if it fits, else in as few lines as possible."""
+    """A TOML array in one line if it fits, else in as few lines as possible."""
     lines = [""]
     for item in items:
         if lines[-1] and len(lines[-1]) + len(item) > WIDTH:

@@ -22,7 +22,7 @@ from submissions.client.http import WebError
 from submissions.client.status_bucket import InviteError
 
 REFUSED, USAGE, MACHINE_FAULT = 1, 2, 3
-BUG = "[bold red]A mistake of ours:[/]"
+BUG = "[bold red]A bug in lambench-submit:[/]"
 SUBMIT = "submit"
 
 

@@ -24,7 +24,7 @@ _COLOURS = {
     "judged": "green",
     "published": "green",
 }
-LOG_LINES = 40  # the last lines of a log say most
+LOG_LINES = 40  # the last lines of a log are the most useful
 _SENTENCE = 1000
 
 

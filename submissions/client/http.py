@@ -26,7 +26,7 @@ _WAITS_S = (1.0, 2.0, 4.0, 8.0)
 _CONNECT_S, _READ_S = 10.0, 60.0
 _EXCHANGE_S = 300.0  # a limit for the whole: a server that sends a byte a minute would never reach the others
 _SLOWEST_BYTES_PER_S = 10_000.0
-_REFUSAL_PIECES = 4  # that are read of an answer to an upload
+_REFUSAL_PIECES = 4  # pieces that are read of the answer to an upload
 _CONNECTION_FAILURES = (requests.ConnectionError, requests.Timeout)
 
 T = TypeVar("T")
@@ -175,7 +175,7 @@ def _check_certificate_and_proxy(url: str, error: Exception) -> None:
 
 
 class _TemporaryFailure(Exception):
-    """A failure after which it is tried again."""
+    """A failure after which the request is repeated."""
 
 
 def _require_no_server_failure(answer: requests.Response) -> None:

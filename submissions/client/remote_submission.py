@@ -155,7 +155,7 @@ def open_session(path: Path) -> Iterator[SubmissionSession]:
 
 @dataclass(frozen=True)
 class SubmissionOptions:
-    """What the author wants to submit."""
+    """The author's options for one submission."""
 
     image: str
     card: ModelCard
@@ -182,7 +182,7 @@ def send_submission(
         report: called with the progress of an upload.
 
     Raises:
-        InviteError: something that was asked for cannot be put into a request, or it is too large.
+        InviteError: an option cannot be put into a request, or the request is too large.
         WebError: the server refuses something, or does not answer.
         SubmissionFault: the engine cannot save the image.
     """
@@ -193,7 +193,7 @@ def send_submission(
         return _upload(session, options, image.id, report)
     except ValidationError as error:
         raise InviteError(
-            f"{plain(options.image)}: no submission request can say so ({plain(first_complaint(error))})"
+            f"{plain(options.image)}: no submission request can contain this ({plain(first_complaint(error))})"
         ) from error
 
 

@@ -1,7 +1,7 @@
 """The author's own record of what was sent with an invitation: the judge says nothing before its next intake.
 
-Each upload slot is recorded as used before anything is sent into it, and as arrived once the server has said so.
-Whenever a run dies, the next one knows which parts it need not send again, and never fills a slot with other bytes.
+Each upload slot is recorded as used before anything is sent into it, and as arrived once the server has confirmed it.
+After a run dies, the next one knows which parts it need not send again, and never fills a slot with other bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PartUpload(Record):
 
     Args:
         at: when it was recorded, or arrived.
-        arrived: the server has said so.
+        arrived: the server has confirmed it.
     """
 
     part: SentPart
@@ -66,7 +66,7 @@ class SentRequest(Record):
     Args:
         image_id: empty if this machine does not know it.
         sha256: of the request's bytes.
-        arrived: the server has said so.
+        arrived: the server has confirmed it.
     """
 
     slot: SlotId

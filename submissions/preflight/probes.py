@@ -168,12 +168,12 @@ def charge_and_spin(model: BatchCalculator) -> dict[str, str]:
     """For charge and spin a sentence that says whether the energy of a fixed geometry depends on them."""
     oxygen = molecule("O2")
     states = {"neutral triplet": (0, 3), "neutral singlet": (0, 1), "cation doublet": (1, 2), "anion doublet": (-1, 2)}
-    asked = []
+    variants = []
     for charge, spin in states.values():
         atoms = oxygen.copy()
         atoms.info.update(charge=charge, spin=spin)
-        asked.append(atoms)
-    answer = model.compute(Frames.from_atoms(asked), ("energy",))
+        variants.append(atoms)
+    answer = model.compute(Frames.from_atoms(variants), ("energy",))
     if not answer.ok[:2].all():
         return {"charge": "not measured: O2 failed", "spin": "not measured: O2 failed"}
     energy = np.where(answer.ok, answer.energy, np.nan)

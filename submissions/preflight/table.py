@@ -13,7 +13,7 @@ MAX_SHOWN = 1000
 
 
 def preflight_table(name: str, report: PreflightReport) -> Table:
-    """A row for each check: its name, whether it passed, and what was found.
+    """A row for each check: its name, whether it passed, and the finding.
 
     Args:
         name: of the model, for the title.

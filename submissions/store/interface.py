@@ -16,7 +16,7 @@ MAX_KEY = 1024
 
 
 class StoreError(JudgeFault):
-    """The store cannot do what it is asked. One line names the key or the folder, and the remedy."""
+    """An operation on the store fails. One line names the key or the folder, and the remedy."""
 
     def __init__(self, remedy: str) -> None:
         super().__init__(FaultCause.STORE, remedy)

@@ -149,7 +149,7 @@ class LocalStore:
         if known is None:
             self._known = known = identity
         if identity != known:
-            remedy = "bring back the one of before, and run it again"
+            remedy = "restore the first one, and run it again"
             raise StoreError(f"store: {self.root} is another folder or disk than at first: {remedy}")
         return True
 

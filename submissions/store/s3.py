@@ -135,14 +135,14 @@ class S3Store:
         return {"Bucket": self.place.bucket, "Key": self.place.prefix + check_key(key)}
 
     def _until_settled(self, key: str, write: Callable[[], bool]) -> bool:
-        """What `write()` returns. It is tried again while another writer of the same key is active."""
+        """The result of `write()`, which is repeated while another writer of the same key is active."""
         with s3_errors(self._what(key)):
             for wait in _waits():
                 try:
                     return write()
                 except _OthersWrite:
                     time.sleep(wait or 0)
-        raise StoreError(f"{self._what(key)} is being written by others again and again: run it again")
+        raise StoreError(f"{self._what(key)} is written by others at the same time: run it again")
 
     def _put(self, where: Mapping[str, str], data: bytes, **condition: str) -> bool:
         """Whether `data` is stored now."""
@@ -190,7 +190,7 @@ class S3Store:
     def _read(self, where: Mapping[str, str]) -> tuple[bytes, str]:
         """The bytes, and the sha256 that they should have.
 
-        The client itself does not retry once an answer has begun. An answer that breaks off is asked for again here.
+        The client does not retry once an answer has begun. If an answer is cut off, the request is repeated here.
         """
         for wait in _waits():
             answer: Mapping[str, Any] = self._client.get_object(**where)
