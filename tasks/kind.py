@@ -1,4 +1,4 @@
-"""The contract of a task kind: it *observes* a model without any label, and later *measures* without any model."""
+"""The interface of a task kind: it *observes* a model without labels, and later *measures* without a model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Observation:
         """The array of that name.
 
         Raises:
-            ValueError: it is missing, or has another shape or dtype: the observation is of other questions.
+            ValueError: it is missing, or has another shape or dtype: the observation belongs to other questions.
         """
         if name not in self.arrays:
             raise ValueError(f"observation: {name} is missing")
@@ -73,7 +73,7 @@ class Checkpoint(Protocol):
 
 
 class HostTooNoisy(Exception):
-    """This host disturbed the timings: no fault of the model, and not to be published. The text says how much."""
+    """This host disturbed the timings: no fault of the model, and no publishable result. The text says how much."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ class Watch:
 
     Args:
         clock: monotonic seconds.
-        deadline: on that clock; a task that can end in good order (a trajectory) stops there by itself.
+        deadline: on that clock; a task that can end early (a trajectory) stops there by itself.
         progress: called with (done, total, unit).
         echo: seconds of one round trip of `nbytes` over the wire without any calculator, or None in-process.
         failed_share: an observation of many structures stops early once more than this share of them has failed.
         checkpoint: None if nothing is to be kept.
-        secret: random numbers for hidden structures depend on it, so that nobody else can draw them; may be empty.
+        secret: random numbers for hidden structures depend on it, so nobody else can compute them; may be empty.
     """
 
     clock: Callable[[], float]
@@ -107,8 +107,8 @@ class Work(NamedTuple):
     """The work of a model in a task, for an estimate of its time.
 
     Args:
-        frames: structures that the model is asked about, each as often as it is asked.
-        atoms: of all these.
+        frames: structures that are sent to the model; one that is sent twice counts twice.
+        atoms: the atoms of these structures.
     """
 
     frames: float
@@ -116,12 +116,12 @@ class Work(NamedTuple):
 
     @classmethod
     def of(cls, frames: Frames, times: float = 1.0) -> Work:
-        """The work of asking about each of `frames` so many times."""
+        """The work of sending each of `frames` that many times."""
         return cls(times * len(frames), times * len(frames.numbers))
 
 
 class DatasetPart(StrEnum):
-    """The part of a data set that a kind measures a model on; all but the first two are fields of `Table`."""
+    """The part of a data set that a kind needs; all but the first two are fields of `Table`."""
 
     STRUCTURES = "structures"  # alone, without any reference
     LABELS = "labels"
@@ -148,7 +148,7 @@ class ScoreFamily(StrEnum):
 
 @dataclass(frozen=True)
 class KindBaseline:
-    """What the errors of a kind are divided by: its name in a table, and one or two sentences about it."""
+    """The baseline that divides the errors of a kind: its name in a table, and one or two sentences about it."""
 
     name: str = "Trivial model"
     about: str = "The trivial model that every error of this task is divided by."
@@ -171,7 +171,7 @@ class ImportFormat:
 
 @dataclass(frozen=True)
 class Traits:
-    """What the rest of the judge asks of a kind, as plain data.
+    """The properties of a kind that the rest of the judge needs, as plain data.
 
     Args:
         title: for readers, in lower case.
@@ -180,8 +180,8 @@ class Traits:
         import_format: of its data sets: the name of a format that the judge has, or a format that the kind brings;
             None: data sets are made in Python.
         score: which score counts it.
-        metrics: all that it may measure. The order of those that are scored is their order on pages.
-        times: whether it takes times: then the class of hardware is part of an observation's key.
+        metrics: all metrics that it may measure. The scored ones appear on pages in this order.
+        times: whether it measures times: then the class of hardware is part of an observation's key.
         page: the text of a Jinja template that explains the kind on its tasks' pages; empty: the file
             `templates/kinds/<kind>.html` if there is one, else a plain page made from these traits.
     """
@@ -207,7 +207,7 @@ class Traits:
         return tuple(metric.name for metric in self.metrics if metric.scored)
 
     def scored(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Those of `names` that the property error counts: by the first pattern that each matches, then by name.
+        """The `names` that the property error counts, sorted by the first pattern that each matches, then by name.
 
         A metric of one group (`off_percent:<group>`) is a part of another metric, and is not counted.
         """
@@ -233,7 +233,7 @@ class Kind(Protocol):
         ...
 
     def work(self, structures: Structures, parameters: Any) -> Work:
-        """The work of `observe`; if it depends on the answers (a relaxation), the usual work."""
+        """The work of `observe`; if it depends on the answers (a relaxation), the typical work."""
         ...
 
     def measure(
@@ -249,7 +249,7 @@ class Kind(Protocol):
 
 @runtime_checkable
 class Rechecking(Protocol):
-    """A kind with a consistency check: it asks a fresh start of the model some of its questions again."""
+    """A kind with a consistency check: a second, fresh start of the model answers some of the questions again."""
 
     def recheck(
         self, observation: Observation, structures: Structures, parameters: Any, model: BatchCalculator, watch: Watch

@@ -29,7 +29,7 @@ class DatasetError(ValueError):
 
 
 class CardPart(BaseModel):
-    """A part of a card or a table: frozen, and nothing unknown in it."""
+    """A part of a card or a table: frozen; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -227,7 +227,7 @@ class Crystal(CardPart):
 
 
 class Table(CardPart):
-    """The names, groups and items of the structures. Nothing of it enters a container.
+    """The names, groups and items of the structures. No part of it enters a container.
 
     Args:
         id: by structure, its name, each once.

@@ -234,7 +234,7 @@ def read_card(folder: Path) -> Card:
         raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
     except ValidationError as error:
         raise DatasetError(f"{path}: {one_line(error)}") from None
-    except (ValueError, RecursionError) as error:  # tomllib's own, and those of Python's limits on digits and depth
+    except (ValueError, RecursionError) as error:  # of tomllib, and of Python's limits on digits and depth
         raise DatasetError(f"{path}: is not TOML: {error}") from None
     if folder.name != card.full_name:
         raise DatasetError(f"{path}: name: the folder must be called {card.full_name}, not {folder.name}")

@@ -42,7 +42,7 @@ def compared_items(table: Table, frames: Frames, n_structures: int, seed: int) -
 
 
 def _part(structures: Sequence[Sequence[int]], n_structures: int, rng: np.random.Generator) -> list[int]:
-    """The indices of a random choice of items, in order."""
+    """The indices of a random choice of items, sorted."""
     taken: list[int] = []
     used: set[int] = set()
     for i in rng.permutation(len(structures)):

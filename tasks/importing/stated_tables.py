@@ -1,4 +1,4 @@
-"""Tables of items that a person states as JSON: how they are read, and what must hold between card and references."""
+"""Tables of items that a person writes as JSON: reading them, and checking references against the card."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class StatedItem(BaseModel):
-    """An item of a table; nothing unknown in it."""
+    """An item of a table; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,7 +73,7 @@ def check_label_sets(references: Mapping[str, object], card: Card, where: str) -
 
 
 def check_names(names: Sequence[str], where: str) -> None:
-    """Each item of a table has a name of its own.
+    """Checks that each item of a table has its own name.
 
     Raises:
         DatasetError: the line begins with `where`, and names both.

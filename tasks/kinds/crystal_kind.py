@@ -1,4 +1,4 @@
-"""The part that kinds share which measure properties of crystals: one item a crystal, one error a property."""
+"""The shared part of kinds that measure properties of crystals: one item per crystal, one error per property."""
 
 from __future__ import annotations
 

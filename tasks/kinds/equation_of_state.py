@@ -28,13 +28,13 @@ from tasks.simulation.birch_murnaghan import fit
 from tasks.structures.frames import Float
 from tasks.structures.predictions import Cause
 
-# Metric: its unit, and the median deviation of WIEN2k's PBE from experiment as above.
+# By metric: its unit, and the median deviation of WIEN2k's PBE from experiment as above.
 BASELINES = {"v0_mae_percent": ("%", 3.16), "b0_mae_percent": ("%", 12.7), "b0_prime_mae": ("", 0.638)}
 FITTED = ("v0_per_atom", "b0_gpa", "b0_prime")
 
 
 class EquationOfStateParameters(Parameters):
-    """There is nothing to choose."""
+    """There are no settings."""
 
 
 class EquationOfStateKind(AsksEachStructure):

@@ -58,12 +58,12 @@ class KindRegistry(Mapping[str, Kind]):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The labels of metrics that are stated, by name; of two kinds that label one metric, the first counts."""
+        """The stated labels of metrics, by name; if two kinds label one metric, the first counts."""
         self._loaded()
         return self._labels
 
     def traits(self, name: str) -> Traits:
-        """The traits of a kind; of one that is not installed here, but in a stored result, its name alone."""
+        """The traits of a kind; only a name for a kind of a stored result that is not installed here."""
         kind = self._loaded().get(name)
         return kind.traits if kind else Traits(name.replace("_", " "))
 
@@ -114,7 +114,7 @@ def _package(entry: EntryPoint) -> str:
 
 
 def _load(entry: EntryPoint, source: str) -> Kind:
-    """The object that an entry point names; an instance where it names a class."""
+    """The object that an entry point names; an instance if it names a class."""
     try:
         loaded = entry.load()
         kind: Kind = loaded() if isinstance(loaded, type) else loaded
@@ -125,7 +125,7 @@ def _load(entry: EntryPoint, source: str) -> Kind:
 
 
 def _problem(kind: Kind) -> str:
-    """What keeps an object from being a kind; empty where nothing does."""
+    """Why an object cannot be a kind; empty if it can."""
     methods = ("observe", "work", "measure")
     for name in ("name", "observe_version", "measure_version", "parameters", "traits", *methods):
         if not hasattr(kind, name):

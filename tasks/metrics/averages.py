@@ -1,4 +1,4 @@
-"""Metrics that are means over the components of items: their values, their breakdowns, and what each item adds."""
+"""Metrics that are means over components of items: values, breakdowns, and the contribution of each item."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.metrics.failure_cost import failure_cost, penalised_sums
 from tasks.metrics.metric import Metric, MetricPart
 from tasks.structures.frames import Bool, Float
 
-# More groups are a list of items, not a breakdown.
+# With more groups a breakdown would be as long as the list of items.
 MAX_GROUPS = 100
 
 
@@ -54,7 +54,7 @@ class Average(NamedTuple):
         return Metric(value, self.unit, len(sums), n_failed, charged, baseline, cost)
 
     def contribution(self, cost: float) -> Contribution:
-        """What each item adds to the penalised value, if a failed one costs `cost`, in `unit`."""
+        """The contribution of each item to the penalised value, if a failed item costs `cost`, in `unit`."""
         cost, power = (cost**2, 0.5) if self.root else (cost / self.scale, 1.0)
         counts = np.where(self.counts > 0, self.counts, 0.0)
         return Contribution(self.name, penalised_sums(self.sums, self.counts, cost), counts, power, self.scale)
@@ -70,7 +70,7 @@ class Average(NamedTuple):
         return MetricPart(by, name, self.name, value, self.unit, n_items, n_failed)
 
     def _mean(self, chosen: Bool) -> tuple[float | None, int]:
-        """The metric over the chosen items (k,) that did not fail, None where all failed, and how many failed."""
+        """The metric over the chosen items (k,) that did not fail (None if all failed), and the number that failed."""
         takes_part = chosen & (self.counts > 0)
         answered = takes_part & np.isfinite(self.sums)
         n_failed = int(takes_part.sum() - answered.sum())
@@ -81,7 +81,7 @@ class Average(NamedTuple):
 
 
 def parts_by_group(averages: Iterable[Average], groups: Sequence[str]) -> list[MetricPart]:
-    """Each average over the items of each group; none where there is one group, or more than can be read."""
+    """Each average over the items of each group; empty for one group, or for too many to read."""
     names, index = np.unique(np.array(groups), return_inverse=True)
     if not 1 < len(names) <= MAX_GROUPS:
         return []
@@ -89,7 +89,7 @@ def parts_by_group(averages: Iterable[Average], groups: Sequence[str]) -> list[M
 
 
 def contributions_to(metrics: Mapping[str, WithFailureCost], averages: Iterable[Average]) -> list[Contribution]:
-    """The contributions to those of `metrics` that are among the averages.
+    """The contributions of the averages that are in `metrics`.
 
     Raises:
         ValueError: a metric has no failure cost.

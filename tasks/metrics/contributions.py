@@ -1,8 +1,8 @@
-"""What each item adds to the penalised value of a metric: intervals come from resampling clusters of items.
+"""The contribution of each item to the penalised value of a metric. Intervals come from resampling these.
 
-A kind reads the contributions off the items table alone, long after it measured, and by the same arithmetic: the
-formula of a contribution over all items gives `Metric.charged` back. Quantities that were fitted over all items at once
-(the energy shift of labelled frames, the baseline and W) are held at their measured values.
+A kind computes the contributions from the stored table of items alone, with the arithmetic of `measure`: the formula
+over all items gives `Metric.charged`. Quantities that were fitted to all items (the energy shift of labelled frames,
+the baseline and W) keep their measured values. Clusters of items are resampled together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class WithFailureCost(Protocol):
 
 
 class Contribution(NamedTuple):
-    """What each item adds to the penalised value of a metric.
+    """The contribution of each item to the penalised value of a metric.
 
         penalised = scale × (sums[counts > 0].sum() / counts.sum()) ** power
 
@@ -48,7 +48,7 @@ class Contributing(Protocol):
     """A kind whose metrics are means, roots of means, shares or counts over items."""
 
     def contributions(self, items: Items, metrics: Mapping[str, WithFailureCost]) -> list[Contribution]:
-        """One for each of `metrics` that is such a mean; `items` and `metrics` are of one result.
+        """One contribution for each of `metrics` that is such a mean; `items` and `metrics` belong to one result.
 
         Raises:
             ValueError: the items lack a column, or a metric its failure cost: they were measured by an older version.

@@ -1,4 +1,4 @@
-"""What a failed item costs. One law: nothing that a model can do by failing improves its score.
+"""The failure cost of an item. One law: a model never improves its score by failing.
 
 A penalised mean clips the error of each item at the failure cost W, and counts W for an item that failed.
 """
@@ -9,17 +9,17 @@ import numpy as np
 
 from tasks.structures.frames import Float
 
-# A failed item costs as much as one that is off by this many times the trivial model's error.
+# A failed item costs this many times the trivial model's error.
 COST_IN_BASELINES = 10.0
-# Below this (in any unit here) the trivial model is exact up to rounding, and measures nothing.
+# Below this (in any unit here) the trivial model is exact up to rounding, and sets no scale.
 SMALLEST_BASELINE = 1e-9
 
 
 def failure_cost(metric: str, baseline: float) -> float:
-    """W: what one failed item of `metric` costs, and at which every error is clipped.
+    """W: the cost of one failed item of `metric`; errors are clipped at W, too.
 
-    The baseline is the trivial model's error over all items, not over the one that failed: of an item on which the
-    trivial model happens to be right it is zero, and to fail there would cost nothing.
+    The baseline is the trivial model's error over all items, not that of the failed item: for an item on which the
+    trivial model happens to be right the error is zero, and a failure would cost nothing.
 
     Raises:
         ValueError: the baseline is zero or not finite, so that errors cannot be compared with it.

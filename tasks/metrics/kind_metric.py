@@ -1,4 +1,4 @@
-"""What a kind states of its metrics before anything is measured."""
+"""The metrics of a kind, as stated before a measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One number of a task, and one number of a part of its items. Imports no numpy, so that listing results stays fast."""
+"""One number of a task, and one number of a part of its items. Without numpy, so that listing results stays fast."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pydantic import ConfigDict
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a task, and over how many items it stands; stored as it is in `judge.records.records.Result`.
+    """One number of a task, with its number of items; stored unchanged in `judge.records.records.Result`.
 
     Args:
-        value: over the items that succeeded; None where none did.
+        value: over the items that succeeded; None if none did.
         unit: in the field's notation (`meV/atom`), empty for a pure number.
-        charged: the penalised value: every error is clipped at `failure_cost`, which also stands for a failed item.
-            Nothing that a model can do by failing improves it. None where the metric has no such law (a count, a time).
-        baseline: the same metric of the trivial model (composition only, or zero); None where there is none.
+        charged: the penalised value: every error is clipped at `failure_cost`, and a failed item counts
+            `failure_cost`. A model never improves it by failing. None if the metric has no such law (a count, a time).
+        baseline: the same metric of the trivial model (composition only, or zero); None if there is none.
         failure_cost: of one failed item, in `unit`.
-        n_items: items asked for.
-        n_failed: of these, failed.
+        n_items: the number of items.
+        n_failed: the number of failed items.
     """
 
     value: float | None
@@ -35,13 +35,13 @@ class Metric:
 
 @dataclass(frozen=True)
 class MetricPart:
-    """A metric over a part of the items: of one element, of one group. Stored as it is, like `Metric`.
+    """A metric over a part of the items: one element, or one group. Stored unchanged, like `Metric`.
 
     Args:
         by: `element` or `group`.
-        name: which element, which group.
-        metric: name of the metric that this is a part of.
-        value: over the items that succeeded; None where none did.
+        name: of the element or group.
+        metric: name of the whole metric.
+        value: over the items that succeeded; None if none did.
     """
 
     by: str

@@ -1,4 +1,4 @@
-"""Mean absolute errors of numbers that each item has one of: moduli, frequencies, volumes."""
+"""Mean absolute errors of properties, one number per item: moduli, frequencies, volumes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def property_measurement(
 ) -> Measurement:
     """One item a crystal, with columns `<name>`, `<name>_reference` and `<name>_error` of each property, and the MAEs.
 
-    A property that no crystal has a reference of has no metric.
+    A property without any reference has no metric.
 
     Args:
         cause: (k,) codes of `Cause`.

@@ -15,7 +15,7 @@ from tasks.structures.predictions import ALL_PROPERTIES, Cause, FrameError, Pred
 
 
 class BatchCalculator(Protocol):
-    """Energies, forces and stresses of a batch of structures: all that a task may ask of a model."""
+    """Energies, forces and stresses of a batch of structures: the only questions that a task may ask a model."""
 
     @property
     def properties(self) -> Properties:
@@ -132,8 +132,8 @@ def compute_in_batches(
 
     Args:
         progress: called after each batch with the number of structures done.
-        failed_share: once more than this share of all structures has failed, the rest is not asked: MISSING.
-        in_time: called before each batch but the first: once false, the rest is not asked: OVER_TIME.
+        failed_share: once more than this share of all structures has failed, the rest is not sent: MISSING.
+        in_time: called before each batch but the first: once false, the rest is not sent: OVER_TIME.
     """
     parts: list[Predictions] = []
     failed = 0

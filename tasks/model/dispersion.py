@@ -1,12 +1,12 @@
-"""DFT-D3 dispersion added to a model whose energies have none, where the labels have it.
+"""DFT-D3 dispersion, added to a model without dispersion if the labels contain it.
 
 Two-body D3 (Grimme et al., J. Chem. Phys. 132, 154104 (2010), doi:10.1063/1.3382344) with zero damping as there or
 Becke–Johnson damping (Grimme, Ehrlich, Goerigk, J. Comput. Chem. 32, 1456 (2011), doi:10.1002/jcc.21759), without the
 three-body term, as codes of the field add it when asked for "D3". Computed by simple-dftd3.
 
-Whose failure? A structure of an element that D3 has no parameters for is a data set that states a correction which
-nobody can have made: an error of the judge's side, raised, and no frame's failure. A structure so collapsed that no
-sum over its neighbours is possible is one that only the model's own forces lead to: it fails, as an error.
+**Failures.** If D3 has no parameters for an element, the data set states an impossible correction: an error of the
+judge's side is raised, and no frame fails. If a structure is so collapsed that no sum over its neighbours is possible,
+the frame fails with an error: only the model's own forces lead there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Cause, FrameError, Predictions, Properties
 
 Damping = Literal["bj", "zero"]
-# Goes up when the same parameters would give another number.
+# Increases when the same parameters would give another number.
 DISPERSION_VERSION = 1
 LAST_ELEMENT = 103  # the library answers zero beyond lawrencium, or ends the process
 PAIR_CUTOFF = 60.0 * Bohr  # [Å]; the library's own
@@ -46,7 +46,7 @@ class Dispersion(NamedTuple):
 
 
 class _Impossible(Exception):
-    """No sum over the neighbours of such a structure."""
+    """The sum over the neighbours of a structure is impossible."""
 
 
 class DispersionCorrected:
@@ -95,7 +95,7 @@ class DispersionCorrected:
             if stress is not None and added.stress is not None:
                 stress[index] += added.stress
         summed = Predictions.checked(frames, energy, forces, stress, errors)
-        # A failure of the model for which it gave no words stays its failure.
+        # A failure of the model without a text stays the model's failure.
         return replace(summed, failure=np.where(answer.ok, summed.failure, answer.failure))
 
     def _of_frame(self, frames: Frames, index: int, gradient: bool) -> Dispersion:
@@ -126,10 +126,10 @@ def d3_parameters(functional: str, damping: Damping) -> Any:
 
 
 def check_elements(frames: Frames) -> None:
-    """Whether D3 has parameters for all elements.
+    """Checks that D3 has parameters for all elements.
 
     Raises:
-        ValueError: not so; the line names the first that it has none for.
+        ValueError: it lacks some; the line names the first such element.
     """
     last = int(frames.numbers.max(initial=0))
     if last > LAST_ELEMENT:
@@ -191,5 +191,5 @@ def _lattice(positions: Float, cell: Float, pbc: Any) -> Float | None:
 
 
 def d3_in_words(functional: str, damping: Damping) -> str:
-    """What is added, and by which program."""
+    """The correction and the program that computes it, in words."""
     return f"DFT-D3({functional}, {damping}), two-body, of dftd3 {metadata.version('dftd3')}"

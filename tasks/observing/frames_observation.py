@@ -1,4 +1,4 @@
-"""Observing structures one by one, as most kinds do: ask, store, and read back."""
+"""Observing structures one by one, as most kinds do: send, store, and read back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tasks.structures.predictions import Predictions, Properties
 
 
 class AsksEachStructure:
-    """The part that kinds share which ask about each structure once."""
+    """The shared part of kinds that send each structure once."""
 
     observe_version: int
     asks_for: Properties = ("energy",)
@@ -26,11 +26,11 @@ class AsksEachStructure:
     def observe(
         self, structures: Structures, parameters: Parameters, model: BatchCalculator, watch: Watch
     ) -> Observation:
-        """The answers to each structure, whichever of them have references: those may come later."""
+        """The answers to all structures, also to those without references, which may be added later."""
         return observe_structures(structures, self.observe_version, self.asks_for, model, watch)
 
     def work(self, structures: Structures, parameters: Parameters) -> Work:
-        """Each structure once, and each copy; the atoms are an estimate, since it is a secret which have copies."""
+        """Each structure once, and each copy. The atoms are an estimate, since the choice of copies is secret."""
         return Work.of(questions(structures, self.observe_version).frames)
 
 
@@ -39,9 +39,9 @@ class Questions:
     """The structures that a model is asked about.
 
     Args:
-        frames: the m structures; of a hidden data set transformed copies of some follow the structures themselves.
+        frames: the m structures; for a hidden data set, transformed copies of some follow the structures themselves.
         order: (m,) in which they are sent.
-        copies: None of a public data set.
+        copies: None for a public data set.
     """
 
     frames: Frames
@@ -53,7 +53,7 @@ def questions(structures: Structures, observe_version: int, secret: bytes = b"")
     """The questions about the structures of a data set: always the same for the same arguments.
 
     Args:
-        secret: of the store (`tasks.kind.Watch`): of hidden structures order and copies are drawn with it.
+        secret: of the store (`tasks.kind.Watch`): order and copies of hidden structures depend on it.
     """
     frames = structures.frames
     rng = generator_for(structures.frames_sha256, observe_version, secret if structures.hidden else b"")
@@ -68,13 +68,14 @@ def observe_structures(
 ) -> Observation:
     """The answers of the model to all structures, as `observe_frames` stores them, asked in a random order.
 
-    Of a hidden data set also those to transformed copies, as `probe_…`: see `tasks.observing.memorisation_probes`. A
-    copy that fails is no failure of its structure, and failed copies alone never stop a task.
+    For a hidden data set, answers to transformed copies are stored as `probe_…`: see
+    `tasks.observing.memorisation_probes`. A failed copy is no failure of its structure, and failed copies alone never
+    stop a task.
     """
     to_send, n = questions(structures, observe_version, watch.secret), len(structures.frames)
     n_copies = len(to_send.frames) - n
-    # Failures of all copies together say nothing of the structures. The half keeps the bound between two counts, so
-    # that rounding cannot decide.
+    # Failures of copies do not count as failures of structures. The half keeps the bound between two counts, so that
+    # rounding cannot decide.
     allowed = (floor(watch.failed_share * n) + n_copies + 0.5) / (n + n_copies)
     sent = observe_frames(to_send.frames.take(to_send.order), properties, model, replace(watch, failed_share=allowed))
     atoms = to_send.frames.atom_indices(to_send.order)

@@ -47,13 +47,13 @@ ROW = {probe: row for row, probe in enumerate(Probe)}
 
 @dataclass(frozen=True, eq=False)
 class TransformedCopies:
-    """The random numbers of the copies of k structures, which have K atoms.
+    """The random numbers of the copies of k structures with K atoms.
 
     Args:
-        original: (k,) which structures, increasing.
+        original: (k,) indices of the structures, increasing.
         rotation: (k, 3, 3) proper rotations.
         translation: (k, 3) [Å].
-        atom: (K,) in the permuted copy, which of the K atoms each atom is.
+        atom: (K,) for each atom of the permuted copies, its index among the K atoms.
         displacement: (K, 3) [Å].
     """
 
@@ -159,7 +159,7 @@ class CopyAnswers:
 
     Args:
         energy: (4, k) [eV].
-        forces: (4, K, 3) [eV/Å] as they were answered, rotated and reordered; None where not asked.
+        forces: (4, K, 3) [eV/Å] as answered, rotated and reordered; None if not asked for.
         failure: (4, k) codes of `Cause`.
     """
 
@@ -195,6 +195,6 @@ def split_answers(
     for name, array in arrays.items():
         n = len(frames.numbers) if name == "forces" else len(frames)
         stored[name] = array[:n]
-        if name != "stress":  # the forces show already whether a rotation is followed
+        if name != "stress":  # the forces already show whether the answers follow a rotation
             stored[f"probe_{name}"] = array[n:].reshape(len(Probe), -1, *array.shape[1:])
     return stored

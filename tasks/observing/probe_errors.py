@@ -1,4 +1,4 @@
-"""How far the answers to transformed copies (`tasks.observing.memorisation_probes`) are from what they must be.
+"""The errors of the answers to transformed copies (`tasks.observing.memorisation_probes`).
 
     probe_rotation_max, probe_translation_max, probe_permutation_max    |E' − E| / n                  eV/atom
     probe_displacement_max    |E(x + δ) − E(x) + ½ (F(x) + F(x + δ)) · δ| / n                         eV/atom
@@ -8,12 +8,13 @@
 each the largest over the structures that were sent again. The trapezoidal rule leaves an error of the third order in δ:
 at 0.01 Å below 0.1 meV/atom, also for the stiffest bonds. Without forces, only the part of |E(x + δ) − E(x)| / n beyond
 100 meV/atom counts: forces of 10 eV/Å give as much along displacements of 0.01 Å, and forces on structures far from
-equilibrium reach a few eV/Å. So a look-up of the nearest structure, up to rotation and order, has 0 in all four. It
-shows in another way: displaced structures of exactly the same energy are counted, with forces and without, since no
-model that sees positions gives them. Forces of copies alone are never asked for, since that would mark the copies.
+equilibrium reach a few eV/Å. So a look-up of the nearest structure, up to rotation and order, has 0 in all four. It is
+detected in another way: displaced structures with exactly the same energy are counted, with forces and without, since
+no model that sees positions gives them. Forces are asked for in the copies only if they are asked for everywhere: a
+difference would mark the copies.
 
-The probes refuse nobody and enter no score: without baseline and failure cost they are for the reader. A structure
-without an answer takes no part; one whose copy alone was not answered is counted as failed.
+The probes are for the reader: they refuse no model and enter no score, and have no baseline and no failure cost. A
+structure without an answer takes no part. A structure whose copy alone has no answer counts as failed.
 
 **Notes** name a change beyond 1 meV/atom, ten times the rounding of single precision at energies of 1000 eV/atom; of
 rotations beyond 10 meV/atom, since models that are not equivariant by construction are off by a few (M. F. Langer,
@@ -54,7 +55,7 @@ SAME = 1e-12  # eV/atom
 FORCE_TOLERANCE = 0.050  # eV/Å
 RELATIVE_TOLERANCE = 0.2
 _PREFIX = "probe_"  # of the metrics
-# Causes that the judge alone states: a task that was stopped, or whose time was over.
+# Causes that only the judge states: the task was stopped, or its time was over.
 NOT_ASKED = (Cause.OVER_TIME, Cause.MISSING)
 SENT = {
     Probe.ROTATION: "rotated",
@@ -78,7 +79,7 @@ FORCE_PROBES = (
 
 
 class ProbeResults(NamedTuple):
-    """Metrics, and a sentence on each probe that shows something; both empty if no copies were sent."""
+    """Metrics, and a sentence for each probe with a finding; both empty if no copies were sent."""
 
     metrics: Mapping[str, Metric]
     notes: Mapping[str, str]
@@ -89,10 +90,10 @@ class _Changes(NamedTuple):
 
     Args:
         energy: [eV/atom].
-        force: [eV/Å]; None where there are no forces, and of displacements.
+        force: [eV/Å]; None without forces, and for displacements.
         force_tolerance: [eV/Å].
-        asked: whether the structure was answered and its copy asked about.
-        same: whether the energy is exactly the same, where it cannot be; of displacements alone.
+        checked: whether the structure was answered and its copy was sent.
+        same: whether the energy is exactly the same although it must differ; for displacements only.
     """
 
     energy: Float
@@ -184,7 +185,7 @@ def _largest(changes: Float, checked: Bool, unit: str) -> Metric:
 
 
 def _sentence(probe: Probe, changes: _Changes, with_forces: bool) -> str:
-    """What a probe shows, in words; empty where a model's usual errors explain all of it."""
+    """The finding of a probe, in words; empty if a model's usual errors explain it."""
     checked, energy = changes.checked, changes.energy[changes.checked]
     clauses = []
     if (energy > ENERGY_TOLERANCE[probe]).any():

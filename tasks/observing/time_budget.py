@@ -1,4 +1,4 @@
-"""The time budget of a run of equal steps: a run that cannot finish before its deadline ends early, in good order."""
+"""The time budget of a run of equal steps: a run that cannot finish before its deadline ends early."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ HOPELESS = 1.1
 
 
 class TimeBudget:
-    """The time of a run, from the moment this object is made.
+    """The time of a run, from the creation of this object.
 
     Args:
         total: steps of the run.
-        used_s: seconds that the run used before an interruption. The deadline of the watch is that of a fresh start,
-            and comes earlier by so much.
+        used_s: seconds that the run used before an interruption. The watch's deadline is for a fresh start, so the
+            run's deadline is earlier by these seconds.
     """
 
     def __init__(self, watch: Watch, total: int, used_s: float = 0.0) -> None:

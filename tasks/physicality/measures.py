@@ -95,7 +95,7 @@ def as_items(rows: Sequence[ProbeItem]) -> Items:
 
 
 def metrics(items: Items) -> dict[str, Metric]:
-    """Every metric that has items; of some also the largest of the items."""
+    """Every metric that has items; for some of them also the largest value of the items."""
     metrics: dict[str, Metric] = {}
     for average in averages(items):
         source = METRICS[average.name]
@@ -104,7 +104,7 @@ def metrics(items: Items) -> dict[str, Metric]:
             error = average.sums[average.counts > 0]
             finite = error[np.isfinite(error)]
             value = float(finite.max()) if finite.size else None
-            worst = float(np.fmin(error, source.cost).max())  # fmin takes the cost where the error is NaN
+            worst = float(np.fmin(error, source.cost).max())  # fmin gives the cost if the error is NaN
             metrics[f"{average.name}_largest"] = replace(mean, value=value, charged=worst)
     return metrics
 

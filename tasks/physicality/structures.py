@@ -23,14 +23,14 @@ RATTLE = 0.05  # Å, standard deviation of each coordinate
 STRAIN = 0.03  # largest component
 
 
-PUBLIC_SINCE = "2026"  # when these procedural structures came, with this file
+PUBLIC_SINCE = "2026"  # the year in which this file published these procedural structures
 
 
 class Recipe(NamedTuple):
     """A structure before it is rattled.
 
     Args:
-        group: what it is reported under.
+        group: under which it is reported.
     """
 
     id: str
@@ -39,9 +39,9 @@ class Recipe(NamedTuple):
 
 
 def build_physicality(seed: int = 0, version: str = "1") -> Dataset:
-    """The structures that `seed` gives, as physicality@`version`: another seed belongs under another version.
+    """The structures of `seed`, as physicality@`version`: another seed needs another version.
 
-    Anybody can make those of the default seed: they are public.
+    The structures of the default seed are public: anybody can make them.
     """
     rng = np.random.default_rng(seed)
     structures = [_disturbed(recipe.make(rng), rng) for recipe in RECIPES]

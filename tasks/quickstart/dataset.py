@@ -14,11 +14,11 @@ from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
 
 ASE_LICENCE = "LGPL-2.1-or-later (ASE)"
-PUBLIC_SINCE = "2026"  # when these procedural structures came, with this file
+PUBLIC_SINCE = "2026"  # the year in which this file published these procedural structures
 
 
 class Named(NamedTuple):
-    """A structure with its name and what it is reported under."""
+    """A structure with its name and its group."""
 
     id: str
     group: str
@@ -26,7 +26,7 @@ class Named(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """What a table holds beside its structures."""
+    """The items of a table."""
 
     differences: Sequence[Difference] = ()
     curves: Sequence[Curve] = ()

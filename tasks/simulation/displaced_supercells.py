@@ -1,4 +1,4 @@
-"""The forces on the displaced supercells of crystals: asked of a model, stored, and read back."""
+"""The forces of a model on the displaced supercells of crystals: computed, stored, and read back."""
 
 from __future__ import annotations
 

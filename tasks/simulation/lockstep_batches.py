@@ -1,4 +1,4 @@
-"""Many jobs of ordinary ASE code at once over one model, so that a model that takes batches is kept busy.
+"""Many jobs of ordinary ASE code at once over one model, so that a model with batches is kept busy.
 
 Each job runs in its own thread with its own `BatchCalculator`. A question waits until every living job waits; then all
 questions go to the model together, in the order of the jobs, in batches filled to its atom budget, and all jobs
@@ -23,7 +23,7 @@ from tasks.structures.predictions import RESULTS, Cause, Predictions, Properties
 
 T = TypeVar("T")
 
-# Jobs that live at once. An optimiser holds a few square matrices of three times the atoms, or more.
+# The number of jobs that live at once. An optimiser holds a few square matrices of three times the atoms, or more.
 MAX_LIVING = 256
 THREAD_NAME = "concurrent job"
 MAX_HESSIAN_BYTES = 1 << 30
@@ -63,7 +63,7 @@ class _Gate:
         self._none = threading.Semaphore(0)
 
     def expect(self, lanes: int) -> None:
-        """Announces so many lanes that are about to run; called while none does."""
+        """Announces the number of lanes that are about to run; called while none runs."""
         self._running = lanes
 
     def leave(self) -> None:
@@ -156,7 +156,7 @@ def run_concurrently(
     failed (`RESULTS` are no failures), the remaining jobs are MISSING.
 
     Raises:
-        Whatever `model.compute` raises, and any error of a job that is not of its item; all jobs are ended first.
+        Any error of `model.compute`, and any error of a job that is not its item's failure; all jobs are ended first.
     """
     # If many threads each called a multi-threaded BLAS, they would wait for each other a hundred times as long as they
     # compute; and with one BLAS thread the numbers do not depend on the number of cores.
@@ -188,7 +188,7 @@ def _run(jobs: Sequence[Job[T]], model: BatchCalculator, watch: Watch, unit: str
             if failed > watch.failed_share * len(jobs):
                 break
     finally:
-        # Without the gate: Ctrl-C comes at any moment, also while some lanes still run.
+        # Without the gate: Ctrl-C can come at any moment, also while some lanes run.
         for lane in lanes:
             lane.stop()
         for lane in lanes:

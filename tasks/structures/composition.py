@@ -1,4 +1,4 @@
-"""What composition alone says of an energy: a constant per element, fitted by least squares."""
+"""The part of an energy that follows from composition alone: a constant per element, fitted by least squares."""
 
 from __future__ import annotations
 

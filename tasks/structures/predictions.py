@@ -17,12 +17,12 @@ Properties = tuple[Property, ...]
 ALL_PROPERTIES: Properties = ("energy", "forces", "stress")
 
 
-# No answer in eV and Å is as large: such a number counts as infinite.
+# No real answer in eV and Å is as large: a larger number counts as infinite.
 LARGEST = 1e15
 
 
 class Cause(IntEnum):
-    """Why an item has no number: the closed list that is counted, stored and shown."""
+    """The causes for which an item has no number: a closed list that is counted, stored and shown."""
 
     NONE = 0
     ERROR = 1  # the calculator raised
@@ -32,7 +32,7 @@ class Cause(IntEnum):
     OUT_OF_MEMORY = 5
     NOT_CONVERGED = 6
     EXPLODED = 7
-    OVER_TIME = 8  # not measured: never held against the model as unstable
+    OVER_TIME = 8  # not measured: never counts as unstable
     MISSING = 9  # never answered
     UNSTABLE = 10  # a crystal with imaginary phonons or a negative stiffness: a result of the model, and wrong
     INCONSISTENT = 11  # the consistency check got another answer
@@ -42,12 +42,12 @@ class Cause(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
-# A trajectory or a cell that blows up, and a crystal found unstable, are results of a model, not refusals to answer.
+# An exploding trajectory or cell and an unstable crystal are results of a model, not missing answers.
 RESULTS = (Cause.EXPLODED, Cause.UNSTABLE)
 
 
 class FrameError(NamedTuple):
-    """Why one frame failed. `kind` and `text` are the submission's own words: never public for a hidden task."""
+    """The error of one failed frame. `kind` and `text` are the submission's words: never public for a hidden task."""
 
     cause: Cause
     kind: str

@@ -1,4 +1,4 @@
-"""What is wrong with a record that a person wrote, in one line and in our words: `field: what is wrong with it`."""
+"""The first error in a record that a person wrote, in one line and in the judge's words: `field: error`."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _WORDS: Mapping[str, str] = {
 
 
 def one_line(error: ValidationError) -> str:
-    """The first problem of a record as `field: what is wrong`; of several, one that names a field nobody knows."""
+    """The first error of a record as `field: error`; if there are several, one that names an unknown field."""
     problems = error.errors(include_url=False)
-    # A misspelt field is also a missing one: the misspelling is what its author must see.
+    # A misspelt field also causes an error about a missing field: its author must see the misspelling.
     first = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
     field = ".".join(str(part) for part in first["loc"] if part != "[key]")
     text = _words(first)

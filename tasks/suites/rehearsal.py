@@ -1,4 +1,4 @@
-"""A rehearsal: one run with a model that fails at everything shows whether kind, parameters and data set fit."""
+"""A rehearsal: a run with a model that fails at everything shows whether kind, parameters and data set fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suites: tasks that are judged together, as TOML files, packaged in `tasks/suites/` or anywhere on disk.
+"""Suites: tasks that are judged together, as TOML files in `tasks/suites/` or anywhere on disk.
 
 docs/suites.md describes the file, field by field.
 """
@@ -44,7 +44,7 @@ class Task:
         dataset: name@version.
         domain: of the suite, under which the task is reported and averaged.
         time_limit_s: of the whole task.
-        model_domain: the domain that the model is told: one of the container contract, and that of the data set.
+        model_domain: the domain that the model gets: one of the container contract, and the data set's.
         failed_share: if more than this share of the items fails, the task stops with TOO_MANY_FAILURES.
         release_name: the name of the task in the published tables of the release.
         mlipaudit: the benchmark of MLIPAudit whose thresholds apply to its errors; empty: none.

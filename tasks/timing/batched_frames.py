@@ -1,4 +1,4 @@
-"""Timing batches that are filled to a model's atom budget: its throughput when it is kept busy.
+"""Timing batches that are filled to a model's atom budget: the throughput of a busy model.
 
 The frames of a batch depend on the plan and the budget alone, not on the model's success on single frames: otherwise a
 model could fail on slow structures to look fast. A frame that does not fit takes part at the size that fits.
@@ -56,10 +56,10 @@ def time_batches(
     Args:
         sizes: repeats of all timed structures, as planned or the largest that fit.
         seconds_per_atom: of single frames, for the decision whether there is time; infinite: no frame was answered,
-            and no batch is asked.
+            and no batch is sent.
 
     Returns:
-        batch_s (n_batches,) seconds, NaN where not asked or where a frame of the batch failed; of the m frames in each
+        batch_s (n_batches,) seconds, NaN if not sent or if a frame of the batch failed; of the m frames in each
         batch_source (m,), batch_counts (m, 3), batch_atoms (m,) and batch_planned_atoms (m,). batch_kept (k, 2): batch
         and position of the frames that may be checked, with their answers batched_energy, batched_forces and
         batched_stress.

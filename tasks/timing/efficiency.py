@@ -1,4 +1,4 @@
-"""Efficiency: microseconds per atom for energy, forces and stress of one frame a message, on the judge's clock.
+"""Efficiency: microseconds per atom for energy, forces and stress, one frame per message, on the judge's clock.
 
 Structures are replicated to 800 to 1000 atoms, the shortest axes most often, then rattled, so that no frame repeats and
 no cache helps; each timed frame follows an untimed one of the same shape. If a frame does not fit into memory,
@@ -10,9 +10,9 @@ filled to the model's atom budget follow the single frames: `batched_time`.
 The cost of the wire is measured last, since an echo tells a model that it is being timed; it is shown and never
 subtracted. If the host was too noisy (`tasks.timing.timing`), there is no observation, and the timing is run again.
 
-A fresh start is asked about a share of the timed frames again (`tasks.timing.consistency_check`). A frame on which the
-model disagrees with itself fails as INCONSISTENT; if more than a tenth of the checked frames disagree, or could not be
-decided, no time of the model counts. The same goes for some frames of the batches (`tasks.timing.batched_frames`): if
+A fresh start of the model answers some timed frames again (`tasks.timing.consistency_check`). A frame on which the model
+disagrees with itself fails as INCONSISTENT; if more than a tenth of the checked frames disagree, or could not be
+decided, no time of the model counts. The same holds for some frames of the batches (`tasks.timing.batched_frames`): if
 any disagrees, `n_batched_inconsistent`, `batched_time` does not count.
 
 **Failure cost.** A time has no trivial model, so W is declared: one second per atom, ten thousand times the 100 µs/atom
@@ -51,7 +51,7 @@ from tasks.timing.timing_plan import CHECKED_IN_BATCHES, EfficiencyParameters, T
 
 __all__ = ["Efficiency", "EfficiencyParameters"]
 
-# The atoms of a batch, for estimates of time before there is a model to ask.
+# The atoms of a batch, for estimates of time before a model is known.
 USUAL_BATCH_ATOMS = 20_000
 
 

@@ -1,4 +1,4 @@
-"""Timing single frames, one a message, each at the planned size or the largest that fits into memory."""
+"""Timing single frames, one per message, each at the planned size or the largest that fits into memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOOKS_BETWEEN = 3
 def causes_of(answer: Predictions, frames: Frames, wanted: Properties) -> NDArray[np.int8]:
     """(n,) codes of `Cause`: UNSUPPORTED also if the answer to a frame lacks a property that was `wanted`.
 
-    Otherwise a model could leave out what it offers, and be timed on less.
+    Otherwise a model could omit a property that it offers, and be timed on less work.
     """
     missing = np.full(len(frames), "forces" in wanted and answer.forces is None)
     if "stress" in wanted:
@@ -79,7 +79,7 @@ class SingleFrameTimer:
         n = self.plan.parameters.n_frames
         self.sizes = {int(s): self.plan.counts(int(s)) for s in np.unique(self.plan.sources)}
         frames = [TimedFrame(self.sizes[int(source)]) for source in self.plan.sources]
-        if "forces" not in self.model.properties:  # energies alone would be another, easier task
+        if "forces" not in self.model.properties:  # energies alone are an easier task
             return [TimedFrame(frame.counts, Cause.UNSUPPORTED) for frame in frames]
         looks = {k * n // (LOOKS_BETWEEN + 1) for k in range(1, LOOKS_BETWEEN + 1)} - {0}
         budget = TimeBudget(self.watch, n)

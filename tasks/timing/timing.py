@@ -85,7 +85,7 @@ class HostNoise:
             shortest, usual = 1e3 * self.looks[:, 0].min(), 1e3 * self.looks[:, 1].max()
             raise HostTooNoisy(
                 f"the reference calculator takes {noise:.2f} times as long as it can ({usual:.3g} ms, not "
-                f"{shortest:.3g}; max_noise = {self._max_noise:g}): end what else runs on this host, or fix its clock "
+                f"{shortest:.3g}; max_noise = {self._max_noise:g}): end other programs on this host, or fix its clock "
                 "rate, and run the timing again"
             )
 

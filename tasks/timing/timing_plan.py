@@ -1,7 +1,7 @@
 """The plan of a timing: which structures, at which sizes, with which displacements.
 
 The plan follows from parameters and structures alone, so a timed frame can be made again from its index and its size.
-The hash of the structures is part of every seed: without the structures nobody can tell which frames are checked.
+The hash of the structures is part of every seed: without the structures nobody can know which frames are checked.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class EfficiencyParameters(Parameters):
 
 
 class RandomStream(IntEnum):
-    """The uses of random numbers: each has a stream of its own."""
+    """The uses of random numbers: each has its own stream."""
 
     ORDER = 0
     TIMED = 1

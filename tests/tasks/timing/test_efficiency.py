@@ -228,7 +228,7 @@ def test_a_noisy_host_is_told_before_anything_is_published() -> None:
         now = steady()
         return now if len(model.calls) < 7 else 3.0 * now
 
-    with pytest.raises(HostTooNoisy, match=r"3\.00 times as long as it can .* max_noise = 1\.2\): end what else runs"):
+    with pytest.raises(HostTooNoisy, match=r"3\.00 times as long as it can .* max_noise = 1\.2\): end other programs"):
         KIND.observe(cells().structures, parameters, model, Watch(uneven))
     assert 7 <= len(model.calls) < 12  # it was found between, not after
 
