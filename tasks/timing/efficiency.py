@@ -10,8 +10,8 @@ filled to the model's atom budget follow the single frames: `batched_time`.
 The cost of the wire is measured last, since an echo tells a model that it is being timed; it is shown and never
 subtracted. If the host was too noisy (`tasks.timing.timing`), there is no observation, and the timing is run again.
 
-A fresh start of the model answers some timed frames again (`tasks.timing.consistency_check`). A frame on which the model
-disagrees with itself fails as INCONSISTENT; if more than a tenth of the checked frames disagree, or could not be
+A fresh start of the model answers some timed frames again (`tasks.timing.consistency_check`). A frame on which the
+model disagrees with itself fails as INCONSISTENT; if more than a tenth of the checked frames disagree, or could not be
 decided, no time of the model counts. The same holds for some frames of the batches (`tasks.timing.batched_frames`): if
 any disagrees, `n_batched_inconsistent`, `batched_time` does not count.
 
