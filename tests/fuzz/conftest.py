@@ -1,4 +1,4 @@
-"""Says how many inputs were tried, and with which seed the whole begins."""
+"""Reports the number of fuzzed inputs, and the seed of the soak run."""
 
 from __future__ import annotations
 

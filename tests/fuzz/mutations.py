@@ -1,4 +1,4 @@
-"""Inputs that nobody means: bytes and JSON, made from good ones by a seeded generator, and how many there have been."""
+"""Broken inputs: bytes and JSON, made from good ones by a seeded generator, and a count of all inputs."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ WORDS = (
     "١",
     "x" * 300,
 )
-# What no generator of JSON writes, and some readers take.
+# Tokens that no JSON writer produces, and that some readers accept.
 TOKENS = (
     b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-0", b"1.0e-400", b'"\\ud800"', b"\xff\xfe", b"{}", b"[]", b"null",
     b"true", b"'", b'"', b",", b"\x00",
 )  # fmt: skip
-# The same, and slow to read: nested deeper than a reader goes, or just as deep; with more digits than Python takes.
+# Tokens that are also slow to read: nested as deep as a reader allows, or deeper; with more digits than Python allows.
 HEAVY = (b"1" * 5000, b"[" * 20_000, b'{"a":' * 5000, b"[" * 985 + b"]" * 985)
 HEAVY_SHARE = 0.03
 
@@ -52,7 +52,7 @@ HEAVY_SHARE = 0.03
 def fuzz(name: str, n: int, trial: Callable[[Random], None], *, soak: bool) -> None:
     """Calls `trial` with inputs of `n` seeded generators; hypothesis chooses the seeds and shrinks one that fails.
 
-    The share of `make test` is the same each time; the whole begins with another seed each time, which is printed.
+    `make test` runs the same share each time. A soak run begins with another seed each time, which is printed.
     """
 
     def batch(number: int) -> None:
@@ -78,7 +78,7 @@ def number(random: Random) -> Any:
 
 
 def value(random: Random, depth: int = 0) -> Any:
-    """A value of JSON, of no sense."""
+    """A meaningless JSON value."""
     pick = random.randrange(8 if depth < 3 else 5)
     if pick < 2:
         return number(random)
@@ -91,7 +91,7 @@ def value(random: Random, depth: int = 0) -> Any:
 
 
 def changed(random: Random, node: Any) -> Any:
-    """`node` with one place of it changed, left out, doubled or added."""
+    """`node` with one part changed, removed, doubled or added."""
     if not isinstance(node, dict | list) or not node or random.random() < 0.15:
         return value(random)
     keys = list(node) if isinstance(node, dict) else list(range(len(node)))
@@ -110,7 +110,7 @@ def changed(random: Random, node: Any) -> Any:
 
 
 def mangled_json(random: Random, good: Any) -> bytes:
-    """JSON from `good`: changed in places, now and then with what is no JSON."""
+    """JSON from `good`, changed in places, sometimes into something that is not JSON."""
     node = good
     for _ in range(random.randrange(4)):
         node = changed(random, node)
@@ -121,7 +121,7 @@ def mangled_json(random: Random, good: Any) -> bytes:
 
 
 def with_token(random: Random, text: bytes) -> bytes:
-    """`text` with one of its values replaced by a token that is none."""
+    """`text` with one of its values replaced by an invalid token."""
     places = [i for i, c in enumerate(text) if c in b":[,"] or [0]
     at = random.choice(places) + 1
     stop = next((i for i in range(at, len(text)) if text[i] in b",]}"), len(text))
@@ -129,7 +129,7 @@ def with_token(random: Random, text: bytes) -> bytes:
 
 
 def token(random: Random) -> bytes:
-    """One of `TOKENS`, now and then of `HEAVY`."""
+    """One of `TOKENS`, sometimes one of `HEAVY`."""
     return random.choice(HEAVY if random.random() < HEAVY_SHARE else TOKENS)
 
 

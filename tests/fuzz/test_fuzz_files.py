@@ -126,7 +126,7 @@ def test_cards(tmp_path: Path, share: float, soak: bool) -> None:
 
 @SIZES
 def test_data_sets(tmp_path: Path, share: float, soak: bool) -> None:
-    """The table and the arrays, whose hashes the card states: whoever made the data set made a mistake."""
+    """A broken table or array whose hash the card states: the author of the data set made a mistake."""
     folder = tmp_path / "small@1"
     folder.mkdir()
     table = TABLE.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""Whatever lies in the store is read, or refused with the one documented error."""
+"""Any bytes in the store are read, or refused with the one documented error."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NOT_FINITE = re.compile(r"\b(?:nan|inf)\b")
 
 
 def stored(record: type[Record]) -> list[bytes]:
-    """Every committed example of every version of a record, and what it is written as now."""
+    """Every committed example of every version of a record, also as the present version writes it."""
     records = [path.read_bytes() for name in RECORDS[record] for path in sorted(STORED.glob(f"*/{name}"))]
     return records + [record.read(data).model_dump_json().encode() for data in records]
 
@@ -67,7 +67,7 @@ def test_records(record: type[Record], share: float, soak: bool) -> None:
             result = record.read(mangled_json(random, random.choice(good)))
         except ValidationError:
             return
-        if not NOT_FINITE.search(repr(result)):  # which JSON cannot write
+        if not NOT_FINITE.search(repr(result)):  # JSON has no NaN and no infinity
             assert record.read(result.model_dump_json().encode()) == result
         read += 1
 
@@ -78,7 +78,7 @@ def test_records(record: type[Record], share: float, soak: bool) -> None:
 
 @SIZES
 def test_requests(share: float, soak: bool) -> None:
-    """A letter is read, or refused with a verdict and a line that moves no cursor."""
+    """A submission request is read, or refused with a verdict and a line of printable characters."""
     card = Submission.read(stored(Submission)[-1]).card
     good = json.loads(
         SubmissionRequest(card=card, image=ReferredImage(reference="a/b@sha256:" + "0" * 64)).model_dump_json()
@@ -125,5 +125,5 @@ def test_a_log_that_was_stored_by_someone_else_is_cut_and_escaped(tmp_path: Path
 
 def test_the_fixtures_are_what_they_seem() -> None:
     assert all(len(stored(record)) >= 2 for record in RECORDS)
-    # Whatever lies in the store of a kind has an example there: none is left out here.
+    # Every kind of stored record has an example there, so that this test covers all.
     assert {name for names in RECORDS.values() for name in names} == {path.name for path in STORED.glob("*/*.json")}

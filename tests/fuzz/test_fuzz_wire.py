@@ -1,6 +1,6 @@
-"""Whatever comes over the wire is an answer of exactly the expected shapes or a breach of the protocol, and no hang.
+"""Any bytes on the wire are an answer of exactly the expected shapes or a breach of the protocol, and never a hang.
 
-Every input goes through a real socket. `make test` runs a share, the same each time; `make soak` the whole.
+Every input goes through a real socket. `make test` runs a share, the same each time; `make soak` runs all.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PATIENCE_S = 20.0
 
 
 def arrays_of(random: Random, number: int) -> tuple[list[tuple[str, np.ndarray]], dict[str, str]]:
-    """An answer that may well be good: some numbers that are none, some frames that failed."""
+    """An answer that is often valid, with some NaN and some failed frames."""
     energy, forces = np.array([-1.5, 2.5]), np.full((4, 3), 0.25)
     stress, status = np.zeros((2, 6)), np.zeros(2, np.int64)
     metadata = {"op": "result"}
@@ -62,7 +62,7 @@ def arrays_of(random: Random, number: int) -> tuple[list[tuple[str, np.ndarray]]
 
 
 def message(random: Random, number: int = 7) -> bytes:
-    """A message to answer with: good, with another header, or broken somewhere; sometimes any bytes."""
+    """A message: valid, with another header, or broken somewhere; sometimes random bytes."""
     if random.random() < 0.05:
         return random.randbytes(random.randrange(200))
     arrays, metadata = arrays_of(random, number)
@@ -81,7 +81,7 @@ def message(random: Random, number: int = 7) -> bytes:
 
 
 def answered(data: bytes) -> socket.socket:
-    """Our end of a connection on which `data` was sent, as far as anybody took it, and which then closed."""
+    """The judge's end of a connection on which `data` was sent, as far as it was read, and which then closed."""
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
     with theirs, suppress(BlockingIOError):
@@ -111,8 +111,8 @@ def test_the_guard_takes_exactly_what_was_asked_for(share: float, soak: bool) ->
 
     n = int(500_000 * share)
     fuzz("answers", n, trial, soak=soak)
-    assert len(outcomes) < 40  # a closed list: whatever is sent, nothing of it is told
-    assert 0.1 * n < taken < 0.9 * n  # neither is all refused, nor all good
+    assert len(outcomes) < 40  # a closed list: no message contains anything that was sent
+    assert 0.1 * n < taken < 0.9 * n  # some inputs are accepted, and some refused
 
 
 @SIZES
@@ -163,7 +163,7 @@ def check_hello(hello: Hello, remote: RemoteCalculator) -> None:
 
 
 class Peer:
-    """The other end, in a thread: reads one question, and answers with what `answer` makes of its id."""
+    """The guest's end, in a thread: reads one question, and answers with `answer(id)`."""
 
     def __init__(self, answer: Callable[[int], bytes]) -> None:
         self.ours, self._theirs = socket.socketpair()
@@ -175,7 +175,7 @@ class Peer:
         with self._theirs, self._theirs.makefile("rb") as stream:
             (length,) = struct.unpack("<Q", stream.read(8))
             question = stream.read(length)
-            with suppress(OSError):  # it was refused before all of it was taken
+            with suppress(OSError):  # the judge refused it before it had read all
                 self._theirs.sendall(self._answer(struct.unpack("<q", question[-8:])[0]))
 
     def close(self) -> None:
@@ -219,7 +219,7 @@ def test_no_message_takes_memory_beyond_what_was_asked_for(share: float, soak: b
         n, total = random.choice(((2, 4), (50, 2000)))
         expected = expected_result(n, total, ALL_PROPERTIES)
         data = message(random)
-        if random.random() < 0.7:  # a length that may be believed, and a header as large as it may be
+        if random.random() < 0.7:  # a plausible length, and a header of the largest allowed size
             length = random.choice((expected.nbytes, expected.nbytes + MAX_HEADER_BYTES, 2**30, 2**47, 8, 9))
             filler = random.choice((b"[", b'{"a":', b'"\\u0000', b"9", b"{},", b"\0"))
             header = (filler * MAX_HEADER_BYTES)[: random.choice((length, MAX_HEADER_BYTES, 1000)) % 150_000]
@@ -254,7 +254,7 @@ def test_what_stays_open_and_says_nothing_ends_at_its_deadline(begun: bytes) -> 
 
 
 def test_no_descriptor_is_left_open_by_what_was_refused() -> None:
-    """Neither by the guard nor by the remote calculator, whatever came, once the session's own end is closed."""
+    """Neither the guard nor the remote calculator keeps a descriptor after the session has closed its end."""
     before, refused, kept = len(os.listdir("/proc/self/fd")), 0, []
     for k in range(50):
         ours = answered(message(Random(k)))

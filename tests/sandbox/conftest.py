@@ -1,4 +1,4 @@
-"""A run directory of the tests' own, and submissions that misbehave."""
+"""A run directory for tests, and submissions that misbehave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line to the engine that a test can cut, as if the engine were gone, and lay again."""
+"""A connection to the engine that a test can cut, as if the engine were gone, and restore."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EngineLine:
             sink.shutdown(socket.SHUT_WR)
 
     def cut(self) -> None:
-        """Breaks every connection, and takes no new one."""
+        """Breaks every connection, and accepts no new one."""
         self.path.unlink(missing_ok=True)
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Verdicts from evidence: each line of the table is one thing that can happen."""
+"""Verdicts from evidence: each line of the table is one possible case."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TABLE = {
     "answered all, ended by us": (Evidence(Phase.DONE, Exit(code=None)), Verdict.OK),
     "answered all, then died": (Evidence(Phase.DONE, Exit(code=139)), Verdict.OK),
     "answered all, then stopped by an operator": (Evidence(Phase.DONE, BY_A_CLIENT), Verdict.OK),
-    # Memory: of whom, and what came of it.
+    # Memory: whose, and the outcome.
     "child out of memory, answered all": (Evidence(Phase.DONE, Exit(0, oom_kills=1, at_limit=True)), Verdict.OK),
     "out of memory": (Evidence(Phase.COMPUTE, OWN_OOM), Verdict.MEMORY_LIMIT),
     "out of memory, v1 or v2 counters alone": (
@@ -84,7 +84,7 @@ TABLE = {
     "left": (Evidence(Phase.COMPUTE, Exit(0)), Verdict.CRASHED),
     "closed its connection and ran on": (Evidence(Phase.COMPUTE, Exit(None)), Verdict.CRASHED),
     "died in the middle of a message": (Evidence(Phase.COMPUTE, Exit(1), talk=Talk.MESSAGE), Verdict.CRASHED),
-    # Ended by us.
+    # Ended by the judge.
     "start too slow": (Evidence(Phase.START, kill=Kill.STARTUP_TIME), Verdict.STARTUP_TIMEOUT),
     "message too slow": (Evidence(Phase.COMPUTE, kill=Kill.MESSAGE_TIME), Verdict.TIME_LIMIT),
     "task too slow": (Evidence(Phase.COMPUTE, kill=Kill.TASK_TIME), Verdict.TIME_LIMIT),
@@ -103,7 +103,7 @@ TABLE = {
         Evidence(Phase.COMPUTE, Exit(143, intervention=Intervention.ENGINE)),
         HostFault.ENGINE_RESTARTED,
     ),
-    # What it said while it loaded.
+    # The error while it loaded.
     "left at start": (started(1), Verdict.STARTUP_FAILED),
     "no such program": (started(127), Verdict.IMAGE_INVALID),
     "program may not be run": (started(126), Verdict.IMAGE_INVALID),
@@ -129,7 +129,7 @@ TABLE = {
     ),
     "the same words without a GPU": (started(error="OutOfMemoryError"), Verdict.STARTUP_FAILED),
     "another error on a GPU": (started(error="ValueError", text="no CUDA", on_gpu=True), Verdict.STARTUP_FAILED),
-    # How it broke the protocol, and what the task made of the answers.
+    # A breach of the protocol, and the task's own verdict.
     "malformed": (Evidence(Phase.COMPUTE, breach=Breach.MALFORMED), Verdict.PROTOCOL_ERROR),
     "malformed hello": (Evidence(Phase.START, breach=Breach.MALFORMED), Verdict.PROTOCOL_ERROR),
     "too large": (Evidence(Phase.COMPUTE, breach=Breach.TOO_LARGE), Verdict.OUTPUT_LIMIT),

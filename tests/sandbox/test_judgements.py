@@ -1,4 +1,4 @@
-"""Who ended it, and why: each way in which a container can come to its end, made to happen in a real one."""
+"""Who ended a container, and why: each way in which a container can end, with a real container."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.sandbox.engine_line import EngineLine
 
 pytestmark = pytest.mark.docker
 
-# Little memory, since filling it takes its time on a host that is busy, and much time.
+# Little memory, since filling it takes long on a busy host, and much time.
 LIMITS = Limits(memory_bytes=160 * MIB, tmp_bytes=8 * MIB, startup_s=60, message_s=60, task_s=120, cpus=1)
 ENGINE_SOCKET = "/var/run/docker.sock"
 Build = Callable[[str], Image]
@@ -88,7 +88,7 @@ def test_gpu_memory_is_told_from_any_other_error_at_start(
 
 
 def test_the_counters_tell_a_kill_where_the_engine_does_not(docker_driver, hostile_image: Build) -> None:
-    """The container is gone when it is asked for: what is known was seen before."""
+    """The container is gone when the judge asks for the counters, so they were read before."""
     with docker_driver.run_dir.session() as (folder, _):
         running = docker_driver.start(hostile_image("fill_memory"), LIMITS, Question(), folder)
         until = time.monotonic() + 60
@@ -103,7 +103,7 @@ def test_the_counters_tell_a_kill_where_the_engine_does_not(docker_driver, hosti
 
 
 def wakings(thread: threading.Thread) -> int:
-    """How often the kernel has given the thread a processor."""
+    """The number of times that the kernel has run the thread."""
     lines = Path(f"/proc/self/task/{thread.native_id}/status").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
 
@@ -124,7 +124,7 @@ def test_the_watch_sleeps_while_a_model_answers(docker_driver, hostile_image: Bu
 
 @pytest.fixture
 def small_host() -> Iterator[Path]:
-    """A cgroup with less memory than one container may use: to a container in it, a host that has none left."""
+    """A cgroup with less memory than one container may use: like a host without free memory."""
     folder = ROOT / f"memory/lambench-test-small-host-{os.getpid()}"
     try:
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""The kernel's counters of a container: read on both versions, and known when the container is gone."""
+"""The kernel's counters of a container: read on both cgroup versions, and known after the container is gone."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_two_readings_lose_nothing(first: MemoryCounters, second: MemoryCounters
 
 @pytest.fixture
 def made_cgroup() -> Iterator[Callable[[Path], Path]]:
-    """Makes a cgroup in a hierarchy of this kernel; skips where it may not."""
+    """Creates a cgroup in a hierarchy of this kernel; skips if that is not allowed."""
     made: list[Path] = []
 
     def make(hierarchy: Path) -> Path:
@@ -110,7 +110,7 @@ def test_a_kill_is_known_when_the_cgroup_is_gone(made_cgroup: Callable[[Path], P
 
 
 def test_a_change_of_a_v2_file_wakes_whoever_waits_for_it(made_cgroup: Callable[[Path], Path]) -> None:
-    """`memory.events` needs a memory controller on v2; `cgroup.events` tells its changes in the same way."""
+    """`memory.events` needs a memory controller on v2; `cgroup.events` reports changes in the same way."""
     hierarchy = ROOT if (ROOT / "cgroup.controllers").exists() else ROOT / "unified"
     folder = made_cgroup(hierarchy)
     notice = FileNotice(folder / "cgroup.events")
@@ -130,7 +130,7 @@ def test_a_change_of_a_v2_file_wakes_whoever_waits_for_it(made_cgroup: Callable[
 
 
 def test_a_watch_sleeps_and_ends(tmp_path: Path) -> None:
-    """On a cgroup in which nothing happens it uses no processor time, and leaves no thread."""
+    """A watch on an idle cgroup uses no processor time, and leaves no thread."""
     (tmp_path / "memory.events").write_text("oom 0\noom_kill 0")
     watch = MemoryWatch(Cgroup(tmp_path, 2))
     mine = [thread for thread in threading.enumerate() if thread.name == "memory watch"]

@@ -1,4 +1,4 @@
-"""Sessions of the Docker driver: each verdict, by an image that earns it, and the faults of the engine."""
+"""Sessions of the Docker driver: each verdict, by an image that causes it, and the faults of the engine."""
 
 from __future__ import annotations
 

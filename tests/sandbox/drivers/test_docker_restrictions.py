@@ -1,4 +1,4 @@
-"""Each restriction of a container, by `docker inspect` and from inside; and which containers are reaped."""
+"""Each restriction of a container, by `docker inspect` and from inside; and which containers are removed."""
 
 from __future__ import annotations
 

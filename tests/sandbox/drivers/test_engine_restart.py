@@ -1,4 +1,4 @@
-"""An engine that is started again in the middle of a session, whichever way it ended, is the judge's fault."""
+"""An engine that is restarted in the middle of a session, however it ended, is the judge's fault."""
 
 from __future__ import annotations
 

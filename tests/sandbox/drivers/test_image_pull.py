@@ -1,4 +1,4 @@
-"""Whose fault it is that an engine does not pull an image, and how long one that is silent is waited for."""
+"""Failed pulls: the submission's fault or the judge's; and the wait for a silent engine."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_what_the_engine_itself_can_cause_is_the_judges(message: str, cause: Fau
 
 @contextmanager
 def silent_engine(says: bytes) -> Iterator[docker.APIClient]:
-    """One that answers so much, and nothing more."""
+    """An engine that answers `says`, and nothing more."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         connections: list[socket.socket] = []
 

@@ -1,4 +1,4 @@
-"""Sessions on the process driver: every verdict that needs no container to be reached."""
+"""Sessions on the process driver: every verdict that needs no container."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dead judges left behind is gone soon after the next one starts, however much it is."""
+"""Leftovers of dead judges are removed soon after the next judge starts, however many there are."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IMAGE = "lambench/emt:latest"
 
 @pytest.fixture
 def api(docker_driver: DockerDriver) -> Iterator[docker.APIClient]:
-    """The engine; whatever a test leaves in the driver's run directory is removed."""
+    """The engine; containers that a test leaves in the driver's run directory are removed."""
     client = connect_engine().api
     yield client
     for container in left(client, docker_driver):

@@ -1,4 +1,4 @@
-"""A container that its engine cannot remove keeps nothing from starting."""
+"""A container that its engine cannot remove does not stop the judge from starting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STUBBORN, OTHER = "a" * 64, "b" * 64
 
 
 class _Engine(BaseHTTPRequestHandler):
-    """As much of an engine as reaping asks for; it has two containers, of which it can remove one."""
+    """The part of an engine that `reap` needs, with two containers. It can remove one of them."""
 
     protocol_version = "HTTP/1.1"
     run_dir = ""
@@ -49,7 +49,7 @@ class _Engine(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: a client on a Unix socket has no address to be logged."""
+        """Logs nothing: a client on a Unix socket has no address."""
 
 
 @pytest.fixture

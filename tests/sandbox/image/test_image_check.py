@@ -133,7 +133,7 @@ def test_a_gpu_is_there_if_the_driver_names_it(
     assert still_has_gpu("GPU-4c8a2a51-0a02-3b1c-9a4c-aaaaaaaaaaaa") is present
 
 
-def said(text: str, status: int = 500) -> docker.errors.APIError:
+def engine_error(text: str, status: int = 500) -> docker.errors.APIError:
     """An error of an engine."""
     response = requests.Response()
     response.status_code = status
@@ -196,7 +196,7 @@ OF_THE_MACHINE = [
 @pytest.mark.parametrize("status", [400, 500])
 @pytest.mark.parametrize("text", OF_THE_IMAGE)
 def test_what_only_an_image_can_cause_is_its_verdict(status: int, text: str) -> None:
-    fault = start_fault(said(text, status))
+    fault = start_fault(engine_error(text, status))
     assert isinstance(fault, SubmissionFault)
     assert fault.verdict is Verdict.IMAGE_INVALID
 
@@ -204,14 +204,14 @@ def test_what_only_an_image_can_cause_is_its_verdict(status: int, text: str) -> 
 @pytest.mark.parametrize("status", [400, 500])
 @pytest.mark.parametrize(("text", "cause"), OF_THE_MACHINE)
 def test_what_else_keeps_a_container_from_starting_is_this_machines(status: int, text: str, cause: FaultCause) -> None:
-    fault = start_fault(said(text, status))
+    fault = start_fault(engine_error(text, status))
     assert isinstance(fault, JudgeFault)
     assert fault.cause is cause
 
 
 def test_a_full_disk_is_no_fault_of_the_engine() -> None:
     with pytest.raises(JudgeFault) as caught, engine_faults():
-        raise said("write /var/lib/docker/tmp/x: no space left on device")
+        raise engine_error("write /var/lib/docker/tmp/x: no space left on device")
     assert caught.value.cause is FaultCause.DISK
 
 

@@ -1,4 +1,4 @@
-"""Layers of strangers: what is wrong with them is found in one pass, which costs neither memory nor disk."""
+"""Layers of strangers: one pass finds their errors, and costs neither memory nor disk."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_what_leads_out_of_the_image_is_refused_by_name(bad: tarfile.TarInfo, fo
 
 
 def pax(*records: tuple[bytes, bytes]) -> bytes:
-    """A PAX header of these records, and the block behind it."""
+    """A PAX header of these records, and its data block."""
     data = b""
     for key, value in records:
         rest = b" " + key + b"=" + value + b"\n"
@@ -191,7 +191,7 @@ def test_a_layer_that_an_engine_would_stumble_over_is_refused(data: bytes, clue:
 @given(st.binary(max_size=2000), st.integers(0, len(GOOD)), st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_no_bytes_bring_it_down(noise: bytes, at: int, packed: bool) -> None:
-    """Whatever stands in a layer, it is a layer or its author's fault."""
+    """Any bytes are a valid layer or its author's fault."""
     data = GOOD[:at] + noise + GOOD[at + len(noise) :]
     try:
         outcome: str = check(gzip.compress(data) if packed else data).diff_id
@@ -266,7 +266,7 @@ except SubmissionFault as fault:
 
 
 def test_a_bomb_costs_no_memory() -> None:
-    """Ten gigabytes of zeros under a cap of half a gigabyte: read no further than the cap, in a few megabytes."""
+    """Ten gigabytes of zeros under a cap of half a gigabyte are read up to the cap, in a few megabytes of memory."""
     command = [sys.executable, "-c", BOMB, str(GIB // 2)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
     verdict, made, kilobytes = done.stdout.strip().split("|")

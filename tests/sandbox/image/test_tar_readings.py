@@ -1,4 +1,4 @@
-"""Tars that two readers could read in two ways: what hides from the judge must not reach the engine."""
+"""Tars with two readings: an entry that is hidden from the judge must not reach the engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sandbox.verdict import SubmissionFault, Verdict
 from tests.sandbox.image.test_layer_check import entry, pax, tar_of
 
 END = bytes(1024)
-ENGINES_OWN = ("dev", "etc", "proc", "sys")  # what it puts into every container
+ENGINES_OWN = ("dev", "etc", "proc", "sys")  # folders that the engine puts into every container
 DEVICE = entry("dev/sda", tarfile.BLKTYPE, devmajor=8, devminor=0).tobuf(tarfile.USTAR_FORMAT)
 FILE = entry("usr/x").tobuf(tarfile.USTAR_FORMAT)
 
@@ -26,14 +26,14 @@ def header(name: str = "usr/x", kind: bytes = b"0", size: int = 0, form: int = t
 
 
 def changed(block: bytes, at: int, data: bytes) -> bytes:
-    """The header with other bytes in one place, and their sum."""
+    """The header with other bytes in one place, and a correct checksum."""
     block = block[:at] + data + block[at + len(data) :]
     total = sum(block[:148]) + 8 * 32 + sum(block[156:512])
     return block[:148] + b"%06o\0 " % total + block[156:]
 
 
 def named(kind: bytes, name: bytes) -> bytes:
-    """A long name as GNU's tar has it."""
+    """A long name in the form of GNU tar."""
     return header("././@LongLink", kind, len(name), tarfile.GNU_FORMAT) + name + bytes(-len(name) % 512)
 
 
@@ -96,7 +96,7 @@ def test_what_builders_write_is_taken() -> None:
 
 
 def mutated(chance: random.Random, number: int) -> bytes:
-    """An entry in a folder of its own, with up to two odd things of those that readers differ on."""
+    """An entry in its own folder, with up to two oddities on which readers differ."""
     place = f"e{number}/x"
     block = header(place, chance.choice((b"0", b"0", b"2", b"5", b"6")), form=chance.choice((0, 1)))
     before = b""
@@ -121,7 +121,7 @@ def mutated(chance: random.Random, number: int) -> bytes:
 
 
 def found_in(data: bytes) -> list[str]:
-    """Names that the judge reads there; none where it refuses the tar."""
+    """The names that the judge reads in a tar; empty if it refuses the tar."""
     try:
         return [each.name.decode() for each in tar_entries(ByteStream(iter([data + END])), TarBudget())]
     except SubmissionFault:
@@ -130,7 +130,7 @@ def found_in(data: bytes) -> list[str]:
 
 @pytest.mark.docker
 def test_the_engine_reads_what_the_judge_reads(engine: docker.DockerClient) -> None:
-    """Hundreds of odd entries: those that are taken, all in one layer that a real engine unpacks."""
+    """Hundreds of odd entries: a real engine unpacks the accepted ones, all in one layer."""
     chance = random.Random(5)
     taken = [data for data in (mutated(chance, number) for number in range(1200)) if found_in(data)]
     assert len(taken) > 200
@@ -145,7 +145,7 @@ def unpack(engine: docker.DockerClient) -> Callable[[bytes], set[str]]:
 
 @pytest.mark.docker
 def test_the_engine_reads_otherwise_what_is_refused(unpack: Callable[[bytes], set[str]]) -> None:
-    """The two attacks as they were found, with a harmless file where a device was: that they are refused is needed."""
+    """Two known attacks, with a harmless file in place of a device: they show that the refusal is needed."""
     hidden = changed(header("usr/x/", b"0", 512), 156, b"\0") + header("usr/hidden")
     dropped = named(b"L", b"safe") + header("g", b"g") + header("other")
     assert found_in(hidden) == found_in(dropped) == []
@@ -154,7 +154,7 @@ def test_the_engine_reads_otherwise_what_is_refused(unpack: Callable[[bytes], se
 
 
 def exported(engine: docker.DockerClient, tar: bytes) -> set[str]:
-    """Names of what the engine unpacks from a layer, without folders that it makes for others."""
+    """The names that the engine unpacks from a layer, without folders that it creates for them."""
     image = engine.api.import_image_from_data(tar)
     image_id = next(part.split('"')[0] for part in image.split('"status":"')[1:])
     try:

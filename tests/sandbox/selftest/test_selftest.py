@@ -1,4 +1,4 @@
-"""The selftest: every attack is held by the real sandbox, and a sandbox with a restriction taken away is found out."""
+"""The selftest: the real sandbox holds against every attack, and a sandbox that lacks a restriction is detected."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_selftest_whose_every_attack_was_held_has_passed(selftested: Selfteste
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Starts containers with options other than the sandbox's own."""
+    """Starts containers with other options than the sandbox's."""
 
     def change(options: dict[str, Any]) -> None:
         monkeypatch.setattr(

@@ -1,7 +1,6 @@
-"""The attacks on protocol, numbers, secrets and timing: what finds whether they were held can find that they were not.
+"""The attacks on protocol, numbers, secrets and timing: their examinations can also find that the sandbox did not hold.
 
-That they are held is shown by tests/sandbox/selftest/test_selftest.py, through Docker.
-Here most run without a container.
+tests/sandbox/selftest/test_selftest.py shows that it holds, through Docker. Most tests here run without a container.
 """
 
 from __future__ import annotations
@@ -63,16 +62,16 @@ def trial(driver: ProcessDriver, factory: str) -> Trial:
 
 @pytest.mark.parametrize("name", ALL)
 def test_an_honest_model_is_not_taken_for_an_attack_that_was_held(driver: ProcessDriver, name: str) -> None:
-    """What is examined is the attack: where none was made, there is nothing that was held."""
+    """An examination needs an attack: without one, it must not report that the sandbox held."""
     attack = ALL[name]
     finding = attack.examine(trial(driver, "cheating:Emt"))
     assert not finding.held, finding.how
 
 
-class Came(Trial):
-    """A trial whose sessions came to what is said here, one after the other."""
+class ScriptedTrial(Trial):
+    """A trial whose sessions have the given outcomes, one after the other."""
 
-    def coming_to(self, *outcomes: SessionOutcome[Any]) -> Came:
+    def ending_with(self, *outcomes: SessionOutcome[Any]) -> ScriptedTrial:
         object.__setattr__(self, "outcomes", iter(outcomes))
         return self
 
@@ -80,7 +79,7 @@ class Came(Trial):
         return next(self.outcomes)  # type: ignore[attr-defined,no-any-return]
 
 
-def came(verdict: Verdict, value: Any = None, private: str = "", phase: Phase = Phase.START) -> SessionOutcome[Any]:
+def ended_as(verdict: Verdict, value: Any = None, private: str = "", phase: Phase = Phase.START) -> SessionOutcome[Any]:
     return SessionOutcome(verdict, "", value, private, None, 1.0, 0.5, None, phase)
 
 
@@ -90,22 +89,26 @@ OK, CRASHED, LATE, BREACH = Verdict.OK, Verdict.CRASHED, Verdict.STARTUP_TIMEOUT
 @pytest.mark.parametrize(
     ("name", "held", "not_held"),
     [
-        ("answers-from-a-child", [came(CRASHED)], [came(Verdict.TIME_LIMIT)]),
-        ("notes-for-the-next-start", [came(OK, (0.0, 3.0))] * 2, [came(OK, (0.0, 3.0)), came(OK, (3.0, 3.0))]),
-        ("looks-around", [came(OK, 1.0)] * 2, [came(OK, 1.0), came(OK, 2.0)]),
-        ("second-connection", [came(OK, [0.0, 0.0])], [came(OK, [1.0, 0.0])]),
-        ("reconnecting", [came(CRASHED, private="refused twenty times")], [came(CRASHED)]),
-        ("beside-the-guest", [came(BREACH)], [came(OK, [0.0, 0.0])]),
-        ("sleeps-at-start", [came(LATE, private="asleep")], [came(LATE)]),
+        ("answers-from-a-child", [ended_as(CRASHED)], [ended_as(Verdict.TIME_LIMIT)]),
+        (
+            "notes-for-the-next-start",
+            [ended_as(OK, (0.0, 3.0))] * 2,
+            [ended_as(OK, (0.0, 3.0)), ended_as(OK, (3.0, 3.0))],
+        ),
+        ("looks-around", [ended_as(OK, 1.0)] * 2, [ended_as(OK, 1.0), ended_as(OK, 2.0)]),
+        ("second-connection", [ended_as(OK, [0.0, 0.0])], [ended_as(OK, [1.0, 0.0])]),
+        ("reconnecting", [ended_as(CRASHED, private="refused twenty times")], [ended_as(CRASHED)]),
+        ("beside-the-guest", [ended_as(BREACH)], [ended_as(OK, [0.0, 0.0])]),
+        ("sleeps-at-start", [ended_as(LATE, private="asleep")], [ended_as(LATE)]),
     ],
 )
 def test_what_was_not_held_is_not_said_in_the_words_of_what_was(
     driver: ProcessDriver, name: str, held: list[SessionOutcome[Any]], not_held: list[SessionOutcome[Any]]
 ) -> None:
-    """A record is signed and kept: it must not say that a child ended where it lived on."""
+    """A record is signed and kept: it must not state that a child ended if the child lived on."""
     image = driver.resolve(f"{HOSTILE}?calculator=cheating:Emt")
-    good = ALL[name].examine(Came(driver, image).coming_to(*held))
-    bad = ALL[name].examine(Came(driver, image).coming_to(*not_held))
+    good = ALL[name].examine(ScriptedTrial(driver, image).ending_with(*held))
+    bad = ALL[name].examine(ScriptedTrial(driver, image).ending_with(*not_held))
     assert (good.held, bad.held) == (True, False)
     assert re.sub(r"[A-Z_]{2,}|[0-9.]+", "", good.how) != re.sub(r"[A-Z_]{2,}|[0-9.]+", "", bad.how)
 
@@ -118,7 +121,7 @@ def calls_of_finding() -> Iterator[tuple[str, ast.Call]]:
 
 
 def test_no_sentence_is_said_of_both_ends() -> None:
-    """Wherever a finding is made it is known which one: so each has words of its own."""
+    """Each place in the code that makes a finding knows the outcome, so held and not held have different words."""
     calls = dict(calls_of_finding())
     assert len(calls) >= 40
     assert [place for place, call in calls.items() if not isinstance(call.args[0], ast.Constant)] == []
@@ -153,7 +156,7 @@ def test_the_pickle_makes_its_file_where_it_is_loaded() -> None:
 
 def test_a_judge_that_unpickled_would_be_found_out(driver: ProcessDriver) -> None:
     class Loads(Trial):
-        """A judge that loads what it is sent."""
+        """A judge that unpickles the answers."""
 
         def run(self, body, **limits):  # type: ignore[no-untyped-def]
             def loads_first(remote):  # type: ignore[no-untyped-def]

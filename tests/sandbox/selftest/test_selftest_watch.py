@@ -1,4 +1,4 @@
-"""What the judge sees of a container from outside, by the host's `/proc` and by the engine alone."""
+"""A container as seen from outside, through the host's `/proc` and through the engine alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard lets through the answer that was asked for, and nothing else."""
+"""The guard accepts an answer with exactly the expected arrays, and nothing else."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_guard_refuses_other_arrays(change, error) -> None:
     "failures",
     [
         *("[", "{}", "[[1]]", '[[0,"E","t"]]', '[[99,"E","t"]]', '[[1.0,"E","t"]]', '[[true,"E","t"]]', "[]"),
-        *('[[6,"E","t"]]', '[[7,"E","t"]]', '[[8,"E","t"]]', '[[9,"E","t"]]'),  # for the judge alone to say
+        *('[[6,"E","t"]]', '[[7,"E","t"]]', '[[8,"E","t"]]', '[[9,"E","t"]]'),  # causes that only the judge may state
         *(json.dumps([[1, "E", "t" * 3000]]), json.dumps([[1, "E", "t"]] * 17), '[[1,"E",null]]'),
     ],
 )

@@ -1,4 +1,4 @@
-"""Headers of messages: parsed, or refused without a word of what they hold."""
+"""Headers of messages: parsed, or refused with a message that quotes nothing of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guest counts the parameters of what the calculator holds: each once, within bounds, and never at its expense."""
+"""The guest counts the parameters of the calculator: each once, within bounds, and without harm to the calculator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sandbox.wire.remote import read_hello
 from sandbox.wire.session import run_session
 from submissions import records
 
-# What stands for PyTorch, of which the guest uses these few names.
+# A replacement of PyTorch, with the few names that the guest uses.
 FAKE_TORCH = """
 class nn:
     class Module:

@@ -1,4 +1,4 @@
-"""The wire: what is sent comes back, within its size and its time."""
+"""The wire: arrays that are sent come back, within the limits of size and time."""
 
 from __future__ import annotations
 
