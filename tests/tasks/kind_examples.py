@@ -182,7 +182,7 @@ EXAMPLES: dict[str, Callable[[], KindExample]] = {
 
 
 class Failing(InProcessCalculator):
-    """EMT that fails at chosen frames, counted in the order they are asked, and takes its time on its own clock.
+    """EMT that fails at chosen frames, counted in the order in which they are sent, with times on its own clock.
 
     The first call takes a second, and a frame 0.1 ms times its atoms squared times its atomic number: what is left out
     or made smaller is not as fast as the rest.
@@ -209,7 +209,7 @@ class Failing(InProcessCalculator):
 
 
 def observed(example: KindExample, fails: Mapping[int, Cause]) -> tuple[Measurement, int]:
-    """The measurement, and how many frames the model was asked.
+    """The measurement, and the number of frames that the model got.
 
     Args:
         fails: why, by the number of a frame in the order they are asked.

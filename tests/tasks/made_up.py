@@ -34,7 +34,7 @@ def make_dataset(frames: Frames, labels: Labels | None, **card: Any) -> Dataset:
 
 
 def observed(energy: Any, failure: Any | None = None, **arrays: Any) -> Observation:
-    """What a model that answered `energy` and `arrays` would leave."""
+    """The observation of a model that answered `energy` and `arrays`."""
     energy = np.asarray(energy, np.float64)
     code = np.zeros(len(energy), np.int8) if failure is None else np.asarray(failure, np.int8)
     return Observation({"energy": energy, "failure": code, **arrays})
@@ -58,6 +58,6 @@ class Tabulated(Calculator):
 
 
 def structure_key(atoms: Any) -> StructureKey:
-    """What tells structures apart: elements, positions, charge and multiplicity."""
+    """The identity of a structure: elements, positions, charge and multiplicity."""
     state = int(atoms.info.get("charge", 0)), int(atoms.info.get("spin", 0))
     return atoms.numbers.astype(np.int64).tobytes(), atoms.positions.tobytes(), *state

@@ -1,4 +1,4 @@
-"""Crystals with properties made up for a test, and models to ask about them."""
+"""Crystals with properties made up for a test, and models of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SILICON = TersoffParameters(
 
 
 class Argon(LennardJones):
-    """Smoothly cut Lennard-Jones argon, which keeps no neighbour list: the same bits whatever came before."""
+    """Smoothly cut Lennard-Jones argon, which keeps no neighbour list: the same bits after any other structure."""
 
     def __init__(self) -> None:
         super().__init__(sigma=3.4, epsilon=0.0104, rc=6.0, ro=5.4, smooth=True)
@@ -36,7 +36,7 @@ class Argon(LennardJones):
 
 
 class StresslessArgon(Argon):
-    """Argon of a model that has no stress."""
+    """An argon model without stress."""
 
     implemented_properties = ["energy", "forces"]  # noqa: RUF012
 
@@ -46,7 +46,7 @@ def silicon() -> Tersoff:
 
 
 class Counting(InProcessCalculator):
-    """Keeps how many atoms each structure of each call had, and takes a second a call."""
+    """Records the numbers of atoms of each call, and takes one second per call."""
 
     def __init__(self, calculator: Any, max_atoms_per_batch: int = 20_000) -> None:
         super().__init__(calculator, max_atoms_per_batch)

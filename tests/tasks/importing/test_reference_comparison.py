@@ -1,4 +1,4 @@
-"""Labels of EMT, mis-scaled and negated, against EMT: the mistake is named, and the right labels are left alone."""
+"""Labels of EMT, mis-scaled and negated, against EMT: the mistake is named, and correct labels give no finding."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LABELS = Labels(ANSWER.energy, ANSWER.forces, ANSWER.stress)
 
 
 def noisy(seed: int = 1, size: float = 0.3) -> Predictions:
-    """A model that is as good as most: off by `size` of the labels' own spread."""
+    """A model of usual quality: its errors are `size` times the spread of the labels."""
     rng = np.random.default_rng(seed)
     assert ANSWER.forces is not None
     assert ANSWER.stress is not None
@@ -119,7 +119,7 @@ def test_a_known_ratio_is_named_first(name: Property, factor: float, message: st
     [
         ("energy", "a sign in the file"),
         ("forces", "gradients taken for forces, or a sign in the file"),
-        # Of data that were imported with a minus, a minus in --units is what must go.
+        # If data were imported with a minus in --units, the minus must be removed.
         ("stress", "import again with the other sign of stress in --units"),
     ],
 )
@@ -176,6 +176,6 @@ def test_missing_labels_and_failed_frames_take_no_part() -> None:
 
 
 def test_a_model_of_another_world_names_nothing_that_is_a_unit() -> None:
-    """Lennard-Jones argon for copper: whatever is said of it, it is not silently agreement."""
+    """Lennard-Jones argon as the model of copper must give some finding."""
     other = InProcessCalculator(LennardJones(sigma=3.4, epsilon=0.0104, rc=8.0)).compute(FRAMES, ALL_PROPERTIES)
     assert any(c.findings for c in compare(LABELS, other, FRAMES))

@@ -1,4 +1,4 @@
-"""Folders of scans: energies of the files or stated references, areas of cells, and one line where it is wrong."""
+"""Folders of scans: energies of the files or stated references, areas of cells, and one line for each error."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_energies_per_area_become_those_of_the_cell(tmp_path: Path, run: Any) ->
     parameters = EnergyProfilesParameters(quantity="stacking_fault")
     measured = run(EnergyProfiles(), dataset, InProcessCalculator(EMT()), parameters)
     np.testing.assert_allclose(measured.items.columns["maximum_reference"], 200.0, rtol=1e-3)
-    # Whole energies in eV do as well.
+    # Whole energies in eV work as well.
     state(
         tmp_path,
         {name: stated | {"reference": [0, 0.1, 0.2, 0.1, 0]} for name, stated in scans.items()},

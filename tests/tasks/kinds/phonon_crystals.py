@@ -52,7 +52,7 @@ def ordered_alloy() -> Case:
 
 
 def simple_cubic() -> Case:
-    """Copper as it cannot be."""
+    """Copper in an unstable structure."""
     return Case(Atoms("Cu", cell=2.4 * np.eye(3), pbc=True))
 
 
@@ -106,6 +106,6 @@ def numbers(measured: Measurement, row: int = 0) -> np.ndarray[Any, Any]:
 
 
 def answers(metals: Observation) -> dict[int, Supercells]:
-    """What was answered on each of `METALS`."""
+    """The answers for each of `METALS`."""
     made = structures(METALS)
     return dict(read_supercells(metals, made.frames, made.conditions["supercell"]))

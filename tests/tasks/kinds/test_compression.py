@@ -1,4 +1,4 @@
-"""Compression: volumes where −dE/dV is the pressure, found from energies alone, and what a failure costs."""
+"""Compression: volumes where −dE/dV is the pressure, found from energies alone, and the cost of failures."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_volume_is_where_the_energy_falls_off_with_the_pressure(
     assert all(np.diff(expected) < 0)
     mae = measured.metrics["volume_per_atom_mae"]
     assert (mae.unit, mae.n_items, mae.n_failed) == ("Å³/atom", len(pressures), 0)
-    # The trivial model gives way to nothing: its error is how far the crystals are compressed.
+    # In the trivial model nothing is compressed: its error is the compression of the crystals.
     start = atoms.get_volume() / len(atoms)
     assert mae.baseline == pytest.approx(np.abs(start - np.array(expected)).mean())
     assert mae.failure_cost == pytest.approx(10 * mae.baseline)
@@ -99,7 +99,7 @@ def test_a_distorted_crystal_ends_with_minus_the_pressure_as_stress_and_no_force
 
 def test_each_failure_is_counted_by_its_cause_and_charged(run: Any) -> None:
     copper, uranium = bulk("Cu", a=3.61), bulk("U", "fcc", a=4.5)
-    # Under a tension beyond its strength copper falls apart.
+    # Copper breaks under a tension beyond its strength.
     structures = [copper, uranium, copper, copper]
     reference = [{"volume_per_atom": 10.0}] * 4
     dataset = make_crystals(structures, reference, pressure_gpa=[25.0, 25.0, -60.0, 150.0])

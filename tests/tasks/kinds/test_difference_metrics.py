@@ -76,7 +76,7 @@ def test_neb_single_points_by_hand() -> None:
         }
     )
     baselines = {name: metric.baseline for name, metric in measured.metrics.items() if "percent" in name}
-    # The zero model is off by the barrier: all but 0.05 eV.
+    # The zero model's error is the barrier: all exceed 0.05 eV.
     assert baselines == {
         "barrier_off_percent": 75.0,
         "barrier_off_percent:desorption": 100.0,
@@ -91,7 +91,7 @@ def test_neb_single_points_by_hand() -> None:
 
 @pytest.mark.parametrize("left", [np.nan, 0.0])
 def test_a_failed_transition_state_costs_its_barrier_alone(left: float) -> None:
-    """Whatever number stands where it failed."""
+    """The stored number of a failed structure has no effect."""
     failure = np.zeros(12, np.int8)
     failure[1] = Cause.UNSUPPORTED
     answer = observed(np.where(failure, left, NEB_ENERGIES), failure)
@@ -108,7 +108,7 @@ def test_a_failed_transition_state_costs_its_barrier_alone(left: float) -> None:
 
 def test_a_group_of_which_all_failed_has_no_share_and_the_whole_charge() -> None:
     answer = NEB_ENERGIES.copy()
-    answer[:6] = np.nan  # failures that nobody called so
+    answer[:6] = np.nan  # failures without a stated cause
     metrics = KIND.measure(observed(answer), differences(*NEB), NEB_PARAMETERS, None).metrics
     assert metrics["barrier_off_percent:desorption"].value is None
     assert metrics["barrier_off_percent:desorption"].charged == 100.0

@@ -1,4 +1,4 @@
-"""Curves of the total energy: they are the energies that were kept, and end where the run did."""
+"""Curves of the total energy: they hold the kept energies, and end with the run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COPPER, OXIDE = bulk("Cu", cubic=True), molecule("CO")
 
 
 class Failing(EMT):
-    """EMT until it was asked so many times about carbon; then it raises, or its forces are a million times as large."""
+    """EMT for some questions about carbon; then it raises, or its forces are a million times as large."""
 
     def __init__(self, after: int, how: str = "raise") -> None:
         super().__init__()
@@ -129,4 +129,4 @@ def test_items_of_an_older_version_have_no_curves(watch: Watch) -> None:
     older = replace(items, columns={n: c for n, c in items.columns.items() if n not in DRIFT_COLUMNS})
     assert older.columns.keys() == {"slope", "slope_stderr", "completed_steps", "n_atoms"}
     assert drift_curves(older, parameters) is None
-    assert Nve.measure_version > 2  # else theirs would count as measured
+    assert Nve.measure_version > 2  # else items without curves would count as current

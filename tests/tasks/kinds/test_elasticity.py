@@ -32,7 +32,7 @@ def small(ions: Any) -> ElasticityParameters:
 
 
 class Cubic(NamedTuple):
-    """The three stiffnesses of a cubic crystal [GPa], and the moduli they come to, by hand."""
+    """The three stiffnesses of a cubic crystal [GPa], and its moduli, by hand."""
 
     c11: float
     c12: float
@@ -129,7 +129,7 @@ def test_clamped_and_relaxed_ions_differ_where_atoms_are_not_at_centres_of_inver
 
 
 def test_default_strains_are_those_of_matcalc_step_by_step(run: Any) -> None:
-    """The definition at finite strain, written out anew: F by hand, ASE's stresses, a straight line for each."""
+    """The definition at finite strain, written independently: F by hand, ASE's stresses, a straight line for each."""
     assert ElasticityParameters().normal_strains == pytest.approx(np.linspace(-0.01, 0.01, 4))
     assert ElasticityParameters().shear_strains == pytest.approx(np.linspace(-0.06, 0.06, 4))
     settings = ElasticityParameters(relaxation=TIGHT, ions="clamped")

@@ -1,4 +1,4 @@
-"""Elasticity: what a failure costs, when a run ends early, and how much is asked."""
+"""Elasticity: the cost of failures, the early end of a run, and the number of questions."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_strained_cells_of_all_crystals_are_asked_together(ions: str, watch: Wat
     settings = small(ions).model_copy(update={"normal_strains": (-0.01, 0.01), "shear_strains": (-0.01, 0.01)})
     model = Counting(Argon())
     together = KIND.observe(dataset.structures, settings, model, watch)
-    # Atoms of a Bravais lattice have no forces in any cell: with relaxed ions each is asked once, and for its stress.
+    # Atoms of a Bravais lattice have no forces in any cell: with relaxed ions each is sent once, and for its stress.
     calls = [call for call in model.calls if len(call) > 3]
     assert calls == [(1,) * 39] * (1 if ions == "clamped" else 2)
     for index, crystal in enumerate(crystals):
@@ -99,7 +99,7 @@ def test_it_stops_early_and_in_good_order(watch: Watch) -> None:
     observation = KIND.observe(dataset.structures, small("clamped"), model, picky)
     assert observation.arrays["failure"].tolist() == [Cause.UNSUPPORTED] * 3 + [Cause.MISSING]
     assert len(model.calls) == 1
-    # One is relaxed already when the others fail: its strained cells are not asked either.
+    # One crystal is relaxed already when the others fail: its strained cells are not sent either.
     sheared = bulk("Ar", a=5.25)
     sheared.set_cell(sheared.cell.array @ np.diag([1.0, 1.0, 1.1]), scale_atoms=True)
     ready = relaxed(ARGON, InProcessCalculator(Argon()), TIGHT)

@@ -1,4 +1,4 @@
-"""Energy profiles: tables computed by hand, an EMT stacking fault computed with ASE, and what failing costs."""
+"""Energy profiles: tables computed by hand, an EMT stacking fault computed with ASE, and the cost of failures."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_the_tolerance_says_which_barriers_are_off() -> None:
 
 @pytest.mark.parametrize("left", [np.nan, 0.0])
 def test_one_failed_point_fails_its_scan_and_is_charged(left: float) -> None:
-    """Whatever number stands where it failed."""
+    """The stored number of a failed point has no effect."""
     failure = np.zeros(12, np.int8)
     failure[[2, 3]] = Cause.ERROR, Cause.OUT_OF_MEMORY
     measured = KIND.measure(observed(np.where(failure, left, ANSWER), failure), profiles(*TORSIONS), ENERGY, None)
@@ -118,7 +118,7 @@ def test_nothing_answered_is_no_value_and_the_whole_charge() -> None:
         area = {"area": 10.0} if fault is FAULT else {}
         rows = [scan("a", 0, [0.0, 1.0, 0.2, 0.0], **area)]
         measured = KIND.measure(observed(np.full(4, np.nan)), profiles(*rows), fault, None)
-        assert measured.items.cause.tolist() == [Cause.NON_FINITE]  # a NaN that nobody called a failure
+        assert measured.items.cause.tolist() == [Cause.NON_FINITE]  # a NaN without a stated cause
         for metric in measured.metrics.values():
             assert metric.value is None
             assert metric.charged == pytest.approx(metric.failure_cost)
@@ -151,7 +151,7 @@ def test_a_displacement_in_other_units_is_the_same_shape() -> None:
 
 
 def test_a_flat_curve_stands_where_the_baseline_stands() -> None:
-    """Nothing at all, and nothing but the rounding of −40,000 eV."""
+    """Exactly zero, and the rounding of −40,000 eV."""
     reference, rng = [0.0, 0.03, 0.1, 0.08, 0.0], np.random.default_rng(0)
     dataset = profiles(scan("a", 0, reference, area=8.0))
     for answer in (np.zeros(5), np.full(5, -4e4) + 1e-11 * rng.standard_normal(5)):

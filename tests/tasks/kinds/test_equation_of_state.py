@@ -1,4 +1,4 @@
-"""Equations of state: the fit finds what it was made from, agrees with ASE's, and says when there is no minimum."""
+"""Equations of state: the fit finds the curve's parameters, agrees with ASE's, and gives None without a minimum."""
 
 from __future__ import annotations
 

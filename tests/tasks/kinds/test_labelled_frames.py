@@ -207,7 +207,7 @@ def test_metrics_of_25000_frames_take_a_second_and_300_mib() -> None:
         "failure": np.zeros(n, np.int8),
     }
     took = []
-    for _ in range(5):  # the machine may be busy with something else
+    for _ in range(5):  # the machine may be busy
         begin, thread_begin = time.perf_counter(), time.thread_time()
         measured = measure(dataset, **arrays)
         took.append(min(time.perf_counter() - begin, time.thread_time() - thread_begin))

@@ -1,4 +1,4 @@
-"""The law of charging, over all kinds: replacing any prediction by a failure never improves a metric.
+"""The law of failure costs, over all kinds: replacing any prediction by a failure never improves a metric.
 
 Energies of labelled frames are the one exception that is stated: their shift is fitted to the frames that succeeded, so
 the law holds with the shift held (tests/tasks/kinds/test_labelled_frames.py).

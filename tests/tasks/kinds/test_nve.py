@@ -71,7 +71,7 @@ def test_out_of_time_is_told_apart_and_ends_in_good_order(watch: Watch) -> None:
     hurried = Watch(lambda: float(next(ticks)), deadline=40.0)
     seen = observe(frames, InProcessCalculator(EMT()), parameters, hurried)
     assert seen.arrays["failure"].tolist() == [Cause.OVER_TIME] * 2
-    assert seen.arrays["completed_steps"].tolist() == [3, 3]  # at one tick a step the rest would not end in time
+    assert seen.arrays["completed_steps"].tolist() == [3, 3]  # at one tick per step the others would not end in time
     measured = Nve().measure(seen, make_dataset(frames, None), parameters, None)
     assert measured.metrics["slope_geomean"].value is None
     assert measured.metrics["n_completed"].value == 0
@@ -148,7 +148,7 @@ def test_a_failure_at_the_first_evaluation_does_not_end_the_others(watch: Watch)
 
 
 class Unchecked:
-    """A model of its own that answers NaN energies and says that all went well."""
+    """A model that answers NaN energies and reports no failure."""
 
     properties = ("energy", "forces", "stress")
     max_atoms_per_batch = 1000

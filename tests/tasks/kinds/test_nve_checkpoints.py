@@ -1,4 +1,4 @@
-"""Dynamics that were killed: they go on bit by bit from their checkpoint, or start again."""
+"""Killed dynamics: they resume from their checkpoint with the same bits, or start again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.tasks.kinds.nve_models import FailsOn, observe, three
 
 
 class Kept:
-    """A checkpoint in memory, and each time how many steps were done."""
+    """A checkpoint in memory, with the number of steps at each save."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] | None = None
@@ -67,7 +67,7 @@ def test_a_run_that_was_killed_goes_on_bit_by_bit(dies_at: int) -> None:
     done = kept.saved_at[-1] if kept.saved_at else 0
     # The start is a call of 7 s, too: half a minute has passed after four steps, and after five more.
     assert kept.saved_at == [s for s in (4, 9) if s < dies_at]
-    # What is left of platinum's good answers: one at the start and one a step.
+    # The remaining good answers about platinum: one at the start and one per step.
     second = Mortal(calculator=FailsOn(max(0, 6 - (done + 1)) if done else 6, "raise"))
     seen = observe(three(), second, parameters, second.watch(kept))
     assert second.calls == 12 - done + (0 if done else 1)
@@ -94,7 +94,7 @@ def test_one_structure_alone_goes_on_bit_by_bit(dies_at: int) -> None:
 
 
 def test_the_time_used_before_counts() -> None:
-    """Eleven calls of 7 s fit into 80 s, broken off or not; and not into 56 s of which 35 s were used before."""
+    """Eleven calls of 7 s fit into 80 s, interrupted or not; they do not fit into 56 s with 35 s used before."""
     parameters = NveParameters(steps=10)
     fresh = Mortal()
     seen = observe(three(), fresh, parameters, fresh.watch(None, fresh.now + 80.0))

@@ -1,4 +1,4 @@
-"""Phonons: failures have their causes and costs, and what does not fit is refused."""
+"""Phonons: failures have their causes and costs, and unfit data sets are refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.tasks.kinds.phonon_crystals import (
 
 
 def test_an_unstable_crystal_is_counted_and_charged(metals: Observation) -> None:
-    assert metals.arrays["failure"].tolist() == [0, 0, 0]  # what was asked was answered
+    assert metals.arrays["failure"].tolist() == [0, 0, 0]  # every question was answered
     first = measure(metals, METALS)
     reference = [numbers(first, 0).tolist(), numbers(first, 1).tolist(), [100.0, 100.0, 100.0, 100.0]]
     measured = measure(metals, METALS, reference)
@@ -52,7 +52,7 @@ def test_an_unstable_crystal_is_counted_and_charged(metals: Observation) -> None
 
 
 class Overflowing(EMT):
-    """EMT on a machine in which `room` atoms have room."""
+    """EMT on a machine with memory for `room` atoms."""
 
     room = 40
 
@@ -63,7 +63,7 @@ class Overflowing(EMT):
 
 
 class LostInDisplacements(EMT):
-    """EMT that has no number where an atom of a supercell with gold has left its place."""
+    """EMT without a finite answer for a displaced supercell with gold."""
 
     def calculate(self, atoms: Any = None, *args: Any, **kwargs: Any) -> None:
         super().calculate(atoms, *args, **kwargs)
@@ -79,7 +79,7 @@ def test_failures_of_supercells_have_their_causes(metals: Observation) -> None:
     assert observation.arrays["n_displacements"][1] == 0
     measured = measure(observation, cases)
     assert measured.items.cause.tolist() == [0, Cause.NON_FINITE, 0]
-    # Those about the one that failed are still their own.
+    # The values of the crystals beside the failed one are unchanged.
     np.testing.assert_allclose(numbers(measured, 0), numbers(measure(metals, METALS), 0), rtol=1e-9)
     short = SETTINGS.model_copy(update={"relaxation": Relaxation(fmax=1e-5, max_steps=1)})
     assert set(observe(EMT(), cases, short).arrays["failure"].tolist()) == {Cause.NOT_CONVERGED}
@@ -97,7 +97,7 @@ def test_forces_at_the_edge_of_what_a_number_can_be_are_unstable_and_no_panic(me
 
 def test_failing_never_pays(metals: Observation) -> None:
     answered, frames = answers(metals), structures(METALS).frames
-    # One reference that is met, and one so far off that its error is clipped.
+    # One exact reference, and one so far off that its error is clipped.
     reference = [numbers(measure(metals, METALS)).tolist(), [1e-3] * 4, [1.0] * 4]
     honest = measure(metals, METALS, reference)
     for index in range(3):

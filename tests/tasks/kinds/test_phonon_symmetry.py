@@ -13,7 +13,7 @@ from tests.tasks.kinds.phonon_crystals import METALS, copper, measure, numbers, 
 
 
 class Biased(EMT):
-    """EMT with a constant force on each atom of a supercell, with which no symmetry is left."""
+    """EMT with a constant force on each atom of a supercell, which breaks all symmetry."""
 
     def calculate(self, atoms: Any = None, *args: Any, **kwargs: Any) -> None:
         super().calculate(atoms, *args, **kwargs)
@@ -50,7 +50,7 @@ def test_a_crystal_keeps_its_symmetry_whatever_the_model_says(metals: Observatio
 def test_the_acoustic_sum_rule_is_imposed() -> None:
     case = copper()
     phonon = crystal(case.atoms, case.supercell, case.primitive)
-    forces = np.full((1, 32, 3), [0.002, 0.0, 0.0])  # a drift, that no force on another atom makes up for
+    forces = np.full((1, 32, 3), [0.002, 0.0, 0.0])  # a net force
     forces[0, 0, 0] -= 0.05
     displace(phonon, np.array([0]), np.array([[0.01, 0.0, 0.0]]), forces)
     phonon.run_qpoints([[0.0, 0.0, 0.0]])

@@ -66,7 +66,7 @@ def at_its_lattice_constant(start: Atoms, calculator: Calculator) -> Atoms:
 
 
 def by_phonopy(case: Case, calculator: Calculator) -> list[float]:
-    """The four quantities by phonopy's own means, at 300 K; full force constants, no residual forces subtracted."""
+    """The four quantities by phonopy itself, at 300 K; full force constants, no residual forces subtracted."""
     atoms = at_its_lattice_constant(case.atoms, calculator)
     cell = PhonopyAtoms(symbols=atoms.get_chemical_symbols(), cell=atoms.cell.array, positions=atoms.positions)
     phonon = Phonopy(cell, supercell_matrix=case.supercell, primitive_matrix=case.primitive)

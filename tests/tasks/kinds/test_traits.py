@@ -1,4 +1,4 @@
-"""What kinds state of themselves is true of what they measure."""
+"""The traits of kinds agree with their measurements."""
 
 from __future__ import annotations
 

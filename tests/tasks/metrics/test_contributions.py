@@ -1,4 +1,4 @@
-"""What items contribute to charged values: the formula gives every one of them back, from stored items alone."""
+"""Contributions of items to penalised values: the formula gives each value, from stored items alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tasks.structures.predictions import Cause, Labels, Predictions, Properties
 from tests.tasks.kind_examples import EXAMPLES, FAST, PBE, KindExample, example, observed, rattled
 from tests.tasks.timing.timed_models import Records, rechecked, small
 
-# Metrics that are charged and yet no means over items, by kind.
+# By kind, metrics with a penalised value that are no means over items.
 NO_MEANS: Mapping[str, frozenset[str]] = {
     "nve": frozenset({"slope_geomean"}),  # instability is scored run by run, each with its own steps
     "efficiency": frozenset(
@@ -142,7 +142,7 @@ EVERY: Mapping[str, Callable[[], KindExample]] = {
 
 
 def contributed(kind: Kind, measured: Measurement) -> dict[str, Contribution]:
-    """By metric; asserted that items and metrics that were stored give the same."""
+    """The contributions by metric, after a check that stored items and metrics give the same."""
     if not isinstance(kind, Contributing):
         return {}
     items = unpack_items(pack_items(measured.items))
@@ -181,13 +181,13 @@ def test_there_is_a_world_of_every_kind_and_only_nve_has_no_contributions() -> N
 
 @pytest.mark.parametrize("name", list(EVERY))
 def test_the_formula_gives_charged_back(name: str) -> None:
-    """Of a model that never fails, of one that fails here and there for every cause, and of one that does nothing."""
+    """For a model that never fails, one with some failures of every cause, and one that always fails."""
     made = EVERY[name]()
     whole, n_asked = observed(made, {})
     assert_charged_is_given_back(made.kind, whole)
     assert NO_MEANS.get(made.kind.name, frozenset()) <= set(whole.metrics)
     rng, failed = np.random.default_rng(5), 0
-    # So few at a time that some are left, and so many together that each cause has its turn.
+    # Few failures at a time, so that some items succeed; enough in all for every cause.
     at_once = max(1, min(n_asked // 6, len(CAUSES)))
     for first in range(0, len(CAUSES), at_once):
         causes = CAUSES[first : first + at_once]
@@ -202,7 +202,7 @@ def test_the_formula_gives_charged_back(name: str) -> None:
 
 
 class WithoutForces(Records):
-    """A model of energies alone."""
+    """A model with energies only."""
 
     def __init__(self) -> None:
         super().__init__(offers=("energy",))

@@ -1,4 +1,4 @@
-"""Which item contributes what: by hand, one failed item among them, clipped at W where one is far off."""
+"""The contribution of each item, by hand: with a failed item, and with an error that is clipped at W."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KCAL = units.kcal / units.mol
 
 
 def atoms_apart(n: int, stated: Mapping[str, float] | None = None, **items: Any) -> Dataset:
-    """A dataset of n hydrogen atoms that `items` are made of."""
+    """A data set of n hydrogen atoms, from which `items` are made."""
     names = tuple(f"s{i}" for i in range(n))
     card = Card(
         name="by-hand", version="1", title="By hand", domain="Molecules", periodic=False,
@@ -132,7 +132,7 @@ def test_only_crystals_with_a_reference_count() -> None:
 
 
 def test_times_of_one_structure_are_one_cluster_as_the_card_says() -> None:
-    """Frames of structures that the card calls correlated are, too."""
+    """Frames of correlated structures are correlated, too."""
     kind = KINDS["efficiency"]
     dataset = make_dataset(Frames.from_atoms([bulk("Cu"), bulk("Al"), bulk("Ag")]), None, cluster_column="cluster")
     table = dataset.table.model_copy(update={"cluster": ("metal", "metal", "noble")})

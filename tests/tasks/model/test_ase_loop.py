@@ -17,7 +17,7 @@ from tasks.structures.predictions import Cause
 
 
 class CachesOnStructure(Calculator):
-    """Computes nothing where ASE says that nothing changed."""
+    """Computes nothing if ASE reports no change."""
 
     implemented_properties = ["energy", "forces"]  # noqa: RUF012
 
@@ -30,7 +30,7 @@ class CachesOnStructure(Calculator):
 
 
 class CachesInGetProperty(CachesOnStructure):
-    """Goes by `check_state`, as most calculators do that are called through `get_property`."""
+    """Relies on `check_state`, as most calculators that are called through `get_property`."""
 
     def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
         if self.results and not self.check_state(atoms):

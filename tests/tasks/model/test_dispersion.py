@@ -144,7 +144,7 @@ def test_the_stress_of_a_crystal_is_in_tension_where_it_holds_together() -> None
 
 
 def test_a_chain_has_the_energy_of_one_more_link() -> None:
-    """Periodic in one direction: what a cluster gains by one more molecule in its middle."""
+    """Periodic in one direction: the energy that one more molecule in its middle adds to a cluster."""
     water, period = molecule("H2O"), 3.0
 
     def cluster(n: int) -> float:
@@ -156,7 +156,7 @@ def test_a_chain_has_the_energy_of_one_more_link() -> None:
     chain.pbc = [True, False, False]
     expected = cluster(61) - cluster(60)
     assert dispersion_energy(chain) == pytest.approx(expected, abs=1e-10)
-    chain.set_cell([period, 4.0, 5.0])  # a box stated where nothing is periodic
+    chain.set_cell([period, 4.0, 5.0])  # a box in directions that are not periodic
     chain.positions += [100.0, 20.0, -30.0]
     assert dispersion_energy(chain) == pytest.approx(expected, abs=1e-10)
 
@@ -218,7 +218,7 @@ def test_unknown_parameters_are_one_line(functional: str, damping: Any) -> None:
 
 
 def test_an_element_without_parameters_is_nobodys_failed_frame() -> None:
-    """The library answers 0 for rutherfordium and ends the process over oganesson: neither is ever asked for."""
+    """The library answers 0 for rutherfordium and ends the process for oganesson: neither is ever sent to it."""
     model = DispersionCorrected(InProcessCalculator(Nothing()), "pbe")
     assert model.compute(Frames.from_atoms([Atoms("Lr2", positions=[[0, 0, 0], [0, 0, 4.0]])]), ("energy",)).ok.all()
     for symbol in ("Rf", "Og"):

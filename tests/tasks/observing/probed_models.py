@@ -1,4 +1,4 @@
-"""Models that are probed for memorised structures, and what the probes find."""
+"""Models that are probed for memorised structures, and the results of the probes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def molecules(n: int = 12, formulas: Sequence[str] = FORMULAS) -> list[Atoms]:
         atoms = molecule(formulas[k % len(formulas)])
         # EMT's forces stay below 10 eV/Å, so that no displacement of 0.01 Å changes its energy by 100 meV/atom.
         atoms.rattle(0.01, seed=k)
-        # What is drawn by the structures' hash is the same on every processor.
+        # The structures' hash seeds the draws, so it must be the same on every processor.
         atoms.positions = atoms.positions.round(9)
         made.append(atoms)
     return made
@@ -71,7 +71,7 @@ class Seen(NamedTuple):
 
 
 class Counting(InProcessCalculator):
-    """Counts the structures and atoms that it is asked about."""
+    """Counts the structures and atoms that are sent to it."""
 
     def __init__(self, calculator: Any) -> None:
         super().__init__(calculator, max_atoms_per_batch=40)
@@ -89,7 +89,7 @@ def see(calculator: Any, dataset: Dataset, kind: Kind = FRAMES, watch: Watch = W
 
 
 class Wrong(Calculator):
-    """EMT, and an energy [eV] added of which the forces know nothing; without forces if there are to be none."""
+    """EMT with an added energy [eV] that the forces do not contain; optionally without forces."""
 
     def __init__(self, added: Callable[[Atoms], float], forces: bool = True) -> None:
         super().__init__()
@@ -107,11 +107,11 @@ def key(atoms: Atoms) -> bytes:
     return atoms.numbers.tobytes() + atoms.positions.tobytes() + atoms.cell.array.tobytes()
 
 
-OFF, FORCE_OFF = 0.3, 3.0  # eV/atom, eV/Å: how far what is remembered is from what is computed
+OFF, FORCE_OFF = 0.3, 3.0  # eV/atom, eV/Å: the errors of remembered answers
 
 
 class Memory(Wrong):
-    """Knows structures by heart; others it computes, or not at all."""
+    """Remembers some structures; it computes the others, or fails at them."""
 
     def __init__(self, known: list[Atoms], computes: bool = True) -> None:
         super().__init__(lambda atoms: 0.0)

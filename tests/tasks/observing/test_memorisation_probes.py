@@ -1,4 +1,4 @@
-"""Memorisation probes: each finds what breaks its law, with the right size, and no other probe finds it."""
+"""Memorisation probes: each probe finds the violation of its law, with the right size, and no other probe does."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_emt_passes_all_of_them_at_rounding_level() -> None:
 
 
 def test_what_the_trapezoidal_rule_leaves_is_of_the_third_order() -> None:
-    """Without forces at both ends the same displacements would be found a hundred times larger."""
+    """Without forces at both ends the same displacements would give a value a hundred times larger."""
     probed = see(EMT(), labelled(molecules()))
     copies = stored_copies(probed.observation, labelled(molecules()).frames)
     assert copies is not None
@@ -70,7 +70,7 @@ def test_a_memory_of_the_structures_is_found_by_every_probe() -> None:
         assert probed.value(name) == pytest.approx(FORCE_OFF, abs=EXACT)
     copies = stored_copies(probed.observation, dataset.frames)
     assert copies is not None
-    # Of ½ (F(x) + F(x + δ)) · δ what is remembered has its part in the first half.
+    # In ½ (F(x) + F(x + δ)) · δ the remembered forces are F(x).
     n_atoms = dataset.frames.n_atoms[copies.original]
     along = np.add.reduceat(copies.displacement.sum(axis=1), np.cumsum(n_atoms) - n_atoms)
     expected = np.abs(FORCE_OFF * along / 2 / n_atoms - OFF).max()
@@ -90,14 +90,14 @@ def test_a_memory_without_forces_is_found_too() -> None:
     probed = see(Memory(structures), example.dataset, example.kind)
     for name in INVARIANT:
         assert probed.value(name) == pytest.approx(OFF, abs=EXACT)
-    # Of the step without forces 100 meV/atom are taken off; EMT's own change is far less.
+    # Without forces 100 meV/atom are subtracted from the change; EMT's own change is far smaller.
     assert OFF - 0.13 < probed.value("probe_displacement_max") < OFF - 0.07
     assert not any(name in probed.measured.metrics for name in FORCES)
     assert "more than so small a step explains." in probed.measured.notes["displacement probe"]
 
 
 class LookUp(Calculator):
-    """Computes nothing: the energy of the structure that it knows whose sorted distances are nearest."""
+    """Computes nothing: answers the energy of the known structure with the nearest sorted distances."""
 
     implemented_properties = ("energy",)
 
@@ -119,7 +119,7 @@ class LookUp(Calculator):
 
 
 def spectrum(atoms: Atoms) -> Any:
-    """What neither rotation, translation nor order changes; the cell tells most of it, and is not displaced."""
+    """A descriptor that rotation, translation and order do not change. It weighs the cell, which is not displaced."""
     distances = np.sort(atoms.get_all_distances(mic=bool(atoms.pbc.any())).ravel())
     return np.concatenate([distances, 100.0 * atoms.cell.lengths()])
 
@@ -133,7 +133,7 @@ def test_a_look_up_of_the_nearest_structure_is_found_by_energies_that_stay_the_s
     model = InProcessCalculator(LookUp(known))
     observation = example.kind.observe(example.dataset.structures, example.parameters, model, WATCH)
     measurement = example.kind.measure(observation, example.dataset, example.parameters, PBE)
-    assert [measurement.metrics[probe].value for probe in ENERGIES] == [0.0] * 4  # of which no size tells
+    assert [measurement.metrics[probe].value for probe in ENERGIES] == [0.0] * 4  # no size shows the look-up
     assert [key for key in measurement.notes if key.endswith("probe")] == ["displacement probe"]
     k = measurement.metrics["probe_displacement_max"].n_items
     assert measurement.notes["displacement probe"] == (
@@ -199,7 +199,7 @@ def test_what_breaks_one_law_is_found_by_its_probe_alone(
 
 
 class Answering(Wrong):
-    """The energies that are added are among what the forces say: a model whose forces are turned wrongly alone."""
+    """The forces contain the added energy: the only error of the model is how its forces rotate."""
 
     def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
         super().calculate(atoms, properties, system_changes)

@@ -1,4 +1,4 @@
-"""Transformed copies without an answer: they fail their probe alone, or count for nothing."""
+"""Transformed copies without an answer: they fail only their probe, or do not count."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.tasks.observing.probed_models import ENERGIES, FORCES, WATCH, Memory,
 def test_a_copy_that_is_not_answered_fails_its_probe_and_no_structure() -> None:
     structures = molecules()
     probed = see(Memory(structures, computes=False), labelled(structures), watch=replace(WATCH, failed_share=0.1))
-    assert probed.calls == 12 + 16  # sixteen failures are no reason to stop: they are not the structures'
+    assert probed.calls == 12 + 16  # sixteen failures of copies do not stop the task
     assert not probed.measured.items.failures()
     for name in (*ENERGIES, *FORCES):
         metric = probed.measured.metrics[name]
@@ -28,7 +28,7 @@ def test_a_copy_that_is_not_answered_fails_its_probe_and_no_structure() -> None:
 
 
 class Refusing(Wrong):
-    """Does no molecule with nitrogen."""
+    """Fails at molecules with nitrogen."""
 
     def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = all_changes) -> None:
         super().calculate(atoms, properties, system_changes)

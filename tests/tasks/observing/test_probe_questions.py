@@ -1,4 +1,4 @@
-"""What the memorisation probes ask: which structures again, transformed how, and at what cost."""
+"""The questions of the memorisation probes: structures, transformations, and their cost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_copies_are_told_from_the_stored_observation_whatever_they_were_drawn_wi
         assert not np.array_equal(plain.observation.arrays[name], salted.observation.arrays[name]), name
     for name in (*INVARIANT, *FORCES):
         assert salted.value(name) < EXACT, name
-    for name in ("energy", "forces"):  # what is not a probe is as in any other store
+    for name in ("energy", "forces"):  # answers outside the probes are the same in any store
         assert plain.observation.arrays[name].tobytes() == salted.observation.arrays[name].tobytes()
     assert b"of one store" not in b"".join(array.tobytes() for array in salted.observation.arrays.values())
     assert "of one store" not in repr(replace(WATCH, secret=b"of one store"))
@@ -138,14 +138,14 @@ def test_copies_are_sent_among_the_others_and_none_is_sent_twice() -> None:
     sent = questions(dataset.structures, 1)
     assert len(sent.order) == 40 + 16
     is_copy = sent.order >= 40
-    # Runs of transformed copies or of others: a block of them at either end would make two.
+    # The number of runs of copies and others: a block of copies at either end would give two.
     assert 1 + sum(a != b for a, b in pairwise(is_copy)) > 8
     assert len({sent.frames.take([i]).sha256() for i in range(56)}) == 56
 
 
 @pytest.fixture(scope="module")
 def five_sent_again() -> tuple[Dataset, dict[str, Any]]:
-    """A data set of which five structures are sent again, so that their answers turned about have another shape."""
+    """A data set with five structures sent again, so that transposed answers have another shape."""
     dataset = labelled(molecules(201))
     return dataset, dict(see(EMT(), dataset).observation.arrays)
 

@@ -1,4 +1,4 @@
-"""When a run is ended for lack of time."""
+"""The early end of a run for lack of time."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def test_a_slow_first_step_is_forgiven() -> None:
 
 
 def test_time_used_before_counts_against_the_deadline_and_the_patience() -> None:
-    """Sixty steps of 1 s; ten done in 30 s before; of 100 s from a fresh start 70 are left for the fifty."""
+    """Sixty steps of 1 s, ten of them done in 30 s before: of 100 s from a fresh start, 70 s are left for fifty."""
     now = [0.0]
     pace = TimeBudget(Watch(lambda: now[0], 100.0), 60, used_s=30.0)
     for done in range(10, 60):
         assert pace.allows_step(done)
         now[0] += 1.0
     now = [0.0]
-    # Twice as slow: as soon as there is a pace to go by, since a tenth of the time is used already.
+    # Twice as slow: ended as soon as a speed is known, since a tenth of the time is used already.
     slow, done = TimeBudget(Watch(lambda: now[0], 100.0), 60, used_s=30.0), 10
     while slow.allows_step(done):
         now[0] += 2.0

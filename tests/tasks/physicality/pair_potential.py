@@ -59,7 +59,7 @@ class Pairs(Calculator):
             self.results["stress"] = stress.ravel()[[0, 4, 8, 5, 2, 1]]
 
     def neighbours(self, atoms: Atoms) -> Any:
-        """Of each pair within the cutoff, images among them, the first atom and the vector to the second."""
+        """For each pair within the cutoff, including images: the first atom, and the vector to the second."""
         positions, shifts = atoms.positions, np.zeros((1, 3))
         if atoms.pbc.all():
             inverse = np.linalg.inv(atoms.cell.array)

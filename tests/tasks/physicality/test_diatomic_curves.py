@@ -1,4 +1,4 @@
-"""Curves of pairs in the items table: they are the energies that were asked for, with a gap where the model failed."""
+"""Curves of pairs in the items table: they hold the model's energies, with a gap where the model failed."""
 
 from __future__ import annotations
 
@@ -139,4 +139,4 @@ def test_items_of_an_older_version_or_of_other_parameters_have_no_curves() -> No
         assert diatomic_curves(items, PARAMETERS.model_copy(update={"n_distances": n})) == none
     without = PARAMETERS.model_copy(update={"diatomics": ()})
     assert diatomic_curves(measured(LennardJones(rc=10.0), without).items, without) == none
-    assert Physicality.measure_version > 1  # else theirs would count as measured
+    assert Physicality.measure_version > 1  # else items without curves would count as current

@@ -1,4 +1,4 @@
-"""Sound calculators pass up to rounding; each way to be unsound changes its own metric and no other."""
+"""Correct calculators pass up to rounding; each kind of error changes its own metric and no other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIZE = 0.05  # eV/atom or eV/Å, by which a calculator is unsound
 
 
 def seen_by(measurement: Measurement) -> set[str]:
-    """The metrics that say that something is wrong."""
+    """The metrics that show an error."""
     perfect = {"diatomics_tortuosity": 1.0}
     allowed = {"diatomics_conservation": 2e-3}
     wrong = set()
@@ -190,7 +190,7 @@ def test_random_answers_are_not_hidden_by_a_cache_of_the_last_structure() -> Non
     rng = np.random.default_rng(0)
 
     class Remembering(Pairs):
-        """Answers at random, but the same as long as it is asked the same."""
+        """Answers at random, with the same answer as long as the same question is repeated."""
 
         last: Any = None
         luck = 0.0

@@ -1,4 +1,4 @@
-"""What a model lacks, and what a failure costs."""
+"""Missing properties of a model, and the cost of failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What physicality asks a model, and which parameters and observations it refuses."""
+"""The questions of physicality, and the parameters and observations that it refuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.tasks.physicality.pair_potential import KIND, MIXED, SMALL, Pairs, ob
 
 
 class Listening:
-    """Passes on what is asked, and remembers it."""
+    """Passes questions on, and records them."""
 
     def __init__(self, calculator: Any, max_atoms_per_batch: int = 20_000) -> None:
         self.inner = InProcessCalculator(calculator, max_atoms_per_batch)

@@ -1,4 +1,4 @@
-"""Curves of pairs: the measures are those worked out by hand, and what is wrong with a curve is seen by its measure."""
+"""Curves of pairs: the measures agree with values by hand, and each error of a curve shows in its measure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_distances_go_from_the_wall_to_where_nothing_is_felt() -> None:
     copper, hydrogen = distances("Cu", 100), distances("H", 100)
     assert copper[[0, -1]] == pytest.approx([0.9 * 1.32, 6.0])  # Cordero's radius; 3.1 × 2.38 Å is more than 6 Å
     assert hydrogen[[0, -1]] == pytest.approx([0.9 * 0.31, 3.1 * 1.20])
-    assert distances("Fr", 5)[-1] == 6.0  # of which no van der Waals radius is known
+    assert distances("Fr", 5)[-1] == 6.0  # no van der Waals radius is known
     assert np.ptp(np.diff(np.log(copper))) < 1e-12
 
 

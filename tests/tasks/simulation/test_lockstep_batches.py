@@ -24,7 +24,7 @@ from tasks.structures.predictions import Cause, Predictions, Properties
 
 
 class Counting(InProcessCalculator):
-    """EMT that keeps count of what it was asked, and takes the time of a call from a clock of its own."""
+    """EMT that records its calls, and takes the time of a call from its own clock."""
 
     def __init__(self, max_atoms_per_batch: int = 20_000) -> None:
         super().__init__(EMT(), max_atoms_per_batch)
