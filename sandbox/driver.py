@@ -44,7 +44,7 @@ class Login:
 
 
 class Question(NamedTuple):
-    """What the calculator is told when it is created.
+    """The settings with which the calculator is created.
 
     Args:
         domain: the task's domain: a multi-head model chooses its head by it.

@@ -12,7 +12,7 @@ a model need not obey the symmetry of the crystal, by which phonopy derives the 
 of another: without the subtraction a constant force would look like a response. For a model that obeys the symmetry the
 subtraction changes nothing.
 
-Failure cost: if the relaxation or any supercell of a crystal fails (also for want of memory), the item has that cause;
+Failure cost: if the relaxation or any supercell of a crystal fails (also for lack of memory), the item has that cause;
 with an imaginary frequency beyond the tolerance it is UNSTABLE, since its sums mean nothing. Each costs ten times the
 error of the trivial model, which answers zero everywhere (LAMBench's dummy).
 """

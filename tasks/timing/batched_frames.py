@@ -115,7 +115,7 @@ def check_batches(
     answered = []
     for done, (index, member) in enumerate(kept, start=1):
         answered.append(answer_rotated(plan.rotated_member(index + 1, members, member), model, watch))
-        watch.progress(done, len(kept), "frames of batches asked again")
+        watch.progress(done, len(kept), "frames of batches checked")
     return {
         "alone_failure": np.array([cause for _, cause in answered], np.int8),
         **pack_answers("alone", [answer for answer, _ in answered]),

@@ -108,7 +108,7 @@ def check_consistency(
             answer, cause = answer_rotated(RotatedFrame(frames, question.rotation), model, watch)
             answers[name].append(answer)
             failure[row] = failure[row] or cause
-        watch.progress(row + 1, 2 * len(kept), "frames asked again")
+        watch.progress(row + 1, 2 * len(kept), "frames checked")
     for row, (index, counts) in enumerate(zip(kept, sizes, strict=True)):
         question = plan.consistency_question(int(index), counts)
         answer, cause = answers["whole"][row], Cause.NONE
@@ -118,7 +118,7 @@ def check_consistency(
         forces = spread_over(answer.forces, question.part_counts, counts)
         answers["part"].append(FrameAnswer(folds * answer.energy, forces, answer.stress))
         failure[row] = failure[row] or cause
-        watch.progress(len(kept) + row + 1, 2 * len(kept), "frames asked again")
+        watch.progress(len(kept) + row + 1, 2 * len(kept), "frames checked")
     packed: dict[str, NDArray[Any]] = {"again_failure": failure}
     for name, by_row in answers.items():
         packed |= pack_answers(name, by_row)

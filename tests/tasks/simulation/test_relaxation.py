@@ -1,4 +1,4 @@
-"""Relaxation: the minimum that ASE finds, the same alone and among many, and an end whatever a model answers."""
+"""Relaxation: the minimum that ASE finds, the same alone and among many, and an end for any answers of a model."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_many_at_once_come_out_to_the_last_bit_as_one_after_another(optimizer: A
         assert end.value is not None
         assert end.value.cell.array.tobytes() == expected.cell.array.tobytes()
         assert end.value.positions.tobytes() == expected.positions.tobytes()
-    # The same structures were asked about, in fewer calls.
+    # The same structures were sent, in fewer calls.
     assert sum(map(len, together.calls)) == sum(map(len, alone.calls))
     assert len(together.calls) < len(alone.calls) / 2
 
@@ -89,7 +89,7 @@ def test_without_the_cell_only_atoms_move() -> None:
 
 
 class Skew(Calculator):
-    """A model that pulls at atom and cell without regard to symmetry, as unconstrained models do a little."""
+    """A model whose forces and stress break the symmetry, as those of unconstrained models do a little."""
 
     implemented_properties = ["energy", "forces", "stress"]  # noqa: RUF012
 
@@ -113,7 +113,7 @@ def test_symmetry_is_kept_when_told_to_and_only_then() -> None:
 
 
 class Hostile(Calculator):
-    """Answers that no potential gives: what `answer` makes of a generator and the number of atoms."""
+    """Answers that no potential gives: `answer(generator, number of atoms)`."""
 
     implemented_properties = ["energy", "forces", "stress"]  # noqa: RUF012
 

@@ -1,4 +1,4 @@
-"""Frames: round trips, choosing, batching, and what is refused."""
+"""Frames: round trips, selection, batching, and refused arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of frames: random, the same each time, and a secret of the structures alone."""
+"""The order of frames: random, the same each time, and dependent on the structures and the store's secret alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WATCH = Watch(clock=lambda: 0.0)
 
 
 class Recording(InProcessCalculator):
-    """EMT that keeps what it was asked, and fails at everything if told to."""
+    """EMT that records its questions, and optionally fails at all of them."""
 
     def __init__(self, max_atoms_per_batch: int = 30, fails: bool = False) -> None:
         super().__init__(EMT(), max_atoms_per_batch)
@@ -61,7 +61,7 @@ def observe(structures: Structures, model: InProcessCalculator, watch: Watch = W
 
 
 def keys(frames: Frames) -> list[str]:
-    """What tells structures apart, in their order."""
+    """The identities of structures, in their order."""
     return [frames.take([i]).sha256() for i in range(len(frames))]
 
 

@@ -1,4 +1,4 @@
-"""A rehearsal tells, without any model, what a kind, its parameters and a data set lack for each other."""
+"""A rehearsal finds, without a model, whether a kind, its parameters and a data set fit together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suites: the packaged one is whole, and a broken one is refused with file and field."""
+"""Suites: the packaged suites are complete, and a broken one is refused with file and field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a suite states of methods that others published: read as it is, and refused with file and field."""
+"""The published methods that a suite states: read unchanged, or refused with file and field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asked again of a fresh start: an honest model agrees with itself, rubbish is caught."""
+"""The consistency check with a fresh start: an honest model agrees with itself, made-up answers are detected."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def no_stress(atoms: Atoms, true: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("rubbish", [zeros, numbers_at_random, no_stress])
 def test_rubbish_of_the_timed_sizes_is_caught(rubbish: Any) -> None:
-    """Fast, and worthless: no time counts, also where the fresh start answers the same rubbish."""
+    """Fast and wrong: no time counts, also if the fresh start gives the same wrong answers."""
     parameters = small(n_batches=2)
     _, measured = rechecked(Records(Answers(rubbish)), Records(Answers(rubbish)), parameters)
     assert measured.items.failures() == {Cause.INCONSISTENT: 3}
@@ -88,7 +88,7 @@ def test_a_model_that_answers_rubbish_only_while_it_is_timed_is_caught() -> None
 
 
 def test_a_model_that_is_a_little_off_when_turned_is_not_blamed() -> None:
-    """As models are that are not equivariant: 3 meV/atom and 3 % of the forces, which depend on the orientation."""
+    """Like models that are not equivariant: 3 meV/atom and 3 % of the forces depend on the orientation."""
 
     def turned(atoms: Atoms, true: dict[str, Any]) -> dict[str, Any]:
         lean = np.sin(atoms.cell[0, 1])

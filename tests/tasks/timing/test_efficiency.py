@@ -1,4 +1,4 @@
-"""Timing: what is asked, what is counted, and what a slow, failing or memory-hungry model leaves."""
+"""Timing: the questions, the metrics, and slow, failing or memory-hungry models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.tasks.timing.timed_models import KIND, Records, cells, measure, obser
 pytestmark = pytest.mark.usefixtures("short_looks")
 
 
-# What is asked.
+# The questions.
 
 
 def test_the_defaults_are_a_thousand_frames_of_800_to_1000_atoms() -> None:
@@ -83,7 +83,7 @@ def test_the_estimate_counts_what_is_asked() -> None:
 
 
 class HasLittleMemory(EMT):
-    """EMT that raises what an allocator raises, beyond a number of atoms."""
+    """EMT that raises an allocator's error beyond a number of atoms."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ def test_quickstart_cells_stay_within_128_atoms(quickstart: Path) -> None:
     assert set(observe(Records(), parameters, data).arrays["n_atoms"].tolist()) == {108}
 
 
-# What is counted.
+# The metrics.
 
 
 def test_times_are_those_of_the_clock() -> None:
@@ -188,7 +188,7 @@ def test_a_failed_frame_is_counted() -> None:
 
 
 def test_what_is_not_reached_is_over_time() -> None:
-    """Two calls of a second a frame, and 5 s."""
+    """Two calls of one second per frame, in 5 s."""
     model, parameters = Records(takes=lambda call, atoms: 1.0), small(n_frames=5)
     seen = observe(model, parameters, watch=model.watch(5.5))
     assert seen.arrays["failure"].tolist() == [0, 0] + [Cause.OVER_TIME] * 3
@@ -208,7 +208,7 @@ def test_batches_cost_less_an_atom_where_a_call_costs_something() -> None:
     assert [len(frames) for frames in batches] == [2] * 4  # the first is not timed
     assert len({frames.sha256() for frames in batches}) == 4
     assert measured.metrics["batched_time"].n_items == 3
-    # No time for four batches: it says that they were not measured, and charges them.
+    # No time for four batches: they are reported as not measured, and penalised.
     hurried = Records(max_atoms_per_batch=70, takes=lambda call, atoms: 0.010 + 0.001 * atoms)
     seen = observe(hurried, parameters, watch=hurried.watch(1.2))
     none = measure(seen, parameters).metrics["batched_time"]

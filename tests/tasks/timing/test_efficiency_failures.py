@@ -1,4 +1,4 @@
-"""What failing, claiming too little memory, leaving stress out or faking batches gains: nothing."""
+"""Failing, claiming too little memory, omitting stress and faking batches gain nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ERROR = FrameError(Cause.ERROR, "Costly", "on purpose")
 
 
 class Costly(Records):
-    """A model whose frames cost what they do by element and size, one after another, and that fails at some."""
+    """A model whose time depends on element and size of each frame, and that fails at some frames."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Costly(Records):
 
 
 def charged(model: Records, parameters: EfficiencyParameters) -> tuple[dict[str, float], Measurement]:
-    """What each time is charged at, the model asked again."""
+    """The penalised value of each time, after a consistency check."""
     _, measured = rechecked(model, model, parameters)
     charges = {name: measured.metrics[name].charged for name in TIMES}
     return {name: charge for name, charge in charges.items() if charge is not None}, measured
@@ -66,7 +66,7 @@ def claims_no_memory(most: int, elements: tuple[int, ...]) -> Callable[[int, int
 
 @pytest.mark.parametrize(("power", "most"), [(0.0, 8), (1.0, 4), (2.0, 4), (2.0, 24)])
 def test_claiming_too_little_memory_gains_nothing_up_to_quadratic_cost(power: float, most: int) -> None:
-    """Also not if it is claimed of one of two elements only, the one that costs a hundred times as much."""
+    """Nor if the claim is about only one of two elements, which costs a hundred times as much."""
 
     def cost(number: int, atoms: int, stress: bool) -> float:
         return 1e-4 * float(atoms**power) * (100 if number == 13 else 1)
@@ -164,7 +164,7 @@ def test_leaving_out_the_slow_element_does_not_make_batches_fast(number: int, si
 
 
 class RubbishInBatches(Records):
-    """Answers what it is asked singly, and of batches one property 10 eV, eV/Å or eV/Å³ too large."""
+    """Answers single frames correctly; in batches one property is 10 eV, eV/Å or eV/Å³ too large."""
 
     def __init__(self, wrong: str) -> None:
         super().__init__()

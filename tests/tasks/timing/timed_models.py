@@ -1,4 +1,4 @@
-"""Models on a clock of their own, and the kind *efficiency* run and measured on them."""
+"""Models with their own clock, and the kind *efficiency* run and measured on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KIND = Efficiency()
 
 
 class Clock:
-    """A clock that advances 1 ms at each look, and by what a model takes."""
+    """A clock that advances 1 ms at each reading, and by the time of a model."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -33,7 +33,7 @@ class Clock:
 
 
 class Records(InProcessCalculator):
-    """A model that remembers what it was asked, fails at some calls, and takes its time on `clock`."""
+    """A model that records its calls, fails at some of them, and takes its time on `clock`."""
 
     def __init__(
         self,
