@@ -32,7 +32,8 @@ from tasks.importing.labelled_import import labelled_dataset
 from tasks.kind import Observation, Watch
 from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
 
-pytestmark = [pytest.mark.docker, pytest.mark.data, pytest.mark.slow]
+# A model of 400,000 parameters answers a hundred frames twice, on a processor that other tests use too.
+pytestmark = [pytest.mark.docker, pytest.mark.data, pytest.mark.slow, pytest.mark.timeout(900)]
 ENERGY, FORCE, STRESS = 2e-6, 1e-4, 1e-6  # eV/atom, eV/Å, eV/Å³
 N_WATER = 20
 
