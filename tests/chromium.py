@@ -1,4 +1,4 @@
-"""A real Chromium, as all tests start it."""
+"""Starts Chromium for all tests."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
-    "--host-resolver-rules=MAP *.localhost 127.0.0.1",  # where a bucket's own website is
+    "--host-resolver-rules=MAP *.localhost 127.0.0.1",  # the host of a bucket's website
 )
 
 
 def launch(chromium: BrowserType) -> Browser:
-    """A browser that the caller closes; where none is installed, the test is skipped by name."""
+    """A browser; the caller closes it. If Chromium is not installed, the test is skipped by name."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         pytest.skip("chromium is not installed")

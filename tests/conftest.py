@@ -1,4 +1,4 @@
-"""What tests of several rooms need: reference data, images of the examples, an S3 server, registries, a browser."""
+"""Fixtures for tests of several rooms: reference data, images of the examples, an S3 server, registries, a browser."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import docker
 import pytest
@@ -24,9 +25,11 @@ from tests.session_guard import begin_session
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserType
 
-# How long an example takes says something of whatever else this machine does, and nothing of the code.
+# The time of an example depends on what else this machine does, so it has no limit.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+Server = TypeVar("Server", RgwServer, RegistryServer)
 
 SOAK_LIMIT_S = 1800
 BESIDE_THE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -54,7 +57,7 @@ def short_path() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def reference_data() -> Path:
-    """The folder of LAMBENCH_TEST_DATA; a test that needs it and has none is skipped by name."""
+    """The folder of LAMBENCH_TEST_DATA; without it, the test is skipped by name."""
     folder = Path(os.environ.get("LAMBENCH_TEST_DATA", BESIDE_THE_CHECKOUT))
     if not folder.is_dir():
         pytest.skip(f"no reference data in {folder}: set LAMBENCH_TEST_DATA")
@@ -81,14 +84,13 @@ def images(engine: docker.DockerClient) -> docker.DockerClient:
 
 @pytest.fixture(scope="session")
 def selftested(images: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Selftested:
-    """A whole selftest of the engine: about two minutes for whoever asks first."""
+    """A whole selftest of the engine. It runs once, in about two minutes."""
     return run(tmp_path_factory.mktemp("selftest"))
 
 
-@pytest.fixture(scope="session")
-def rgw() -> Iterator[RgwServer]:
-    """An S3 server; where its programs are missing, the test is skipped by name."""
-    server = RgwServer(Path(tempfile.mkdtemp(prefix="rgw")))
+@contextmanager
+def running(server: Server) -> Iterator[Server]:
+    """The server, started; it is stopped at the end."""
     try:
         server.start()
         yield server
@@ -97,20 +99,27 @@ def rgw() -> Iterator[RgwServer]:
 
 
 @pytest.fixture(scope="session")
+def rgw() -> Iterator[RgwServer]:
+    """An S3 server; where its programs are missing, the test is skipped by name."""
+    with running(RgwServer(Path(tempfile.mkdtemp(prefix="rgw")))) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def buckets(rgw: RgwServer) -> Buckets:
-    """Two buckets for all tests: each puts its objects below a prefix of its own."""
+    """Two buckets for all tests; each test uses its own prefix."""
     return Buckets(rgw.new_bucket(versioned=True), rgw.new_bucket(public=True), rgw.client())
 
 
 @pytest.fixture
 def aws_environment(rgw: RgwServer, monkeypatch: pytest.MonkeyPatch) -> RgwServer:
-    """The S3 server, with its user's credentials as the only thing that the AWS chain finds."""
+    """The S3 server; the AWS credential chain finds only its user's credentials."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", rgw.access_key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", rgw.secret_key)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):  # no profile of whoever runs the tests
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):  # not the profile of the person who runs the tests
         monkeypatch.setenv(name, os.devnull)
     return rgw
 
@@ -118,28 +127,20 @@ def aws_environment(rgw: RgwServer, monkeypatch: pytest.MonkeyPatch) -> RgwServe
 @pytest.fixture(scope="session")
 def registry() -> Iterator[RegistryServer]:
     """A container registry that anybody may write to; where it is not installed, the test is skipped by name."""
-    server = RegistryServer(Path(tempfile.mkdtemp(prefix="registry")))
-    try:
-        server.start()
+    with running(RegistryServer(Path(tempfile.mkdtemp(prefix="registry")))) as server:
         yield server
-    finally:
-        server.stop()
 
 
 @pytest.fixture(scope="session")
 def private_registry() -> Iterator[RegistryServer]:
     """The same, for one user with a password."""
-    server = RegistryServer(Path(tempfile.mkdtemp(prefix="registry")), USER, PASSWORD)
-    try:
-        server.start()
+    with running(RegistryServer(Path(tempfile.mkdtemp(prefix="registry")), USER, PASSWORD)) as server:
         yield server
-    finally:
-        server.stop()
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[BrowserType]:
-    """What launches Chromium; of playwright there can be one at a time, so nobody starts another."""
+    """Launches Chromium. A process can have only one playwright, so every test uses this one."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as started:
         yield started.chromium

@@ -16,7 +16,7 @@ from submissions.store.local import LocalStore
 
 @dataclass(frozen=True)
 class Selftested:
-    """What it came to.
+    """The outcome of a whole selftest.
 
     Args:
         path: in the store, of its record.
@@ -34,16 +34,16 @@ class Selftested:
 
     @property
     def results(self) -> dict[str, AttackRecord]:
-        """By name of the attack."""
+        """The results by name of the attack."""
         return {result.name: result for result in self.record.results}
 
     def store(self, store: Store) -> None:
-        """Puts the record into `store`, as `judge selftest` would have done."""
+        """Stores the record in `store`, as `judge selftest` does."""
         assert store.put_if_absent(self.path, self.signed)
 
 
 def run(folder: Path) -> Selftested:
-    """Every attack, through the real sandbox; what it makes beside images lies in `folder`."""
+    """Runs every attack in the real sandbox. `folder` holds the files that it makes."""
     key_file, store = folder / "signing.key", LocalStore(folder / "store")
     with TemporaryDirectory(prefix="lj") as short:
         run_selftest(store, DockerDriver(RunDir(Path(short))), own_key(key_file))

@@ -1,4 +1,4 @@
-"""Ends what a test session started and removes its folder once the session is over, also when it was killed.
+"""Ends the processes of a test session and removes its folder at the session's end, also if it was killed.
 
 Each session has a folder for temporary files, and names it in a variable that all its child processes inherit. The
 guard is a process of its own: it waits for the end of the session, then kills every process with that name in its
@@ -47,7 +47,7 @@ def begin_session() -> Path:
 
 
 def processes_of(folder: Path) -> list[int]:
-    """The processes that the session with this folder started; the session itself is not among them."""
+    """The processes that the session of this folder started, without the session itself."""
     pids = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
     return [pid for pid in pids if _is_of(pid, folder)]
 
@@ -55,17 +55,17 @@ def processes_of(folder: Path) -> list[int]:
 def _is_of(pid: int, folder: Path) -> bool:
     try:
         variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:  # ended meanwhile, or another user's
+    except OSError:  # the process has ended, or is another user's
         return False
     sessions = [value for name, _, value in (entry.partition(b"=") for entry in variables) if name == SESSION.encode()]
     return any(os.fsencode(folder) in folders.split(b":") for folders in sessions)
 
 
 def main(pid: int, folder: Path) -> None:
-    """Waits for the session `pid` to end, then leaves nothing of it."""
+    """Waits until the session `pid` ends, then removes all that it left."""
     _wait_for_end(pid)
     _kill_processes(folder)
-    with suppress(Exception):  # no engine, or none that answers
+    with suppress(Exception):  # there is no engine, or it does not answer
         _remove_containers(folder)
     _unmount_below(folder)
     shutil.rmtree(folder, ignore_errors=True)

@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the tests of one part."""
+    """Keeps only the tests of one part."""
     if config.option.part:
         k, n = map(int, config.option.part.split("/"))
         config.hook.pytest_deselected(items=[item for i, item in enumerate(items) if i % n != k - 1])
@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Runs what this process takes; None where it shares with nobody: pytest's own loop."""
+    """Runs the files that this process takes. None if it shares with no other process: then pytest's own loop runs."""
     shared = session.config.option.shared
     if not shared or session.testsfailed or session.config.option.collectonly:
         return None
@@ -61,7 +61,7 @@ def _taken(items: list[pytest.Item], shared: Path) -> Iterator[pytest.Item]:
 
 
 def _next_number(shared: Path) -> int:
-    """0, 1, 2 …, each for one process alone."""
+    """0, 1, 2 …; each number goes to one process only."""
     with shared.open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         number = int(file.read() or 0)

@@ -42,7 +42,7 @@ CARD = 'name = "{name}"\nversion = "1"\nauthors = ["{author}"]\n[label_sets."Ino
 
 @dataclass
 class Judge(World):
-    """A judge whose store, inbox, mail and site are buckets.
+    """A judge whose store, upload bucket, status bucket and site are in S3.
 
     Args:
         run_dir: short, since the paths of sockets are.
@@ -64,7 +64,7 @@ class Judge(World):
 
     @property
     def page(self) -> str:
-        """Where a browser reads the site: the S3 server's website endpoint."""
+        """The address of the site: the S3 server's website endpoint."""
         return f"{self.rgw.website_endpoint}/{self.site}/"
 
     @property
@@ -88,7 +88,7 @@ class Judge(World):
         }
 
     def says(self, *arguments: str, status: int = 0) -> str:
-        """What `judge` prints with these arguments, in a process of its own."""
+        """The output of `judge` with these arguments, in a new process."""
         process = self.command(*arguments)
         out, err = process.communicate(timeout=300)
         assert process.returncode == status, f"judge {' '.join(arguments)}: {out}\n{err}"
@@ -97,12 +97,12 @@ class Judge(World):
 
 @dataclass(frozen=True)
 class Author:
-    """An author's machine: a folder, an invitation, an engine, and no credential at all."""
+    """An author's machine: a folder, an invitation, an engine, and no credentials."""
 
     folder: Path
 
     def says(self, *arguments: str, status: int = 0) -> str:
-        """What `lambench-submit` prints with these arguments."""
+        """The output of `lambench-submit` with these arguments."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         environment |= {
             "PYTHONPATH": str(ROOT),
@@ -124,7 +124,7 @@ class Author:
         return done.stdout + done.stderr
 
     def asks(self, *arguments: str) -> Any:
-        """What it prints with `--json`."""
+        """Its output with `--json`, parsed."""
         return json.loads(self.says(*arguments, "--json"))
 
 
@@ -190,9 +190,9 @@ def test_two_authors_a_judge_and_a_reader(
         # The authors.
         alice.says(tag)
         bob.says("bob-emt:1", "--upload")
-        assert sent_bytes(judge) < 100_000  # of 500 MB: the one new layer, and the letter
+        assert sent_bytes(judge) < 100_000  # of 500 MB: the new layer, and the submission request
 
-        # The tag is moved and the images are gone from this engine: what was submitted is what is judged.
+        # The tag is moved and the images are removed from this engine: the judge must take the submitted image.
         images.images.remove(tag, force=True)
         images.images.remove("bob-emt:1", force=True)
         said = judge.says("evaluate", "--all")
@@ -212,7 +212,7 @@ def test_two_authors_a_judge_and_a_reader(
         made += quota_and_revocation_hold(judge, images, alice, bob, tag)
         judge.says("verify", "--all")
     finally:
-        for name in (tag, base, "bob-emt:1", "bob-emt:2"):  # names alone: lambench/emt keeps its own
+        for name in (tag, base, "bob-emt:1", "bob-emt:2"):  # removes tags only: lambench/emt keeps its tag
             with suppress(docker.errors.ImageNotFound):
                 images.images.remove(name)
         for image in made:
@@ -223,7 +223,7 @@ def test_two_authors_a_judge_and_a_reader(
 def quota_and_revocation_hold(
     judge: Judge, images: docker.DockerClient, alice: Author, bob: Author, tag: str
 ) -> list[Image]:
-    """The images of what neither author can submit any more: one has used up his quota, one is revoked."""
+    """Images that are refused: one author has used up his quota, the other is revoked."""
     bob.folder.joinpath("lambench.toml").write_text(CARD.format(name="Second", author="Bob"))
     made = [built(images, bob.folder, "bob-emt:2", "LABEL by=bob-again")]
     assert "1 of 1 submissions are taken" in bob.says("bob-emt:2", "--upload", "--no-check", status=2)
@@ -239,13 +239,13 @@ def quota_and_revocation_hold(
 
 
 def sent_bytes(judge: Judge) -> int:
-    """How many bytes lie in the inbox."""
+    """The number of bytes in the upload bucket."""
     found = judge.rgw.client().list_object_versions(Bucket=judge.uploads)
     return sum(version["Size"] for version in found.get("Versions", []))
 
 
 def models_in_a_browser(browser: Browser, address: str) -> set[str]:
-    """Which of the two models a browser shows that opens the page, and a page of each."""
+    """The models that the page shows in a browser, and the page of each."""
     seen = set()
     with browser.new_page() as page:
         broken: list[str] = []

@@ -1,4 +1,4 @@
-"""A line to a server that breaks off when it is told to."""
+"""A connection to a server that a test can cut."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 
 
 class CutLine:
-    """A loopback address behind which is another server, and a line that may be cut.
+    """A loopback address that forwards to another server until a test cuts the connection.
 
     `cuts` holds, for the next connections in turn, after how many bytes of the server's answer they break off; further
     ones hold. A connection that is cut before its first byte has still carried the whole request.
@@ -27,7 +27,7 @@ class CutLine:
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def close(self) -> None:
-        """Nobody is let in any more."""
+        """Accepts no more connections."""
         self._listener.close()
 
     def _accept(self) -> None:
@@ -39,7 +39,7 @@ class CutLine:
                 threading.Thread(target=self._answer, args=(server, client), daemon=True).start()
 
     def _answer(self, server: socket.socket, client: socket.socket) -> None:
-        """Carries the answer. What is to be cut is known when the first byte of it has come, so when it is needed."""
+        """Forwards the answer. The place of the cut is known before its first byte arrives."""
         with suppress(OSError):
             server.recv(1, socket.MSG_PEEK)
         after = self.cuts.popleft() if self.cuts else None

@@ -1,4 +1,4 @@
-"""A Docker engine of the test's own, to be killed and started again: the system's is never touched.
+"""A Docker engine that a test may kill and start again; the system's engine stays untouched.
 
 It has no network at all and shares nothing with another engine but the kernel. What it holds of images is kept from one
 test run to the next, by their IDs, since loading them takes far longer than starting it.
@@ -36,7 +36,7 @@ address = "{place}/containerd.sock"
 
 
 def cache_folder() -> Path:
-    """Where what takes long to make is kept, as the scripts of `setup/` have it."""
+    """The cache folder, the same as that of the scripts in `setup/`."""
     base = os.environ.get("XDG_CACHE_HOME")
     default = (Path(base) if base else Path.home() / ".cache") / "lambench-judge"
     return Path(os.environ.get("LAMBENCH_CACHE", default)) / "own-engine"
@@ -82,7 +82,7 @@ class OwnEngine:
             time.sleep(0.05)
 
     def answers(self) -> bool:
-        """Whether it can be spoken to."""
+        """Whether the engine answers."""
         try:
             with self.connection() as client:
                 return bool(client.ping())
@@ -99,14 +99,14 @@ class OwnEngine:
             client.close()
 
     def kill(self) -> None:
-        """Kills it and its containerd; what containers run runs on."""
+        """Kills it and its containerd; the processes in containers go on."""
         for process in reversed(self._processes):
             process.kill()
             process.wait()
         self._processes.clear()
 
     def stop(self) -> None:
-        """Ends it in good order, and removes what it left running or mounted."""
+        """Ends it, its remaining processes and its mounts."""
         for process in reversed(self._processes):
             process.terminate()
             try:
@@ -130,7 +130,7 @@ class OwnEngine:
                     client.images.get(wanted)
 
     def _spawn(self, name: str, *arguments: str) -> None:
-        # A network of its own: a dockerd without a bridge removes that of the system's engine when it starts.
+        # A separate network namespace: at its start, a dockerd without a bridge removes that of the system's engine.
         alone = ["unshare", "--net"]
         with (self.place / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
@@ -143,7 +143,7 @@ class OwnEngine:
         return " | ".join(log.read_text(errors="replace").splitlines()[-3:]) if log.exists() else "no log"
 
     def _shims(self) -> list[int]:
-        """What its containerd started and left."""
+        """The processes that its containerd started and left."""
         found = []
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):
@@ -160,12 +160,12 @@ class OwnEngine:
 
 @contextmanager
 def own_engine(place: Path, tags: Sequence[str], system: docker.DockerClient) -> Iterator[OwnEngine]:
-    """An engine with the images `tags` of the `system` engine; where none can be had, the test is skipped by name."""
+    """An engine with the images `tags` of the `system` engine. If none can be started, the test is skipped by name."""
     if os.geteuid() != 0:
         pytest.skip("an engine of one's own needs root")
     for program in ("dockerd", "containerd"):
         if shutil.which(program) is None:
-            pytest.skip(f"an engine of one's own needs {program}")
+            pytest.skip(f"a separate Docker engine needs {program}")
     ids = " ".join(sorted(system.images.get(tag).id for tag in tags))
     data = cache_folder() / hashlib.sha256(ids.encode()).hexdigest()[:16]
     data.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A server on loopback that speaks HTTP byte by byte, as well or as badly as a test wants."""
+"""A server on loopback whose HTTP answers a test writes byte by byte, valid or not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Speak = Callable[[socket.socket, str, Event], None]
 
 @contextmanager
 def raw_server(speak: Speak) -> Iterator[tuple[str, list[str]]]:
-    """One on loopback that answers each request by `speak`, on a connection of its own; and what it was asked."""
+    """A server that answers each request with `speak` on a new connection, and the list of its requests."""
     over, asked, threads = Event(), [], []
 
     def answer(connection: socket.socket) -> None:

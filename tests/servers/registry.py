@@ -11,7 +11,7 @@ from tests.servers.server_process import ServerProcess, free_port, skip_unless_h
 
 START_S = 20
 USER, PASSWORD = "deploy", "not a secret"
-# bcrypt, the one kind that docker-registry reads; a low cost, so that a request costs no 50 ms.
+# bcrypt, the only hash that docker-registry reads. Its cost is low, so that a request does not take 50 ms.
 HTPASSWD = f"{USER}:$2b$05$abcdefghijklmnopqrstuuiitcSTbmWtinjxTMhPy6Z4ocreVFuRu\n"
 CONFIG = """version: 0.1
 log: {{level: warn, accesslog: {{disabled: true}}}}
@@ -45,7 +45,7 @@ class RegistryServer:
 
     @property
     def host(self) -> str:
-        """As image references name it."""
+        """Host and port, as in image references."""
         return f"127.0.0.1:{self.port}"
 
     @property
@@ -59,12 +59,12 @@ class RegistryServer:
         return {"auths": {self.host: {"auth": auth}}}
 
     def start(self) -> None:
-        """Returns once it answers."""
+        """Starts it, and returns when it answers."""
         skip_unless_here("docker-registry")
         start_with_patience(self._start, self.stop)
 
     def stop(self) -> None:
-        """Ends it; what it holds stays in its folder, and `start` begins with it on another port."""
+        """Ends it. Its content stays in its folder; `start` serves it again on another port."""
         if self._process:
             self._process.kill()
 

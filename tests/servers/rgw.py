@@ -28,7 +28,7 @@ START_S = 30
 PROGRAMS = ("ceph", "ceph-mon", "ceph-osd", "monmaptool", "radosgw", "radosgw-admin")
 
 # No authentication among the daemons, hence no encryption among them either (`ms … mode`), which RGW would ask for.
-# Paxos waits a second before each proposal unless told otherwise: the start would take twelve seconds, not two.
+# By default Paxos waits a second before each proposal; the start would take twelve seconds, not two.
 CONFIG = """[global]
 fsid = {fsid}
 run dir = {folder}
@@ -71,7 +71,7 @@ rgw dns s3website name = localhost
 
 
 class Buckets(NamedTuple):
-    """Two buckets that many tests share, each test below a prefix of its own.
+    """Two buckets that many tests share; each test uses its own prefix.
 
     Args:
         inbox: versioned; nobody else may read it.
@@ -116,11 +116,11 @@ class RgwServer:
         return f"http://localhost:{self.port}"
 
     def website_of(self, bucket: str) -> str:
-        """The address, for a browser, at which `bucket` is a host of its own."""
+        """The address for a browser, with `bucket` as the host name."""
         return f"http://{bucket}.localhost:{self.port}"
 
     def client(self, access_key: str = "", secret_key: str = "") -> Any:
-        """A boto3 client of the user, or of another; making one takes a tenth of a second."""
+        """A boto3 client of the user, or of another user; it takes 0.1 s to make."""
         return self._client(access_key or self.access_key, secret_key or self.secret_key)
 
     @cache  # noqa: B019 - there is one server in a test run
@@ -135,7 +135,7 @@ class RgwServer:
         return session.client("s3", endpoint_url=self.endpoint, region_name="us-east-1", config=config)
 
     def new_bucket(self, versioned: bool = False, public: bool = False) -> str:
-        """The name of a new bucket; of a public one anybody may get objects, and nobody else may list them."""
+        """The name of a new bucket. Anybody may get the objects of a public bucket; only the user may list them."""
         name, client = f"b-{secrets.token_hex(6)}", self.client()
         client.create_bucket(Bucket=name)
         if versioned:
@@ -148,18 +148,18 @@ class RgwServer:
         return name
 
     def new_user(self) -> tuple[str, str]:
-        """Access key and secret key of one who may do nothing in the buckets of others."""
+        """Access key and secret key of a user without rights in the buckets of others."""
         keys = secrets.token_hex(10).upper(), secrets.token_hex(20)
         self._make_user(*keys)
         return keys
 
     def start(self) -> None:
-        """Returns once it answers, after about two seconds."""
+        """Starts it, and returns when it answers, after about two seconds."""
         skip_unless_here(*PROGRAMS)
         start_with_patience(self._start, self.stop)
 
     def stop(self) -> None:
-        """Ends it at once; all objects are lost."""
+        """Kills it; all objects are lost."""
         while self._processes:
             self._processes.pop().kill()
 

@@ -1,4 +1,4 @@
-"""A server of the tests' own: started on loopback, waited for, and gone with whoever started it."""
+"""Server processes on loopback: start, wait until ready, stop."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ TRIES = 3
 
 
 class ServerFailed(RuntimeError):
-    """A server that does not come up; the message holds its last words."""
+    """A server does not start; the message holds the end of its log."""
 
 
 def skip_unless_here(*programs: str) -> None:
-    """Skips the test that asks, by the name of the first of `programs` that is not installed."""
+    """Skips the current test if one of `programs` is not installed, and names it."""
     for program in programs:
         if shutil.which(program) is None:
             pytest.skip(f"no {program}: setup/servers.sh installs it (Debian, as root)")
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens on.
+    """A free port of the loopback.
 
-    It is below those that the kernel hands out for connections, or one of them could take it before the server does.
+    It is below the range from which the kernel takes ports for connections, so that no connection takes it first.
     """
     for _ in range(100):
         port = random.randrange(15_000, 32_000)
@@ -43,7 +43,7 @@ def free_port() -> int:
 
 
 def start_with_patience(start: Callable[[], None], stop: Callable[[], None]) -> None:
-    """Returns once `start()` has come through: another program may take its free port before it does."""
+    """Calls `start()` until it succeeds, at most three times: another program may take its port first."""
     for _ in range(TRIES - 1):
         try:
             start()
@@ -62,7 +62,7 @@ def answers(port: int) -> bool:
 
 
 class ServerProcess:
-    """A server in the foreground, whose words go to a file."""
+    """A server in the foreground; its output goes to a file."""
 
     def __init__(self, command: Sequence[str], log: Path) -> None:
         self.log = log
@@ -72,7 +72,7 @@ class ServerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=words,
                 stderr=words,
-                start_new_session=True,  # an interrupt at the terminal is the test run's own to answer
+                start_new_session=True,  # Ctrl-C reaches the test run only, which then stops the server
             )
 
     @property
@@ -80,7 +80,7 @@ class ServerProcess:
         return self._process.pid
 
     def wait_until(self, ready: Callable[[], bool], deadline_s: float) -> None:
-        """Returns once `ready()`.
+        """Returns when `ready()` is true.
 
         Raises:
             ServerFailed: it ended, or is not ready in time.
@@ -92,13 +92,13 @@ class ServerProcess:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """Ends it at once: what it holds is thrown away."""
+        """Kills it; its data are lost."""
         self._process.kill()
         self._process.wait()
 
 
 def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 300) -> None:
-    """Returns once `holds`."""
+    """Returns when `holds()` is true."""
     until = time.monotonic() + timeout_s
     while not holds():
         assert time.monotonic() < until, f"waited {timeout_s:g} s: {what}"

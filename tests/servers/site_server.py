@@ -1,4 +1,4 @@
-"""A site's folder over HTTP, as a web server would give it: scripts that are modules do not load from files."""
+"""Serves the folder of a site over HTTP. Browsers do not load script modules from files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threading import Thread
 
 
 class _Quiet(SimpleHTTPRequestHandler):
-    """Files, each connection kept open, and no line on stderr for each."""
+    """Serves files over persistent connections, without log lines."""
 
     protocol_version = "HTTP/1.1"
 
@@ -21,7 +21,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address, ending in a slash, under which a folder's files can be read while the context lasts."""
+    """The address of the served folder, with a slash at the end; valid inside the context."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     server.daemon_threads = True
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

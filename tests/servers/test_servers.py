@@ -1,4 +1,4 @@
-"""The servers of the tests answer and refuse strangers."""
+"""The servers of the tests answer their users and refuse others."""
 
 from __future__ import annotations
 

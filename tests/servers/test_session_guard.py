@@ -1,4 +1,4 @@
-"""What a test session started ends with it, no test hangs, and Ctrl-C interrupts wherever the session was started."""
+"""The processes of a test session end with it, no test hangs, and Ctrl-C always interrupts."""
 
 from __future__ import annotations
 

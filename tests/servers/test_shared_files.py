@@ -27,7 +27,7 @@ EACH_ONCE = Counter(f"{name} {number}" for name in NAMES for number in range(3))
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """A folder with six files of three tests each: two belong together, the last is slow."""
+    """A folder with six files of three tests each. Two files belong together, and the last is slow."""
     marks = {"test_b": "pytest.mark.together('x')", "test_e": "pytest.mark.together('x')", "test_f": "pytest.mark.slow"}
     for name in NAMES:
         (tmp_path / f"{name}.py").write_text(FILE.format(marks=marks.get(name, "")))
