@@ -1,7 +1,7 @@
 # Everything a person does with a clone. Each target sets up what it needs by itself, and only once.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test selftest bench soak lint images judge-image clean
+.PHONY: help setup demo test room selftest bench soak lint images judge-image clean
 
 BIN := .venv/bin
 
@@ -17,6 +17,9 @@ demo: ## build, submit and judge the four examples; a leaderboard in var/site/
 
 test: ## set up, then every check and every test
 	@setup/test.sh
+
+room: setup ## the quick tests of one room, in less than a minute: ROOM=judge/records
+	$(BIN)/python -m setup.tests $(ROOM)
 
 selftest: ## attack this machine's sandbox with hostile images; a record in the store
 	@setup/all.sh

@@ -13,6 +13,7 @@ from benchmarks.judging import measure_judging
 from benchmarks.metrics import measure_metrics
 from benchmarks.publishing import measure_publishing
 from benchmarks.report import Figure, report
+from benchmarks.rooms import measure_rooms
 from benchmarks.scoring import measure_scoring
 from benchmarks.site_build import measure_site_build
 from benchmarks.store_index import measure_store_index
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "store-index": measure_store_index,
     "publishing": measure_publishing,
     "site-build": measure_site_build,
+    "rooms": measure_rooms,
 }
 
 

@@ -71,4 +71,6 @@ def _next_number(shared: Path) -> int:
 
 
 def _estimated_s(item: pytest.Item) -> float:
+    if takes := item.get_closest_marker("takes"):
+        return float(takes.args[0])
     return sum(seconds for mark, seconds in ESTIMATED_S.items() if item.get_closest_marker(mark)) or OTHERS_S

@@ -20,6 +20,8 @@ from tasks.datasets.dataset import DatasetError
 from tasks.kinds.registry import KINDS
 from tests.world.world import World
 
+pytestmark = pytest.mark.takes(1.5)
+
 RAISES = "def make_calculator():\n    raise RuntimeError('no')\n"
 
 

@@ -34,6 +34,8 @@ from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
 from tests.world.world import World
 
+pytestmark = pytest.mark.takes(1.5)
+
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 

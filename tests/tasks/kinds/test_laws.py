@@ -14,6 +14,7 @@ from tasks.structures.predictions import Cause
 from tests.tasks.kind_examples import EXAMPLES, observed
 
 COUNTS = ("n_barriers_off",)
+MANY_QUESTIONS = ("elasticity", "phonons", "physicality")
 REFITTED = ("energy_rmse_per_atom", "energy_mae_per_atom")
 
 
@@ -21,7 +22,9 @@ def test_there_is_a_world_for_every_kind() -> None:
     assert set(EXAMPLES) == set(KINDS)
 
 
-@pytest.mark.parametrize("name", list(EXAMPLES))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in MANY_QUESTIONS else ()) for name in EXAMPLES]
+)
 def test_replacing_any_prediction_by_a_failure_never_improves_a_metric(name: str) -> None:
     example = EXAMPLES[name]()
     whole, n_asked = observed(example, {})
