@@ -26,7 +26,7 @@ class ModelSpeed(NamedTuple):
     """The speed of a model.
 
     Args:
-        per_call_s: time of one structure, whatever its size [s].
+        per_call_s: time of one structure, independent of its size [s].
         per_atom_s: time of each of its atoms [s].
         startup_s: time until the container has started [s].
     """

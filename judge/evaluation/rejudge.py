@@ -80,7 +80,7 @@ class Rejudged(Record):
 
 
 def rejudge(workspace: Workspace, request: Request, reporter: Reporter, again: bool = False) -> Rejudged:
-    """The results that count beside those of the next round, of which the missing units are judged.
+    """The results that count, beside those of the next round. The missing units of that round are judged.
 
     Args:
         again: begin another round, even if there is one that was not applied.

@@ -131,7 +131,7 @@ def _figure(about: str, like: MetricPart, values: Mapping[str, ElementValue]) ->
 
 
 def _traces(values: Mapping[str, ElementValue], unit: str, lowest: float) -> list[Trace]:
-    """Elements with a value, elements of which every item failed, and elements without items.
+    """Elements with a value, elements whose items all failed, and elements without items.
 
     Args:
         lowest: the colour of a value that is 0.

@@ -1,4 +1,4 @@
-"""The mirror: the judge's own registry, which keeps every accepted image, whatever happens to the author's copy.
+"""The mirror: the judge's own registry, which keeps every accepted image, also after the author deletes it.
 
 The judge builds each image there from checked layers and writes its manifest, in the form that every engine can pull.
 The record `layers/<diff ID>.json` states the digest of a layer in the mirror, so that no layer has to be sent twice.

@@ -79,7 +79,7 @@ def part_slots(state: InvitationState) -> frozenset[str]:
 
 
 def pending_in_order(states: Mapping[str, InvitationState], uploads_of: Mapping[str, Uploads]) -> list[tuple[str, str]]:
-    """Invitation and slot of every request without a decision, the oldest first, whoever sent it."""
+    """Invitation and slot of every request without a decision, the oldest first, for all senders together."""
     pending = [
         (uploads[slot].received, name, slot)
         for name, uploads in uploads_of.items()

@@ -1,6 +1,6 @@
 """Intake: decides every submission request in the upload bucket, then writes every author's status and upload forms.
 
-The oldest request is examined first, whoever sent it. Three steps follow in this order: the submission is stored, the
+The oldest request of all senders is examined first. Three steps follow in this order: the submission is stored, the
 decision is stored, the request and its parts are removed from the bucket. If an intake dies in between, the next one
 finds the request again, and recognises the submission that is stored already.
 

@@ -54,7 +54,7 @@ class SitePlace(Protocol):
         """The paths of `files` that are `new`, `changed` or the `same`, and of the files that would be `removed`.
 
         Args:
-            rewritten: names that belong to the site, and are put again whatever is there.
+            rewritten: names that belong to the site, and are put again even if they exist.
         """
         ...
 

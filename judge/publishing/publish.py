@@ -129,7 +129,7 @@ def publish_site(
     """The manifest of the files that are in `place` now.
 
     Args:
-        rewritten: names that are put again, whatever is there.
+        rewritten: names that are put again even if they exist.
 
     Raises:
         JudgeFault: DISK, the pages cannot be written; STORE.

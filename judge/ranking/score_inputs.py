@@ -170,7 +170,7 @@ class Judged:
         return metric.charged if metric.charged is not None or metric.n_failed else metric.value
 
     def runs(self, key: str, uncompleted: RunOutcome | None = None) -> list[Run]:
-        """Every run of every dynamics task. The items state the outcome of each run, whatever the verdict of the task.
+        """Every run of every dynamics task. The items state the outcome of each run, for any verdict of the task.
 
         Args:
             uncompleted: the outcome of every run that was started and not completed; None: the outcome follows from

@@ -179,7 +179,7 @@ def record_event(
     """The event, signed and stored.
 
     Args:
-        after: time of the last event. This event gets a later time, whatever the two machines' clocks say.
+        after: time of the last event. This event gets a later time, even if this machine's clock is behind.
 
     Raises:
         StoreError: it cannot be written.

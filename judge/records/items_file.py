@@ -70,7 +70,7 @@ class ItemsTable:
     """The items table in the store, while its result is being stored.
 
     Two judges may measure one unit at once, with results that differ by rounding. The stored result states the hash of
-    its table. So in the end the table must be that of the stored result, in whatever order the two wrote, or died.
+    its table. So in the end the table must be that of the stored result, in any order in which the two wrote, or died.
 
     Args:
         replaced: the table that this judge overwrote.

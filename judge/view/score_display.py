@@ -207,7 +207,7 @@ class OtherTable(NamedTuple):
 
 
 def other_table(board: Leaderboard) -> OtherTable:
-    """The scores of all rows by the other schemes; a scheme of which no row has a score is left out."""
+    """The scores of all rows by the other schemes; a scheme in which no row has a score is left out."""
     names = {
         name: label
         for name, label in OTHERS.items()

@@ -13,7 +13,7 @@ from tasks.metrics.measurement import Items
 
 @dataclass(frozen=True)
 class Sources:
-    """The data of the pages beside the board. Pages leave out whatever is missing here.
+    """The data of the pages beside the board. Pages leave out the parts that are missing here.
 
     Args:
         public: names of the public data sets; every other data set is hidden.

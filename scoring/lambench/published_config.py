@@ -191,7 +191,7 @@ def _weights(config: _Config, name: str, labels: tuple[str, ...]) -> dict[str, f
 
 
 def _force_field_task(release: str, name: str, task: _ForceFieldTask) -> dict[str, Any]:
-    """Domain and baselines. A label type without a weight is not scored, whatever its baseline."""
+    """Domain and baselines. A label type without a weight is not scored, with or without a baseline."""
     facts: dict[str, Any] = {"domain": task.domain}
     for label in LABEL_TYPES:
         stated: _Label | None = getattr(task, label)

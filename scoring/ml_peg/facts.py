@@ -70,7 +70,7 @@ class BenchmarkFacts(ReleasePart):
 
 
 class Preset(ReleasePart):
-    """A user's weights in place of those of the facts; whatever it does not name keeps its weight.
+    """A user's weights in place of those of the facts; parts that it does not name keep their weights.
 
     Args:
         categories: by category.

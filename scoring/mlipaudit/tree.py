@@ -129,7 +129,7 @@ def _in_category(facts: MlipAuditFacts, category: str) -> list[str]:
 
 
 def _without_elements(measured: Table, facts: MlipAuditFacts) -> frozenset[str]:
-    """Benchmarks that are compatible item by item, and of which the model supports no item."""
+    """Benchmarks whose compatibility is stated by item, and where the model supports no item."""
     return frozenset(
         name
         for name, metrics in measured.items()

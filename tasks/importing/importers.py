@@ -110,7 +110,7 @@ def read_structures(
 
 
 def read_molecules(path: Path, multiplicity: int | None = None, named: bool = False) -> Imported:
-    """The same, of structures of which each molecule states its 2S+1.
+    """The same, of structures in which each molecule states its 2S+1.
 
     Args:
         multiplicity: 2S+1 of every molecule that states none.

@@ -55,7 +55,7 @@ def largest_that_fits(sizes: Sequence[Counts], fits: Callable[[Counts], bool]) -
 
 
 def part_of(counts: Counts) -> Counts:
-    """The repeats of a part, of which `counts` is a whole multiple.
+    """The repeats of a part; `counts` is a whole multiple of them.
 
     Every even count is halved; if none is even, the largest is divided by its smallest divisor. The only part of
     (1, 1, 1) is itself.

@@ -221,17 +221,17 @@ PUBLIC = NUMBERS | NAMES | {RARE.encode(), LONE_GROUP.encode(), b"exit status", 
 """Refused in public data: also an element or a group of one structure, and a number that the submission chose."""
 
 
-def found_in(data: bytes, needles: set[bytes]) -> list[bytes]:
+def needles_in(data: bytes, needles: set[bytes]) -> list[bytes]:
     """The needles that are in `data`."""
     return sorted(needle for needle in needles if needle in data)
 
 
-def found_below(folder: Path, needles: set[bytes]) -> dict[str, list[bytes]]:
+def needles_below(folder: Path, needles: set[bytes]) -> dict[str, list[bytes]]:
     """The needles in the content or name of each file below a folder. plotly.js, third-party code, is not searched."""
     leaks = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = path.read_bytes()
-        hits = found_in((b"" if content == plotly() else content) + str(path.relative_to(folder)).encode(), needles)
+        hits = needles_in((b"" if content == plotly() else content) + str(path.relative_to(folder)).encode(), needles)
         if hits:
             leaks[str(path)] = hits
     return leaks

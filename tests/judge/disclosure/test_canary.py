@@ -25,8 +25,8 @@ from tests.judge.disclosure.leaks import (
     NUMBERS,
     PUBLIC,
     RARE,
-    found_below,
-    found_in,
+    needles_below,
+    needles_in,
 )
 from tests.world.commands import ROOT
 from tests.world.world import World
@@ -74,12 +74,12 @@ def test_nothing_is_on_the_pages(judged: tuple[World, bytes]) -> None:
     status, out, err = world.run_here("site", "build")
     assert status == 0, out + err
     site = world.settings.site_dir
-    assert found_below(site, PUBLIC) == {}
+    assert needles_below(site, PUBLIC) == {}
     pages = "".join(path.read_text() for path in site.glob("submissions/*.html"))
     assert "Force RMSE" in pages
     assert GROUP not in pages  # with the whole it would reveal the one structure of the other group
     for data in rendered(world).values():
-        assert found_in(data, PUBLIC) == []
+        assert needles_in(data, PUBLIC) == []
 
 
 @pytest.mark.slow
@@ -93,14 +93,14 @@ def test_nothing_is_in_what_is_published(judged: tuple[World, bytes]) -> None:
     assert len(manifest.scores) == 1 + len(HOSTILE)
     assert all((site / name).exists() for name in manifest.files)
     assert len(manifest.results) == len(world.results())
-    assert found_below(site, PUBLIC) == {}
+    assert needles_below(site, PUBLIC) == {}
     for part in ("manifests", "submissions"):
         assert list((world.root / "store" / part).iterdir())
-        assert found_below(world.root / "store" / part, PUBLIC) == {}
-    assert found_in((out + err).encode(), PUBLIC) == []
+        assert needles_below(world.root / "store" / part, PUBLIC) == {}
+    assert needles_in((out + err).encode(), PUBLIC) == []
     planted = manifest.model_copy(update={"suite": f"{COORDINATES[0]:.5f} {RARE}"})
     (site / "manifest.json").write_text(planted.model_dump_json())
-    assert set(found_below(site, PUBLIC)) == {str(site / "manifest.json")}
+    assert set(needles_below(site, PUBLIC)) == {str(site / "manifest.json")}
 
 
 @pytest.mark.slow
@@ -110,9 +110,9 @@ def test_nothing_is_in_what_an_author_is_given(judged: tuple[World, bytes]) -> N
         for extra in ([], ["--json"]):
             status, out, err = world.run_here("show", submission, "--author", *extra)
             assert status == 0, err
-            assert found_in((out + err).encode(), PUBLIC) == []
+            assert needles_in((out + err).encode(), PUBLIC) == []
             assert "withheld" in out
-    assert found_below(world.root / "store" / "submissions", PUBLIC) == {}
+    assert needles_below(world.root / "store" / "submissions", PUBLIC) == {}
 
 
 @pytest.mark.slow
@@ -120,8 +120,8 @@ def test_nothing_is_in_the_log_or_on_the_terminal(judged: tuple[World, bytes]) -
     world, output = judged
     log = world.settings.log.read_bytes()
     assert log.count(b"\n") > 2 * len(HOSTILE)
-    assert found_in(log, NUMBERS | NAMES | {RARE.encode()}) == []
-    assert found_in(output, NUMBERS | NAMES | {RARE.encode()}) == []
+    assert needles_in(log, NUMBERS | NAMES | {RARE.encode()}) == []
+    assert needles_in(output, NUMBERS | NAMES | {RARE.encode()}) == []
 
 
 @pytest.mark.slow
@@ -135,7 +135,7 @@ def test_nothing_is_in_what_a_maintainer_reads(judged: tuple[World, bytes], comm
         for extra in ([], ["--json"]):
             status, out, err = world.run_here(*arguments, *extra)
             assert status == 0, err
-            assert found_in((out + err).encode(), (NUMBERS | NAMES) - allowed) == []
+            assert needles_in((out + err).encode(), (NUMBERS | NAMES) - allowed) == []
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_nothing_is_in_ends_and_results(judged: tuple[World, bytes]) -> None:
     stored = [key for key in world.store.list("") if key.endswith(".json")]
     assert len([key for key in stored if key.startswith(("attempts/", "results/"))]) > 4 * len(HOSTILE)
     for key in stored:
-        assert found_in(world.store.get(key) + key.encode(), NUMBERS | NAMES) == [], key
+        assert needles_in(world.store.get(key) + key.encode(), NUMBERS | NAMES) == [], key
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_nothing_is_in_the_output_of_a_second_submission(judged: tuple[World, by
     for extra in ([], ["--json"]):
         run = subprocess.run([*command, *extra], cwd=world.root, env=environment, capture_output=True, check=False)
         assert b"prints-" in run.stdout
-        assert found_in(run.stdout + run.stderr, PUBLIC) == []
+        assert needles_in(run.stdout + run.stderr, PUBLIC) == []
 
 
 @pytest.mark.slow
@@ -176,9 +176,9 @@ def test_planted_canaries_are_found(judged: tuple[World, bytes], tmp_path: Path)
     files = rendered(world)
     for number, needle in enumerate(sorted(PUBLIC)):
         (tmp_path / f"{number}.html").write_bytes(files["index.html"] + needle)
-    assert len(found_below(tmp_path, PUBLIC)) == len(PUBLIC)
+    assert len(needles_below(tmp_path, PUBLIC)) == len(PUBLIC)
     spoilt = world.results()[0].model_copy(update={"sentence": f"It is at {COORDINATES[0]:.5f} Å."})
-    assert found_in(spoilt.model_dump_json().encode(), PUBLIC)
+    assert needles_in(spoilt.model_dump_json().encode(), PUBLIC)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.rundir import RunDir
 from tests.judge.disclosure.hidden_world import hidden_world, ids, rendered
-from tests.judge.disclosure.leaks import HOSTILE, NAMES, NUMBERS, PUBLIC, found_below, found_in
+from tests.judge.disclosure.leaks import HOSTILE, NAMES, NUMBERS, PUBLIC, needles_below, needles_in
 from tests.world.world import World
 
 
@@ -31,13 +31,13 @@ def test_nothing_gets_out_of_a_container(engine: docker.DockerClient, images: do
             assert status == 0, out + err
             assert {str(result.verdict) for result in world.results()} >= {"OK", "TOO_MANY_FAILURES", "CRASHED"}
             for data in rendered(world).values():
-                assert found_in(data, PUBLIC) == []
-            assert found_below(world.root / "store" / "attempts", NUMBERS | NAMES) == {}
-            assert found_below(world.root / "store" / "submissions", PUBLIC) == {}
-            assert found_in(world.settings.log.read_bytes() + (out + err).encode(), NUMBERS | NAMES) == []
+                assert needles_in(data, PUBLIC) == []
+            assert needles_below(world.root / "store" / "attempts", NUMBERS | NAMES) == {}
+            assert needles_below(world.root / "store" / "submissions", PUBLIC) == {}
+            assert needles_in(world.settings.log.read_bytes() + (out + err).encode(), NUMBERS | NAMES) == []
             for submission in ids(world):
                 _, shown = world.run_json_here("show", submission, "--author")
-                assert found_in(json.dumps(shown).encode(), PUBLIC) == []
+                assert needles_in(json.dumps(shown).encode(), PUBLIC) == []
     finally:
         for tag in tags:
             engine.images.remove(tag, force=True)
