@@ -1,8 +1,8 @@
 """Brings an author's image into the judge's mirror: from a registry by reference, or from uploaded parts.
 
-The configuration is checked before any layer is transferred. Each layer is checked while it is written to a nameless
-file, and goes to the mirror only if it is accepted: so the mirror holds only checked layers, and a crash leaves nothing
-behind.
+The configuration is checked before any layer is transferred. Each layer is checked while its tar is compressed again
+into a nameless file, and goes to the mirror only if it is accepted: so the mirror holds only what the judge has checked
+and written, and a crash leaves nothing behind.
 
 A layer that is not sent is taken from the mirror only if its author may leave it out. An author who names a layer gets
 it in the image. But knowing the diff ID of another author's weights does not prove possession of them. For the same
@@ -12,13 +12,11 @@ reason a layer of a registry is always fetched from there, even if the mirror ha
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from rich.filesize import decimal
 
@@ -27,9 +25,10 @@ from judge.images.disk_space import require_room
 from judge.images.manifest import ImageConfig, read_config
 from judge.images.mirror import Mirror, MirroredLayer, open_mirror
 from judge.images.registry_client import find_image
+from judge.images.spool import rewritten_layer
 from judge.workspace import Workspace
 from sandbox.image.image_check import image_from_inspection, invalid
-from sandbox.image.layer_check import ImageBudget, check_layer, too_large
+from sandbox.image.layer_check import ImageBudget, too_large
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.requests import ReferredImage, SentLayer, SentPart, UploadedImage
 
@@ -167,9 +166,13 @@ def _keep_layers(
             continue
         before = budget.tar.entries
         mirrored = mirror.layer(layer.diff_id) if layer.diff_id in held else None
-        if mirrored and layer.digest in ("", mirrored.digest):
+        if mirrored and layer.digest in ("", mirrored.received or mirrored.digest):
             say(f"{name} is here already.")
-            kept[layer.diff_id] = _counted(mirrored, budget)
+            if mirrored.received:
+                kept[layer.diff_id] = _counted(mirrored, budget)
+            else:  # a record of version 1: the mirror has the bytes of an author
+                from_mirror = replace(layer, n_bytes=mirrored.n_bytes, read=partial(mirror.read, mirrored))
+                kept[layer.diff_id] = _take(settings, mirror, from_mirror, held, budget, name, say)
         else:
             kept[layer.diff_id] = _take(settings, mirror, layer, held, budget, name, say)
         entries[layer.diff_id] = before - budget.tar.entries
@@ -251,13 +254,10 @@ def _take(
             )
         raise invalid(f"{name}, {layer.diff_id}, was left out, but its author may not leave it out: send it.")
     say(f"{name}: {decimal(layer.n_bytes)} …")
-    folder = _spool_folder()
-    require_room(folder, settings.min_free_bytes, layer.n_bytes)
-    with _nameless_file(folder) as file:
-        checked = check_layer(_written(layer.read(), file, folder), budget)
-        if checked.diff_id != layer.diff_id:
+    with rewritten_layer(layer.read(), budget, layer.n_bytes, settings.min_free_bytes) as (rewritten, file):
+        if rewritten.diff_id != layer.diff_id:
             raise invalid(f"{name} is not the one that the image names, {layer.diff_id}: push or send it again.")
-        return mirror.keep_layer(checked, file)
+        return mirror.keep_layer(rewritten, file)
 
 
 def _counted(layer: MirroredLayer, budget: ImageBudget) -> MirroredLayer:
@@ -265,28 +265,3 @@ def _counted(layer: MirroredLayer, budget: ImageBudget) -> MirroredLayer:
     if budget.unpacked_bytes > budget.max_bytes:
         raise too_large(budget.max_bytes)
     return layer
-
-
-def _spool_folder() -> Path:
-    """The folder for large temporary files; /tmp may be in memory."""
-    return Path(os.environ.get("TMPDIR") or "/var/tmp")
-
-
-def _nameless_file(folder: Path) -> BinaryIO:
-    try:
-        return tempfile.TemporaryFile(dir=folder)
-    except OSError as error:
-        raise _disk_fault(folder, error) from error
-
-
-def _written(chunks: Iterable[bytes], file: BinaryIO, folder: Path) -> Iterator[bytes]:
-    for chunk in chunks:
-        try:
-            file.write(chunk)
-        except OSError as error:
-            raise _disk_fault(folder, error) from error
-        yield chunk
-
-
-def _disk_fault(folder: Path, error: OSError) -> JudgeFault:
-    return JudgeFault(FaultCause.DISK, f"cannot write to {folder} ({error.strerror}): free some space, or set TMPDIR")

@@ -1,7 +1,8 @@
 """The mirror: the judge's own registry, which keeps every accepted image, also after the author deletes it.
 
-The judge builds each image there from checked layers and writes its manifest, in the form that every engine can pull.
-The record `layers/<diff ID>.json` states the digest of a layer in the mirror, so that no layer has to be sent twice.
+The judge builds each image there from layers that it has checked and compressed itself, and writes its manifest, in the
+form that every engine can pull. Diff IDs and configuration are the author's, and so is the image ID. The record
+`layers/<diff ID>.json` states the digest of a layer in the mirror, so that no layer has to be sent twice.
 `judge.intake` decides which author may leave out which layer.
 """
 
@@ -9,10 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
-from typing import BinaryIO, Literal
+from typing import BinaryIO, ClassVar, Literal
 
 import dxf.exceptions
 import requests
@@ -20,14 +21,15 @@ from pydantic import AwareDatetime, Field
 
 from judge.config import ConfigError
 from judge.images.credentials import login_for
+from judge.images.manifest import Blob
 from judge.images.reference import ImageReference, Repository, read_repository
 from judge.images.registry_client import RegistryClient, does_not_answer, login_refused, status_of
 from judge.records.results import read_record
 from judge.workspace import Workspace
 from sandbox.events import Event, emit
-from sandbox.image.layer_check import CheckedLayer
+from sandbox.image.layer_rewriting import RewrittenLayer
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
-from submissions.records import Record, utc_now
+from submissions.records import Fields, Record, utc_now
 from submissions.requests import Digest
 from submissions.store.interface import Store
 
@@ -39,15 +41,23 @@ _LAYER = "application/vnd.docker.image.rootfs.diff.tar"
 _NOT_FOUND = 404
 
 
+def _mirrored_layer_2(fields: Fields) -> Fields:
+    """In version 1 the blob in the mirror is what the author sent."""
+    return {**fields, "schema_version": 2, "received": ""}
+
+
 class MirroredLayer(Record):
     """`layers/<diff ID>.json`: a layer in the mirror.
 
     Args:
+        received: the digest of the layer as its author sent it; empty if the blob in the mirror is what was sent.
         digest: the digest of the blob in the mirror.
         n_bytes: the size of the blob in the mirror.
     """
 
-    schema_version: Literal[1] = 1
+    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _mirrored_layer_2}
+    schema_version: Literal[2] = 2
+    received: Digest | Literal[""]
     diff_id: Digest
     digest: Digest
     n_bytes: int = Field(gt=0)
@@ -74,15 +84,25 @@ class Mirror:
         layer = read_record(self._store, _key(diff_id), MirroredLayer)
         return layer if self._size(layer.digest) == layer.n_bytes else None
 
-    def keep_layer(self, checked: CheckedLayer, file: BinaryIO) -> MirroredLayer:
+    def keep_layer(self, rewritten: RewrittenLayer, file: BinaryIO) -> MirroredLayer:
         """The layer in `file`, which is stored in the mirror now. It is not sent if the mirror has it."""
-        layer = MirroredLayer(**checked._asdict(), mirrored=utc_now())
-        file.seek(0)
+        layer = MirroredLayer(**rewritten._asdict(), gzipped=True, mirrored=utc_now())
         self._push(layer.digest, file)
         data = layer.model_dump_json(indent=1).encode()
-        if not self._store.put_if_absent(_key(layer.diff_id), data) and not self.layer(layer.diff_id):
-            self._store.put(_key(layer.diff_id), data)  # the record belongs to an emptied or another registry
+        if not self._store.put_if_absent(_key(layer.diff_id), data):
+            stored = self.layer(layer.diff_id)
+            # Else the record belongs to an emptied or another registry, or to a layer that its author compressed.
+            if not stored or not stored.received:
+                self._store.put(_key(layer.diff_id), data)
         return layer
+
+    def read(self, layer: MirroredLayer) -> Iterator[bytes]:
+        """The bytes of a layer in the mirror, piece by piece."""
+        with self._faults():
+            try:
+                yield from self._client.blob(Blob(digest=layer.digest, size=layer.n_bytes))
+            except SubmissionFault as fault:
+                raise self._other_bytes(fault) from None
 
     def probe(self) -> None:
         """Returns if a blob of eight bytes can be written and read again. It stays in the mirror."""
@@ -93,8 +113,7 @@ class Mirror:
             try:
                 self._client.read(f"blobs/{digest}", digest, len(data))
             except SubmissionFault as fault:
-                words = f"the mirror {self._client.repository} has other bytes than were written: {fault.sentence}"
-                raise JudgeFault(FaultCause.REGISTRY, words) from None
+                raise self._other_bytes(fault) from None
 
     def keep_image(self, config: bytes, layers: Sequence[MirroredLayer]) -> ImageReference:
         """The image of this configuration and these layers of the mirror, which can be pulled from it now."""
@@ -108,6 +127,12 @@ class Mirror:
         reference = ImageReference(self._client.repository, digest)
         emit(Event.IMAGE_MIRRORED, key=str(reference), count=len(layers))
         return reference
+
+    def _other_bytes(self, fault: SubmissionFault) -> JudgeFault:
+        return JudgeFault(
+            FaultCause.REGISTRY,
+            f"the mirror {self._client.repository} has other bytes than were written: {fault.sentence}",
+        )
 
     def _push(self, digest: str, data: BinaryIO) -> None:
         with self._faults():

@@ -25,6 +25,8 @@ _UNPACKING = r"^failed to register layer: (?:Error processing tar file\(exit sta
 _OF_THE_IMAGE = re.compile(
     _UNPACKING + r"|(?:^|: )(?:archive/tar: )?invalid tar header$|^(?:json: cannot unmarshal|parsing time) "
 )
+# The blobs have the digests of the manifest, but unpack to other layers than the configuration names.
+_OTHER_LAYERS = "layers from manifest don't match image configuration"
 # The endings of such messages if the machine is at fault: a disk, memory, a right that the engine lacks.
 _OF_THE_MACHINE = re.compile(
     r"(?:input/output error|read-only file system|cannot allocate memory|too many open files|stale file handle"
@@ -40,7 +42,7 @@ def pull_by_digest(api: docker.APIClient, reference: str, login: Login | None, s
         silence_s: seconds without a word from the engine after which the pull is given up.
 
     Raises:
-        SubmissionFault: IMAGE_INVALID: its layers cannot be unpacked on top of each other.
+        SubmissionFault: IMAGE_INVALID: its layers cannot be unpacked on top of each other, or are not its own.
         JudgeFault: REGISTRY or DISK; DOCKER: the engine does not answer.
     """
     with engine_faults():
@@ -90,6 +92,8 @@ def pull_fault(reference: str, complaint: str) -> SubmissionFault | JudgeFault:
     """The submission's fault or the judge's, from the one line in which the engine says why a pull failed."""
     if is_full_disk(complaint):
         return full_disk(complaint)
+    if complaint == _OTHER_LAYERS:
+        return invalid("A layer of the image is not the one that the image names: build it again from its Dockerfile.")
     if _OF_THE_IMAGE.search(complaint) and not _OF_THE_MACHINE.search(complaint):
         return invalid(
             "The image's layers cannot be unpacked on top of each other: build it again from its Dockerfile."

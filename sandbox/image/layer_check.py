@@ -3,13 +3,18 @@
 A layer comes from a stranger. Its bytes pass once, piece by piece: they are hashed both compressed and uncompressed,
 counted against the image's budget, and the headers of the tar in them are read. A layer that would make an engine
 write outside the image's own folder, or that takes more room than it states, never reaches an engine.
+
+Engines detect the compression of a layer by its first bytes, and ignore its stated type. A tar may begin with the magic
+number of bzip2; an engine then unpacks other files than those that were checked. So a layer with another magic number
+than gzip's is refused, and engines get the judge's own gzip of the tar (`rewrite_layer`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -37,7 +42,15 @@ MAX_RATIO, RATIO_FROM = 200, GIB
 MAX_PATH, MAX_NAME = 4096, 255
 _WHITEOUTS_OF_FOLDERS = (b".wh.", b".wh..", b".wh...")
 
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_GZIP = b"\x1f\x8b"
+# The magic numbers that engines know, as in moby's go-archive and in containers/image. Frames of zstd may be skippable.
+_COMPRESSIONS = {
+    "gzip": re.compile(re.escape(_GZIP)),
+    "bzip2": re.compile(rb"BZh"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+}
+_MAGIC_BYTES = 6
 # The devices that every container has: null, zero, full, random, urandom; tty, console, ptmx.
 _PLAIN_DEVICES = frozenset({(1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 1), (5, 2)})
 
@@ -47,6 +60,7 @@ class CheckedLayer(NamedTuple):
 
     Args:
         digest: `sha256:…` of the bytes as received.
+        n_bytes: as received.
         diff_id: `sha256:…` of the tar in them.
     """
 
@@ -54,7 +68,6 @@ class CheckedLayer(NamedTuple):
     n_bytes: int
     diff_id: str
     unpacked_bytes: int
-    gzipped: bool
 
 
 @dataclass
@@ -87,28 +100,31 @@ class _Side:
         return f"sha256:{self.sha256.hexdigest()}"
 
 
-def check_layer(chunks: Iterable[bytes], budget: ImageBudget) -> CheckedLayer:
+def check_layer(
+    chunks: Iterable[bytes], budget: ImageBudget, keep: Callable[[bytes], object] = lambda piece: None
+) -> CheckedLayer:
     """The checked layer whose bytes, a tar or a gzipped tar, are `chunks`; all of them are read.
+
+    Args:
+        keep: called with each piece of the tar, also if the layer is refused later.
 
     Raises:
         SubmissionFault: IMAGE_INVALID: damaged, cut off, compressed in another way, or with bytes after its end.
             POLICY_VIOLATION: too large, a decompression bomb, a path out of the image, a device.
     """
     packed, tar = _Side(), _Side()
-    pieces = _short_pieces(chunks, packed)
-    start = b""
-    while len(start) < len(_ZSTD) and (piece := next(pieces, b"")):
-        start += piece
-    if start.startswith(_ZSTD):
-        raise invalid("A layer of the image is compressed with zstd: push it with gzip.")
-    pieces = chain([start], pieces)
-    gzipped = start.startswith(_GZIP)
-    unpacked = _counted(_gunzipped(pieces, budget) if gzipped else pieces, packed, tar, budget)
-    for entry in tar_entries(ByteStream(unpacked), budget.tar):
+    start, pieces = _beginning(_short_pieces(chunks, packed))
+    compression = _compression(start)
+    if compression not in ("", "gzip"):
+        raise invalid(f"A layer of the image is compressed with {compression}: push it with gzip.")
+    start, unpacked = _beginning(_gunzipped(pieces, budget) if compression else pieces)
+    if inner := _compression(start):
+        raise invalid(f"A layer of the image begins like {inner} once it is unpacked: build it with `docker build`.")
+    for entry in tar_entries(ByteStream(_counted(unpacked, packed, tar, budget, keep)), budget.tar):
         _check_entry(entry)
     if not tar.n_bytes:
         raise invalid(DAMAGED % "it is empty")
-    return CheckedLayer(packed.digest, packed.n_bytes, tar.digest, tar.n_bytes, gzipped)
+    return CheckedLayer(packed.digest, packed.n_bytes, tar.digest, tar.n_bytes)
 
 
 def too_large(max_bytes: int) -> SubmissionFault:
@@ -118,6 +134,19 @@ def too_large(max_bytes: int) -> SubmissionFault:
 
 def _refused(sentence: str) -> SubmissionFault:
     return SubmissionFault(Verdict.POLICY_VIOLATION, sentence)
+
+
+def _beginning(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The first bytes of `pieces`, at least as many as a magic number has; and all pieces."""
+    start = b""
+    while len(start) < _MAGIC_BYTES and (piece := next(pieces, None)) is not None:
+        start += piece
+    return start, chain([start], pieces)
+
+
+def _compression(start: bytes) -> str:
+    """The compression that engines detect by the first bytes of a stream; empty for none."""
+    return next((name for name, magic in _COMPRESSIONS.items() if magic.match(start)), "")
 
 
 def _short_pieces(chunks: Iterable[bytes], packed: _Side) -> Iterator[bytes]:
@@ -150,7 +179,9 @@ def _gunzipped(pieces: Iterable[bytes], budget: ImageBudget) -> Iterator[bytes]:
         raise invalid(DAMAGED % "it is cut off")
 
 
-def _counted(pieces: Iterable[bytes], packed: _Side, tar: _Side, budget: ImageBudget) -> Iterator[bytes]:
+def _counted(
+    pieces: Iterable[bytes], packed: _Side, tar: _Side, budget: ImageBudget, keep: Callable[[bytes], object]
+) -> Iterator[bytes]:
     for piece in pieces:
         tar.count(piece)
         budget.unpacked_bytes += len(piece)
@@ -160,6 +191,7 @@ def _counted(pieces: Iterable[bytes], packed: _Side, tar: _Side, budget: ImageBu
             raise _refused(
                 f"A layer of the image unpacks to more than {MAX_RATIO} times its size: leave the zeros out."
             )
+        keep(piece)
         yield piece
 
 

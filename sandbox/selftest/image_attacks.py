@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from sandbox.image.layer_check import ImageBudget
+from sandbox.image.layer_rewriting import rewrite_layer
+from sandbox.limits import MIB
 from sandbox.selftest.asking import report, watched
 from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.polyglots import POLYGLOTS, honest_layer
 from sandbox.selftest.watch import WatchedContainer
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
@@ -27,7 +33,29 @@ def _honest(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     return Finding(held, "its function is loaded and called" if held else f"f(42) = {loaded}, program's status {run}")
 
 
+def _layer_refused(layer: Callable[[], bytes]) -> Callable[[Trial], Finding]:
+    def examine(trial: Trial) -> Finding:
+        budget = ImageBudget(MIB)
+        rewrite_layer([honest_layer()], budget, lambda piece: None)  # raises, and so proves nothing, if none is taken
+        try:
+            rewrite_layer([layer()], budget, lambda piece: None)
+        except SubmissionFault as fault:
+            return Finding(True, f"refused: {fault.sentence}")
+        return Finding(False, "the layer is taken as a tar, and an engine may unpack it")
+
+    return examine
+
+
 IMAGE_ATTACKS = (
+    *(
+        Attack(
+            f"layer-{compression}",
+            f"A layer of its image is one tar to the judge, and with {compression} another tar.",
+            "honest:compiles",
+            _layer_refused(layer),
+        )
+        for compression, layer in POLYGLOTS.items()
+    ),
     Attack(
         "image-ld-preload",
         "Its image sets LD_PRELOAD.",

@@ -9,6 +9,7 @@ import json
 import os
 import tarfile
 import uuid
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,6 +86,10 @@ class MadeImage:
 
     def blobs(self) -> list[bytes]:
         return [gzip.compress(tar, mtime=0) for tar in self.tars]
+
+    def mirrored_blobs(self) -> list[bytes]:
+        """The layers as the judge compresses them for its mirror."""
+        return [zlib.compress(tar, 1, wbits=31) for tar in self.tars]
 
     def manifest(self, kind: str = MANIFEST) -> bytes:
         described = [{"digest": sha256(blob), "size": len(blob)} for blob in self.blobs()]

@@ -19,11 +19,12 @@ from judge.config import UsageError
 from judge.images.disk_space import require_room
 from judge.images.fetch import mirror_layers
 from judge.images.mirror import open_mirror
+from judge.images.spool import rewritten_layer
 from judge.intake.reusable_layers import declare_public, public_layers
 from judge.workspace import Workspace, open_workspace
 from sandbox.drivers.docker_driver import connect_engine
 from sandbox.drivers.docker_running import engine_faults
-from sandbox.image.layer_check import ImageBudget, check_layer
+from sandbox.image.layer_check import ImageBudget
 from sandbox.verdict import SubmissionFault
 from submissions.client.image_archive import read_layout, save_image
 from submissions.client.image_export import LayerPart, layer_parts
@@ -98,13 +99,14 @@ def _mirrored_from_engine(workspace: Workspace, image_id: str, say: Callable[[st
     budget = ImageBudget(settings.max_image_bytes)
     layout = read_layout(save_image(image_id))
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:  # /tmp may be in memory
-        require_room(Path(folder), settings.min_free_bytes, max(file.n_bytes for file in layout.files))
+        # A layer is there twice for a moment: as the engine saved it, and as the judge writes it.
+        require_room(Path(folder), settings.min_free_bytes, 2 * max(file.n_bytes for file in layout.files))
         # Each layer is one part, so that only one layer is on the disk at a time.
         for file, parts in layer_parts(save_image(image_id), layout.files, Path(folder), settings.max_image_bytes):
             for part in parts:
                 say(f"{file.diff_id[:19]}…: {decimal(part.n_bytes)} …")
-                with part.path.open("rb") as packed:
-                    mirror.keep_layer(check_layer(_pieces(part), budget), packed)
+                with rewritten_layer(_pieces(part), budget, 0, settings.min_free_bytes) as (layer, rewritten):
+                    mirror.keep_layer(layer, rewritten)
     return layout.diff_ids
 
 

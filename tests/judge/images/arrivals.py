@@ -10,6 +10,7 @@ import pytest
 from judge.config import JudgeSettings
 from judge.images.fetch import MirroredImage, mirror_image
 from judge.workspace import Workspace
+from sandbox.selftest.polyglots import POLYGLOTS
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.requests import ReferredImage, SentPart
 from tests.world.small_images import SentImage, tar_of
@@ -58,5 +59,6 @@ HOSTILE = {
     "absolute path": (tar_of(("/etc/x", b"")), "leads out", Verdict.POLICY_VIOLATION),
     "hard link": (hard_link(), "leads out", Verdict.POLICY_VIOLATION),
     "device": (device(), "device", Verdict.POLICY_VIOLATION),
+    **{name: (make(), name, Verdict.IMAGE_INVALID) for name, make in POLYGLOTS.items()},
     "no tar": (b"no tar" * 500, "no tar", Verdict.IMAGE_INVALID),
 }

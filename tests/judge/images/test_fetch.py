@@ -47,7 +47,7 @@ def test_by_reference(
     manifest = mirrored.request("get", f"manifests/{digest}", headers={"Accept": "*/*"})
     assert sha256(manifest.content) == digest
     assert manifest.json()["config"]["digest"] == image.id
-    assert [layer["digest"] for layer in manifest.json()["layers"]] == [sha256(blob) for blob in image.blobs()]
+    assert [layer["digest"] for layer in manifest.json()["layers"]] == [sha256(blob) for blob in image.mirrored_blobs()]
 
 
 def test_in_parts(settings: JudgeSettings, mirrored: AuthorsRepository) -> None:
@@ -59,7 +59,9 @@ def test_in_parts(settings: JudgeSettings, mirrored: AuthorsRepository) -> None:
     arrived = upload(settings, sent)
     assert (arrived.image_id, arrived.layers, arrived.reference) == (image.id, image.diff_ids, "alice/model:1")
     assert mirrored.request("get", f"blobs/{image.id}").content == image.config
-    assert [mirrored.request("get", f"blobs/{sha256(blob)}").content for blob in image.blobs()] == image.blobs()
+    blobs = image.mirrored_blobs()
+    assert [mirrored.request("get", f"blobs/{sha256(blob)}").content for blob in blobs] == blobs
+    assert not any(mirrored.has_blob(sha256(blob)) for blob in image.blobs())
 
 
 def test_a_private_registry_is_read_and_a_private_mirror_written(
@@ -135,6 +137,7 @@ def test_a_hostile_layer_does_not_reach_the_mirror(
         assert fault.verdict is verdict
         assert clue in fault.sentence
     assert not mirrored.has_blob(sha256(image.blobs()[1]))
+    assert not mirrored.has_blob(sha256(image.mirrored_blobs()[1]))
     assert not mirrored.has_blob(image.id)
 
 
@@ -169,7 +172,7 @@ def test_parts_that_differ_from_the_request_are_refused(settings: JudgeSettings,
         assert fault.verdict is Verdict.IMAGE_INVALID
         assert slot in fault.sentence
         assert "other bytes" in fault.sentence
-        assert not mirrored.has_blob(sha256(sent.made.blobs()[0]))
+        assert not mirrored.has_blob(sha256(sent.made.mirrored_blobs()[0]))
     sent = send(MadeImage([some_tar()]))
     slot = list(sent.parts)[1]
     del sent.parts[slot]

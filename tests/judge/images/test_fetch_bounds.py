@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from judge.config import JudgeSettings
-from judge.images import fetch
+from judge.images import fetch, spool
 from judge.images.fetch import mirror_image
 from judge.workspace import Workspace
+from sandbox.image import layer_rewriting
 from sandbox.image.layer_check import ImageBudget
 from sandbox.image.tar_entries import TarBudget
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
@@ -75,13 +76,13 @@ def test_no_temporary_file_stays(settings: JudgeSettings, monkeypatch: pytest.Mo
     (tmp_path / "spool").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "spool"))
     seen: list[int] = []
-    written = fetch._written
+    rewrite = layer_rewriting.rewrite_layer
 
     def watched(*arguments: object) -> object:
         seen.append(len(list((tmp_path / "spool").iterdir())))
-        return written(*arguments)  # type: ignore[arg-type]
+        return rewrite(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(fetch, "_written", watched)
+    monkeypatch.setattr(spool, "rewrite_layer", watched)
     upload(settings, send(MadeImage([some_tar()])))
     refused(lambda: upload(settings, send(MadeImage([device()]))))
     assert seen == [0, 0]  # the file has no name, so it also disappears with a killed judge

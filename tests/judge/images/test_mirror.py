@@ -21,11 +21,14 @@ from sandbox.driver import Image, Login
 from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.drivers.process_driver import ProcessDriver
 from sandbox.rundir import RunDir
+from sandbox.selftest.polyglots import POLYGLOTS
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.records import ImageRecord, ModelCard, PreflightReport, Submission, submission_id, utc_now
 from submissions.requests import ReferredImage
 from tests.servers.registry import RegistryServer
-from tests.world.small_images import AuthorsRepository, MadeImage, send, sha256, some_tar, tar_of
+from tests.world.small_images import AuthorsRepository, MadeImage, manifest_of, send, sha256, some_tar, tar_of
+
+LAYER = "application/vnd.docker.image.rootfs.diff.tar"
 
 
 @pytest.fixture
@@ -192,6 +195,25 @@ def test_layers_that_no_engine_can_unpack_are_a_submission_fault(
 
 
 @pytest.mark.docker
+@pytest.mark.parametrize("name", ["bzip2", "xz"])
+def test_a_layer_that_the_engine_unpacks_to_another_one_is_a_submission_fault(
+    registry: RegistryServer, driver: DockerDriver, tmp_path: Path, name: str
+) -> None:
+    """An image of a mirror of former days, with the layer as its author sent it: the diff ID does not match."""
+    layer, repository = POLYGLOTS[name](), AuthorsRepository(registry, f"judge/{tmp_path.name[-20:]}".lower())
+    image = MadeImage([some_tar(), layer])
+    described = [
+        {"digest": repository.push_blob(blob), "size": len(blob), "mediaType": kind}
+        for blob, kind in ((image.blobs()[0], LAYER + ".gzip"), (layer, LAYER))
+    ]
+    config = {"digest": repository.push_blob(image.config), "size": len(image.config)}
+    mirror = repository.push_manifest(manifest_of(config, described))
+    with pytest.raises(SubmissionFault, match="not the one that the image names") as caught:
+        pull_image(driver, mirror, image.id, 1)
+    assert caught.value.verdict is Verdict.IMAGE_INVALID
+
+
+@pytest.mark.docker
 def test_a_pulled_image_is_kept_while_a_submission_refers_to_it(
     registry: RegistryServer, driver: DockerDriver, forget: Callable[[str], None], tmp_path: Path
 ) -> None:
@@ -211,7 +233,7 @@ def test_blobs_in_the_mirror_are_not_sent_again(registry: RegistryServer, tmp_pa
     first = upload(settings, image)
     mirrored = AuthorsRepository(registry, settings.mirror.partition("/")[2])
     folder = registry.folder / "blobs/docker/registry/v2/blobs/sha256"
-    paths = [folder / d[7:9] / d[7:] / "data" for d in (image.id, *(sha256(blob) for blob in image.blobs()))]
+    paths = [folder / d[7:9] / d[7:] / "data" for d in (image.id, *(sha256(blob) for blob in image.mirrored_blobs()))]
     before = [path.stat().st_mtime_ns for path in paths]
     assert upload(settings, image) == first
     assert [path.stat().st_mtime_ns for path in paths] == before
@@ -226,7 +248,8 @@ def test_a_layer_is_found_by_its_diff_id(registry: RegistryServer, tmp_path: Pat
     upload(settings, image)
     layer = mirror.layer(image.diff_ids[0])
     assert layer is not None
-    assert (layer.digest, layer.n_bytes) == (sha256(image.blobs()[0]), len(image.blobs()[0]))
+    (blob,) = image.mirrored_blobs()
+    assert (layer.digest, layer.n_bytes, layer.received) == (sha256(blob), len(blob), sha256(image.blobs()[0]))
     assert (layer.unpacked_bytes, layer.gzipped) == (len(image.tars[0]), True)
     elsewhere = settings.model_copy(update={"mirror": settings.mirror + "/other"})
     assert open_mirror(Workspace(elsewhere)).layer(image.diff_ids[0]) is None

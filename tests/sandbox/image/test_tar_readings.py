@@ -10,8 +10,11 @@ from collections.abc import Callable
 import docker
 import pytest
 
+from sandbox.image import layer_check
 from sandbox.image.layer_check import ImageBudget, check_layer
+from sandbox.image.layer_rewriting import rewrite_layer
 from sandbox.image.tar_entries import ByteStream, TarBudget, tar_entries
+from sandbox.selftest.polyglots import HIDDEN, POLYGLOTS
 from sandbox.verdict import SubmissionFault, Verdict
 from tests.sandbox.image.test_layer_check import entry, pax, tar_of
 
@@ -151,6 +154,20 @@ def test_the_engine_reads_otherwise_what_is_refused(unpack: Callable[[bytes], se
     assert found_in(hidden) == found_in(dropped) == []
     assert "usr/hidden" in unpack(hidden + END)
     assert "other" in unpack(dropped + END)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("name", ["bzip2", "xz"])
+def test_an_engine_unpacks_what_a_tar_hides_unless_the_judge_has_compressed_it(
+    unpack: Callable[[bytes], set[str]], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The engine obeys the first bytes. In the judge's gzip these are the judge's, even if the tar were taken."""
+    layer = POLYGLOTS[name]()
+    monkeypatch.setattr(layer_check, "_COMPRESSIONS", {"gzip": layer_check._COMPRESSIONS["gzip"]})
+    written = io.BytesIO()
+    rewrite_layer([layer], ImageBudget(1 << 30), written.write)
+    assert HIDDEN in unpack(layer)
+    assert HIDDEN not in unpack(written.getvalue())
 
 
 def exported(engine: docker.DockerClient, tar: bytes) -> set[str]:

@@ -13,6 +13,7 @@ import sandbox.drivers.docker_driver
 from sandbox.driver import Question
 from sandbox.drivers.docker_driver import LOCK_LABEL, DockerDriver, container_options
 from sandbox.drivers.process_driver import ProcessDriver
+from sandbox.image import layer_check
 from sandbox.limits import MIB
 from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
 from sandbox.selftest.catalog import ATTACKS
@@ -104,6 +105,18 @@ def test_a_refused_image_that_is_taken_is_found_out(docker_driver: DockerDriver,
     assert not isinstance(honest, SubmissionFault)
     for name in ("image-ld-preload", "image-ld-library-path", "image-visible-devices", "image-volume"):
         assert not BY_NAME[name].examine(Trial(docker_driver, honest)).held
+
+
+@pytest.mark.parametrize("name", ["bzip2", "xz", "zstd"])
+@docker_only
+def test_a_check_that_does_not_know_a_compression_is_found_out(
+    docker_driver: DockerDriver, hostile_images: HostileImages, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    known = {each: magic for each, magic in layer_check._COMPRESSIONS.items() if each != name}
+    monkeypatch.setattr(layer_check, "_COMPRESSIONS", known)
+    result = run_attack(BY_NAME[f"layer-{name}"], docker_driver, hostile_images)
+    assert not result.held
+    assert "taken as a tar" in result.how
 
 
 @docker_only
