@@ -7,7 +7,7 @@ reads the table, which `observe` never gets.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,16 +16,12 @@ from judge.data.import_options import is_folder
 from judge.data.testset import TestSet, read_testset
 from submissions.progress import Reporter
 from tasks.datasets.card import Card
-from tasks.datasets.dataset import Dataset, DatasetError, load_dataset, read_card, save_dataset
+from tasks.datasets.dataset import DatasetError, load_dataset, read_card, save_dataset
 from tasks.datasets.dataset_checks import CARD, LABELS, TABLE
 from tasks.kind import DatasetPart
 from tasks.kinds.registry import KINDS
-from tasks.quickstart.registry import BUILDERS
 from tasks.suites.rehearsal import rehearse
 from tasks.suites.suite import Suite, Task
-
-# The data sets that the judge builds itself.
-QUICKSTART: Mapping[str, Callable[[], Dataset]] = {f"{name}@1": build for name, build in BUILDERS.items()}
 
 ITEM_PARTS = sorted(part for part in DatasetPart if part.is_in_table)
 
@@ -76,12 +72,17 @@ def is_there(data: Path, dataset: str) -> bool:
 
 def build_quickstart(data: Path, tasks: Sequence[Task], reporter: Reporter) -> None:
     """Builds the judge's own data sets among those of `tasks`, if they do not exist yet."""
-    wanted = dict.fromkeys(task.dataset for task in tasks)
-    missing = [name for name in wanted if name in QUICKSTART and not is_there(data, name)]
+    absent = [name for name in dict.fromkeys(task.dataset for task in tasks) if not is_there(data, name)]
+    if not absent:
+        return
+    from tasks.quickstart.registry import BUILDERS  # it takes long to import
+
+    builders = {f"{name}@1": build for name, build in BUILDERS.items()}
+    missing = [name for name in absent if name in builders]
     if missing:
         reporter.say(f"Building {', '.join(missing)} in {data} …")
     for name in missing:
-        save_dataset(QUICKSTART[name](), data)
+        save_dataset(builders[name](), data)
 
 
 def missing_lines(data: Path, suite: Suite, missing: Sequence[Task], n_datasets: int) -> list[str]:

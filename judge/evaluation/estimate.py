@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from submissions.records import PreflightReport, Timing
 from tasks.kind import Work
@@ -76,6 +75,8 @@ def speed_of(report: PreflightReport) -> ModelSpeed | None:
 
 def fit_line(timings: Sequence[Timing]) -> tuple[float, float]:
     """(a, b) of seconds = a + b·n_atoms by least squares, neither negative; a is 0 if all timings have one size."""
+    from scipy.optimize import nnls  # it takes long to import
+
     n_atoms = np.array([timing.n_atoms for timing in timings], np.float64)
     seconds = np.array([timing.seconds for timing in timings])
     constant = np.zeros(len(timings)) if np.ptp(n_atoms) == 0 else np.ones(len(timings))

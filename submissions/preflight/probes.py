@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from ase import Atoms
-from ase.build import bulk, fcc111, molecule
-from scipy.spatial.transform import Rotation
 
 from tasks.model.calculator import BatchCalculator
 from tasks.structures.frames import Float, Frames
@@ -21,6 +19,8 @@ SEED = 20_251
 
 def public_structures(seed: int = SEED) -> dict[str, Atoms]:
     """Small rattled structures, by name, of every kind in a suite. A model need not support all of them."""
+    from ase.build import bulk, fcc111, molecule  # it takes long to import
+
     rng = np.random.default_rng(seed)
     structures = {
         "copper crystal": bulk("Cu", cubic=True),
@@ -117,6 +117,8 @@ class Invariance:
 
 def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, Invariance]:
     """The changes of the answer under a rotation, a translation, a permutation, and a repeated question, by name."""
+    from scipy.spatial.transform import Rotation  # it takes long to import
+
     rng = np.random.default_rng(SEED)
     rotation = Rotation.random(rng=rng).as_matrix()
     rotated = atoms.copy()
@@ -166,6 +168,8 @@ def batch_difference(model: BatchCalculator, structures: Sequence[Atoms]) -> flo
 
 def charge_and_spin(model: BatchCalculator) -> dict[str, str]:
     """For charge and spin a sentence that says whether the energy of a fixed geometry depends on them."""
+    from ase.build import molecule
+
     oxygen = molecule("O2")
     states = {"neutral triplet": (0, 3), "neutral singlet": (0, 1), "cation doublet": (1, 2), "anion doublet": (-1, 2)}
     variants = []

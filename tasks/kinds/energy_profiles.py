@@ -31,7 +31,6 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import model_validator
-from scipy.interpolate import PchipInterpolator
 
 from tasks.datasets.card import Positive, Scan
 from tasks.datasets.dataset import Dataset
@@ -199,6 +198,8 @@ def stacking_fault(scan: Scan, energy: Float, reference: Float) -> dict[str, flo
 
 def gamma_curve(scan: Scan, energy: Float) -> tuple[Float, Float]:
     """(200,) γ [mJ/m²] along the scan, and (199,) the slopes between them of γ / max γ over x from 0 to 1."""
+    from scipy.interpolate import PchipInterpolator  # it takes long to import
+
     if not np.isfinite(energy).all():
         return np.full(POINTS, np.nan), np.full(POINTS - 1, np.nan)
     gamma = (energy - energy.min()) / ((scan.area or np.nan) * MJ_PER_M2)

@@ -20,11 +20,10 @@ error of the trivial model, which answers zero everywhere (LAMBench's dummy).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-import phonopy
 from ase import Atoms
-from phonopy import Phonopy
 from pydantic import PositiveFloat
 
 from tasks.datasets.dataset import Dataset, Structures
@@ -44,6 +43,9 @@ from tasks.simulation.relaxation import Relaxation, relaxed
 from tasks.simulation.vibrations import PhonopyPanicked, Vibrations, VibrationSettings, crystal, vibrations
 from tasks.structures.frames import Float, Int
 from tasks.structures.predictions import Cause
+
+if TYPE_CHECKING:
+    from phonopy import Phonopy
 
 PROPERTIES = (
     CrystalProperty("max_frequency_k", "K", "Highest frequency"),
@@ -94,6 +96,8 @@ class Phonons(CrystalKind):
         Raises:
             ValueError: a structure is not periodic, or its supercell or primitive cell does not fit it.
         """
+        import phonopy  # it takes long to import, and most commands compute no phonons
+
         frames, (supercell, primitive) = structures.frames, matrices(structures)
         if not frames.periodic.all():
             index = int(np.flatnonzero(~frames.periodic)[0])

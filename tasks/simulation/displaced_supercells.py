@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from ase import Atoms
 from numpy.typing import NDArray
-from phonopy import Phonopy
 
 from tasks.kind import Observation
 from tasks.model.calculator import BatchCalculator, ItemFailed
@@ -16,6 +15,9 @@ from tasks.simulation.lockstep_batches import Done
 from tasks.simulation.vibrations import crystal, displace, phonopy_panics
 from tasks.structures.frames import Float, Frames, Int
 from tasks.structures.predictions import Cause
+
+if TYPE_CHECKING:
+    from phonopy import Phonopy
 
 
 class Supercells(NamedTuple):

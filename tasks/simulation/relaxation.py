@@ -7,10 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from ase import Atoms
-from ase.constraints import FixSymmetry
 from ase.filters import FrechetCellFilter
-from ase.optimize import BFGS, FIRE, LBFGS
-from ase.optimize.optimize import Optimizer
 from ase.units import GPa
 from numpy.typing import NDArray
 from pydantic import PositiveFloat, PositiveInt
@@ -21,7 +18,6 @@ from tasks.simulation.lockstep_batches import Done, Job, run_concurrently
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Cause
 
-OPTIMIZERS: dict[str, type[Optimizer]] = {"BFGS": BFGS, "FIRE": FIRE, "LBFGS": LBFGS}
 # A cell that is stretched beyond these shares of its first length in any direction has fallen apart or collapsed; a
 # collapsed cell would make a model build endless neighbour lists.
 SHORTEST_SHARE, LONGEST_SHARE = 1 / 3, 3.0
@@ -57,12 +53,14 @@ def relaxed(
         ItemFailed: the model failed on a structure on the way; NOT_CONVERGED within the steps; EXPLODED: the cell left
             its bounds.
     """
+    from ase import constraints, optimize  # they take long to import, and most commands relax nothing
+
     mobile: Atoms = atoms.copy()
     mobile.calc = AseCalculator(model, ("energy", "forces", "stress") if cell else ("energy", "forces"))
     if keep_symmetry:
-        mobile.set_constraint(FixSymmetry(mobile, symprec=SYMPREC))
+        mobile.set_constraint(constraints.FixSymmetry(mobile, symprec=SYMPREC))
     target: Any = FrechetCellFilter(mobile, scalar_pressure=pressure_gpa * GPa) if cell else mobile
-    optimizer = OPTIMIZERS[settings.optimizer](target, logfile=None)
+    optimizer = getattr(optimize, settings.optimizer)(target, logfile=None)
     if cell:
         back = np.linalg.inv(mobile.cell.array)
 

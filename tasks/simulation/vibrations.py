@@ -16,23 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
-from phonopy import Phonopy
-from phonopy.harmonic.dynmat_to_fc import get_commensurate_points
-from phonopy.structure.atoms import PhonopyAtoms
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
-from scipy.constants import Avogadro, Boltzmann, Planck
 from spglib import SpglibError
 
 from tasks.kind import Parameters
 from tasks.structures.frames import Float, Int
 
-# Today's CODATA values; phonopy has those of 2002, so that its sums differ in the sixth digit.
-THZ_IN_K = Planck * 1e12 / Boltzmann  # hν/k_B of 1 THz
-GAS_CONSTANT = Avogadro * Boltzmann  # J/mol/K
+if TYPE_CHECKING:
+    from phonopy import Phonopy
+    from phonopy.structure.atoms import PhonopyAtoms
+
+# The SI defines these constants exactly; phonopy has those of CODATA 2002, so that its sums differ in the sixth digit.
+PLANCK, BOLTZMANN, AVOGADRO = 6.62607015e-34, 1.380649e-23, 6.02214076e23  # J s, J/K, 1/mol
+THZ_IN_K = PLANCK * 1e12 / BOLTZMANN  # hν/k_B of 1 THz
+GAS_CONSTANT = AVOGADRO * BOLTZMANN  # J/mol/K
 
 
 class VibrationSettings(Parameters):
@@ -100,6 +101,9 @@ def crystal(atoms: Atoms | PhonopyAtoms, supercell: Int, primitive: Float) -> Ph
     Raises:
         ValueError: the matrices do not fit the structure, or atoms lie on each other.
     """
+    from phonopy import Phonopy  # it takes long to import, and most commands compute no phonons
+    from phonopy.structure.atoms import PhonopyAtoms
+
     cell = PhonopyAtoms(
         numbers=atoms.numbers,
         cell=np.asarray(atoms.cell),
@@ -179,6 +183,8 @@ def commensurate_frequencies(phonon: Phonopy) -> Float:
     Where the cell is not primitive, LAMBench's own code reads the coordinates of the cell's commensurate wave vectors
     as if they were the primitive cell's: fewer points, and not all of them commensurate.
     """
+    from phonopy.harmonic.dynmat_to_fc import get_commensurate_points
+
     per_primitive = np.rint(np.linalg.solve(phonon.primitive_matrix, phonon.supercell_matrix)).astype(np.int64)
     points = get_commensurate_points(per_primitive)
     phonon.run_qpoints(points)

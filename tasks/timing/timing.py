@@ -14,8 +14,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from ase.build import bulk
-from ase.calculators.emt import EMT
 
 from tasks.kind import HostTooNoisy, Watch
 from tasks.model.calculator import BatchCalculator, InProcessCalculator
@@ -44,6 +42,9 @@ def timed(model: BatchCalculator, frames: Frames, wanted: Properties, clock: Clo
 
 def time_reference(clock: Clock) -> Float:
     """(N_REFERENCE,) seconds of calls of EMT in this process on a fixed copper cell of 32 atoms."""
+    from ase.build import bulk  # they take long to import, and most commands time nothing
+    from ase.calculators.emt import EMT
+
     atoms = bulk("Cu", cubic=True).repeat(2)
     atoms.rattle(0.05, seed=0)
     model, frames = InProcessCalculator(EMT()), Frames.from_atoms([atoms])

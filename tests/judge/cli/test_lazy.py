@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -48,10 +49,13 @@ def test_no_other_command_is_imported() -> None:
     assert CliRunner().invoke(app_of(table), ["list", "--help"]).exit_code == 0
 
 
-def test_listing_needs_no_physics() -> None:
-    code = (
-        "import judge.cli.maintainer.list, sys; "
-        "print(*{'numpy', 'scipy', 'ase', 'phonopy', 'docker'} & set(sys.modules))"
-    )
+HEAVY = {"scipy", "phonopy", "h5py", "docker", "boto3", "ase.build", "ase.constraints", "ase.spacegroup"}
+
+
+@pytest.mark.parametrize(
+    ("command", "unneeded"), [("list", {"numpy", "ase", *HEAVY}), ("site", HEAVY), ("show", HEAVY)]
+)
+def test_a_command_does_not_import_what_only_a_judging_needs(command: str, unneeded: set[str]) -> None:
+    code = f"import judge.cli.maintainer.{command}, sys; print(*{unneeded} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
