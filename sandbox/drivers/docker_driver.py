@@ -23,7 +23,7 @@ from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
 
 from sandbox.driver import DriverName, Image, Login, Question
 from sandbox.drivers import podman
-from sandbox.drivers.docker_running import DockerRunning, remove_container
+from sandbox.drivers.docker_running import BUSY, DockerRunning, is_busy, remove_container
 from sandbox.drivers.docker_running import engine_faults as engine_faults
 from sandbox.drivers.environment import environment
 from sandbox.drivers.image_pull import pull_by_digest
@@ -54,6 +54,8 @@ def connect_engine() -> docker.DockerClient:
         client = docker.from_env(timeout=ENGINE_TIMEOUT_S)
         client.ping()
     except (docker.errors.DockerException, requests.RequestException) as error:
+        if is_busy(error):
+            raise JudgeFault(FaultCause.DOCKER, BUSY) from error
         raise JudgeFault(
             FaultCause.DOCKER, "no Docker engine answers: start it, or set DOCKER_HOST, or use --driver process"
         ) from error

@@ -20,6 +20,7 @@ LOG_LINES = 60
 LOG_BYTES = 16_384
 CONFLICT = 409
 SERVER_ERROR = 500
+BUSY = "the Docker engine is busy and does not answer in time: wait until it has less to do; if that lasts, see its log"
 REMOVING_TRIES = 4
 REMOVING_AGAIN_S = 0.3
 POLL_S = 0.02
@@ -35,6 +36,8 @@ def engine_faults() -> Iterator[None]:
     try:
         yield
     except docker.errors.DockerException as error:  # first: an engine's error answer is a RequestException, too
+        if is_busy(error):
+            raise JudgeFault(FaultCause.DOCKER, BUSY) from error
         answer = error.explanation if isinstance(error, docker.errors.APIError) and error.explanation else error
         if is_full_disk(" ".join(str(answer).split())):
             raise full_disk(_one_line(answer)) from error
@@ -43,9 +46,23 @@ def engine_faults() -> Iterator[None]:
             f"the Docker engine refused a request ({_one_line(answer)}): check `judge doctor`",
         ) from error
     except requests.RequestException as error:
+        if is_busy(error):
+            raise JudgeFault(FaultCause.DOCKER, BUSY) from error
         raise JudgeFault(
             FaultCause.DOCKER, f"the Docker engine does not answer ({_one_line(error)}): start it"
         ) from error
+
+
+def is_busy(error: BaseException | None) -> bool:
+    """Whether `error`, or one that led to it, shows that an engine is there and does not answer in time."""
+    while error is not None:
+        if isinstance(error, requests.ConnectTimeout):  # no machine is there
+            return False
+        # A socket whose queue of connections is full refuses the next one at once.
+        if isinstance(error, (requests.ReadTimeout, TimeoutError, BlockingIOError)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _one_line(text: object) -> str:

@@ -28,6 +28,9 @@ _REFUSED_PREFIXES = ("LD_", "NVIDIA_")
 _REFUSED = frozenset({"GCONV_PATH", "GLIBC_TUNABLES", "NIS_PATH", "LOCPATH", "GETCONF_DIR"})
 _MAX_LABEL = 4096
 _MAX_VOLUMES = 16
+# Before it starts a container, the engine joins the folder to paths of its own; the kernel takes 4096 bytes in all.
+_MAX_WORKDIR, _MAX_NAME = 1024, 255
+_MOUNTED = ("/lambench", "/proc", "/sys", "/dev")  # by the sandbox or the engine: the image's own are not seen
 
 
 def image_from_inspection(reference: str, inspection: Mapping[str, Any], machine: str = MACHINE) -> Image:
@@ -74,6 +77,8 @@ def _check_platform(system: str, architecture: str, machine: str) -> None:
 
 
 def _check_environment(environment: Sequence[str]) -> None:
+    if any(not entry.partition("=")[0] for entry in environment):
+        raise invalid("The image sets a variable without a name, so it cannot be started: take it out of its ENV.")
     # If a name occurs twice, engines keep the first entry and shells the last, so each of them is checked.
     settings = [entry.partition("=") for entry in environment]
     refused = {name for name, _, value in settings if value and _is_refused(name, value)}
@@ -113,9 +118,17 @@ def _check_volumes(volumes: Sequence[str]) -> None:
 def _check_start(config: Mapping[str, Any], protocol: str) -> None:
     """Checks settings that would make the start of the container fail."""
     folder = str(config.get("WorkingDir") or "/")
-    inside = posixpath.normpath(folder)
-    if not folder.startswith("/") or inside == "/lambench" or inside.startswith("/lambench/"):
-        raise invalid(f"The image's WORKDIR is {folder[:80]!r}: it must be an absolute path, and not below /lambench.")
+    inside = "/" + posixpath.normpath(folder).lstrip("/") + "/"
+    if not folder.startswith("/") or any(inside.startswith(f"{mounted}/") for mounted in _MOUNTED):
+        raise invalid(
+            f"The image's WORKDIR is {folder[:80]!r}: it must be an absolute path, and not below {', '.join(_MOUNTED)}."
+        )
+    if len(folder.encode(errors="replace")) > _MAX_WORKDIR or any(
+        len(name.encode(errors="replace")) > _MAX_NAME for name in folder.split("/")
+    ):
+        raise invalid(
+            f"The image's WORKDIR is too long: it may have {_MAX_WORKDIR} bytes, and each name in it {_MAX_NAME}."
+        )
     texts = [folder, *(config.get("Env") or []), *(config.get("Entrypoint") or []), *(config.get("Cmd") or [])]
     if any("\0" in text for text in texts):
         raise invalid("The image's configuration holds a zero byte: build it again from its Dockerfile.")

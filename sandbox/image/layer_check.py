@@ -40,6 +40,8 @@ UNPACKED_PIECE = 256 * 1024
 MAX_MEMBERS = 1_000_000
 MAX_RATIO, RATIO_FROM = 200, GIB
 MAX_PATH, MAX_NAME = 4096, 255
+# With a link there the engine would mount the sandbox's folder at another place, and might not start the container.
+_MOUNTED = ([b"lambench"], [b"tmp"])
 _WHITEOUTS_OF_FOLDERS = (b".wh.", b".wh..", b".wh...")
 
 _GZIP = b"\x1f\x8b"
@@ -203,6 +205,11 @@ def _check_entry(entry: TarEntry) -> None:
         raise _refused(
             f"The image's layer names {_shown(entry.name)}, which is not a file of the image: "
             "build it from a Dockerfile."
+        )
+    if parts in _MOUNTED and entry.kind != FOLDER:
+        raise invalid(
+            f"The image has a link or a file at /{parts[0].decode()}, where the sandbox mounts a folder: "
+            "make it a folder, or remove it."
         )
     if entry.kind == LINK:
         _check_path(entry.link)

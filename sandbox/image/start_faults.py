@@ -36,6 +36,16 @@ _OF_THE_IMAGE = (
     rf"exec: \"(?:{_INIT})\": (?:stat (?:{_INIT}): )?permission denied{_END}",
     rf"exec: \"(?!(?:{_INIT})\")[^\"]*\": (?:.*: )?(?:executable file not found in \$PATH|{_NO_WAY_IN}){_END}",
     rf"exec .*argument list too long{_END}",
+    # A loop of links, or a path that is too long: in the image, since paths of the host are not resolved like this.
+    r"^evalSymlinksInScope: too many links in ",
+    rf"(?:{_IN_THE_CONTAINER}): environment variable name can't be empty: ",
+)
+# Instead of a folder for the sandbox's mount, the image has a link into what the engine mounts.
+_OF_A_LINK = (
+    r'error mounting ".*" to rootfs at "/(?:lambench|tmp)": "/.*" cannot be mounted because it is '
+    rf"(?:inside /proc|not of type proc){_END}",
+    rf"error creating device nodes: mknod /\S+/dev/[a-z]+: read-only file system{_END}",
+    rf"error closing exec fds: open /proc/self/fd: no such file or directory{_END}",
 )
 _OF_THE_GPU = (
     r"^could not select device driver ",
@@ -54,6 +64,11 @@ def start_fault(error: docker.errors.APIError) -> SubmissionFault | JudgeFault:
         return invalid(
             "The image cannot be started as user 65534: its WORKDIR must be a folder that anyone may enter, "
             "and its entrypoint a program that anyone may run."
+        )
+    if _says(text, *_OF_A_LINK):
+        return invalid(
+            "The image has a link at /lambench or /tmp, where the sandbox mounts a folder: make it a folder, "
+            "or remove it."
         )
     if _says(text, *_OF_THE_GPU):
         return JudgeFault(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from sandbox.driver import Driver, Image, Question
@@ -77,6 +77,7 @@ class Attack:
         tries: what the image tries, one sentence.
         factory: `module:function` of the hostile image, as its label names it.
         dockerfile: further lines of the image's Dockerfile, such as ENV, VOLUME or USER root.
+        settings: of the image's configuration, such as WorkingDir, that no Dockerfile can state.
     """
 
     name: str
@@ -84,3 +85,4 @@ class Attack:
     factory: str
     examine: Callable[[Trial], Finding]
     dockerfile: tuple[str, ...] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)

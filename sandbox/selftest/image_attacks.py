@@ -46,6 +46,17 @@ def _layer_refused(layer: Callable[[], bytes]) -> Callable[[Trial], Finding]:
     return examine
 
 
+def _fails_by_its_own_fault(trial: Trial) -> Finding:
+    outcome = trial.run(lambda remote: None)  # raises if the engine's refusal is taken for a fault of this machine
+    held = outcome.verdict is Verdict.IMAGE_INVALID
+    return Finding(held, f"{outcome.verdict}: {outcome.sentence}")
+
+
+def _unstartable(name: str, tries: str, *dockerfile: str, **settings: object) -> Attack:
+    """An image that no engine can start, so that its author could have this machine blamed."""
+    return Attack(f"start-{name}", tries, "honest:compiles", _fails_by_its_own_fault, dockerfile, settings)
+
+
 IMAGE_ATTACKS = (
     *(
         Attack(
@@ -77,6 +88,11 @@ IMAGE_ATTACKS = (
         _refused,
         ("ENV NVIDIA_VISIBLE_DEVICES=all",),
     ),
+    _unstartable("mount-link", "Its image has a link to /proc/1 at /lambench.", "RUN ln -s /proc/1 /lambench"),
+    _unstartable("folder-loop", "Its image's WORKDIR is a loop of links.", "RUN ln -s /loop /loop", WorkingDir="/loop"),
+    _unstartable("folder-long", "Its image's WORKDIR is a path of 6,000 bytes.", WorkingDir="/a" * 3000),
+    _unstartable("folder-sys", "Its image's WORKDIR is a new folder below /sys.", WorkingDir="/sys/x"),
+    _unstartable("nameless-variable", "Its image sets a variable without a name.", Env=["=x"]),
     Attack("image-volume", "Its image declares a volume.", "honest:compiles", _refused, ("VOLUME /data",)),
     Attack(
         "honest-compiler",

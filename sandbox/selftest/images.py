@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import tarfile
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import resources
+from typing import Any
 
 import docker
 import docker.errors
@@ -59,14 +61,22 @@ class HostileImages:
         """The image of `attack` as resolved by `driver`, or the fault with which `driver` refuses it."""
         lines = (f"FROM {self._base}", *attack.dockerfile, f"LABEL {CALCULATOR_LABEL}={attack.factory}")
         files = {"Dockerfile": "\n".join(lines).encode()}
+        inputs = _hash(*files.values(), json.dumps(attack.settings).encode())
         with engine_faults():
-            image_id = self._built(attack.name, files, inputs=_hash(*files.values()))
+            image_id = self._built(attack.name, files, inputs, settings=attack.settings)
         try:
             return driver.resolve(image_id)
         except SubmissionFault as refused:
             return refused
 
-    def _built(self, name: str, files: Mapping[str, bytes], inputs: str, base: str = "") -> str:
+    def _built(
+        self,
+        name: str,
+        files: Mapping[str, bytes],
+        inputs: str,
+        base: str = "",
+        settings: Mapping[str, object] | None = None,
+    ) -> str:
         """ID of the image `name`, built from `files` unless an image with these `inputs` exists."""
         tag = f"{self._repository}/{name}:latest"
         before = None
@@ -87,9 +97,19 @@ class HostileImages:
             )
         except docker.errors.BuildError as error:
             raise JudgeFault(FaultCause.DOCKER, f"cannot build {tag} ({str(error)[:200]}): see the engine") from error
+        if settings:
+            image = self._with_settings(str(image.id), tag, settings)
         if before is not None:
             _remove(self._client, str(before.id))
         return str(image.id)
+
+    def _with_settings(self, image_id: str, tag: str, settings: Mapping[str, object]) -> Any:
+        """The image `tag`: the image with other settings, which the engine does not check before a container starts."""
+        container = self._client.containers.create(image_id, ["x"], network_mode="none")
+        try:
+            return container.commit(*tag.rsplit(":", 1), conf=dict(settings))
+        finally:
+            container.remove()
 
 
 def remove_images(repository: str = REPOSITORY) -> int:

@@ -77,6 +77,13 @@ def test_libraries_of_cuda_are_allowed() -> None:
         ({"Volumes": {f"/tmp/{i}": {} for i in range(17)}}, Verdict.POLICY_VIOLATION, "VOLUME"),
         ({"WorkingDir": "model"}, Verdict.IMAGE_INVALID, "WORKDIR"),
         ({"WorkingDir": "/x/../lambench/sub"}, Verdict.IMAGE_INVALID, "WORKDIR"),
+        ({"WorkingDir": "//lambench"}, Verdict.IMAGE_INVALID, "WORKDIR"),
+        ({"WorkingDir": "/sys/x"}, Verdict.IMAGE_INVALID, "not below /lambench, /proc, /sys, /dev"),
+        ({"WorkingDir": "/proc"}, Verdict.IMAGE_INVALID, "WORKDIR"),
+        ({"WorkingDir": "/ä" * 400}, Verdict.IMAGE_INVALID, "too long"),
+        ({"WorkingDir": "/" + "a" * 256}, Verdict.IMAGE_INVALID, "too long"),
+        ({"Env": ["A=b", "=x"]}, Verdict.IMAGE_INVALID, "without a name"),
+        ({"Env": [""]}, Verdict.IMAGE_INVALID, "without a name"),
         ({"Env": ["A=\0"]}, Verdict.IMAGE_INVALID, "zero byte"),
         ({"Labels": {"org.lambench.protocol": "1"}}, Verdict.IMAGE_INVALID, "ENTRYPOINT"),
         ({"Labels": {"org.lambench.calculator": "m:f\n"}}, Verdict.IMAGE_INVALID, "module:factory"),
@@ -142,6 +149,7 @@ def engine_error(text: str, status: int = 500) -> docker.errors.APIError:
 
 RUNC = "failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
 INIT = RUNC + "error during container init: "
+MOUNTING = INIT + 'error mounting "/run/lambench/s/14080" to rootfs at '
 FILE_NOT_FOLDER = ": unknown: Are you trying to mount a directory onto a file (or vice-versa)? Check if the specified …"
 # Most of them as Docker 20.10 with runc 1.1 says them.
 OF_THE_IMAGE = [
@@ -157,6 +165,13 @@ OF_THE_IMAGE = [
     INIT
     + 'error mounting "tmpfs" to rootfs at "/tmp": mount tmpfs:/tmp (via /proc/self/fd/6), flags: 0xe: not a directory'
     + FILE_NOT_FOLDER,
+    "evalSymlinksInScope: too many links in /var/lib/docker/overlay2/131a/merged/loop",
+    INIT + 'environment variable name can\'t be empty: "=no space left on device": unknown',
+    MOUNTING
+    + '"/lambench": "/var/lib/docker/overlay2/51d1/merged/proc/1" cannot be mounted because it is inside /proc',
+    MOUNTING + '"/tmp": "/v/merged/proc" cannot be mounted because it is not of type proc: unknown',
+    INIT + "error creating device nodes: mknod /var/lib/docker/32eb/merged/dev/null: read-only file system: unknown",
+    RUNC + "error closing exec fds: open /proc/self/fd: no such file or directory: unknown",
     RUNC + 'exec: "/etc/passwd": permission denied: unknown',
     RUNC + 'exec: "nothere": executable file not found in $PATH: unknown',
     RUNC + 'exec: "/sbin/docker-init": stat /sbin/docker-init: permission denied: unknown',
@@ -175,6 +190,8 @@ OF_THE_MACHINE = [
         FaultCause.DOCKER,
     ),
     ("OCI runtime create failed: mkdir /sys/fs/cgroup/d: read-only file system: unknown", FaultCause.DOCKER),
+    (MOUNTING + '"/lambench": stat /run/lambench/s/14080: no such file or directory: unknown', FaultCause.DOCKER),
+    (INIT + "error creating device nodes: mknod /v/merged/dev/null: operation not permitted", FaultCause.DOCKER),
     (RUNC + 'exec: "/sbin/docker-init": no such file or directory: unknown', FaultCause.DOCKER),
     (
         INIT + "error running hook #0: error running hook: exit status 1, stdout: , stderr: nvidia-container-cli: "

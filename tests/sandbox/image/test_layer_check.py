@@ -128,6 +128,15 @@ def test_what_leads_out_of_the_image_is_refused_by_name(bad: tarfile.TarInfo, fo
     assert bad.name[:80] in caught.value.sentence or bad.linkname in caught.value.sentence
 
 
+@pytest.mark.parametrize("name", ["tmp", "./lambench", "lambench", "tmp/."])
+def test_nothing_but_a_folder_is_where_the_sandbox_mounts_one(name: str) -> None:
+    for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.REGTYPE):
+        with pytest.raises(SubmissionFault, match="where the sandbox mounts a folder") as caught:
+            check(tar_of(entry(name, kind, linkname="proc/1")))
+        assert caught.value.verdict is Verdict.IMAGE_INVALID
+    check(tar_of(entry(name, tarfile.DIRTYPE), entry("opt/tmp", tarfile.SYMTYPE, linkname="/tmp"), (".wh.tmp", b"")))
+
+
 def pax(*records: tuple[bytes, bytes]) -> bytes:
     """A PAX header of these records, and its data block."""
     data = b""

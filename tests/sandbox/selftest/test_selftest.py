@@ -13,7 +13,7 @@ import sandbox.drivers.docker_driver
 from sandbox.driver import Question
 from sandbox.drivers.docker_driver import LOCK_LABEL, DockerDriver, container_options
 from sandbox.drivers.process_driver import ProcessDriver
-from sandbox.image import layer_check
+from sandbox.image import image_check, layer_check, start_faults
 from sandbox.limits import MIB
 from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
 from sandbox.selftest.catalog import ATTACKS
@@ -105,6 +105,23 @@ def test_a_refused_image_that_is_taken_is_found_out(docker_driver: DockerDriver,
     assert not isinstance(honest, SubmissionFault)
     for name in ("image-ld-preload", "image-ld-library-path", "image-visible-devices", "image-volume"):
         assert not BY_NAME[name].examine(Trial(docker_driver, honest)).held
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["start-mount-link", "start-folder-loop", "start-folder-long", "start-folder-sys", "start-nameless-variable"],
+)
+@docker_only
+def test_a_fault_of_an_image_that_is_taken_for_this_machines_is_found_out(
+    docker_driver: DockerDriver, hostile_images: HostileImages, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for patterns in ("_OF_THE_IMAGE", "_OF_A_LINK"):
+        monkeypatch.setattr(start_faults, patterns, ())
+    for check in ("_check_start", "_check_environment"):
+        monkeypatch.setattr(image_check, check, lambda *given: None)
+    result = run_attack(BY_NAME[name], docker_driver, hostile_images)
+    assert not result.held
+    assert "this machine (DOCKER)" in result.how
 
 
 @pytest.mark.parametrize("name", ["bzip2", "xz", "zstd"])
