@@ -1,17 +1,22 @@
 """The run directory: sockets, the guest, and the locks that distinguish living judges of this host from dead ones.
 
 Every judge process holds a lock on a file named by its token while it lives. The kernel releases the lock, whatever
-ends the process. Session folders and containers carry the token. So the next judge can remove the leftovers of dead
-judges, and nothing else.
+ends the process. Containers carry the token as a label, and a file outside of each session folder states it. So the
+next judge can remove the leftovers of dead judges, and nothing else.
+
+A container sees the path of its session folder in its mount table, and can ask for the address of the socket. So the
+folder's name is random, without token or process ID, and the address is the same for all sessions.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import resource
 import secrets
 import shutil
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +26,11 @@ from sandbox.verdict import FaultCause, JudgeFault
 
 SOCKET_NAME = "judge.sock"
 GUEST_NAME = "guest.pyz"
+LOCKS, SESSIONS, OWNERS = "judges", "sessions", "owners"
 MAX_SOCKET_PATH = 107  # of sun_path on Linux, without its terminating zero
+OPEN_FOLDERS = Path("/proc/self/fd")
+BINDING_FD = 700  # below the usual limit of 1,024, above what a judge has open
+_binding = threading.Lock()
 
 
 def default_run_dir() -> Path:
@@ -43,14 +52,14 @@ class RunDir:
         self.root = root.absolute()
         self.token = f"{os.getpid()}-{secrets.token_hex(4)}"
         try:
-            for folder in (self.root, self._locks, self._sessions):
+            for folder in (self.root, self._locks, self._sessions, self._owners):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = self._hold_lock()
         except OSError as error:
             raise JudgeFault(
                 FaultCause.DISK, f"cannot write to the run directory {self.root} ({error.strerror}): set run_dir"
             ) from error
-        longest = len(os.fsencode(self._sessions / f"{self.token}-{'0' * 8}" / SOCKET_NAME))
+        longest = len(os.fsencode(self._sessions / _session_name() / SOCKET_NAME))
         if longest > MAX_SOCKET_PATH:
             raise JudgeFault(
                 FaultCause.DISK, f"the path of {self.root} is too long for a socket: set a shorter run_dir"
@@ -58,11 +67,15 @@ class RunDir:
 
     @property
     def _locks(self) -> Path:
-        return self.root / "judges"
+        return self.root / LOCKS
 
     @property
     def _sessions(self) -> Path:
-        return self.root / "s"
+        return self.root / SESSIONS
+
+    @property
+    def _owners(self) -> Path:
+        return self.root / OWNERS
 
     def _hold_lock(self) -> int:
         # Locked before it gets its name: a living judge's lock file is never seen unlocked.
@@ -75,53 +88,106 @@ class RunDir:
     @contextmanager
     def session(self) -> Iterator[tuple[Path, socket.socket]]:
         """A new folder that holds the guest and a socket, which listens for one connection."""
-        # A random name, no counter: a container sees this path in its mount table, and must not learn its number.
-        folder = self._sessions / f"{self.token}-{secrets.token_hex(4)}"
+        folder = self._sessions / _session_name()
+        owner = self._owners / folder.name
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
+            owner.write_text(self.token)  # first: a folder that nobody owns is removed
             folder.mkdir(mode=0o711)
             folder.chmod(0o711)
             guest = folder / GUEST_NAME
             guest.write_bytes(guest_archive())
             guest.chmod(0o444)
-            listener.bind(str(folder / SOCKET_NAME))
+            _bind(listener, folder)
             (folder / SOCKET_NAME).chmod(0o666)
             listener.listen(1)
         except OSError as error:
             listener.close()
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder, owner)
             raise JudgeFault(FaultCause.DISK, f"cannot prepare {folder} ({error.strerror}): free some space") from error
         try:
             yield folder, listener
         finally:
             listener.close()
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder, owner)
 
     def dead(self, token: str) -> bool:
         """Whether the judge with this `token` no longer lives on this host."""
         return _is_dead(self._locks, token)
 
+    def left_sessions(self) -> list[Path]:
+        """The session folders of dead judges."""
+        return _left_sessions(self.root)
+
     def sweep(self) -> int:
         """Removes session folders and locks of dead judges; returns the number of session folders removed."""
-        removed = 0
-        for folder in self._sessions.iterdir():
-            if self.dead(folder.name.rpartition("-")[0]):
-                shutil.rmtree(folder, ignore_errors=True)
-                removed += 1
+        left = self.left_sessions()
+        for folder in left:
+            shutil.rmtree(folder, ignore_errors=True)
+        for owner in self._owners.iterdir():
+            token = _read_owner(owner)  # empty while its judge writes it
+            if token and self.dead(token) and not (self._sessions / owner.name).exists():
+                owner.unlink(missing_ok=True)
         for lock in self._locks.iterdir():
             if not lock.name.startswith(".") and self.dead(lock.name):
                 lock.unlink(missing_ok=True)
-        return removed
+        return len(left)
 
 
 def is_something_left(root: Path) -> bool:
     """Whether a dead judge left a session in the run directory `root`; its container may still run."""
-    sessions = root / "s"
-    folders = list(sessions.iterdir()) if sessions.is_dir() else []
-    return any(_is_dead(root / "judges", folder.name.rpartition("-")[0]) for folder in folders)
+    return bool(_left_sessions(root))
+
+
+def _session_name() -> str:
+    return secrets.token_hex(8)
+
+
+def _bind(listener: socket.socket, folder: Path) -> None:
+    """Binds `listener` to the socket in `folder`, with an address that does not state the folder's path.
+
+    A peer of a socket reads the path that was bound. It is `/proc/self/fd/700/judge.sock` here, for every session.
+    """
+    if not OPEN_FOLDERS.is_dir():  # no Linux: then no containers, either
+        listener.bind(str(folder / SOCKET_NAME))
+        return
+    opened = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with _binding:
+            most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+            numbered = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, min(BINDING_FD, most // 2))
+            try:
+                listener.bind(str(OPEN_FOLDERS / str(numbered) / SOCKET_NAME))
+            finally:
+                os.close(numbered)
+    finally:
+        os.close(opened)
+
+
+def _remove(folder: Path, owner: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    owner.unlink(missing_ok=True)
+
+
+def _left_sessions(root: Path) -> list[Path]:
+    """The session folders in the run directory `root` that belong to no living judge."""
+    sessions = root / SESSIONS
+    folders = sorted(sessions.iterdir()) if sessions.is_dir() else []
+    return [folder for folder in folders if _is_dead(root / LOCKS, _read_owner(root / OWNERS / folder.name))]
+
+
+def _read_owner(owner: Path) -> str:
+    """The token of the judge that a session belongs to; empty if no file states it."""
+    try:
+        return owner.read_text()
+    except FileNotFoundError:
+        return ""
 
 
 def _is_dead(locks: Path, token: str) -> bool:
+    """Whether no process holds the lock of `token`; nobody holds that of an empty one."""
+    if not token:
+        return True
     try:
         handle = os.open(locks / token, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -63,8 +63,10 @@ def dead_sessions(run_dir: Path) -> tuple[Garbage, ...]:
 
         return remove
 
-    folders = [folder for folder in _entries(run_dir / "s") if sessions.dead(folder.name.rpartition("-")[0])]
-    return tuple(Garbage(GarbageKind.SESSION, str(folder), _tree_size(folder), remover(folder)) for folder in folders)
+    return tuple(
+        Garbage(GarbageKind.SESSION, str(folder), _tree_size(folder), remover(folder))
+        for folder in sessions.left_sessions()
+    )
 
 
 def unreferred_images(referred: Callable[[], Collection[str]]) -> tuple[Garbage, ...]:

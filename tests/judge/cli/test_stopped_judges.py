@@ -48,7 +48,7 @@ def test_killed_in_the_middle_the_next_run_completes_the_rest(world: World, fini
     status, _ = world.run_json("evaluate", "--all")
     assert status == 0
     assert counted(world, [submission]) == [(submission.id, "copper"), (submission.id, "nickel")]
-    assert not list((world.root / "run" / "s").iterdir())
+    assert not list((world.root / "run" / "sessions").iterdir())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -62,7 +62,7 @@ def test_stopped_it_says_how_to_go_on(world: World, number: signal.Signals) -> N
     assert process.returncode == 130
     assert "To continue: judge evaluate --all --task copper" in err
     assert "Traceback" not in err
-    assert not list((world.root / "run" / "s").iterdir())
+    assert not list((world.root / "run" / "sessions").iterdir())
     status, _, _ = world.run("evaluate", "--all")
     assert status == 0
     assert len(counted(world, [submission])) == 2

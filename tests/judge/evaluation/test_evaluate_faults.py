@@ -199,7 +199,7 @@ def test_a_broken_data_set_is_named_with_file_and_field(world: World) -> None:
 def test_what_a_dead_judge_left_is_removed_even_where_there_is_nothing_to_do(world: World) -> None:
     world.submit("emt")
     world.evaluate()
-    left = world.root / "run" / "s" / "1-deadbeef-0a1b2c3d"
+    left = world.root / "run" / "sessions" / "1-deadbeef-0a1b2c3d"
     left.mkdir()
     summary, _ = world.evaluate()
     assert {unit.did for unit in summary.units} == {Did.NOTHING}

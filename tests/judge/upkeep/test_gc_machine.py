@@ -70,7 +70,7 @@ def test_session_folders_of_dead_judges_go_and_of_the_living_stay(tmp_path: Path
     assert not run_dir.exists()
     place = RunDir(run_dir)
     with place.session() as (folder, _):
-        dead = run_dir / "s" / "99999999-0a0b0c0d-1"
+        dead = run_dir / "sessions" / "99999999-0a0b0c0d-1"
         dead.mkdir()
         (dead / "guest.pyz").write_bytes(b"abc")
         (garbage,) = dead_sessions(run_dir)

@@ -127,13 +127,13 @@ def test_nothing_is_left_behind_whatever_the_body_raises(process_driver: Process
     seen = []
 
     def interrupted(remote: RemoteCalculator) -> None:
-        seen.extend((run_dir.root / "s").iterdir())
+        seen.extend((run_dir.root / "sessions").iterdir())
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         judged(process_driver, "honest", body=interrupted)
     assert len(seen) == 1
-    assert not list((run_dir.root / "s").iterdir())
+    assert not list((run_dir.root / "sessions").iterdir())
 
 
 def test_only_what_dead_judges_left_is_swept(tmp_path: Path) -> None:
@@ -145,8 +145,8 @@ def test_only_what_dead_judges_left_is_swept(tmp_path: Path) -> None:
     living = RunDir(root)
     with living.session() as (folder, _):
         subprocess.run([sys.executable, "-c", code, str(root)], check=False)
-        assert len(list((root / "s").iterdir())) == 2
+        assert len(list((root / "sessions").iterdir())) == 2
         assert living.sweep() == 1
-        assert [p.name for p in (root / "s").iterdir()] == [folder.name]
+        assert [p.name for p in (root / "sessions").iterdir()] == [folder.name]
         assert [p.name for p in (root / "judges").iterdir()] == [living.token]
     subprocess.run(["rm", "-r", str(root)], check=True)

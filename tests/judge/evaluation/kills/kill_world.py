@@ -212,7 +212,7 @@ class KillWorld(World):
     def check_nothing_is_left(self) -> None:
         """Checks that there is no session folder, no checkpoint, no container and no guest."""
         run = self.root / "run"
-        assert not list((run / "s").glob("*"))
+        assert not list((run / "sessions").glob("*"))
         assert not list((run / "checkpoints").glob("*"))
         wait_until(lambda: not guests(run), f"guests of {run} end")
         if self.driver == "docker":
@@ -254,6 +254,6 @@ def guests(run: Path) -> list[int]:
             words = path.read_bytes()
         except OSError:
             continue
-        if os.fsencode(run / "s") in words:
+        if os.fsencode(run / "sessions") in words:
             matches.append(int(path.parent.name))
     return matches
