@@ -1,10 +1,10 @@
 """The Docker driver: one untrusted image in one container, with nothing that it does not need.
 
 Restrictions: no network; a read-only root, so that only `/tmp` (memory, limited) can be written; a user that owns
-nothing; no capability, and no way to gain one; the engine's default seccomp profile; private IPC; limits on memory
-without swap, on processes, files, shared memory and log; no core dumps; no health check, which would run the image's
-command beside the guest. One folder is mounted, read-only: the guest and a socket. Images are run by ID: a tag can
-move, an ID cannot.
+nothing; no capability, and no way to gain one; a seccomp profile that is stricter than the engine's; the host's
+facts and counters in `/proc` and `/sys` masked; private IPC and cgroups; limits on memory without swap, on processes,
+files, shared memory and log; no core dumps; no health check, which would run the image's command beside the guest.
+One folder is mounted, read-only: the guest and a socket. Images are run by ID: a tag can move, an ID cannot.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -23,10 +23,13 @@ from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
 
 from sandbox.driver import DriverName, Image, Login, Question
 from sandbox.drivers import podman
+from sandbox.drivers.docker_create import MASKED, create_container
 from sandbox.drivers.docker_running import BUSY, DockerRunning, is_busy, remove_container
 from sandbox.drivers.docker_running import engine_faults as engine_faults
 from sandbox.drivers.environment import environment
 from sandbox.drivers.image_pull import pull_by_digest
+from sandbox.drivers.masked_paths import masked_paths
+from sandbox.drivers.seccomp_profile import seccomp_profile, seccomp_version
 from sandbox.events import Event, emit
 from sandbox.image.image_check import image_from_inspection, invalid
 from sandbox.image.start_faults import start_fault
@@ -63,7 +66,7 @@ def connect_engine() -> docker.DockerClient:
 
 
 def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: str | None) -> str:
-    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, seccomp default)`, from what the engine reports."""
+    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, seccomp 451c711ebaf2)`, from what the engine reports."""
     parts = {part.get("Name", ""): str(part.get("Version", "")) for part in version.get("Components") or []}
     name = podman.NAME if any("podman" in part.lower() for part in parts) else "Docker"
     chosen = runtime or str(info.get("DefaultRuntime") or "runc")
@@ -76,13 +79,13 @@ def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: s
 
 
 def _security_words(options: Sequence[str]) -> list[str]:
-    """The engine's security options. If one changes, the last selftest of this engine no longer counts."""
-    named = [dict(part.partition("=")[::2] for part in option.split(",")) for option in options]
-    by_name = {option.get("name", ""): option for option in named}
-    seccomp = by_name.get("seccomp")
-    profile = PurePath(seccomp.get("profile", "")).name if seccomp else ""
-    first = f"seccomp {profile}".strip() if seccomp else "no seccomp"
-    return [first, *(name for name in ("apparmor", "selinux", "rootless", "userns") if name in by_name)]
+    """The engine's security options, and the version of the judge's seccomp profile, which replaces the engine's.
+
+    If one changes, the last selftest of this engine no longer counts.
+    """
+    names = {dict(part.partition("=")[::2] for part in option.split(",")).get("name", "") for option in options}
+    first = f"seccomp {seccomp_version()}" if "seccomp" in names else "no seccomp"
+    return [first, *(name for name in ("apparmor", "selinux", "rootless", "userns") if name in names)]
 
 
 class DockerDriver:
@@ -133,8 +136,10 @@ class DockerDriver:
     def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> DockerRunning:
         """Starts `image`; see `sandbox.driver.Driver.start`."""
         options = container_options(image, limits, question, session_dir)
+        if self._runtime:
+            options["runtime"] = self._runtime
         if self.engine.startswith(podman.NAME):
-            options = podman.podman_options(options)
+            options = podman.podman_options(options, self.run_dir.root)
         labels = {
             LOCK_LABEL: self.run_dir.token,
             RUN_DIR_LABEL: str(self.run_dir.root),
@@ -145,11 +150,9 @@ class DockerDriver:
         try:
             with engine_faults():
                 try:
-                    container = self._client.containers.create(
-                        image.id, name=name, labels=labels, runtime=self._runtime, **options
-                    )
+                    container = create_container(self._client.api, image.id, name, labels, options)
                     emit(Event.CONTAINER_CREATED, container=session_dir.name)
-                    running = DockerRunning(self._client.api, str(container.id), self._forgets_when_restarted)
+                    running = DockerRunning(self._client.api, container, self._forgets_when_restarted)
                     running.launch()
                 except docker.errors.ImageNotFound:
                     raise JudgeFault(
@@ -207,8 +210,10 @@ def container_options(image: Image, limits: Limits, question: Question, session_
         "read_only": True,
         "network_mode": "none",
         "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges"],
+        "security_opt": ["no-new-privileges", f"seccomp={seccomp_profile()}"],
+        MASKED: masked_paths(gpu=bool(question.gpu)),
         "ipc_mode": "private",
+        "cgroupns": "private",
         "init": True,
         "pids_limit": limits.pids,
         "mem_limit": limits.memory_bytes,

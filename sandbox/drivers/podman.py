@@ -3,28 +3,56 @@
 from __future__ import annotations
 
 import resource
+import secrets
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from docker.types import LogConfig, Ulimit
+from docker.types import LogConfig, Mount, Ulimit
+
+from sandbox.drivers.docker_create import MASKED
 
 NAME = "Podman"
 # Podman's default for processes per user is more than a service without CAP_SYS_RESOURCE may set: containers would
 # not start. This limit counts the user on the whole host; the container's own limit is in its cgroup.
 PROCESSES_OF_USER = 32_768
+PROFILE_NAME = "seccomp.json"
+_SECCOMP = "seccomp="
 
 
-def podman_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def podman_options(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The `options` of Docker's `create`, changed for Podman.
 
     Podman has no log driver `local`: `k8s-file` is capped, too. A limit on the processes per user must be stated. A
-    read-only root leaves `/run` and `/var/tmp` writable, unless something is mounted there.
+    read-only root leaves `/run` and `/var/tmp` writable, unless something is mounted there. A seccomp profile is named
+    by the path of a file. Paths to mask are a security option, in which a colon separates them: a folder with a colon
+    in its name gets an empty file system instead.
+
+    Args:
+        folder: where the service of Podman can read the seccomp profile.
     """
     most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
     allowed = PROCESSES_OF_USER if most == resource.RLIM_INFINITY else min(most, PROCESSES_OF_USER)
+    security = [_by_path(option, folder) for option in options["security_opt"]]
     return {
-        **options,
+        **{key: value for key, value in options.items() if key != MASKED},
+        "security_opt": [*security, f"mask={':'.join(path for path in options[MASKED] if ':' not in path)}"],
+        "mounts": [*options["mounts"], *(_empty(path) for path in options[MASKED] if ":" in path)],
         "log_config": LogConfig(type="k8s-file", config={"max-size": options["log_config"].config["max-size"]}),
         "tmpfs": {**dict.fromkeys(("/run", "/var/tmp"), "ro,size=64k"), **options["tmpfs"]},
         "ulimits": [*options["ulimits"], Ulimit(name="nproc", soft=allowed, hard=allowed)],
     }
+
+
+def _empty(path: str) -> Mount:
+    return Mount(path, None, type="tmpfs", read_only=True, tmpfs_size=4096)
+
+
+def _by_path(option: str, folder: Path) -> str:
+    """A seccomp profile in `option` as the path of a file in `folder`; another option as it is."""
+    if not option.startswith(_SECCOMP + "{"):
+        return option
+    path, temporary = folder / PROFILE_NAME, folder / f".{PROFILE_NAME}.{secrets.token_hex(4)}"
+    temporary.write_text(option.removeprefix(_SECCOMP))
+    temporary.rename(path)  # another judge of this run directory may be reading it
+    return f"{_SECCOMP}{path}"

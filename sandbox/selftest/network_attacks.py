@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from sandbox.drivers.docker_driver import connect_engine, engine_faults
 from sandbox.selftest.asking import Look, report, watched
 from sandbox.selftest.attack import Attack, Finding
+from sandbox.selftest.privilege_attacks import forbidden
 from sandbox.selftest.watch import WatchedContainer
 from sandbox.wire.remote import RemoteCalculator
 
@@ -135,6 +136,14 @@ def _again(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     return Finding(again != 0, "nobody listens any more" if again else "a second connection was accepted")
 
 
+def _families(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
+    n_open, first, *own_sockets = report(remote)
+    if any(own_sockets):
+        return Finding(False, NO_PROOF)
+    how = f"{n_open:.0f} families were let through, the first is {first:.0f}" if n_open else "no other family opens"
+    return Finding(n_open == 0, how)
+
+
 NETWORK_ATTACKS = (
     Attack("network-dns", "It looks up a name.", "network:ask_name", watched(_name)),
     Attack("network-gateway", "It connects to the host at the bridge's gateway.", "network:reach", watched(_gateway)),
@@ -148,5 +157,7 @@ NETWORK_ATTACKS = (
     Attack("network-ipv6", "It connects by IPv6, and greets its neighbours.", "network:reach_6", watched(_ipv6)),
     Attack("socket-engine", "It looks for the engine's socket.", "network:engine_socket", watched(_engine)),
     Attack("socket-abstract", "It connects to a socket without a file.", "network:abstract_socket", watched(_abstract)),
+    Attack("socket-vsock", "It opens sockets to the hypervisor.", "network:vsock", watched(forbidden)),
+    Attack("socket-families", "It opens sockets of every family.", "network:families", watched(_families)),
     Attack("socket-again", "It connects to the judge a second time.", "network:judge_socket_again", watched(_again)),
 )

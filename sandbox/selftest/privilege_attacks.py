@@ -13,6 +13,9 @@ from sandbox.selftest.watch import WatchedContainer
 from sandbox.wire.remote import RemoteCalculator
 
 UID = int(NOBODY.partition(":")[0])
+REFUSALS = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EAFNOSUPPORT)
+# How a call of another ABI ends: by the filter, or since this kernel does not have the ABI.
+NO_SUCH_ABI = (-signal.SIGSYS, -signal.SIGSEGV, errno.EPERM, errno.ENOSYS, errno.ENOEXEC, errno.EINVAL)
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 
 
@@ -36,9 +39,7 @@ def refused(outside: Callable[[WatchedContainer], Finding] = _nothing_more) -> L
 def forbidden(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     """Held if every call except the last was refused as such, and not for its arguments."""
     *calls, harmless = report(remote)
-    allowed = [
-        number for number, error in enumerate(calls, 1) if error not in (errno.EPERM, errno.EACCES, errno.ENOSYS)
-    ]
+    allowed = [number for number, error in enumerate(calls, 1) if error not in REFUSALS]
     if harmless != 0:
         return Finding(False, "even a call that anyone may make was refused: this proves nothing")
     return Finding(not allowed, f"calls {allowed} were let through" if allowed else "every call was refused")
@@ -87,6 +88,15 @@ def _core(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     return Finding(held, "it aborted without a core dump" if held else "a core dump was written on the host")
 
 
+def _other_abi(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
+    native, *others = report(remote)
+    if native != 0:
+        return Finding(False, "not even a call of the machine's own ABI was answered: this proves nothing")
+    answered = [number for number, end in enumerate(others, 1) if end not in NO_SUCH_ABI]
+    how = f"calls {answered} of {len(others)} were answered" if answered else "no call of another ABI was answered"
+    return Finding(not answered, how)
+
+
 def _root(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     report(remote)
     users = {process.uid for process in seen.processes()}
@@ -101,6 +111,8 @@ PRIVILEGE_ATTACKS = (
     Attack("gain-namespaces", "It makes namespaces of its own.", "privileges:namespaces", watched(forbidden)),
     Attack("gain-keyring", "It uses the kernel's keyrings.", "privileges:keyring", watched(forbidden)),
     Attack("gain-raw-sockets", "It opens raw sockets.", "privileges:raw_sockets", watched(forbidden)),
+    Attack("gain-io-uring", "It sets up a ring of io_uring.", "privileges:io_uring", watched(forbidden)),
+    Attack("gain-other-abi", "It calls the kernel by another ABI.", "other_abi:other_abi", watched(_other_abi)),
     Attack("gain-devices", "It makes device nodes.", "privileges:devices", watched(refused(_devices))),
     Attack("gain-kernel", "It uses calls that change the kernel.", "privileges:kernel", watched(forbidden)),
     Attack("core-dump", "It dumps core onto the host.", "privileges:core_dump", watched(_core)),

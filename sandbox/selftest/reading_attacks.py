@@ -21,6 +21,7 @@ CANARY = "lambench-selftest-canary"
 VARIABLE = "LAMBENCH_SELFTEST_SECRET"
 LEAVE, LOOK = 1.0, 2.0
 LEFT = 5
+NEEDED_FILES = 5
 
 
 @contextmanager
@@ -130,6 +131,20 @@ def _neighbour(trial: Trial) -> Finding:
     return found(trial.run(leave))
 
 
+def _host_facts(trial: Trial) -> Finding:
+    pid, _, token = trial.driver.run_dir.token.partition("-")
+
+    def look(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
+        n_facts, n_traces, n_needed = report(remote, int(pid), int(token, 16))
+        if n_needed < NEEDED_FILES:
+            return Finding(False, "it cannot even read what is not hidden: this proves nothing")
+        held = n_facts == 0 and n_traces == 0
+        seen_facts = f"it reads {n_facts:.0f} facts of the host, and {n_traces:.0f} names tell of the judge"
+        return Finding(held, "no hidden fact of the host is to be read" if held else seen_facts)
+
+    return watched(look)(trial)
+
+
 READING_ATTACKS = (
     Attack("write-outside-tmp", "It writes wherever it can.", "reading:write_anywhere", watched(_write)),
     Attack("write-kernel-settings", "It opens kernel settings.", "reading:write_kernel_settings", watched(_settings)),
@@ -143,5 +158,6 @@ READING_ATTACKS = (
     ),
     Attack("read-processes", "It looks for processes of the host.", "reading:processes", watched(_processes)),
     Attack("read-host-files", "It looks for files of the host.", "reading:host_files", _files),
+    Attack("read-host-facts", "It reads facts and counters of the host.", "host_facts:host_facts", _host_facts),
     Attack("read-neighbour", "It looks for what another container does.", "reading:neighbour", _neighbour),
 )

@@ -76,6 +76,11 @@ def compiled_code_runs():
     return os.waitstatus_to_exitcode(os.system("/tmp/program"))
 
 
+def interfaces():
+    with open("/proc/net/dev") as file:
+        return len(file.readlines()) - 2
+
+
 QUESTIONS = [
     os.getuid,
     os.getgid,
@@ -87,7 +92,7 @@ QUESTIONS = [
     capabilities,
     status("NoNewPrivs"),
     status("Seccomp"),
-    lambda: len(os.listdir("/sys/class/net")),
+    interfaces,
     reach(("169.254.169.254", 80)),
     reach(("172.17.0.1", 2375)),
     core_limit,

@@ -1,12 +1,22 @@
 """Reaching out: over the network, and through sockets of the host."""
 
+import ctypes
+import errno
 import os
+import platform
 import socket
 import stat
 
 from report import Report, outcome
 
+LIBC = ctypes.CDLL(None, use_errno=True)
 TIMEOUT_S = 1.5
+OWN_FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6
+VSOCK = 40
+TYPES = (1, 2, 3, 5)  # stream, datagram, raw, sequenced packets
+# The kernel reads 32 bits of the family, a filter 64.
+UPPER_BITS = (0, 1 << 32)
+REFUSALS = (errno.EAFNOSUPPORT, errno.EPERM, errno.EACCES)
 # A question for the address of example.org, as DNS (RFC 1035) writes it.
 QUESTION = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07example\x03org\x00\x00\x01\x00\x01"
 ENGINE_SOCKETS = (
@@ -68,7 +78,8 @@ def reach_6():
 
 def all_neighbours():
     """Sent by an interface other than loopback, if there is one."""
-    others = [name for _, name in socket.if_nameindex() if name != "lo"]
+    with open("/proc/net/dev") as file:
+        others = [name for name in (line.partition(":")[0].strip() for line in file.readlines()[2:]) if name != "lo"]
     if not others:
         raise OSError(19, "no such device")
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
@@ -172,3 +183,45 @@ def socket_files():
 def judge_socket_again():
     """Connects to the judge's socket a second time."""
     return Report(lambda *_: (outcome(unix, os.environ["LAMBENCH_SOCKET"]), outcome(os.stat, "/lambench/guest.pyz")))
+
+
+def vsock():
+    """Opens sockets to the hypervisor, which no network namespace confines; last, a socket of its own."""
+
+    def attempt(*_):
+        tries = [outcome(open_socket, "socket", upper + VSOCK, kind) for upper in UPPER_BITS for kind in TYPES]
+        return (*tries, outcome(open_socket, "socket", 1, 1))
+
+    return Report(attempt)
+
+
+def families():
+    """Opens sockets and pairs of all other families: how many were not refused, the first; last, its own families."""
+
+    def attempt(*_):
+        others = [family for family in range(64) if family not in OWN_FAMILIES]
+        others += [upper + family for upper in UPPER_BITS[1:] for family in (*OWN_FAMILIES, VSOCK)]
+        open_families = [family for family in others if not refused(family)]
+        own = (outcome(open_socket, "socket", family, 1) for family in OWN_FAMILIES)
+        return (len(open_families), open_families[0] if open_families else -1, *own)
+
+    return Report(attempt)
+
+
+def refused(family):
+    """Whether every call for a socket of `family` is refused as such, and not for its other arguments."""
+    return all(
+        outcome(open_socket, name, family, kind) in REFUSALS for name in ("socket", "socketpair") for kind in TYPES
+    )
+
+
+def open_socket(name, family, kind):
+    """Opens a socket by the number of the call, so that all bits of `family` reach the kernel; and closes it."""
+    number = {"socket": (41, 198), "socketpair": (53, 199)}[name][platform.machine() == "aarch64"]
+    both = (ctypes.c_int * 2)(-1, -1)
+    handle = LIBC.syscall(*map(ctypes.c_long, (number, family, kind, 0, ctypes.addressof(both))))
+    if handle == -1:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+    for opened in both if name == "socketpair" else (handle,):
+        os.close(opened)

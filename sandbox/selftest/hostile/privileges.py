@@ -33,6 +33,9 @@ CALLS = {
     "umount2": (166, 39),
     "fsopen": (430, 430),
     "capset": (126, 91),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
 }
 NEW_USER, NEW_MOUNTS, NEW_NET = 0x10000000, 0x00020000, 0x40000000
 SESSION_KEYRING = -3
@@ -148,6 +151,20 @@ def keyring():
             alone(call, "add_key", b"user", b"lambench-selftest", b"x", 1, SESSION_KEYRING),
             alone(call, "keyctl", 0, SESSION_KEYRING, 1),
             alone(call, "request_key", b"user", b"lambench-selftest", None, SESSION_KEYRING),
+            alone(os.getpriority, 0, 0),
+        )
+
+    return Report(attempt)
+
+
+def io_uring():
+    """A ring of the kernel would open files and sockets without a system call that a filter sees."""
+
+    def attempt(*_):
+        return (
+            alone(call, "io_uring_setup", 1, ctypes.create_string_buffer(120)),
+            alone(call, "io_uring_enter", -1, 0, 0, 0, None, 0),
+            alone(call, "io_uring_register", -1, 0, None, 0),
             alone(os.getpriority, 0, 0),
         )
 

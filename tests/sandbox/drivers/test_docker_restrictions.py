@@ -10,6 +10,8 @@ import pytest
 from ase import Atoms
 
 from sandbox.drivers.docker_driver import LOCK_LABEL, RUN_DIR_LABEL, DockerDriver, connect_engine
+from sandbox.drivers.masked_paths import masked_paths
+from sandbox.drivers.seccomp_profile import seccomp_profile
 from sandbox.rundir import RunDir
 from sandbox.wire.remote import RemoteCalculator
 from tasks.structures.frames import Frames
@@ -33,8 +35,11 @@ def test_restrictions_as_the_engine_sees_them(docker_driver: DockerDriver, hosti
     assert host["ReadonlyRootfs"] is True
     assert host["CapDrop"] == ["ALL"]
     assert not host["CapAdd"]
-    assert host["SecurityOpt"] == ["no-new-privileges"]
+    assert host["SecurityOpt"] == ["no-new-privileges", f"seccomp={seccomp_profile()}"]
+    assert host["MaskedPaths"] == masked_paths(gpu=False)
+    assert host["ReadonlyPaths"] == ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
     assert host["IpcMode"] == "private"
+    assert host["CgroupnsMode"] == "private"
     assert host["Init"] is True
     assert host["Privileged"] is False
     assert host["PidsLimit"] == LIMITS.pids

@@ -13,6 +13,7 @@ import requests
 from sandbox.drivers.docker_driver import engine_words
 from sandbox.drivers.docker_running import engine_faults
 from sandbox.drivers.gpu import parse_gpus, require_gpus, still_has_gpu
+from sandbox.drivers.seccomp_profile import seccomp_version
 from sandbox.image.image_check import image_from_inspection
 from sandbox.image.start_faults import start_fault
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
@@ -235,9 +236,9 @@ def test_a_full_disk_is_no_fault_of_the_engine() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["name=seccomp,profile=default"], "seccomp default"),
-        (["name=apparmor", "name=seccomp,profile=/etc/own.json", "name=cgroupns"], "seccomp own.json, apparmor"),
-        (["name=rootless", "name=seccomp,profile=builtin", "name=userns"], "seccomp builtin, rootless, userns"),
+        (["name=seccomp,profile=default"], f"seccomp {seccomp_version()}"),
+        (["name=apparmor", "name=seccomp,profile=/x.json", "name=cgroupns"], f"seccomp {seccomp_version()}, apparmor"),
+        (["name=rootless", "name=seccomp", "name=userns"], f"seccomp {seccomp_version()}, rootless, userns"),
         (None, "no seccomp"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from docker.types import LogConfig, Ulimit
 
 import sandbox.drivers.docker_driver
+import sandbox.rundir
 from sandbox.driver import Question
 from sandbox.drivers.docker_driver import LOCK_LABEL, DockerDriver, container_options
 from sandbox.drivers.process_driver import ProcessDriver
@@ -63,11 +64,14 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, Any
     return change
 
 
+UNFILTERED = {"security_opt": ["no-new-privileges", "seccomp=unconfined"]}
 NO_RESTRICTION = {
     "network-public": {"network_mode": "host", "hostname": None},
     "network-dns": {"network_mode": "host", "hostname": None},
     "socket-abstract": {"network_mode": "host", "hostname": None},
-    "socket-engine": {"volumes": ["/var/run/docker.sock:/var/run/docker.sock"]},
+    "socket-engine": {"binds": ["/var/run/docker.sock:/var/run/docker.sock"]},
+    "socket-vsock": UNFILTERED,
+    "socket-families": UNFILTERED,
     "fill-tmp": {"tmpfs": {"/tmp": f"rw,exec,mode=1777,size={256 * MIB}"}},
     "fill-shared-memory": {"shm_size": 64 * MIB},
     "fill-memory": {"mem_limit": 1024 * MIB, "memswap_limit": 1024 * MIB},
@@ -77,11 +81,14 @@ NO_RESTRICTION = {
     "gain-capabilities": {"cap_drop": []},
     "gain-root-by-setuid": {"security_opt": []},
     "gain-root-by-user": {"user": None},
-    "gain-keyring": {"security_opt": ["no-new-privileges", "seccomp=unconfined"]},
+    "gain-keyring": UNFILTERED,
+    "gain-io-uring": UNFILTERED,
+    "gain-other-abi": UNFILTERED,
     "gain-devices": {"devices": ["/dev/null:/dev/fuse:rw"]},
     "core-dump": {"ulimits": [Ulimit(name="core", soft=1 << 24, hard=1 << 24)]},
     "write-outside-tmp": {"read_only": False},
     "read-processes": {"pid_mode": "host"},
+    "read-host-facts": {"masked_paths": []},
     "read-neighbour": {"ipc_mode": "host", "shm_size": None},
     "image-healthcheck": {"healthcheck": None},
 }
@@ -97,6 +104,20 @@ def test_a_sandbox_that_lacks_a_restriction_is_found_out(
     assert not result.held, result
     assert "proves nothing" not in result.how, result
     assert "this machine" not in result.how, result
+
+
+@docker_only
+@pytest.mark.parametrize("leak", ["folder", "address"])
+def test_names_that_tell_of_the_judge_are_found_out(
+    docker_driver: DockerDriver, hostile_images: HostileImages, monkeypatch: pytest.MonkeyPatch, leak: str
+) -> None:
+    if leak == "folder":
+        monkeypatch.setattr(sandbox.rundir, "_session_name", lambda: f"{docker_driver.run_dir.token}-0")
+    else:
+        monkeypatch.setattr(sandbox.rundir, "_bind", lambda listener, folder: listener.bind(f"{folder}/judge.sock"))
+    result = run_attack(BY_NAME["read-host-facts"], docker_driver, hostile_images)
+    assert not result.held
+    assert "it reads 0 facts of the host, and 1 names tell of the judge" in result.how
 
 
 @docker_only

@@ -1,0 +1,67 @@
+"""The files of `/proc` and `/sys` that a container cannot read, as the engine masks them.
+
+Most of them state facts about the host, and many are counters that all containers of a host share: one container can
+change them and another, at the same time, read them. So all files are masked that no numerical library needs: whatever
+the judge's own kernel lists there and `KEPT_*` does not name. If the engine is on a machine with another kernel,
+`STATED` is masked at least.
+
+What cannot be masked: files of processes (`mountinfo`), system calls (`uname`, `sysinfo`), and what is kept since
+numpy, PyTorch, OpenMP or psutil read it: `stat`, `meminfo`, `loadavg`, `uptime`, `cpuinfo`, the topology of processors.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+
+# The engine's own list, which a list of ours replaces, and what must be masked even if the judge cannot list it.
+STATED = (
+    *("/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
+    *("/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap"),
+    *("/proc/buddyinfo", "/proc/cgroups", "/proc/cmdline", "/proc/diskstats", "/proc/fs", "/proc/key-users"),
+    *("/proc/locks", "/proc/partitions", "/proc/pressure", "/proc/schedstat", "/proc/slabinfo", "/proc/softirqs"),
+    *("/proc/swaps", "/proc/vmallocinfo", "/proc/vmstat", "/proc/zoneinfo", "/proc/sys/kernel/random/boot_id"),
+    *(f"/proc/sys/fs/{name}" for name in ("aio-nr", "dentry-state", "file-nr", "inode-nr", "inode-state")),
+    *("/proc/sys/kernel/pty/nr", "/sys/block", "/sys/firmware", "/sys/fs/ext4", "/sys/fs/xfs", "/sys/kernel"),
+    *("/sys/devices/virtual/block", "/sys/devices/virtual/dmi", "/sys/devices/system/cpu/cpufreq"),
+)
+KEPT_PROC = frozenset(
+    ["cpuinfo", "devices", "driver", "filesystems", "loadavg", "meminfo", "mounts", "net", "self", "stat", "sys"]
+).union(["sysvipc", "thread-self", "uptime", "version"])
+KEPT_SYS = frozenset(["devices", "fs"])
+KEPT_DEVICES = frozenset(["system"])
+KEPT_FS = frozenset(["cgroup"])
+# The libraries of the GPU driver find the device by these.
+GPU_PROC = frozenset(["bus", "misc", "modules"])
+GPU_SYS = frozenset(["bus", "class", "dev", "module"])
+
+
+def masked_paths(*, gpu: bool) -> list[str]:
+    """The paths to mask, each once, sorted; a path that does not exist is ignored by the engine."""
+    nodes = (name for name in _entries("/sys/devices/system/node") if name.removeprefix("node").isdigit())
+    paths = {
+        *STATED,
+        *_others("/proc", KEPT_PROC | (GPU_PROC if gpu else frozenset())),
+        *_others("/sys", KEPT_SYS | (GPU_SYS if gpu else frozenset())),
+        *_others("/sys/fs", KEPT_FS),
+        *(() if gpu else _others("/sys/devices", KEPT_DEVICES)),
+        *(f"/sys/devices/system/node/{node}/{name}" for node in nodes for name in ("numastat", "vmstat")),
+    }
+    return sorted(path for path in paths if not _is_below_another(path, paths))
+
+
+def _others(folder: str, kept: Collection[str]) -> list[str]:
+    """What `folder` holds on this machine besides `kept` and the folders of processes."""
+    return [f"{folder}/{name}" for name in _entries(folder) if name not in kept and not name.isdigit()]
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _is_below_another(path: str, paths: Collection[str]) -> bool:
+    parts = path.split("/")
+    return any("/".join(parts[:length]) in paths for length in range(2, len(parts)))
