@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.report import Figure
 from scoring.bootstrap import draw_units, pools, resample
 from scoring.clusters import ClusterSums
-from scoring.intervals import Uncertainty, uncertainty
+from scoring.intervals import Uncertainty, resampled_scores, with_ranks
 from scoring.lambench.answers import RelativeError
 from scoring.tree import Float, How, Leaf, Node, RawMetric
 
@@ -67,7 +67,7 @@ def intervals_of(board: Mapping[str, list[ClusterSums]]) -> dict[str, Uncertaint
     trees = {model: tree(stats) for model, stats in board.items()}
     metrics = resample(board, N_RESAMPLES, rng)
     units = draw_units(pools(trees.values()), N_RESAMPLES, rng)
-    return uncertainty(trees, metrics, units, lower_is_better=True)
+    return with_ranks(resampled_scores(trees, metrics, units), lower_is_better=True)
 
 
 def measure_scoring() -> list[Figure]:

@@ -24,6 +24,7 @@ from scoring.tree import Float, Key, Node, Path
 
 Pools = Mapping[Path, Sequence[str]]
 BLOCK = 4_000_000  # multiplicities held at once: 32 MB
+ROWS = 64  # multiplied at once
 
 
 def resample(
@@ -153,11 +154,18 @@ class _Rows:
         return number
 
     def resampled(self, n_resamples: int, rng: np.random.Generator) -> Float:
-        """(rows, n_resamples) the sum of each row over the clusters drawn."""
-        n, matrix = len(self._column), np.array(self.rows)
+        """(rows, n_resamples) the sum of each row over the clusters drawn.
+
+        BLAS may add in another order if a matrix has another number of rows. So all products have `ROWS` rows, and no
+        sum depends on other rows.
+        """
+        n, k = len(self._column), len(self.rows)
+        matrices = np.zeros((-(-k // ROWS), ROWS, n))
+        matrices.reshape(-1, n)[:k] = self.rows
         step = max(1, BLOCK // n)
         blocks = [min(step, n_resamples - begin) for begin in range(0, n_resamples, step)]
-        return np.concatenate([matrix @ _multiplicities(n, block, rng).T for block in blocks], axis=1)
+        sums = [matrices @ _multiplicities(n, block, rng).T for block in blocks]
+        return np.concatenate(sums, axis=2).reshape(-1, n_resamples)[:k]
 
 
 def _resample_task(

@@ -75,22 +75,33 @@ class Uncertainty:
     group: int | None
 
 
-class _Drawn(NamedTuple):
-    """A model's score: its value, and (B,) its values on the resamples; None if nothing of it could be resampled."""
+def unranked(value: float, nodes: Mapping[Path, Interval], metrics: Mapping[Key, Interval]) -> Uncertainty:
+    """An uncertainty without ranks; the first of the nodes is the score."""
+    score = next(iter(nodes.values()))
+    return Uncertainty(value, score, nodes, metrics, None, score._replace(low=math.nan, high=math.nan), None)
 
+
+class ResampledScore(NamedTuple):
+    """A model's score on the resamples. It does not depend on other models.
+
+    Args:
+        uncertainty: without ranks.
+        value: that the model is ranked by.
+        drawn: (B,) the same on the resamples; None if nothing of it could be resampled.
+    """
+
+    uncertainty: Uncertainty
     value: float
-    resampled: Float | None
+    drawn: Float | None
 
 
-def uncertainty(
+def resampled_scores(
     trees: Mapping[str, Node],
     metrics: Mapping[str, Metrics],
     units: Mapping[str, Float],
-    *,
-    lower_is_better: bool,
     ranked_by: Mapping[str, Node] | None = None,
-) -> dict[str, Uncertainty]:
-    """By model, the uncertainty of one score, from resamples that may serve several scores.
+) -> dict[str, ResampledScore]:
+    """By model, one score on the resamples, which may serve several scores.
 
     Args:
         metrics: (B,) by model and metric, from `resample`.
@@ -98,17 +109,38 @@ def uncertainty(
         ranked_by: by model, the tree that ranks and groups go by, if it is another one, such as `with_left_out`.
     """
     draw = Draw(units=units)
-    uncertainties: dict[str, Uncertainty] = {}
-    drawn: dict[str, _Drawn] = {}
+    scores: dict[str, ResampledScore] = {}
     for group in tree_groups(trees, draw, metrics):
         resampled = _Resampled.of(group, draw)
-        uncertainties |= resampled.uncertainties()
-        drawn |= resampled.scores()
+        drawn = resampled.scores()
+        scores |= {m: ResampledScore(each, *drawn[m]) for m, each in resampled.uncertainties().items()}
     others = {model: tree for model, tree in (ranked_by or {}).items() if tree is not trees[model]}
     for group in tree_groups(others, draw, metrics):
-        drawn |= _Resampled.of(group, draw).scores()
-    models = sorted(trees)
-    return _ranked({m: uncertainties[m] for m in models}, {m: drawn[m] for m in models}, lower_is_better)
+        for model, (value, values) in _Resampled.of(group, draw).scores().items():
+            scores[model] = scores[model]._replace(value=value, drawn=values)
+    return scores
+
+
+def with_ranks(scores: Mapping[str, ResampledScore], *, lower_is_better: bool) -> dict[str, Uncertainty]:
+    """By model, in alphabetical order, the uncertainty of one score, with ranks among these models."""
+    if not scores:
+        return {}
+    scores = dict(sorted(scores.items()))
+    values = {model: score.value for model, score in scores.items()}
+    drawn = {model: score.drawn for model, score in scores.items() if score.drawn is not None}
+    table = np.broadcast_arrays(*(drawn.get(model, np.array([value])) for model, value in values.items()))
+    rank_now = ranks(np.array(list(values.values())), lower_is_better=lower_is_better).tolist()
+    ends = _ends(ranks(np.array(table), lower_is_better=lower_is_better).astype(np.float64))
+    groups = tie_groups(values, drawn, lower_is_better=lower_is_better)
+    group = {model: number for number, models in enumerate(groups, 1) for model in models}
+    ranked = {}
+    for place, (model, (result, _, _)) in enumerate(scores.items()):
+        interval = result.rank_interval
+        if model in drawn and model in group:
+            interval = interval._replace(low=ends[place].low, high=ends[place].high)
+        rank = rank_now[place] if model in group else None
+        ranked[model] = replace(result, rank=rank, rank_interval=interval, group=group.get(model))
+    return ranked
 
 
 def tie_groups(
@@ -200,11 +232,11 @@ class _Resampled(NamedTuple):
         original = group._replace(metrics=[{}] * len(group.models)).evaluate()
         return cls(group, original, group.evaluate(draw), _known(original, frozenset(group.metrics[0]), draw))
 
-    def scores(self) -> dict[str, _Drawn]:
-        """By model."""
+    def scores(self) -> dict[str, tuple[float, Float | None]]:
+        """By model, its value, and (B,) its values on the resamples; None if nothing of it could be resampled."""
         values, varies = _with_absent(self.resampled, self.original), self.known[self.original.path].varies
         return {
-            model: _Drawn(float(self.original.values[i, 0]), values[i] if varies else None)
+            model: (float(self.original.values[i, 0]), values[i] if varies else None)
             for i, model in enumerate(self.group.models)
         }
 
@@ -216,19 +248,8 @@ class _Resampled(NamedTuple):
             ends = _ends(_with_absent(node, original)) if known.varies else [UNKNOWN] * len(nodes)
             for of_model, interval, n_held in zip(nodes, ends, known.n_held.tolist(), strict=True):
                 of_model[node.path] = interval._replace(n_held=n_held)
-        metrics, top = _metric_intervals(self.group), self.original.path
-        return {
-            model: Uncertainty(
-                value=float(self.original.values[i, 0]),
-                score=nodes[i][top],
-                nodes=nodes[i],
-                metrics=metrics[i],
-                rank=None,
-                rank_interval=nodes[i][top]._replace(low=math.nan, high=math.nan),
-                group=None,
-            )
-            for i, model in enumerate(self.group.models)
-        }
+        values, metrics = self.original.values[:, 0].tolist(), _metric_intervals(self.group)
+        return dict(zip(self.group.models, map(unranked, values, nodes, metrics), strict=True))
 
 
 def _ends(values: Float) -> list[Interval]:
@@ -253,29 +274,6 @@ def _metric_intervals(group: TreeGroup) -> list[dict[Key, Interval]]:
         for of_model, ends in zip(intervals, _ends(np.array([drawn[key] for drawn in group.metrics])), strict=True):
             of_model[key] = ends
     return intervals
-
-
-def _ranked(
-    uncertainties: Mapping[str, Uncertainty], drawn: Mapping[str, _Drawn], lower_is_better: bool
-) -> dict[str, Uncertainty]:
-    """The same with ranks, their intervals and groups, from the drawn scores."""
-    if not uncertainties:
-        return {}
-    values = {model: score.value for model, score in drawn.items()}
-    resampled = {model: score.resampled for model, score in drawn.items() if score.resampled is not None}
-    table = np.broadcast_arrays(*(resampled.get(model, np.array([value])) for model, value in values.items()))
-    rank_now = ranks(np.array(list(values.values())), lower_is_better=lower_is_better).tolist()
-    ends = _ends(ranks(np.array(table), lower_is_better=lower_is_better).astype(np.float64))
-    groups = tie_groups(values, resampled, lower_is_better=lower_is_better)
-    group = {model: number for number, models in enumerate(groups, 1) for model in models}
-    ranked = {}
-    for place, (model, result) in enumerate(uncertainties.items()):
-        interval = result.rank_interval
-        if model in resampled and model in group:
-            interval = interval._replace(low=ends[place].low, high=ends[place].high)
-        rank = rank_now[place] if model in group else None
-        ranked[model] = replace(result, rank=rank, rank_interval=interval, group=group.get(model))
-    return ranked
 
 
 def _differ(leader: Float | None, other: Float | None, lower_is_better: bool) -> bool:

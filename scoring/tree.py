@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from hashlib import sha256
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -150,6 +151,12 @@ class Node:
         parts = tuple([part.shape for part in self.parts])
         absent = repr(self.absent)  # NaN is not equal to itself
         return self.name, float(self.weight), self.how, absent, self.unit, self.pool, self.decimals, leaf, parts
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of everything that the evaluation depends on."""
+        numbers = [(leaf.raw.value, leaf.scale.name, leaf.scale.numbers()) for leaf in self.leaves]
+        return sha256(repr((self.shape, numbers)).encode()).hexdigest()
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:

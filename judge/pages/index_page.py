@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from judge.pages.domain_tables import DomainTable, domain_tables
-from judge.ranking.uncertainty import N_RESAMPLES
+from judge.ranking.cluster_statistics import N_RESAMPLES
 from judge.view import score_display
 from judge.view.assets import MAIN
 from judge.view.columns import task_groups

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from judge.disclosure.public_curves import HIDDEN_DIGITS
 from judge.disclosure.redaction import LEAST_ITEMS, SCORE_DIGITS, TIME_DIGITS
+from judge.ranking.cluster_statistics import N_RESAMPLES
 from judge.ranking.leaderboard import Leaderboard
-from judge.ranking.uncertainty import N_RESAMPLES
 from judge.records.records import Result
 from judge.view import formatting
 from judge.view.columns import task_groups

@@ -7,7 +7,6 @@ and files that a build reads is kept. A page that was changed since it was writt
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +15,8 @@ from pydantic import ValidationError
 
 from judge.config import JudgeSettings
 from judge.publishing.folder import MANIFEST, is_whole
+from judge.records.cache_file import CacheFile
+from judge.records.hardware import cpu_name
 from judge.workspace import Workspace
 from submissions.records import Record, utc_now
 from tasks.kinds.registry import KINDS
@@ -48,24 +49,21 @@ def build_key(workspace: Workspace, suite: Suite) -> str:
     """
     settings, trusted = workspace.settings, sorted(workspace.trusted)
     digest = hashlib.sha256()
-    # A data set becomes public at a date, so today's date enters.
-    kinds = [(kind.name, kind.measure_version, kind.traits) for kind in KINDS.values()]
-    today = utc_now().date()
-    for value in (settings.model_dump_json(), repr(suite), kinds, trusted, today, *map(version, PACKAGES)):
+    today = utc_now().date()  # a data set becomes public at a date
+    for value in (settings.model_dump_json(), repr(suite), trusted, today, _code()):
         digest.update(f"{value}\n".encode())
     for prefix in RECORDS:
         for key, stamp, _ in workspace.store.stamped(prefix):
             digest.update(f"{key} {stamp}\n".encode())
-    for file in _read_files(settings, suite):
-        status = file.stat()
-        digest.update(f"{file} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}\n".encode())
+    for dataset in sorted({task.dataset for task in suite.tasks}):
+        digest.update(_stamps(settings.data / dataset).encode())
     return digest.hexdigest()
 
 
 def problems_of_same(settings: JudgeSettings, folder: Path, key: str) -> tuple[str, ...] | None:
     """The problems of the build in `folder`, if it has this key and is complete; None: a build is needed."""
     with suppress(FileNotFoundError, ValidationError):
-        built = BuildRecord.read(_file(settings, folder).read_bytes())
+        built = BuildRecord.read(_file(settings, folder, "json").read_bytes())
         if built.key == key and built.site == _site(folder) and is_whole(folder):
             return built.problems
     return None
@@ -73,7 +71,7 @@ def problems_of_same(settings: JudgeSettings, folder: Path, key: str) -> tuple[s
 
 def forget(settings: JudgeSettings, folder: Path) -> None:
     """Removes the record of the build in `folder`, which is about to be written."""
-    _file(settings, folder).unlink(missing_ok=True)
+    _file(settings, folder, "json").unlink(missing_ok=True)
 
 
 def remember(settings: JudgeSettings, folder: Path, key: str, problems: tuple[str, ...]) -> None:
@@ -82,24 +80,37 @@ def remember(settings: JudgeSettings, folder: Path, key: str, problems: tuple[st
     Args:
         key: equal before and after the build, so that nothing changed meanwhile.
     """
-    file = _file(settings, folder)
+    file = _file(settings, folder, "json")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(BuildRecord(key=key, site=_site(folder), problems=problems).model_dump_json().encode())
 
 
-def _file(settings: JudgeSettings, folder: Path) -> Path:
+def interval_cache(settings: JudgeSettings, folder: Path) -> CacheFile:
+    """The intervals of the build in `folder`, of this store by this version of the judge."""
+    contents = f"{settings.store} {settings.endpoint_url} {_code()}"
+    return CacheFile(_file(settings, folder, "sqlite"), contents)
+
+
+def _file(settings: JudgeSettings, folder: Path, suffix: str) -> Path:
     name = hashlib.sha256(f"{settings.store} {settings.endpoint_url} {folder}".encode()).hexdigest()[:16]
-    return settings.log.parent / "index" / f"site-{name}.json"
+    return settings.log.parent / "index" / f"site-{name}.{suffix}"
 
 
 def _site(folder: Path) -> str:
     return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
 
 
-def _read_files(settings: JudgeSettings, suite: Suite) -> Iterator[Path]:
-    """The files outside the store that a build reads: data sets, code and templates."""
-    for dataset in sorted({task.dataset for task in suite.tasks}):
-        yield from sorted(file for file in (settings.data / dataset).glob("**/*") if file.is_file())
-    root = Path(__file__).parents[2]
-    for room in ROOMS:
-        yield from sorted(file for file in (root / room).glob("**/*") if file.is_file() and file.suffix != ".pyc")
+def _code() -> str:
+    """A sha256 that differs if the same records may give other numbers or pages."""
+    kinds = [(kind.name, kind.measure_version, kind.traits) for kind in KINDS.values()]
+    stamps = [_stamps(Path(__file__).parents[2] / room) for room in ROOMS]
+    return hashlib.sha256(f"{cpu_name()} {kinds} {[*map(version, PACKAGES)]} {stamps}".encode()).hexdigest()
+
+
+def _stamps(folder: Path) -> str:
+    """The names and stamps of all files in a folder and below."""
+    lines = []
+    for file in sorted(file for file in folder.glob("**/*") if file.is_file() and file.suffix != ".pyc"):
+        status = file.stat()
+        lines.append(f"{file} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}\n")
+    return "".join(lines)

@@ -13,6 +13,7 @@ from judge.publishing.folder import publish
 from judge.publishing.site_sources import with_stored
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import read_board
+from judge.records.cache_file import CacheFile
 from judge.view.jinja import environment
 from judge.view.sources import Sources
 from submissions.store.interface import Store
@@ -31,6 +32,7 @@ def build_site(
     sources: Sources | None = None,
     references: Collection[str] = (),
     trusted: Collection[str] | None = None,
+    cache: CacheFile | None = None,
 ) -> list[Path]:
     """The paths of the written files, `index.html` last. The same records give the same bytes.
 
@@ -42,8 +44,9 @@ def build_site(
         sources: see `judge.publishing.site_sources.known_sources`; None: nothing is public or was published before.
         references: names or IDs of submissions that are shown for comparison only.
         trusted: public keys, of which one must have signed each event; None: any key may have.
+        cache: of intervals.
     """
-    board = read_board(store, suite, on_problem, current, trusted, references)
+    board = read_board(store, suite, on_problem, current, trusted, references, cache)
     return publish(site_files(store, board, sources or Sources()), out_dir)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from judge.ranking.interval_cache import IntervalCache
 from judge.ranking.lambench_scores import corrected_trees, published_release, published_trees
 from judge.ranking.leaderboard import Leaderboard, Row, TakenOut, TaskLine
 from judge.ranking.other_schemes import other_trees
@@ -33,6 +34,7 @@ def build_leaderboard(
     problems: Sequence[str] = (),
     decisions_by_id: Mapping[str, Decisions] | None = None,
     references: Collection[str] = (),
+    cache: IntervalCache | None = None,
 ) -> Leaderboard:
     """The leaderboard of a suite.
 
@@ -44,6 +46,7 @@ def build_leaderboard(
         problems: already known; those found here are added.
         decisions_by_id: by submission; a removed submission has no row. None: none is removed.
         references: names or ids of submissions that are compared only: they have a row, and change no other.
+        cache: of intervals, which changes no number; it is closed by the caller.
 
     Raises:
         ScoringError: the suite names a release or a benchmark that is not known. A metric that cannot be scored
@@ -73,7 +76,9 @@ def build_leaderboard(
         rules,
         published,
         placed,
-        robustness(judged, trees, [row.submission.id for row in placed if row.rank is not None]),
+        robustness(
+            judged, trees, [row.submission.id for row in placed if row.rank is not None], cache or IntervalCache()
+        ),
         max((r.measured for r in shown), default=None),
         tuple(sorted(hardware)),
         tuple(dict.fromkeys(judged.problems)),

@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection
 
 from judge.gc_pause import long_lived
 from judge.ranking.build import build_leaderboard
+from judge.ranking.interval_cache import IntervalCache
 from judge.ranking.leaderboard import Leaderboard
+from judge.records.cache_file import CacheFile
 from judge.records.decisions import Decisions, read_decisions
 from judge.records.items_file import items_path, unpack_items
 from judge.records.records import Result
@@ -24,6 +26,7 @@ def read_board(
     current: Collection[str] | None = None,
     trusted: Collection[str] | None = None,
     references: Collection[str] = (),
+    cache: CacheFile | None = None,
 ) -> Leaderboard:
     """The leaderboard of a suite from all records in the store.
 
@@ -32,7 +35,10 @@ def read_board(
         current: keys of the results that fit the present data sets, if known: see `load_results`.
         trusted: one of these keys must have signed each decision; None: any key. `current_results` checks results.
         references: names or ids of submissions that are compared only.
+        cache: of intervals.
     """
+    stamps = {each.key: each.stamp for each in store.stamped("results/") if each.is_settled} if cache else {}
+    intervals = IntervalCache(cache, stamps)
     with long_lived():
         submissions, results, decisions_by_id = _read(store, on_problem, current, trusted)
         board = build_leaderboard(
@@ -42,7 +48,9 @@ def read_board(
             lambda result: load_items(store, result),
             decisions_by_id=decisions_by_id,
             references=references,
+            cache=intervals,
         )
+    intervals.close()
     for problem in board.problems:
         on_problem(problem)
     return board

@@ -44,7 +44,7 @@ class CacheFile:
             return {}
         except (sqlite3.DatabaseError, TypeError, ValueError, OverflowError) as error:
             if not _is_busy(error):
-                self._remove()
+                self.remove()
             return {}
         return cached
 
@@ -57,8 +57,13 @@ class CacheFile:
             except sqlite3.DatabaseError as error:
                 if _is_busy(error):
                     raise
-                self._remove()
+                self.remove()
                 self._write(added, gone)
+
+    def remove(self) -> None:
+        """Removes the file, if there is one and it can be removed."""
+        with suppress(OSError):
+            self.path.unlink()
 
     def _write(self, added: Mapping[str, Cached], gone: Collection[str]) -> None:
         with self._open() as file:
@@ -80,10 +85,6 @@ class CacheFile:
         with closing(sqlite3.connect(self.path, timeout=BUSY_S)) as file, file:
             file.execute("PRAGMA synchronous = OFF")  # after a crash of the machine the file may be lost
             yield file
-
-    def _remove(self) -> None:
-        with suppress(OSError):
-            self.path.unlink()
 
 
 def _mark_in(file: sqlite3.Connection) -> int:

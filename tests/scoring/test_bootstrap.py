@@ -164,6 +164,23 @@ def test_equal_models_stay_equal_to_the_last_bit() -> None:
         assert np.array_equal(drawn[f"{i} a"][KEY], drawn[f"{i} b"][KEY])
 
 
+@pytest.mark.parametrize("n_clusters", [2, 5, 30, 300])
+def test_no_resample_depends_on_the_number_of_other_models(n_clusters: int) -> None:
+    """To the last bit: BLAS adds in another order if a matrix has another number of rows."""
+    draw = np.random.default_rng(0)
+    names = tuple(map(str, range(n_clusters)))
+    stats = {
+        f"{i:03}": [ClusterSums(*KEY, names, np.exp(3 * draw.normal(size=n_clusters)), np.ones(n_clusters))]
+        for i in range(150)
+    }
+    together = resample(stats, N_RESAMPLES, rng())
+    for n_models in (1, 2, 3, 7, 63, 64, 65, 100):
+        for first in (0, 1, 50):
+            chosen = dict(list(stats.items())[first : first + n_models])
+            for model, metrics in resample(chosen, N_RESAMPLES, rng()).items():
+                assert np.array_equal(metrics[KEY], together[model][KEY])
+
+
 def test_a_resample_without_any_item_keeps_the_value() -> None:
     rare = metric_sums([6.0, 2.0, 0.0, 0.0, 0.0, 0.0], [2.0, 1.0, 0.0, 0.0, 0.0, 0.0])
     values, times = resampled_values(rare), multiplicities("abcdef", N_RESAMPLES)

@@ -15,7 +15,7 @@ from scoring.bootstrap import draw_units, pools, resample
 from scoring.clusters import ClusterSums
 from scoring.errors import ScoringError
 from scoring.evaluation import Metrics
-from scoring.intervals import Interval, Uncertainty, middle, tie_groups, uncertainty
+from scoring.intervals import Interval, Uncertainty, middle, resampled_scores, tie_groups, with_ranks
 from scoring.ranking import ranks
 from scoring.tree import AsItIs, Float, How, Key, Leaf, Node, RawMetric
 
@@ -53,7 +53,7 @@ def drawn(
 def bootstrapped(
     trees: Mapping[str, Node], sums: Mapping[str, list[ClusterSums]], *, lower_is_better: bool = True
 ) -> dict[str, Uncertainty]:
-    return uncertainty(trees, *drawn(trees, sums, B, rng()), lower_is_better=lower_is_better)
+    return with_ranks(resampled_scores(trees, *drawn(trees, sums, B, rng())), lower_is_better=lower_is_better)
 
 
 def each_way(metrics: Mapping[str, Metrics], units: Mapping[str, Float]) -> dict[str, tuple[object, object]]:
@@ -111,7 +111,7 @@ def test_every_metric_domain_and_score_has_the_interval_of_its_resamples() -> No
     )
     root = Node("error", "", parts=domains)
     metrics, units = resample({"m": sums}, B, rng()), draw_units(pools([root]), B, rng())
-    result = uncertainty({"m": root}, metrics, units, lower_is_better=True)["m"]
+    result = with_ranks(resampled_scores({"m": root}, metrics, units), lower_is_better=True)["m"]
     t1, t2, t3 = (metrics["m"][t, "mae"] for t in TASKS)
     d1 = np.exp((units["t1"] * np.log(t1) + units["t2"] * np.log(t2)) / 2)
     expected = {
@@ -136,7 +136,7 @@ def test_what_is_drawn_can_be_chosen() -> None:
     sums = {"m": stats(same)}
     trees = {"m": tree(sums["m"])}
     runs = {
-        way: uncertainty(trees, *some, lower_is_better=True)["m"]
+        way: with_ranks(resampled_scores(trees, *some), lower_is_better=True)["m"]
         for way, some in each_way(*drawn(trees, sums, B, rng())).items()
     }
     assert runs["clusters"].score[:2] == pytest.approx((3, 3))  # no spread within a test set
@@ -156,7 +156,7 @@ def test_both_covers_the_mean_of_few_test_sets_where_either_alone_does_not() -> 
         sums = [ClusterSums(f"t{i}", "mae", names, values, np.ones(8)) for i, values in enumerate(errors)]
         root, seed = tree(sums), np.random.default_rng(int(draw.integers(2**32)))
         for way, some in each_way(*drawn({"m": root}, {"m": sums}, 200, seed)).items():
-            interval = uncertainty({"m": root}, *some, lower_is_better=True)["m"].score
+            interval = with_ranks(resampled_scores({"m": root}, *some), lower_is_better=True)["m"].score
             hits[way] += interval.low <= 0 <= interval.high
     coverage = {way: n / 200 for way, n in hits.items()}
     assert 0.92 <= coverage["both"] <= 0.99
@@ -195,7 +195,7 @@ def test_a_model_without_a_score_has_neither_rank_nor_group() -> None:
     assert not result["none"].score.known
     assert not result["none"].rank_interval.known
     assert (result["a"].rank, result["a"].group) == (1, 1)
-    assert uncertainty({}, {}, {}, lower_is_better=True) == {}
+    assert with_ranks(resampled_scores({}, {}, {}), lower_is_better=True) == {}
 
 
 def test_tie_groups_by_hand() -> None:

@@ -23,7 +23,7 @@ from scoring import (
 )
 from scoring.bootstrap import draw_units, pools
 from scoring.evaluation import Draw
-from scoring.intervals import uncertainty
+from scoring.intervals import resampled_scores, with_ranks
 from scoring.tree import Float, Key, with_left_out
 from tests.world.made_answers import answers_of
 from tests.world.one_tree import score
@@ -92,10 +92,10 @@ def test_ranks_may_go_by_other_trees_than_scores() -> None:
     worst = {model: with_left_out(tree) for model, tree in trees.items()}
     metrics: dict[str, dict[Key, Float]] = {model: {} for model in trees}
     units = draw_units(pools(trees.values()), 200, np.random.default_rng(1))
-    by_score = uncertainty(trees, metrics, units, lower_is_better=True)
-    by_worst = uncertainty(worst, metrics, units, lower_is_better=True)
+    by_score = with_ranks(resampled_scores(trees, metrics, units), lower_is_better=True)
+    by_worst = with_ranks(resampled_scores(worst, metrics, units), lower_is_better=True)
     assert [by_score[model].rank for model in trees] != [by_worst[model].rank for model in trees]
-    for model, mixed in uncertainty(trees, metrics, units, lower_is_better=True, ranked_by=worst).items():
+    for model, mixed in with_ranks(resampled_scores(trees, metrics, units, worst), lower_is_better=True).items():
         scored, ranked = by_score[model], by_worst[model]
         assert (mixed.value, mixed.score, mixed.nodes) == (scored.value, scored.score, scored.nodes)
         assert (mixed.rank, mixed.rank_interval, mixed.group) == (ranked.rank, ranked.rank_interval, ranked.group)
@@ -136,6 +136,6 @@ def test_test_sets_that_a_model_skipped_count_as_worst_when_they_are_drawn() -> 
     tasks = [AskedTask("a", "X", LABELS), AskedTask("b", "X", LABELS)]
     tree = force_field_tree(tasks, _answers(a=0.25), RULES.force_field)
     units = {"a": np.array([2.0, 1.0, 0.0]), "b": np.array([0.0, 1.0, 2.0])}
-    drawn = uncertainty({"one": tree}, {"one": {}}, units, lower_is_better=True)["one"]
+    drawn = with_ranks(resampled_scores({"one": tree}, {"one": {}}, units), lower_is_better=True)["one"]
     assert drawn.value == pytest.approx(0.5)
     assert (drawn.score.low, drawn.score.high) == pytest.approx((0.25, 1.0))

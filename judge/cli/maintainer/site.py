@@ -12,7 +12,7 @@ import typer
 
 from judge.cli.lazy import Lazy, lazy_group
 from judge.config import ConfigError, load_settings
-from judge.publishing.build_cache import build_key, forget, problems_of_same, remember
+from judge.publishing.build_cache import build_key, forget, interval_cache, problems_of_same, remember
 from judge.publishing.readable_results import readable_results
 from judge.publishing.site_files import build_site
 from judge.publishing.site_sources import known_sources
@@ -45,6 +45,8 @@ def build(
     folder = out.absolute() if out else settings.site_dir
     chosen = load_suite(suite or settings.suite)
     key = build_key(workspace, chosen)
+    if anew:
+        interval_cache(settings, folder).remove()
     problems = None if anew else problems_of_same(settings, folder, key)
     if problems is None:
         forget(settings, folder)
@@ -65,7 +67,8 @@ def _build(workspace: Workspace, suite: Suite, folder: Path) -> list[str]:
     problems = [str(defect) for defect in chain.defects]
     sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), chain)
     current = readable_results(workspace, suite)
-    build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted)
+    cache = interval_cache(settings, folder)
+    build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted, cache)
     return problems
 
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from judge.ranking.build import build_leaderboard
+from judge.ranking.cluster_statistics import cluster_sums_of, scored_results
 from judge.ranking.lambench_scores import corrected_trees
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.score_inputs import Judged
-from judge.ranking.uncertainty import cluster_statistics
+from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import load_release
@@ -94,7 +95,8 @@ def test_clusters_give_the_stored_metrics_back(name: str) -> None:
         judged = Judged(suite, {(A.id, stored.task): stored}, lambda _, m=measurement: m.items, [])
         trees = corrected_trees(judged, A.id, load_release())
         wanted = {leaf.key for key in (*ERRORS, EFFICIENCY) for leaf in trees[key].leaves}
-        statistics = cluster_statistics(judged, A.id, wanted)
+        scored = scored_results(judged, A.id, ScoreTrees({key: trees[key] for key in (*ERRORS, EFFICIENCY)}))
+        statistics = [sums for each in scored for sums in cluster_sums_of(judged, each)]
         assert {sums.key for sums in statistics} == wanted
         for sums in statistics:
             assert sums.value == pytest.approx(stored.metrics[sums.metric].charged, rel=1e-9)

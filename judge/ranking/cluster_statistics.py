@@ -1,0 +1,176 @@
+"""The metrics of all submissions on resampled clusters, from the items tables of their results."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judge.ranking.interval_cache import IntervalCache, key_of
+from judge.ranking.score_inputs import Judged
+from judge.ranking.score_trees import ScoreTrees
+from judge.records.items_file import items_path
+from judge.records.records import Result
+from scoring import Node, ScoringError
+from scoring.bootstrap import resample
+from scoring.clusters import ClusterSums
+from scoring.tree import Float, Key
+from tasks.kinds.registry import KINDS
+from tasks.metrics.contributions import Contributing, Contribution
+from tasks.metrics.metric import Metric
+
+N_RESAMPLES = 1000
+SEED = 0  # the same records give the same pages
+AGREEMENT = 1e-6
+"""The largest relative difference between a metric computed from the items and the stored one."""
+
+
+class ScoredResult(NamedTuple):
+    """A result, those of its metrics that a tree contains, and the name of the kind whose arithmetic they follow."""
+
+    result: Result
+    metrics: Mapping[str, Metric]
+    kind: str
+
+
+class ClusterStatistics:
+    """The metrics of all submissions on resampled clusters.
+
+    The clusters of all results of a task are drawn together. The cache has their names, so an items table is read only
+    if its resamples are needed. A metric that cannot be resampled is left out, with a line in `judged.problems`.
+    """
+
+    def __init__(self, judged: Judged, trees: Mapping[str, ScoreTrees], cache: IntervalCache) -> None:
+        self._judged, self._trees, self._cache = judged, trees, cache
+        self._results = {id: tuple(scored_results(judged, id, scores)) for id, scores in trees.items()}
+        self._sums: dict[Key, list[ClusterSums]] = {}
+        self._keys: dict[Key, str | None] = {}
+        self._resampled: dict[str, dict[Key, Float]] = {}
+        lists = {(each.result.task, self._names(each)) for each in chain(*self._results.values())}
+        self._clusters: dict[str, set[str]] = {}
+        for task, names in lists:
+            self._clusters.setdefault(task, set()).update(json.loads(names))
+        for stats in chain(*(scores.stats for scores in trees.values())):
+            self._clusters.setdefault(stats.task, set()).update(stats.clusters)
+        self._draws = {task: key_of(sorted(clusters)) for task, clusters in self._clusters.items()}
+
+    def resampled(self, ids: Iterable[str]) -> Mapping[str, Mapping[Key, Float]]:
+        """By submission and metric, (N_RESAMPLES,) its values on the resamples; of more than these submissions."""
+        stats = {
+            id: [*self._trees[id].stats, *chain(*map(self._sums_of, self._results[id]))]
+            for id in ids
+            if id not in self._resampled
+        }
+        self._resampled |= resample(stats, N_RESAMPLES, np.random.default_rng(SEED), clusters=self._clusters)
+        return self._resampled
+
+    def key(self, id: str, tree: Node, *others: object) -> str | None:
+        """The key of what is computed from a tree and its resamples; None if it must not be kept.
+
+        Args:
+            others: all else that it is computed from.
+        """
+        tasks = sorted({leaf.raw.task for leaf in tree.leaves})
+        tables, draws = [self._keys.get((id, task), "") for task in tasks], [self._draws.get(task) for task in tasks]
+        stats = [(s.key, s.clusters, s.sums.tolist(), s.counts.tolist()) for s in self._trees[id].stats]
+        return None if None in tables else key_of(tree.digest, tables, draws, stats, *others)
+
+    def _names(self, scored: ScoredResult) -> bytes:
+        """The names of the clusters of a result, as JSON."""
+        result, cache = scored.result, self._cache
+        path = items_path(result.submission, result.task, result.result_key)
+        stamp = cache.stamps.get(path)
+        metrics = {name: vars(metric) for name, metric in scored.metrics.items()}
+        key = key_of(path, stamp, scored.kind, metrics) if stamp else None
+        names = key and cache.get(cache.get(key).decode())
+        if not names:
+            sums = self._sums_of(scored)
+            names = json.dumps(sums[0].clusters if sums else ()).encode()
+            if len(sums) < len(metrics):  # the next build has to report the problem too
+                key = None
+            if key:
+                names_key = key_of(names.decode())
+                cache.put(key, names_key.encode())
+                cache.put(names_key, names)
+        self._keys[result.submission, result.task] = key
+        return names
+
+    def _sums_of(self, scored: ScoredResult) -> list[ClusterSums]:
+        unit = scored.result.submission, scored.result.task
+        if unit not in self._sums:
+            self._sums[unit] = cluster_sums_of(self._judged, scored)
+        return self._sums[unit]
+
+
+def scored_results(judged: Judged, key: str, trees: ScoreTrees) -> Iterator[ScoredResult]:
+    """The results of a submission with metrics that are means over items."""
+    wanted = {leaf.key for tree in trees.corrected.values() for leaf in tree.leaves}
+    for task in judged.suite.tasks:
+        result = judged.ok(key, task.name)
+        if result is not None and isinstance(KINDS[task.kind], Contributing):
+            names = sorted(name for name in result.metrics if (task.name, name) in wanted)
+            if names:
+                yield ScoredResult(result, {name: result.metrics[name] for name in names}, task.kind)
+
+
+def cluster_sums_of(judged: Judged, scored: ScoredResult) -> list[ClusterSums]:
+    """The sums by cluster of the metrics of a result.
+
+    A metric is left out, with a line in `judged.problems`, if its items cannot be read or do not give the stored value.
+    """
+    result, kind = scored.result, KINDS[scored.kind]
+    items = judged.items(result, "no interval")
+    if items is None or not isinstance(kind, Contributing):
+        return []
+    where = f"results/{result.submission}/{result.task}: no interval"
+    try:
+        contributions = {c.metric: c for c in kind.contributions(items, scored.metrics)}
+    except ValueError as error:
+        judged.problems.append(f"{where}: {error}")
+        return []
+    statistics = []
+    clusters = _numbered(items.cluster)
+    for metric in scored.metrics:
+        try:
+            statistics.append(_by_cluster(result, metric, contributions.get(metric), clusters))
+        except ScoringError as error:
+            judged.problems.append(f"{where}: {error}")
+    return statistics
+
+
+class _Clusters(NamedTuple):
+    """The names of clusters, and (k,) the number of each item's cluster among them."""
+
+    names: tuple[str, ...]
+    of_items: NDArray[np.intp]
+
+
+def _numbered(clusters: Sequence[str]) -> _Clusters:
+    """The clusters of items; by hashing, which is faster than sorting all items."""
+    names = tuple(sorted(set(clusters)))
+    number = {name: i for i, name in enumerate(names)}
+    return _Clusters(names, np.array([number[name] for name in clusters], np.intp))
+
+
+def _by_cluster(result: Result, metric: str, c: Contribution | None, clusters: _Clusters) -> ClusterSums:
+    """The sums of a metric by cluster.
+
+    Raises:
+        ScoringError: the items do not give the metric, or give another value than the stored one.
+    """
+    if c is None:
+        raise ScoringError(f"{metric}: the items do not give it: measure it again")
+    names, numbers = clusters
+    sums, counts = (np.bincount(numbers, values, len(names)).astype(np.float64) for values in (c.sums, c.counts))
+    cluster_sums = ClusterSums(result.task, metric, names, sums, counts, c.power, c.scale)
+    stored = result.metrics[metric]
+    charged = math.nan if stored.charged is None else stored.charged
+    if not math.isclose(cluster_sums.value, charged, rel_tol=AGREEMENT):
+        values = f"the items give {cluster_sums.value:g}, stored is {charged:g} {stored.unit}".rstrip()
+        raise ScoringError(f"{metric}: {values}: measure it again")
+    return cluster_sums
