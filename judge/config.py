@@ -10,6 +10,7 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationEr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from sandbox.driver import ColdStart
 from submissions.settings import SETTINGS_FILE, Settings
 from tasks.structures.validation_errors import one_line
 
@@ -36,6 +37,7 @@ class JudgeSettings(Settings):
     """The maintainer's settings: those of the author's command, and where the judge keeps its data and its site.
 
     Args:
+        cold_start: must be `required` on a host that sees hidden data: else the selftest fails there.
         data: folder with a folder for each data set.
         site_dir: folder that `judge site build` writes.
         suite: the default suite: a packaged suite's name, or a path.
@@ -67,6 +69,7 @@ class JudgeSettings(Settings):
 
     model_config = SettingsConfigDict(extra="forbid")
 
+    cold_start: ColdStart = "required"
     data: Path = Path("var/data")
     site_dir: Path = Path("var/site")
     suite: str = "quickstart"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -11,6 +13,10 @@ from sandbox.limits import Limits
 from sandbox.rundir import RunDir
 
 DriverName = Literal["docker", "process"]
+ColdStart = Literal["required", "if possible", "off"]
+"""Whether a container starts with none of its image's files in memory. `required`: one whose files cannot be dropped is
+not started. `if possible`: it is started, on a machine that sees no hidden data. `off`: nothing is dropped, so starts
+are faster, and a container can leave bits for the next."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,17 @@ class Driver(Protocol):
         Raises:
             SubmissionFault: its layers cannot be unpacked on top of each other.
             JudgeFault: REGISTRY: the image cannot be fetched; DISK: the disk is full; the engine does not answer.
+        """
+        ...
+
+    def session(self, image: Image) -> AbstractContextManager[tuple[Path, socket.socket]]:
+        """The time of one session of `image`: a new folder with the guest, and the socket in it that listens.
+
+        A sandbox has the host to itself for that time: it waits until no other session runs on this host, and nothing
+        that an earlier session left in memory can be read in it.
+
+        Raises:
+            JudgeFault: the folder cannot be made, or what an earlier session may have left cannot be removed.
         """
         ...
 

@@ -24,6 +24,7 @@ class Event(StrEnum):
     REAPED = "reaped"
     CLAIMED = "claimed"
     TAKEN_OVER = "taken over"  # claimed after another judge died
+    SESSION_WAITS = "session waits"  # for another session of this host
     CONTAINER_CREATED = "container created"
     CONTAINER_STARTED = "container started"
     READY = "ready"  # the model has loaded

@@ -11,7 +11,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from sandbox.driver import DriverName
+from sandbox.driver import ColdStart, DriverName
 from sandbox.limits import Limits
 from sandbox.rundir import default_run_dir
 
@@ -24,6 +24,7 @@ class Settings(BaseSettings):
     Args:
         store: a folder, or `s3://BUCKET/PREFIX`.
         endpoint_url: of the S3 service; empty for that of the AWS chain. Credentials come from that chain alone.
+        cold_start: whether each container starts with none of its files in memory: `required`, `if possible` or `off`.
     """
 
     model_config = SettingsConfigDict(
@@ -35,6 +36,7 @@ class Settings(BaseSettings):
     run_dir: Path = default_run_dir()
     driver: DriverName = "docker"
     runtime: str = ""
+    cold_start: ColdStart = "if possible"
     limits: Limits = Limits()
 
     @classmethod

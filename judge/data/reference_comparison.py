@@ -62,7 +62,7 @@ def verify_against(
         UsageError: the image does not exist, or cannot be run.
         JudgeFault: this machine cannot run it.
     """
-    driver = open_driver(driver_name or settings.driver, settings.run_dir, settings.runtime)
+    driver = open_driver(driver_name or settings.driver, settings.run_dir, settings.runtime, settings.cold_start)
     try:
         resolved = driver.resolve(image)
     except SubmissionFault as fault:

@@ -115,7 +115,7 @@ def _machine(settings: JudgeSettings, work: WorkPlan, reporter: Reporter) -> Mac
         return hardware_class(settings.limits.cpus, gpu.name if gpu else None)
 
     def open_sandbox() -> Driver:
-        return open_driver(work.driver, settings.run_dir, settings.runtime)
+        return open_driver(work.driver, settings.run_dir, settings.runtime, settings.cold_start)
 
     def last_selftest_of(driver: Driver) -> str:
         last = last_selftest(work.store, platform.node(), driver.engine) if driver.engine else None

@@ -110,4 +110,4 @@ class Examiner:
         Raises:
             JudgeFault: the engine does not answer.
         """
-        return open_driver("docker", self.settings.run_dir, self.settings.runtime)
+        return open_driver("docker", self.settings.run_dir, self.settings.runtime, self.settings.cold_start)

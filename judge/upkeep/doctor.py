@@ -87,7 +87,7 @@ def _run_check(name: str, check: Callable[[], tuple[bool | None, str]]) -> Check
 
 def _engine(settings: JudgeSettings) -> tuple[bool | None, str]:
     try:
-        open_driver("docker", settings.run_dir, settings.runtime)
+        open_driver("docker", settings.run_dir, settings.runtime, settings.cold_start)
     except JudgeFault as fault:
         return (None if settings.driver == "process" else False), fault.remedy
     return True, "the Docker engine answers"
@@ -161,7 +161,7 @@ def _data(settings: JudgeSettings) -> tuple[bool | None, str]:
 
 def _guest(driver_name: DriverName, settings: JudgeSettings) -> tuple[bool | None, str]:
     """Starts a guest in the sandbox, asks it for the energy of copper, and compares with the known value."""
-    driver = open_driver(driver_name, settings.run_dir, settings.runtime)
+    driver = open_driver(driver_name, settings.run_dir, settings.runtime, settings.cold_start)
     limits = Limits(startup_s=60.0, task_s=60.0, message_s=30.0, cpus=1)
     with tempfile.TemporaryDirectory(prefix="lambench-doctor-") as folder:
         (Path(folder) / "calculator.py").write_text(_CALCULATOR)

@@ -10,9 +10,10 @@ One folder is mounted, read-only: the guest and a socket. Images are run by ID: 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import socket
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ import docker.errors
 import requests
 from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
 
-from sandbox.driver import DriverName, Image, Login, Question
+from sandbox.driver import ColdStart, DriverName, Image, Login, Question
 from sandbox.drivers import podman
+from sandbox.drivers.cold_start import ColdStarter
 from sandbox.drivers.docker_create import MASKED, create_container
 from sandbox.drivers.docker_running import BUSY, DockerRunning, is_busy, remove_container
 from sandbox.drivers.docker_running import engine_faults as engine_faults
@@ -40,6 +42,7 @@ from sandbox.verdict import FaultCause, JudgeFault
 LOCK_LABEL = "org.lambench.judge.lock"
 HOST_LABEL = "org.lambench.judge.host"
 RUN_DIR_LABEL = "org.lambench.judge.run-dir"
+HELPER_LABEL = "org.lambench.judge.helper"  # instead of the lock's label: it is no submission's container
 SESSION_LABEL = "org.lambench.judge.session"
 INSIDE = "/lambench"
 NOBODY = "65534:65534"
@@ -93,7 +96,7 @@ class DockerDriver:
 
     name: DriverName = "docker"
 
-    def __init__(self, run_dir: RunDir, runtime: str | None = None) -> None:
+    def __init__(self, run_dir: RunDir, runtime: str | None = None, cold_start: ColdStart = "required") -> None:
         self.run_dir = run_dir
         self._runtime = runtime
         self._client = connect_engine()
@@ -102,6 +105,7 @@ class DockerDriver:
             version = self._client.version()
         self._host = str(info.get("ID", ""))
         self.engine = engine_words(info, version, runtime)
+        self._cold_starter = ColdStarter(self._client, cold_start, self._labels | {HELPER_LABEL: run_dir.token})
         # Unknown for an engine on another machine, or if its folder cannot be seen from here.
         self.disks = tuple(Path(place) for place in [str(info.get("DockerRootDir") or "")] if os.path.isdir(place))
         self._forgets_when_restarted = self.engine.startswith("Docker")  # Podman keeps events over a restart, or none
@@ -133,6 +137,12 @@ class DockerDriver:
         pull_by_digest(self._client.api, reference, login)
         emit(Event.IMAGE_PULLED, key=reference)
 
+    @contextmanager
+    def session(self, image: Image) -> Iterator[tuple[Path, socket.socket]]:
+        """The folder and the socket of one session, which has the host to itself; see `sandbox.driver.Driver`."""
+        with self._cold_starter.session(image.id), self.run_dir.session() as place:
+            yield place
+
     def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> DockerRunning:
         """Starts `image`; see `sandbox.driver.Driver.start`."""
         options = container_options(image, limits, question, session_dir)
@@ -140,12 +150,7 @@ class DockerDriver:
             options["runtime"] = self._runtime
         if self.engine.startswith(podman.NAME):
             options = podman.podman_options(options, self.run_dir.root)
-        labels = {
-            LOCK_LABEL: self.run_dir.token,
-            RUN_DIR_LABEL: str(self.run_dir.root),
-            HOST_LABEL: self._host,
-            SESSION_LABEL: str(session_dir),
-        }
+        labels = self._labels | {LOCK_LABEL: self.run_dir.token, SESSION_LABEL: str(session_dir)}
         name = f"lambench-{session_dir.name}"
         try:
             with engine_faults():
@@ -164,6 +169,10 @@ class DockerDriver:
             self._remove(name)  # by name: an engine that did not answer in time may still have created it
             raise
         return running
+
+    @property
+    def _labels(self) -> dict[str, str]:
+        return {RUN_DIR_LABEL: str(self.run_dir.root), HOST_LABEL: self._host}
 
     def _remove(self, name: str) -> None:
         with suppress(docker.errors.DockerException, requests.RequestException):
@@ -196,7 +205,7 @@ class DockerDriver:
             return False
 
     def _is_orphan(self, labels: Mapping[str, str]) -> bool:
-        token = labels.get(LOCK_LABEL, "")
+        token = labels.get(LOCK_LABEL) or labels.get(HELPER_LABEL, "")
         if token == self.run_dir.token:
             return SESSION_LABEL in labels and not Path(labels[SESSION_LABEL]).exists()
         return bool(token) and self.run_dir.dead(token)

@@ -10,10 +10,11 @@ import hashlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -62,6 +63,10 @@ class ProcessDriver:
     def pull(self, reference: str, login: Login | None = None) -> None:
         """Raises a JudgeFault: a folder is in no registry."""
         raise JudgeFault(FaultCause.REGISTRY, f"{reference} is an image: it is run with --driver docker, not process")
+
+    def session(self, image: Image) -> AbstractContextManager[tuple[Path, socket.socket]]:
+        """The folder and the socket of one session; see `sandbox.driver.Driver`."""
+        return self.run_dir.session()
 
     def start(self, image: Image, limits: Limits, question: Question, session_dir: Path) -> ProcessRunning:
         """Starts the guest in the submission's folder; see `sandbox.driver.Driver.start`."""

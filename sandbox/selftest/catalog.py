@@ -6,6 +6,13 @@ from sandbox.selftest.attack import Attack
 from sandbox.selftest.cheating_attacks import CHEATING_ATTACKS
 from sandbox.selftest.container_attacks import CONTAINER_ATTACKS
 from sandbox.selftest.conversation_attacks import CONVERSATION_ATTACKS
+from sandbox.selftest.page_cache_attacks import PAGE_CACHE_ATTACKS
 from sandbox.selftest.protocol_attacks import PROTOCOL_ATTACKS
 
-ATTACKS: tuple[Attack, ...] = (*CONTAINER_ATTACKS, *PROTOCOL_ATTACKS, *CONVERSATION_ATTACKS, *CHEATING_ATTACKS)
+ATTACKS: tuple[Attack, ...] = (
+    *CONTAINER_ATTACKS,
+    *PROTOCOL_ATTACKS,
+    *CONVERSATION_ATTACKS,
+    *CHEATING_ATTACKS,
+    *PAGE_CACHE_ATTACKS,
+)

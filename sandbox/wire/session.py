@@ -99,12 +99,12 @@ def run_session(
         JudgeFault: the engine, the GPU or the disk failed, the host had no memory left, or somebody else ended the
             container.
     """
-    begin = time.monotonic()
     progress = _Progress()
     value: T | None = None
     fault: SubmissionFault | None = None
     evidence = Evidence(Phase.START)
-    with driver.run_dir.session() as (folder, listener):
+    with driver.session(image) as (folder, listener):
+        begin = time.monotonic()
         try:
             running = driver.start(image, limits, question, folder)
         except SubmissionFault as refused:

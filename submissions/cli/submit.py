@@ -70,7 +70,7 @@ def submit_command(
     if invite is not None and not check_only:
         _submit_with_invitation(check, invite, SubmissionOptions(image, model_card, author, upload), no_check)
         return
-    sandbox = open_driver(driver or settings.driver, settings.run_dir, settings.runtime)
+    sandbox = open_driver(driver or settings.driver, settings.run_dir, settings.runtime, settings.cold_start)
     resolved = sandbox.resolve(_reference(image, python, calculator))
     opened = None if check_only else open_store(store or settings.store, settings.endpoint_url)
     earlier = earlier_submission(opened, resolved.id) if opened else None
@@ -108,7 +108,7 @@ def _submit_with_invitation(check: _LocalCheck, invite: Path, options: Submissio
     with open_session(invite) as session:
         sandbox = resolved = None
         if not (no_check and options.needs_no_engine):
-            sandbox = open_driver("docker", check.settings.run_dir, check.settings.runtime)
+            sandbox = open_driver("docker", check.settings.run_dir, check.settings.runtime, check.settings.cold_start)
             resolved = sandbox.resolve(options.image)
         if reason := session.already_sent(resolved.id) if resolved else "":
             _show_already_sent(console, reason, check.as_json)

@@ -121,7 +121,7 @@ def _interpreter(python: str) -> str:
 
 
 def _image(text: str, settings: Settings) -> CheckSubject:
-    driver = open_driver("docker", settings.run_dir, settings.runtime)
+    driver = open_driver("docker", settings.run_dir, settings.runtime, settings.cold_start)
     image = driver.resolve(text)
     return CheckSubject(text, driver, image, image.id, "an image, in the judge's own sandbox")
 
@@ -148,5 +148,5 @@ def _module(text: str, source: Path, python: str, settings: Settings, folder: Pa
         calculator=text,
         architecture=MACHINE,
     )
-    driver = open_driver("process", settings.run_dir, settings.runtime)
+    driver = open_driver("process", settings.run_dir, settings.runtime, settings.cold_start)
     return CheckSubject(text, driver, image, digest, f"a module ({source}), without Docker")

@@ -82,5 +82,5 @@ def reap_command(
 ) -> None:
     """Removes the containers of dead judges. `judge evaluate` does so by itself."""
     settings = load_settings()
-    removed = open_driver(driver or settings.driver, settings.run_dir, settings.runtime).reap()
+    removed = open_driver(driver or settings.driver, settings.run_dir, settings.runtime, settings.cold_start).reap()
     print(f"Removed {removed}." if removed else "There is nothing to remove.")

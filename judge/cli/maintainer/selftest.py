@@ -74,7 +74,7 @@ def _run(workspace: Workspace, attacks: Sequence[Attack] | None, base: str, quie
     results: list[AttackResult] = []
     settings = workspace.settings
     safe_key_file(settings)  # before a container starts
-    driver = open_driver("docker", settings.run_dir, settings.runtime)
+    driver = open_driver("docker", settings.run_dir, settings.runtime, settings.cold_start)
     if attacks is None:
         key = workspace.signing_key(lambda line: print(line, file=sys.stderr))
         run_selftest(workspace.store, driver, key, on_result, base)

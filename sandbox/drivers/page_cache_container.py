@@ -1,0 +1,105 @@
+"""A trusted container that drops files from the page cache where the judge may not: without root, or from a container.
+
+Its image has all its files in one layer of its own. With a layer in common, its own programs would keep pages of the
+submissions' files in memory.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib import resources
+
+import docker
+import docker.errors
+from docker.models.containers import Container
+from docker.types import Mount
+
+from sandbox.drivers.docker_running import engine_faults, remove_container
+from sandbox.drivers.page_cache import Remaining
+from sandbox.verdict import FaultCause, JudgeFault
+
+BASE = "lambench/calculator:latest"
+IMAGE = "lambench/page-cache:latest"
+LABEL = "org.lambench.judge.page-cache"
+_WAITS = "import signal; signal.pause()"
+
+
+class PageCacheContainer:
+    """Started at the first use, removed at the end of this process.
+
+    Args:
+        labels: by which it is found if this process is killed.
+    """
+
+    def __init__(self, client: docker.DockerClient, labels: Mapping[str, str]) -> None:
+        self._client = client
+        self._labels = labels
+        self._container: Container | None = None
+
+    def drop(self, folders: Sequence[str]) -> Remaining:
+        """Drops the files below the folders; see `page_cache.drop`.
+
+        Raises:
+            JudgeFault: the container cannot be started, or cannot read the folders.
+        """
+        source = resources.files("sandbox.drivers").joinpath("page_cache.py").read_text(encoding="utf-8")
+        with engine_faults():
+            container = self._container = self._container or self._start(folders)
+            status, output = container.exec_run(["python3", "-I", "-c", source, *folders])
+        lines = output.decode("utf-8", "replace").splitlines()
+        if status or len(lines) != 2 or not lines[0].isdecimal():
+            raise JudgeFault(
+                FaultCause.DOCKER,
+                f"image files cannot be dropped from memory ({' '.join(lines[-1:])[:200]}): run the judge as root, or "
+                'set cold_start = "off" (docs/threat-model.md)',
+            )
+        return Remaining(int(lines[0]), lines[1])
+
+    def _start(self, folders: Sequence[str]) -> Container:
+        root = os.path.commonpath(folders)
+        container = self._client.containers.run(
+            self._image(),
+            ["python3", "-I", "-c", _WAITS],
+            name=f"lambench-page-cache-{secrets.token_hex(4)}",
+            labels=dict(self._labels),
+            detach=True,
+            init=True,
+            user="0:0",
+            read_only=True,
+            network_mode="none",
+            cap_drop=["ALL"],
+            # To open every file, and to be told about the pages of files of other users.
+            cap_add=["DAC_READ_SEARCH", "FOWNER"],
+            security_opt=["no-new-privileges"],
+            mounts=[Mount(root, root, type="bind", read_only=True)],
+        )
+        weakref.finalize(self, _remove, self._client.api, str(container.id))
+        return container
+
+    def _image(self) -> str:
+        """ID of the image, built from `BASE` at the first use on this engine."""
+        with suppress(docker.errors.ImageNotFound):
+            return str(self._client.images.get(IMAGE).id)
+        lines = (
+            f"FROM {BASE} AS base",
+            "FROM scratch",
+            "COPY --from=base / /",
+            f"LABEL {LABEL}={secrets.token_hex(16)}",
+        )
+        try:
+            image, _ = self._client.images.build(
+                fileobj=io.BytesIO("\n".join(lines).encode()), tag=IMAGE, rm=True, forcerm=True, network_mode="none"
+            )
+        except docker.errors.BuildError as error:
+            raise JudgeFault(FaultCause.DOCKER, f"cannot build {IMAGE} from {BASE} ({error}): make images") from error
+        return str(image.id)
+
+
+def _remove(api: docker.APIClient, container: str) -> None:
+    with suppress(Exception):
+        remove_container(api, container)

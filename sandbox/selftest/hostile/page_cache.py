@@ -1,0 +1,75 @@
+"""A memory between containers: which pages of the image's files are in the kernel's page cache."""
+
+import ctypes
+import os
+import time
+
+import numpy as np
+from report import Report
+
+# The kernel tells the owner of the first file which of its pages are in memory. Of the second, only the time of a read
+# shows it.
+OWN, FOREIGN = "/model/own-pages", "/model/foreign-pages"
+WORDS, WORD_BITS = 24, 32
+STRIDE = 16384
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+
+
+def memory():
+    """Writes the bits of its numbers into the page cache. Without numbers it reads them, by `mincore`, then by timing."""
+    reads = iter((own_bits, foreign_bits) * 2)
+
+    def action(*numbers):
+        words = np.array(numbers, np.uint64)
+        if not words.any():
+            return packed(next(reads)())
+        bits = (words[:, None] >> np.arange(WORD_BITS, dtype=np.uint64)) & np.uint64(1)
+        write(OWN, bits.ravel())
+        write(FOREIGN, bits.ravel())
+        return 0
+
+    return Report(action)
+
+
+def opened(path):
+    """The file, of which a read loads a single page."""
+    handle = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_RANDOM)
+    return handle
+
+
+def write(path, bits):
+    """Drops the file from memory, and loads a page for each bit that is 1."""
+    handle = opened(path)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    for place in np.flatnonzero(bits):
+        os.pread(handle, 1, int(place) * STRIDE)
+
+
+def own_bits():
+    """The bits in memory, from the kernel."""
+    handle, pages = opened(OWN), STRIDE // os.sysconf("SC_PAGE_SIZE")
+    size = os.fstat(handle).st_size
+    address = libc.mmap(None, ctypes.c_size_t(size), 1, 1, handle, ctypes.c_long(0))
+    present = (ctypes.c_ubyte * (size // (STRIDE // pages)))()
+    libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(size), present)
+    return np.frombuffer(present, np.uint8)[::pages] & 1
+
+
+def foreign_bits():
+    """The bits in memory, from the time of reading each page."""
+    handle, n = opened(FOREIGN), WORDS * WORD_BITS
+    times = np.empty(n)
+    for place in np.random.default_rng().permutation(n).tolist():
+        begin = time.perf_counter_ns()
+        os.pread(handle, 1, place * STRIDE)
+        times[place] = time.perf_counter_ns() - begin
+    fast, slow = np.percentile(times, (2, 98))
+    return times < np.sqrt(fast * slow)
+
+
+def packed(bits):
+    """The bits as numbers."""
+    words = np.asarray(bits, np.float64).reshape(WORDS, WORD_BITS)
+    return words @ 2.0 ** np.arange(WORD_BITS)
