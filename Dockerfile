@@ -30,7 +30,14 @@ RUN python3 -m venv /opt/venv \
 # parts of it into the submissions' containers:
 #   docker run --rm -v /var/run/docker.sock:/var/run/docker.sock -v /run/lambench-judge:/run/lambench-judge \
 #       -v "$PWD/var:/judge/var" -w /judge lambench/judge evaluate --all
-FROM ${BASE_IMAGE} AS judge
+#
+# It is one layer of its own: with a layer in common, the judge's own programs would keep files of the submissions'
+# images in memory, which must be empty of them at each start.
+FROM ${BASE_IMAGE} AS judge-layers
+LABEL org.lambench.stage="build"
 COPY --from=judge-build /opt/venv /opt/venv
-ENV PATH=/opt/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+FROM scratch AS judge
+COPY --from=judge-layers / /
+ENV LANG=C.UTF-8 PATH=/opt/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 ENTRYPOINT ["judge"]

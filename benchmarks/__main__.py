@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from benchmarks.cold_start import measure_cold_start
 from benchmarks.concurrency import measure_concurrency
 from benchmarks.judging import measure_judging
 from benchmarks.metrics import measure_metrics
@@ -24,6 +25,7 @@ from sandbox.rundir import RunDir, default_run_dir
 BENCHMARKS: dict[str, Callable[[], Iterable[Figure]]] = {
     "wire": lambda: measure_wire(docker_driver()),
     "judging": lambda: measure_judging(docker_driver()),
+    "cold-start": measure_cold_start,
     "metrics": measure_metrics,
     "scoring": measure_scoring,
     "concurrency": measure_concurrency,

@@ -17,7 +17,7 @@ libc.mmap.restype = ctypes.c_void_p
 
 
 def memory():
-    """Writes the bits of its numbers into the page cache. Without numbers it reads them, by `mincore`, then by timing."""
+    """Writes the bits of its numbers into the page cache. Without any, it reads them: by `mincore`, then by timing."""
     reads = iter((own_bits, foreign_bits) * 2)
 
     def action(*numbers):

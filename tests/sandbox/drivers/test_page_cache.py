@@ -1,4 +1,4 @@
-"""Files are dropped from the page cache: by the judge itself, by its container, and not while another program uses them."""
+"""Files leave the page cache: by the judge itself, by its container, and not while another program uses them."""
 
 from __future__ import annotations
 
