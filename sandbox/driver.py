@@ -15,8 +15,8 @@ from sandbox.rundir import RunDir
 DriverName = Literal["docker", "process"]
 ColdStart = Literal["required", "if possible", "off"]
 """Whether a container starts with none of its image's files in memory. `required`: one whose files cannot be dropped is
-not started. `if possible`: it is started, on a machine that sees no hidden data. `off`: nothing is dropped, so starts
-are faster, and a container can leave bits for the next."""
+not started. `if possible`: it is started, on a machine that sees no hidden data. `off`: nothing is dropped, and
+sessions run beside each other: that is faster, and a container can leave bits for the next."""
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,16 @@ class ColdStarter:
 
     Args:
         labels: of a container that it may start.
+        reap: removes containers of dead judges, which may still use the files.
     """
 
-    def __init__(self, client: docker.DockerClient, mode: ColdStart, labels: Mapping[str, str]) -> None:
+    def __init__(
+        self, client: docker.DockerClient, mode: ColdStart, labels: Mapping[str, str], reap: Callable[[], object]
+    ) -> None:
         self._client = client
         self._mode = mode
         self._lock = default_run_dir() / "session.lock"  # of all judges of this user, wherever their sockets lie
+        self._reap = reap
         self._entered = False
         self._container = PageCacheContainer(client, labels)
 
@@ -54,7 +58,7 @@ class ColdStarter:
         Raises:
             JudgeFault: pages of the image's files remain in memory, or it is unknown whether any do.
         """
-        if self._entered:
+        if self._entered or self._mode == "off":
             yield
             return
         with _held(self._lock):
@@ -66,15 +70,12 @@ class ColdStarter:
                 self._entered = False
 
     def _drop(self, image: str) -> None:
-        match self._mode:
-            case "required":
-                drop_until_none_is_left(self._dropper(image))
-            case "if possible":
-                with suppress(JudgeFault, OSError):
-                    if _can_read(folders := self._layers(image)):
-                        _drop_here(folders)
-            case "off":
-                pass
+        if self._mode == "required":
+            drop_until_none_is_left(self._dropper(image), self._reap)
+        else:
+            with suppress(JudgeFault, OSError):
+                if _can_read(folders := self._layers(image)):
+                    _drop_here(folders)
 
     def _dropper(self, image: str) -> Callable[[], Remaining]:
         folders = self._layers(image)
@@ -103,8 +104,13 @@ def layer_folders(inspection: Mapping[str, Any]) -> tuple[str, ...]:
     return named
 
 
-def drop_until_none_is_left(drop_all: Callable[[], Remaining], patience_s: float = IN_USE_S) -> None:
+def drop_until_none_is_left(
+    drop_all: Callable[[], Remaining], reap: Callable[[], object], patience_s: float = IN_USE_S
+) -> None:
     """Drops until no page remains; another program that has mapped a page may be about to end.
+
+    Args:
+        reap: called whenever pages remain.
 
     Raises:
         JudgeFault: after `patience_s` pages remain, or the files cannot be read.
@@ -118,6 +124,7 @@ def drop_until_none_is_left(drop_all: Callable[[], Remaining], patience_s: float
                     f"{remaining.pages} pages of image files stay in memory, since another program on this host uses "
                     f"{remaining.file}: end other containers with the same layers",
                 )
+            reap()
             time.sleep(POLL_S)
     except OSError as error:
         raise JudgeFault(

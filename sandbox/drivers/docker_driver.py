@@ -105,7 +105,8 @@ class DockerDriver:
             version = self._client.version()
         self._host = str(info.get("ID", ""))
         self.engine = engine_words(info, version, runtime)
-        self._cold_starter = ColdStarter(self._client, cold_start, self._labels | {HELPER_LABEL: run_dir.token})
+        helper = self._labels | {HELPER_LABEL: run_dir.token}
+        self._cold_starter = ColdStarter(self._client, cold_start, helper, self.reap)
         # Unknown for an engine on another machine, or if its folder cannot be seen from here.
         self.disks = tuple(Path(place) for place in [str(info.get("DockerRootDir") or "")] if os.path.isdir(place))
         self._forgets_when_restarted = self.engine.startswith("Docker")  # Podman keeps events over a restart, or none

@@ -93,13 +93,13 @@ def test_restrictions_as_a_submission_sees_them(docker_driver, hostile_image: Bu
     assert dict(zip(INSIDE, map(int, answers), strict=True)) == INSIDE
 
 
-def test_containers_of_dead_judges_are_reaped_and_of_living_ones_not(docker_driver, hostile_image: Build) -> None:
-    image = hostile_image("honest")
+def test_containers_of_dead_judges_are_reaped_and_of_living_ones_not(run_dir: RunDir, hostile_image: Build) -> None:
+    docker_driver, image = DockerDriver(run_dir, cold_start="off"), hostile_image("honest")
     code = (
         "import os, sys; from pathlib import Path; from sandbox.drivers.open_driver import open_driver;"
         "from sandbox.driver import Question; from sandbox.limits import Limits;"
         "from sandbox.wire.session import run_session;"
-        "d = open_driver('docker', Path(sys.argv[1]));"
+        "d = open_driver('docker', Path(sys.argv[1]), cold_start='off');"
         "run_session(d, d.resolve(sys.argv[2]), Limits(), Question(), lambda r: os.kill(os.getpid(), 9))"
     )
     root = docker_driver.run_dir.root

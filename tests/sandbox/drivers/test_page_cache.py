@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import mmap
 import os
+import select
+import subprocess
+import sys
 from pathlib import Path
 
 import docker
 import pytest
 
 from sandbox.drivers.cold_start import drop_until_none_is_left, layer_folders
+from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.drivers.page_cache import Remaining, cached_pages, drop, load, mapped_pages
 from sandbox.drivers.page_cache_container import PageCacheContainer
+from sandbox.rundir import RunDir
 from sandbox.verdict import FaultCause, JudgeFault
+from tests.sandbox.drivers.docker_sessions import judged
 
 PAGES = 64
 
@@ -69,19 +75,20 @@ def test_a_page_that_a_program_uses_stays_and_its_file_is_named(folder: Path) ->
         assert 0 < remaining.pages <= PAGES
         assert remaining.file == str(path)
         with pytest.raises(JudgeFault, match=rf"another program on this host uses {path}: end other containers"):
-            drop_until_none_is_left(lambda: drop([str(folder)]), patience_s=0.3)
+            drop_until_none_is_left(lambda: drop([str(folder)]), lambda: None, patience_s=0.3)
     assert drop([str(folder)]).pages == 0
 
 
 def test_the_judge_waits_for_a_program_that_is_about_to_end(folder: Path) -> None:
-    counts = iter([Remaining(3, "a"), Remaining(1, "a"), Remaining(0, "")])
-    drop_until_none_is_left(lambda: next(counts))
+    counts, reaped = iter([Remaining(3, "a"), Remaining(1, "a"), Remaining(0, "")]), []
+    drop_until_none_is_left(lambda: next(counts), lambda: reaped.append("containers of dead judges"))
     assert next(counts, None) is None
+    assert len(reaped) == 2
 
 
 def test_a_folder_that_cannot_be_read_is_a_fault_of_this_machine(folder: Path) -> None:
     with pytest.raises(JudgeFault, match="cannot be dropped from memory") as caught:
-        drop_until_none_is_left(lambda: drop([str(folder / "absent")]))
+        drop_until_none_is_left(lambda: drop([str(folder / "absent")]), lambda: None)
     assert caught.value.cause is FaultCause.DOCKER
 
 
@@ -91,14 +98,16 @@ def test_an_engine_that_does_not_name_the_folders_is_a_fault_with_its_remedy() -
 
 
 @pytest.mark.docker
-def test_the_container_drops_what_the_judge_itself_would(images: docker.DockerClient) -> None:
-    folders = layer_folders(images.api.inspect_image("lambench/calculator:latest"))
+def test_the_container_drops_what_the_judge_itself_would(run_dir: RunDir, images: docker.DockerClient) -> None:
+    driver = DockerDriver(run_dir)
+    folders = layer_folders(images.api.inspect_image("lambench/emt:latest"))
     file = next(path for folder in folders for path in sorted(Path(folder).rglob("*.py")) if path.stat().st_size)
     helper = PageCacheContainer(images, {"org.lambench.test": "page-cache"})
-    load(str(file))
-    assert cached(file) > 0
-    assert helper.drop(folders).pages == 0
-    assert cached(file) == 0
+    with driver.session(driver.resolve("lambench/emt:latest")):  # no other container uses the files
+        load(str(file))
+        assert cached(file) > 0
+        drop_until_none_is_left(lambda: helper.drop(folders), driver.reap)
+        assert cached(file) == 0
     containers = images.containers.list(filters={"label": "org.lambench.test=page-cache"})
     assert len(containers) == 1
     del helper
@@ -110,3 +119,38 @@ def test_the_container_names_a_folder_that_it_cannot_read(images: docker.DockerC
     helper = PageCacheContainer(images, {"org.lambench.test": "page-cache"})
     with pytest.raises(JudgeFault, match="absent"):
         helper.drop([str(folder), str(folder / "absent")])
+
+
+@pytest.mark.docker
+def test_a_start_removes_the_container_of_a_dead_judge_that_uses_the_files(run_dir: RunDir, images: object) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from sandbox.drivers.open_driver import open_driver;"
+        "from sandbox.driver import Question; from sandbox.limits import Limits;"
+        "from sandbox.wire.session import run_session;"
+        "d = open_driver('docker', Path(sys.argv[1]));"
+        "run_session(d, d.resolve('lambench/emt:latest'), Limits(), Question(), lambda r: os.kill(os.getpid(), 9))"
+    )
+    driver = DockerDriver(run_dir)
+    subprocess.run([sys.executable, "-c", code, str(run_dir.root)], check=False)
+    assert judged(driver, driver.resolve("lambench/emt:latest")).value == "ok"
+    assert driver.reap() == 0
+
+
+@pytest.mark.docker
+def test_a_session_waits_until_that_of_another_judge_has_ended(tmp_path: Path, images: object) -> None:
+    code = (
+        "import sys; from pathlib import Path; from sandbox.drivers.open_driver import open_driver;"
+        "d = open_driver('docker', Path(sys.argv[1]));\n"
+        "with d.session(d.resolve('lambench/emt:latest')): print('begun', flush=True); sys.stdin.read(); print('ended')"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    first, second = (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    )
+    outputs = [process.stdout for process in (first, second) if process.stdout]
+    ready, _, _ = select.select(outputs, [], [], 60)
+    assert len(ready) == 1
+    holder, waiter = (first, second) if first.stdout is ready[0] else (second, first)
+    assert select.select([waiter.stdout], [], [], 2) == ([], [], [])
+    assert holder.communicate("")[0] == "begun\nended\n"
+    assert waiter.communicate("")[0] == "begun\nended\n"
