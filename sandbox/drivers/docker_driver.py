@@ -68,8 +68,14 @@ def connect_engine() -> docker.DockerClient:
     return client
 
 
-def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: str | None) -> str:
-    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, seccomp 451c711ebaf2)`, from what the engine reports."""
+def engine_words(
+    info: Mapping[str, Any], version: Mapping[str, Any], runtime: str | None, cold_start: ColdStart = "required"
+) -> str:
+    """`Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, seccomp 451c711ebaf2)`, from what the engine reports.
+
+    Args:
+        cold_start: named if it is not `required`: a selftest proves nothing for another setting.
+    """
     parts = {part.get("Name", ""): str(part.get("Version", "")) for part in version.get("Components") or []}
     name = podman.NAME if any("podman" in part.lower() for part in parts) else "Docker"
     chosen = runtime or str(info.get("DefaultRuntime") or "runc")
@@ -77,7 +83,8 @@ def engine_words(info: Mapping[str, Any], version: Mapping[str, Any], runtime: s
     return (
         f"{name} {version.get('Version', '')} ({' '.join([chosen, of_runtime]).strip()}, "
         f"Linux {info.get('KernelVersion', '')}, cgroup v{info.get('CgroupVersion') or 1}, "
-        f"{', '.join(_security_words(info.get('SecurityOptions') or []))})"
+        f"{', '.join(_security_words(info.get('SecurityOptions') or []))}"
+        f"{'' if cold_start == 'required' else f', cold start {cold_start}'})"
     )
 
 
@@ -104,7 +111,7 @@ class DockerDriver:
             info = self._client.info()
             version = self._client.version()
         self._host = str(info.get("ID", ""))
-        self.engine = engine_words(info, version, runtime)
+        self.engine = engine_words(info, version, runtime, cold_start)
         helper = self._labels | {HELPER_LABEL: run_dir.token}
         self._cold_starter = ColdStarter(self._client, cold_start, helper, self.reap)
         # Unknown for an engine on another machine, or if its folder cannot be seen from here.

@@ -31,25 +31,25 @@ def error_rates(trial: Trial, sent: Bits) -> tuple[tuple[float, ...], tuple[floa
     """
 
     def write(remote: RemoteCalculator) -> tuple[float, ...]:
-        report(remote, *_words(sent))
+        report(remote, *words_of(sent))
         rates = read(remote)
-        report(remote, *_words(sent))  # again, since reading by timing loads all pages
+        report(remote, *words_of(sent))  # again, since reading by timing loads all pages
         return rates
 
     def read(remote: RemoteCalculator) -> tuple[float, ...]:
-        return tuple(float(np.mean(_bits(report(remote)) != sent)) for _ in WAYS)
+        return tuple(float(np.mean(bits_of(report(remote)) != sent)) for _ in WAYS)
 
     first, second = trial.run(write, **PATIENCE).value, trial.run(read, **PATIENCE).value
     return None if first is None or second is None else (first, second)
 
 
-def _words(bits: Bits) -> list[float]:
+def words_of(bits: Bits) -> list[float]:
     """The bits as `N_NUMBERS` numbers."""
     words: list[float] = (bits.reshape(N_NUMBERS, WORD_BITS) @ 2.0 ** np.arange(WORD_BITS)).tolist()
     return words
 
 
-def _bits(words: tuple[float, ...]) -> Bits:
+def bits_of(words: tuple[float, ...]) -> Bits:
     shifts = np.arange(WORD_BITS, dtype=np.uint64)
     bits = (np.array(words).astype(np.uint64)[:, None] >> shifts) & np.uint64(1)
     return bits.astype(np.bool_).ravel()

@@ -246,6 +246,7 @@ def test_an_engine_is_named_with_what_isolates_its_containers(options: list[str]
     info = {"KernelVersion": "6.1.0", "CgroupVersion": "2", "DefaultRuntime": "runc", "SecurityOptions": options}
     version = {"Version": "20.10.24", "Components": [{"Name": "runc", "Version": "1.1.5"}]}
     assert engine_words(info, version, None) == f"Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, {words})"
+    assert engine_words(info, version, None, "off").endswith(f"cgroup v2, {words}, cold start off)")
 
 
 def test_what_an_image_says_of_itself_reaches_no_terminal_as_it_is() -> None:

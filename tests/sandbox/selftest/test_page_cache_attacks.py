@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import docker
 import numpy as np
 import pytest
@@ -9,9 +11,17 @@ import pytest
 from sandbox.driver import ColdStart
 from sandbox.drivers.docker_driver import DockerDriver
 from sandbox.rundir import RunDir
-from sandbox.selftest.attack import Trial
+from sandbox.selftest.asking import PATIENCE, report
+from sandbox.selftest.attack import Attack, Finding, Trial
 from sandbox.selftest.images import HostileImages
-from sandbox.selftest.page_cache_attacks import N_BITS, PAGE_CACHE_ATTACKS, WAYS, error_rates
+from sandbox.selftest.page_cache_attacks import (
+    N_BITS,
+    PAGE_CACHE_ATTACKS,
+    WAYS,
+    bits_of,
+    error_rates,
+    words_of,
+)
 from sandbox.selftest.run import run_attack
 
 pytestmark = [pytest.mark.docker, pytest.mark.together("selftest"), pytest.mark.timeout(600)]
@@ -38,3 +48,29 @@ def test_without_cold_starts_the_next_start_reads_the_bits(run_dir: RunDir, imag
     measured = rates(run_dir, "off", 2)
     assert (measured[:, 1] < 0.1).all(), measured
     assert not run_attack(ATTACK, DockerDriver(run_dir, cold_start="off"), HostileImages()).held
+
+
+NAMES = Attack(
+    "names-for-the-next-start",
+    "It looks up the name of a file for each bit that the next start shall read.",
+    "page_cache:names",
+    lambda trial: Finding(False, "only this test drops the host's names first"),
+    ("RUN mkdir /model/names && cd /model/names && seq 0 767 | xargs touch",),
+)
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+
+
+@pytest.mark.parametrize(("cold_start", "least", "most"), [("required", 0.46, 0.54), ("off", 0.0, 0.2)])
+def test_names_that_a_container_has_looked_up(
+    run_dir: RunDir, images: docker.DockerClient, cold_start: ColdStart, least: float, most: float
+) -> None:
+    """A name that the kernel knows is found sooner. Before each start the judge looks up all names."""
+    driver, rng, rates = DockerDriver(run_dir, cold_start=cold_start), np.random.default_rng(), []
+    trial = Trial(driver, HostileImages().of(NAMES, driver))
+    for _ in range(6):
+        sent = rng.integers(0, 2, N_BITS).astype(bool)
+        DROP_CACHES.write_text("2")  # a host that needs memory forgets names
+        trial.run(lambda remote, sent=sent: report(remote, *words_of(sent)), **PATIENCE)
+        read = trial.run(lambda remote: bits_of(report(remote)), **PATIENCE).value
+        rates.append(float(np.mean(read != sent)))
+    assert least <= float(np.median(rates)) <= most, rates
