@@ -51,13 +51,18 @@ def radar(frame: Frame) -> Figure | None:
 
 def radar_of(frame: Frame, row: Row) -> Figure | None:
     """One model, and the best other model of the ranking; None if there are fewer than three axes."""
-    best = next((other for other in frame.board.ranked if other is not row), None)
+    best = rival_of(frame, row)
     shapes: list[tuple[Row, int | None]] = [(row, 0)]
     about = _ABOUT
     if best is not None:
         shapes.append((best, None))
         about = f"{_ABOUT} In grey {model_names((row, best))[best.submission.id]}, no. {best.rank}."
     return _radar(frame, "Accuracy by domain", about, shapes)
+
+
+def rival_of(frame: Frame, row: Row) -> Row | None:
+    """The best other model of the ranking; None if no other is ranked."""
+    return next((other for other in frame.board.ranked if other is not row), None)
 
 
 def spokes(frame: Frame) -> tuple[Spoke, ...]:
@@ -85,9 +90,14 @@ def _radar(frame: Frame, title: str, about: str, rows: Sequence[tuple[Row, int |
 
 def _values(row: Row, axes: Iterable[Spoke]) -> tuple[float | None, ...]:
     """One less the error on each axis; an error above 1 counts as 1."""
-    errors = {Spoke(key, part.name): part.value for key in ERRORS for part in row.scores[key].parts}
+    errors = errors_of(row)
     by_axis = (errors.get(spoke) for spoke in axes)
     return tuple(None if error is None else round(max(0.0, 1.0 - error), SCORE_DIGITS) for error in by_axis)
+
+
+def errors_of(row: Row) -> dict[Spoke, float | None]:
+    """The error of a model in each domain."""
+    return {Spoke(key, part.name): part.value for key in ERRORS for part in row.scores[key].parts}
 
 
 def _trace(shape: RadarShape, labels: Sequence[str]) -> Trace:

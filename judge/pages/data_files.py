@@ -9,6 +9,7 @@ from judge.view.page_context import Frame
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
-    """`leaderboard.json` and its schema."""
+    """`leaderboard.json`, the same under a name with its hash, and its schema."""
     schema = LeaderboardFile.model_json_schema(mode="serialization")
-    return {FILE: frame.data, SCHEMA_FILE: json.dumps(schema, indent=1).encode() + b"\n"}
+    schema_file = json.dumps(schema, indent=1).encode() + b"\n"
+    return {FILE: frame.data, frame.data_path: frame.data, SCHEMA_FILE: schema_file}

@@ -28,6 +28,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
     page = frame.draw(
         "index.html",
         "index.html",
+        data_path=frame.data_path,
         ranked=[row for row in taking_part if row.rank is not None],
         unranked=[row for row in taking_part if row.rank is None],
         reference_rows=[row for row in board.rows if row.submission.id in references],

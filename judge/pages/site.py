@@ -1,6 +1,9 @@
-"""All files of the site, made from the leaderboard. The only input or output is reading templates."""
+"""All files of the site, made from the leaderboard. The only input or output is reading templates and earlier pages."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from types import ModuleType
 
 from judge.disclosure.public_leaderboard import public_board
 from judge.pages import changes_pages, data_files, figures_page, index_page, table_pages, text_pages
@@ -8,11 +11,12 @@ from judge.pages.compare import compare_page
 from judge.pages.models import model_pages
 from judge.pages.tasks import task_pages
 from judge.ranking.leaderboard import Leaderboard
-from judge.view.page_context import frame
+from judge.view.earlier_pages import EarlierPages
+from judge.view.page_context import Frame, frame
+from judge.view.parallel import in_background
 from judge.view.sources import Sources
 
 PARTS = (
-    model_pages,
     task_pages,
     figures_page,
     compare_page,
@@ -24,11 +28,19 @@ PARTS = (
 )
 
 
-def render(leaderboard: Leaderboard, sources: Sources | None = None) -> dict[str, bytes]:
-    """The files of the site by path; the name of an asset has the hash of its content."""
+def render(
+    leaderboard: Leaderboard, sources: Sources | None = None, earlier: EarlierPages | None = None
+) -> dict[str, bytes]:
+    """The files of the site by path; the name of an asset has the hash of its content.
+
+    Args:
+        earlier: the pages of the last build, as far as they may be used again; None: every page is drawn.
+    """
     known = sources or Sources()
-    public = frame(public_board(leaderboard, known.public), known)  # all pages are made from this alone
-    files = dict(public.assets.files)
-    for part in PARTS:
-        files |= part.pages(public)
-    return files
+    public = frame(public_board(leaderboard, known.public), known, earlier)  # all pages are made from this alone
+    with in_background(lambda: _files(PARTS, public), len(public.board.rows)) as finish:
+        return public.assets.files | model_pages.pages(public) | finish()
+
+
+def _files(parts: Iterable[ModuleType], public: Frame) -> dict[str, bytes]:
+    return {path: content for part in parts for path, content in part.pages(public).items()}

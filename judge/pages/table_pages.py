@@ -12,7 +12,12 @@ def pages(frame: Frame) -> dict[str, bytes]:
     board, keys = frame.board, frame.keys
     references = [model.id for model in frame.file.models if model.reference]
     return {
-        "domains.html": frame.draw("domains.html", "domains.html", domain_tables=domain_tables(board, references)),
+        "domains.html": frame.draw(
+            "domains.html",
+            "domains.html",
+            data_path=frame.data_path,
+            domain_tables=domain_tables(board, references),
+        ),
         "schemes.html": frame.draw(
             "schemes.html",
             "schemes.html",

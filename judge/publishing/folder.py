@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -148,15 +148,22 @@ def _read_manifest(out_dir: Path) -> SiteManifest:
 
 def is_whole(out_dir: Path) -> bool:
     """Whether all files of the last build are in `out_dir`, unchanged."""
+    files, read = _read_manifest(out_dir).files, as_written(out_dir)
+    return INDEX in files and all(read(name) is not None for name in files)
+
+
+def as_written(out_dir: Path) -> Callable[[str], bytes | None]:
+    """A function that reads a file of the last build by its name; None if it is gone or was changed since."""
     files = _read_manifest(out_dir).files
-    return INDEX in files and all(_is_as_written(out_dir / name, digest) for name, digest in files.items())
 
+    def read(name: str) -> bytes | None:
+        try:
+            content = (out_dir / name).read_bytes()
+        except OSError:
+            return None
+        return content if hashlib.sha256(content).hexdigest() == files.get(name) else None
 
-def _is_as_written(file: Path, digest: str) -> bool:
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest() == digest
-    except OSError:
-        return False
+    return read
 
 
 def _left_behind(previous: SiteManifest, names: Collection[str]) -> tuple[set[str], set[str]]:

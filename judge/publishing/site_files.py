@@ -14,6 +14,7 @@ from judge.publishing.site_sources import with_stored
 from judge.ranking.leaderboard import Leaderboard
 from judge.ranking.load import read_board
 from judge.records.cache_file import CacheFile
+from judge.view.earlier_pages import EarlierPages
 from judge.view.jinja import environment
 from judge.view.sources import Sources
 from submissions.store.interface import Store
@@ -33,6 +34,7 @@ def build_site(
     references: Collection[str] = (),
     trusted: Collection[str] | None = None,
     cache: CacheFile | None = None,
+    earlier: EarlierPages | None = None,
 ) -> list[Path]:
     """The paths of the written files, `index.html` last. The same records give the same bytes.
 
@@ -45,17 +47,20 @@ def build_site(
         references: names or IDs of submissions that are shown for comparison only.
         trusted: public keys, of which one must have signed each event; None: any key may have.
         cache: of intervals.
+        earlier: the pages of the last build, as far as they may be used again.
     """
     board = read_board(store, suite, on_problem, current, trusted, references, cache)
-    return publish(site_files(store, board, sources or Sources()), out_dir)
+    return publish(site_files(store, board, sources or Sources(), earlier), out_dir)
 
 
-def site_files(store: Store, board: Leaderboard, sources: Sources) -> dict[str, bytes]:
-    """The files of the site of `board`: content by path, with the preflight logs."""
+def site_files(
+    store: Store, board: Leaderboard, sources: Sources, earlier: EarlierPages | None = None
+) -> dict[str, bytes]:
+    """The files of the site of `board`: content by path, with the preflight logs. `earlier`: see `render`."""
     all_sources = with_stored(sources, store, board)
     logs = {log_file(id): f"{text}\n".encode() for id, text in all_sources.logs.items() if text}
     with collector_paused():
-        return render(board, all_sources) | logs
+        return render(board, all_sources, earlier) | logs
 
 
 def not_found_page(site_url: str = "") -> bytes:

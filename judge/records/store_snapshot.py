@@ -1,21 +1,27 @@
-"""A snapshot of a store: every record is listed once and read once, several at a time.
+"""A snapshot of a store: every record is listed once and read once, many at a time.
 
-Publishing reads each record several times. From a snapshot it gets the same bytes each time, and a remote store is read
-once.
+Building and publishing read each record several times. From a snapshot they get the same bytes each time, and a remote
+store is read once.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import takewhile
 
 from submissions.store.interface import Stamped, Store, StoreError
 
-N_THREADS = 16
+N_THREADS, N_PER_TASK = 16, 64
 _FOLDERS = ("attempts/", "manifests/", "results/", "selftests/", "submissions/")
-_LARGE = (".safetensors",)  # read on demand and not kept
+_ON_DEMAND = (".safetensors", "/beat.json")  # large, or of no use to a reader: they are not kept
+
+
+def list_records(store: Store) -> list[Stamped]:
+    """All records of the store with their stamps, sorted."""
+    return [each for folder in _FOLDERS for each in store.stamped(folder)]
 
 
 class StoreSnapshot:
@@ -23,16 +29,32 @@ class StoreSnapshot:
 
     Args:
         hidden: submissions that are left out.
+        listed: the store's records; None: they are listed now.
     """
 
-    def __init__(self, store: Store, hidden: Collection[str] = frozenset()) -> None:
+    def __init__(
+        self, store: Store, hidden: Collection[str] = frozenset(), listed: Sequence[Stamped] | None = None
+    ) -> None:
         self._store = store
-        listed = (each for folder in _FOLDERS for each in store.stamped(folder))
-        self._stamped = {each.key: each for each in listed if each.key.split("/", 2)[1] not in hidden}
+        records = list_records(store) if listed is None else listed
+        self._stamped = {each.key: each for each in records if each.key.split("/", 2)[1] not in hidden}
         self._keys = sorted(self._stamped)
-        kept = [key for key in self._keys if not key.endswith(_LARGE)]
+        kept = [key for key in self._keys if not (key.endswith(_ON_DEMAND) or self._is_ended_claim(key))]
         with ThreadPoolExecutor(N_THREADS) as pool:
-            self._content: dict[str, Future[bytes]] = {key: pool.submit(store.get, key) for key in kept}
+            pieces = pool.map(self._read, (kept[i : i + N_PER_TASK] for i in range(0, len(kept), N_PER_TASK)))
+            self._content = {key: data for piece in pieces for key, data in piece}
+
+    def _is_ended_claim(self, key: str) -> bool:
+        """Whether the key is of a claim beside an end, which nobody reads."""
+        return key.endswith("/claim.json") and f"{key.removesuffix('claim.json')}end.json" in self._stamped
+
+    def _read(self, keys: Sequence[str]) -> list[tuple[str, bytes]]:
+        """The keys with their bytes, without those that cannot be read: `get` raises the error."""
+        read = []
+        for key in keys:
+            with suppress(KeyError, StoreError):
+                read.append((key, self._store.get(key)))
+        return read
 
     def is_unchanged(self, folder: str) -> bool:
         """Whether the store's `folder` is unchanged since the snapshot."""
@@ -40,7 +62,7 @@ class StoreSnapshot:
 
     def get(self, key: str) -> bytes:
         if key in self._content:
-            return self._content[key].result()
+            return self._content[key]
         if key.startswith(_FOLDERS) and key not in self._stamped:
             raise KeyError(key)
         return self._store.get(key)

@@ -1,4 +1,4 @@
-"""The files that all pages load: one stylesheet, JavaScript modules, plotly and the data, named by their hashes."""
+"""The files that all pages load: one stylesheet, JavaScript modules and plotly, named by their hashes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ class Assets(NamedTuple):
     """The assets of a site.
 
     Args:
-        names: path in the site by the name in templates: `icon.svg`, `style.css`, `main.js`, `plotly.js`,
-            `leaderboard.json`.
+        names: path in the site by the name in templates: `icon.svg`, `style.css`, `main.js`, `plotly.js`.
         files: content by path.
     """
 
@@ -31,14 +30,13 @@ class Assets(NamedTuple):
     files: dict[str, bytes]
 
 
-def assets(leaderboard: bytes) -> Assets:
-    """All assets; `leaderboard` is the content of `leaderboard.json`."""
+def assets() -> Assets:
+    """All assets."""
     paths, files = {}, {}
     contents = {
         "icon.svg": _read("icon.svg"),
         "style.css": b"\n".join(_read(f"css/{name}.css") for name in STYLES),
         "plotly.js": plotly(),
-        "leaderboard.json": leaderboard,
     }
     for name, content in contents.items():
         paths[name] = hashed(name, content)

@@ -1,44 +1,70 @@
-"""Files drawn by several processes: on two processors the pages of many models take half the time."""
+"""Work in several processes: on two processors the pages of many models take half the time."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from multiprocessing.context import ForkProcess
 from typing import TypeVar
 
 LEAST = 16
 """Fewer items are drawn in one process."""
 
-Files = dict[str, bytes]
 Item = TypeVar("Item")
+Value = TypeVar("Value")
 
 
-def drawn_in_parallel(draw: Callable[[Sequence[Item]], Files], items: Sequence[Item]) -> Files:
-    """The files of `draw(items)`, in the same order.
-
-    The parent draws the share of a child that fails, so that an error shows as in one process.
+def drawn_in_parallel(draw: Callable[[Sequence[Item]], Mapping[str, Value]], items: Sequence[Item]) -> dict[str, Value]:
+    """The pages of `draw(items)`, in the same order.
 
     Args:
-        draw: files by path; the file of an item does not depend on the other items.
+        draw: pages by path; the page of an item does not depend on the other items.
     """
     first, *others = _shares(items, _processors())
-    children = [_child(draw, share) for share in others]
+    with ExitStack() as children:
+        begun = [children.enter_context(in_background(partial(draw, share))) for share in others]
+        pages = dict(draw(first))
+        for finish in begun:
+            pages |= finish()
+    return pages
+
+
+@contextmanager
+def in_background(work: Callable[[], Value], n_items: int = LEAST) -> Iterator[Callable[[], Value]]:
+    """A function that returns what `work()` returns. Another process does the work meanwhile.
+
+    If that process fails, or there is one processor, the function does the work, so that an error shows as always. It
+    also does the work of fewer than `LEAST` items.
+    """
+    if n_items < LEAST or _processors() == 1:
+        yield work
+        return
+    fork = get_context("fork")  # a forked child has all data that its parent has read
+    receiver, sender = fork.Pipe(duplex=False)
+
+    def send() -> None:
+        with suppress(BaseException):
+            sender.send((work(),))
+
+    def finish() -> Value:
+        received: list[Value] = []
+        with suppress(EOFError, OSError):
+            received += receiver.recv()
+        return received[0] if received else work()
+
+    process = fork.Process(target=send)
+    process.start()
+    sender.close()
     try:
-        files = draw(first)
-        for (_, receiver), share in zip(children, others, strict=True):
-            files |= _received(receiver) or draw(share)
+        yield finish
     finally:
-        for process, receiver in children:
-            receiver.close()
-            process.kill()
-            process.join()
-    return files
+        receiver.close()
+        process.kill()
+        process.join()
 
 
 def _processors() -> int:
@@ -53,26 +79,3 @@ def _shares(items: Sequence[Item], n: int) -> list[Sequence[Item]]:
     n = max(1, min(n, len(items) // (LEAST // 2))) if len(items) >= LEAST else 1
     ends = [len(items) * k // n for k in range(n + 1)]
     return [items[first:last] for first, last in pairwise(ends)]
-
-
-def _child(draw: Callable[[Sequence[Item]], Files], share: Sequence[Item]) -> tuple[ForkProcess, Connection]:
-    """A process that draws the share, and the end of the pipe that receives its files."""
-    fork = get_context("fork")  # a forked child has all data that its parent has read
-    receiver, sender = fork.Pipe(duplex=False)
-
-    def send() -> None:
-        with suppress(BaseException):
-            sender.send(draw(share))
-
-    process = fork.Process(target=send)
-    process.start()
-    sender.close()
-    return process, receiver
-
-
-def _received(receiver: Connection) -> Files | None:
-    """The files of a child; None if it failed."""
-    with suppress(EOFError, OSError):
-        files: Files = receiver.recv()
-        return files
-    return None

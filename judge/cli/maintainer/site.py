@@ -12,12 +12,22 @@ import typer
 
 from judge.cli.lazy import Lazy, lazy_group
 from judge.config import ConfigError, load_settings
-from judge.publishing.build_cache import build_key, forget, interval_cache, problems_of_same, remember
+from judge.gc_pause import collector_paused
+from judge.publishing.build_cache import (
+    build_key,
+    earlier_pages,
+    forget,
+    interval_cache,
+    problems_of_same,
+    remember,
+)
 from judge.publishing.readable_results import readable_results
 from judge.publishing.site_files import build_site
 from judge.publishing.site_sources import known_sources
 from judge.ranking.references import unknown_references
 from judge.records.manifest import read_chain
+from judge.records.store_snapshot import StoreSnapshot, list_records
+from judge.view.earlier_pages import EarlierPages
 from judge.workspace import Workspace, open_workspace
 from sandbox.events import plain
 from tasks.suites.suite import Suite, load_suite
@@ -44,15 +54,18 @@ def build(
     settings = workspace.settings
     folder = out.absolute() if out else settings.site_dir
     chosen = load_suite(suite or settings.suite)
-    key = build_key(workspace, chosen)
+    records = list_records(workspace.store)
+    key = build_key(workspace, chosen, records)
     if anew:
         interval_cache(settings, folder).remove()
-    problems = None if anew else problems_of_same(settings, folder, key)
+    problems = None if anew else problems_of_same(settings, folder, key.all)
     if problems is None:
+        earlier = EarlierPages() if anew else earlier_pages(settings, folder, key.surroundings)
         forget(settings, folder)
-        problems = tuple(_build(workspace, chosen, folder))
-        if build_key(workspace, chosen) == key:
-            remember(settings, folder, key, problems)
+        with collector_paused():
+            snapshot = StoreSnapshot(workspace.store, listed=records)
+            problems = tuple(_build(workspace.with_store(snapshot), chosen, folder, earlier))
+        remember(settings, folder, key, problems, earlier.drawn)
     for problem in problems:
         print(f"left out: {plain(problem, MAX_LINE)}", file=sys.stderr)
     warn_of_references(workspace)
@@ -60,7 +73,7 @@ def build(
     raise typer.Exit(LEFT_OUT if problems and not keep_going else 0)
 
 
-def _build(workspace: Workspace, suite: Suite, folder: Path) -> list[str]:
+def _build(workspace: Workspace, suite: Suite, folder: Path, earlier: EarlierPages) -> list[str]:
     """Writes all pages into `folder`; a line for each record that was left out."""
     settings, store, trusted = workspace.settings, workspace.store, workspace.trusted
     chain = read_chain(store, trusted)
@@ -68,7 +81,7 @@ def _build(workspace: Workspace, suite: Suite, folder: Path) -> list[str]:
     sources = known_sources(settings, suite, (task.dataset for task in suite.tasks), chain)
     current = readable_results(workspace, suite)
     cache = interval_cache(settings, folder)
-    build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted, cache)
+    build_site(store, suite, folder, problems.append, current, sources, settings.references, trusted, cache, earlier)
     return problems
 
 

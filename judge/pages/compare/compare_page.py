@@ -15,6 +15,7 @@ def pages(frame: Frame) -> dict[str, bytes]:
     page = frame.draw(
         "compare.html",
         "compare.html",
+        data_path=frame.data_path,
         models=models,
         all_models=frame.file.models,
         groups=comparison(frame, models),

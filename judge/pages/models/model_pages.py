@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from judge.disclosure.redaction import LEAST_ITEMS
 from judge.pages.models.model_card import card_lines, judged_lines
 from judge.pages.models.model_figures import figures_of
+from judge.pages.models.model_inputs import inputs_of
 from judge.pages.models.model_tasks import domains_of, provenance_of
 from judge.pages.models.reproducibility import repeats_of
 from judge.pages.models.score_tree import differs_as_published, score_trees
 from judge.pages.models.tree_markup import tree_markup
 from judge.ranking.leaderboard import Row
 from judge.view import score_display
+from judge.view.earlier_pages import Drawn, contents
 from judge.view.page_context import Frame
 from judge.view.parallel import drawn_in_parallel
 from judge.view.related_submissions import Related, Submissions, team_of
@@ -22,10 +25,17 @@ def pages(frame: Frame) -> dict[str, bytes]:
     """`submissions/ID.html` of every model on the board."""
     known = Submissions(frame.board)
 
-    def draw(rows: Sequence[Row]) -> dict[str, bytes]:
-        return {row.page: _page(frame, row, known.related(row.submission)) for row in rows}
+    def draw(rows: Sequence[Row]) -> dict[str, Drawn]:
+        return {row.page: _drawn(frame, row, known.related(row.submission)) for row in rows}
 
-    return drawn_in_parallel(draw, frame.board.rows)
+    return contents(frame.earlier, drawn_in_parallel(draw, frame.board.rows))
+
+
+def _drawn(frame: Frame, row: Row, related: Related) -> Drawn:
+    draw = partial(_page, frame, row, related)
+    if frame.earlier is None:
+        return Drawn(draw(), "")
+    return frame.earlier.page(row.page, inputs_of(frame, row, related, _neighbour(frame, row)), draw)
 
 
 def _page(frame: Frame, row: Row, related: Related) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from judge.pages import index_page
+from judge.pages import data_files, index_page
 from judge.pages.compare import compare_page
 from judge.pages.models import model_pages
 from judge.view.page_context import Frame
@@ -25,7 +25,7 @@ def base(seven_models: Frame, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """The address of a site with the comparison, the ranking and the models."""
     folder = tmp_path_factory.mktemp("site")
     drawn = {**compare_page.pages(seven_models), **index_page.pages(seven_models), **model_pages.pages(seven_models)}
-    for path, data in {**seven_models.assets.files, **drawn}.items():
+    for path, data in {**seven_models.assets.files, **data_files.pages(seven_models), **drawn}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     with served(folder) as address:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from judge.disclosure.public_leaderboard import public_board
-from judge.pages import table_pages
+from judge.pages import data_files, table_pages
 from judge.pages.domain_tables import domain_tables
 from judge.pages.index_page import N_LINES
 from judge.ranking.build import build_leaderboard
@@ -67,7 +67,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     whole, part = submission("whole"), submission("part")
     results = good_results(whole, 0.3) + [each for each in good_results(part, 0.1) if each.task != "barriers"]
     made = frame(public_board(build_leaderboard(SUITE, [whole, part], results, items_of), ()), Sources())
-    for path, data in {**made.assets.files, **table_pages.pages(made)}.items():
+    for path, data in {**made.assets.files, **data_files.pages(made), **table_pages.pages(made)}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     with served(folder) as address:

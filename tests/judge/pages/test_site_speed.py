@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from judge.disclosure.public_leaderboard import public_board
-from judge.pages import index_page
+from judge.pages import data_files, index_page
 from judge.ranking.build import build_leaderboard
 from judge.ranking.leaderboard import Row
 from judge.records.records import Result
@@ -84,7 +84,7 @@ def build(folder: Path) -> None:
     rows = tuple(_copy(row, number) for row in board.rows for number in range(N_COPIES))
     public = {each.dataset for each in of_suite.tasks}
     shared = frame(public_board(replace(board, rows=rows), public), Sources(public=public))
-    for name, content in (shared.assets.files | index_page.pages(shared)).items():
+    for name, content in (shared.assets.files | data_files.pages(shared) | index_page.pages(shared)).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 

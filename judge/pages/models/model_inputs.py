@@ -1,0 +1,39 @@
+"""The inputs of a model's page. A page whose inputs are equal to those of the last build is not drawn again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from judge.figures.radar import errors_of, rival_of, spokes
+from judge.ranking.leaderboard import Row
+from judge.view.page_context import Frame
+from judge.view.related_submissions import Related, Version
+from judge.view.score_display import RankStatus
+
+
+def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]) -> object:
+    """Everything that the page of a model depends on, beside code, templates and suite."""
+    board, sources, id = frame.board, frame.sources, row.submission.id
+    status = frame.rank_statuses.get(id, RankStatus())
+    rival = rival_of(frame, row)
+    return (
+        row,
+        [(key, by_model.get(id)) for key, by_model in board.robustness.intervals.items()],
+        (status.ranks, status.tied, status.leader and (status.leader.page, status.leader.rank)),
+        (len(board.ranked), neighbour),
+        rival and (rival.submission.id, rival.submission.card, rival.rank, list(errors_of(rival).items())),
+        spokes(frame),
+        [column._replace(best={}) for column in frame.columns],
+        [[_version(frame, version) for version in versions] for versions in (related.versions, related.same_image)],
+        related.n_of_team,
+        sources.logs.get(id),
+        [(line.task.name, sources.items.get((id, line.task.name))) for line in row.tasks],
+        (sorted(sources.public), sources.now),
+    )
+
+
+def _version(frame: Frame, version: Version) -> object:
+    """The parts of a related submission that the page shows."""
+    card, row = version.submission.card, version.row
+    scores = row and (row.page, row.rank, [column.term(row).value for column in frame.columns])
+    return card.name, card.version, version.submission.created, scores, version.out, version.this

@@ -1,0 +1,112 @@
+"""The pages of the last build: a page that would be made from equal inputs is not drawn again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel
+
+from judge.ranking.leaderboard import TaskLine
+from scoring import Node, Term
+
+
+class Drawn(NamedTuple):
+    """A page, and the sha256 of its inputs."""
+
+    content: bytes
+    inputs: str
+
+
+@dataclass(frozen=True)
+class EarlierPages:
+    """The pages of the last build.
+
+    Args:
+        inputs: the sha256 of the inputs, by path.
+        read: the page as the last build wrote it; None if it is gone or was changed since.
+        drawn: the sha256 of the inputs of the pages of this build, by path, as `contents` adds them.
+    """
+
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    read: Callable[[str], bytes | None] = lambda path: None
+    drawn: dict[str, str] = field(default_factory=dict)
+
+    def page(self, path: str, inputs: object, draw: Callable[[], bytes]) -> Drawn:
+        """The page at `path`, which is a function of `inputs`, the code, the templates and the suite."""
+        digest = digest_of(inputs)
+        same = self.read(path) if self.inputs.get(path) == digest else None
+        return Drawn(draw() if same is None else same, digest)
+
+
+def contents(earlier: EarlierPages | None, pages: Mapping[str, Drawn]) -> dict[str, bytes]:
+    """The pages by path; their inputs are added to those of `earlier.drawn`."""
+    if earlier is not None:
+        earlier.drawn.update((path, page.inputs) for path, page in pages.items())
+    return {path: page.content for path, page in pages.items()}
+
+
+def digest_of(inputs: object) -> str:
+    """The sha256 of plain data, records and dataclasses; equal only if all of them are equal."""
+    return sha256(_ENCODER.encode(inputs).encode()).hexdigest()
+
+
+def _plain(value: Any) -> object:
+    """A value as data for JSON, one level deep."""
+    return _form_of(value.__class__)(value)
+
+
+@cache
+def _form_of(kind: type) -> Callable[[Any], object]:
+    """A function from values of this class to such data.
+
+    Raises:
+        TypeError: a page has no inputs of this class.
+    """
+    if issubclass(kind, BaseModel):
+        return lambda record: sha256(record.model_dump_json().encode()).hexdigest()
+    if issubclass(kind, np.ndarray):
+        return lambda array: (array.dtype.str, array.shape, sha256(array.tobytes()).hexdigest())
+    if issubclass(kind, datetime):
+        return datetime.isoformat
+    if kind is TaskLine:
+        return lambda line: (line.task.name, line.result)
+    if kind is Term:
+        return _terms
+    if not is_dataclass(kind):
+        raise TypeError(f"{kind.__name__} is no input of a page")
+    names = [(each.name, "Mapping" in str(each.type)) for each in fields(kind)]
+    return lambda value: (
+        kind.__name__,
+        # JSON has only texts as keys of a mapping.
+        [sorted(getattr(value, name).items()) if maps else getattr(value, name) for name, maps in names],
+    )
+
+
+def _terms(top: Term) -> object:
+    """All terms of a tree from the top down, and their nodes. Most nodes are alike, so each is written once.
+
+    The parts of a node are the nodes of the term's parts.
+    """
+    terms: list[object] = []
+    nodes: dict[object, int] = {}
+
+    def add(term: Term, depth: int) -> None:
+        terms.append((depth, _TERM(term), nodes.setdefault(_NODE(term.node), len(nodes)), term.node.leaf))
+        for part in term.parts:
+            add(part, depth + 1)
+
+    add(top, 0)
+    return terms, list(nodes)
+
+
+_TERM = attrgetter(*(each.name for each in fields(Term) if each.name not in ("node", "parts")))
+_NODE = attrgetter(*(each.name for each in fields(Node) if each.name not in ("parts", "leaf")))
+_ENCODER = json.JSONEncoder(default=_plain, separators=(",", ":"), check_circular=False)
