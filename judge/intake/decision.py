@@ -12,7 +12,7 @@ from judge.config import ConfigError
 from judge.images.fetch import MirroredImage, mirror_image, resolve_id
 from judge.images.pull import pull_image
 from judge.intake.examiner import Examiner, PendingRequest
-from judge.intake.invitations import InvitationState, StoredDecision
+from judge.intake.invitations import InvitationState, StoredDecision, refreshed
 from judge.intake.request_check import MAX_SENTENCE, check_parts, named_parts, read_request
 from judge.intake.reusable_layers import omittable_layers
 from sandbox.driver import Driver
@@ -113,6 +113,11 @@ def _require_open(invitation: InvitationState) -> None:
         )
 
 
+def _require_still_open(examiner: Examiner, invitation: InvitationState) -> None:
+    """Returns if the invitation, read again, takes this submission."""
+    _require_open(refreshed(examiner.store, invitation))
+
+
 def _examine(
     examiner: Examiner, pending: PendingRequest, request: SubmissionRequest, details: _Details
 ) -> StoredDecision:
@@ -135,7 +140,8 @@ def _examine(
     if arrived.image_id != image_id:
         raise SubmissionFault(Verdict.IMAGE_INVALID, "The image was replaced while it was fetched: submit it again.")
     details.layers = arrived.layers
-    submission = _try(examiner, driver, request, arrived, _arrival(pending, request))
+    _require_still_open(examiner, pending.invitation)  # the transfer may have taken an hour
+    submission = _try(examiner, driver, request, arrived, pending)
     return _submitted(pending, request, submission, arrived.layers)
 
 
@@ -167,7 +173,7 @@ def _fetch(examiner: Examiner, pending: PendingRequest, request: SubmissionReque
 
 
 def _try(
-    examiner: Examiner, driver: Driver, request: SubmissionRequest, arrived: MirroredImage, arrival: Arrival
+    examiner: Examiner, driver: Driver, request: SubmissionRequest, arrived: MirroredImage, pending: PendingRequest
 ) -> Submission:
     """The submission, stored after its image has passed the preflight."""
     id = submission_id(request.card.name, arrived.image_id)
@@ -191,8 +197,10 @@ def _try(
         device = f"a GPU, {gpu.name}" if gpu else "the CPU"
         raise SubmissionFault(outcome.verdict, f"{outcome.sentence} It was tried on {device}.", outcome.private)
     reference = arrived.reference or request.image.reference
+    arrival = _arrival(pending, request)
     submission = make_submission(request.author, request.card, image, outcome.value, arrival, arrived.mirror)
     submission = submission.model_copy(update={"image": submission.image.model_copy(update={"reference": reference})})
+    _require_still_open(examiner, pending.invitation)
     if not store_submission(examiner.store, submission, outcome.private):
         raise JudgeFault(FaultCause.CLAIM_LOST, f"{submission.id} was stored meanwhile by another intake")
     return submission

@@ -14,7 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,6 +40,7 @@ from judge.intake.upload_bucket import Uploads, open_upload_bucket
 from judge.records.results import read_record
 from judge.workspace import Workspace
 from sandbox.events import Event, emit, plain
+from sandbox.rundir import is_something_left
 from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
 from submissions.requests import RequestDecision
@@ -72,6 +73,7 @@ def intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str] = ()) -
 def _intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str]) -> IntakeSummary:
     store, bucket = workspace.store, open_upload_bucket(workspace)
     examiner = Examiner(workspace, bucket, reporter, gpus, public_layers(store))
+    _remove_orphans(examiner)
     states = {state.name: state for state in read_invitations(store)}
     uploads_of, flooded, notes = list_bucket(bucket, states)
     for name in flooded:
@@ -88,6 +90,13 @@ def _intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str]) -> In
     return IntakeSummary(
         invitations=len(states), decisions=tuple(decisions), notes=notes, flooded=flooded, status_written=written
     )
+
+
+def _remove_orphans(examiner: Examiner) -> None:
+    """Removes containers of intakes that were killed. If the engine does not answer, the requests will say so."""
+    if is_something_left(examiner.settings.run_dir):
+        with suppress(JudgeFault):
+            emit(Event.REAPED, count=examiner.driver.reap())
 
 
 def _decide_all(

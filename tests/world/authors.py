@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -37,7 +38,7 @@ class Authors:
 
     def image(self, name: str, entrypoint: str = "") -> Pushed:
         """An image with its own server and a layer that no other image has; `entrypoint` replaces the server."""
-        words = json.dumps([entrypoint] if entrypoint else ["python3", "/server.py"])
+        words = json.dumps(shlex.split(entrypoint) or ["python3", "/server.py"])
         text = f'{SMALL}COPY Dockerfile /{name}\nLABEL org.lambench.protocol="1"\nENTRYPOINT {words}\n'
         repository = f"{self._host}/authors/{name}"
         with TemporaryDirectory() as folder:
