@@ -5,6 +5,7 @@ Both run in containers of the same image under the same limits, in turn. Only th
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from ase import Atoms
 from benchmarks.frames import copper
 from benchmarks.report import Figure
 from sandbox.driver import Question
+from sandbox.drivers.docker_create import create_container
 from sandbox.drivers.docker_driver import DockerDriver, connect_engine, container_options
 from sandbox.limits import Limits
 from sandbox.wire.remote import RemoteCalculator
@@ -66,9 +68,15 @@ def bare_s(driver: DockerDriver, reference: str, structures: list[Atoms]) -> flo
         np.savez(place / "frames.npz", numbers=first.numbers, positions=positions, cell=first.cell.array)
         options = container_options(image, Limits(), Question(), place)
         options["entrypoint"] = [*image.python, "/lambench/loop.py", "/lambench/frames.npz"]
-        options["log_config"] = None
-        output = connect_engine().containers.run(image.id, remove=True, **options)
-    return float(output)
+        del options["log_config"]
+        api = connect_engine().api
+        container = create_container(api, image.id, f"lambench-bench-{secrets.token_hex(4)}", {}, options)
+        try:
+            api.start(container)
+            api.wait(container)
+            return float(api.logs(container, stderr=False))
+        finally:
+            api.remove_container(container, force=True)
 
 
 def measure_judging(driver: DockerDriver, rounds: int = 5) -> Iterator[Figure]:
