@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from docker.types import LogConfig, Mount, Ulimit
+from docker.types import LogConfig, Ulimit
 
 from sandbox.drivers.docker_create import MASKED
 
@@ -26,7 +26,7 @@ def podman_options(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     Podman has no log driver `local`: `k8s-file` is capped, too. A limit on the processes per user must be stated. A
     read-only root leaves `/run` and `/var/tmp` writable, unless something is mounted there. A seccomp profile is named
     by the path of a file. Paths to mask are a security option, in which a colon separates them: a folder with a colon
-    in its name gets an empty file system instead.
+    in its name (`/sys/devices/pci0000:00`) is not masked.
 
     Args:
         folder: where the service of Podman can read the seccomp profile.
@@ -37,15 +37,10 @@ def podman_options(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return {
         **{key: value for key, value in options.items() if key != MASKED},
         "security_opt": [*security, f"mask={':'.join(path for path in options[MASKED] if ':' not in path)}"],
-        "mounts": [*options["mounts"], *(_empty(path) for path in options[MASKED] if ":" in path)],
         "log_config": LogConfig(type="k8s-file", config={"max-size": options["log_config"].config["max-size"]}),
         "tmpfs": {**dict.fromkeys(("/run", "/var/tmp"), "ro,size=64k"), **options["tmpfs"]},
         "ulimits": [*options["ulimits"], Ulimit(name="nproc", soft=allowed, hard=allowed)],
     }
-
-
-def _empty(path: str) -> Mount:
-    return Mount(path, None, type="tmpfs", read_only=True, tmpfs_size=4096)
 
 
 def _by_path(option: str, folder: Path) -> str:

@@ -14,7 +14,7 @@ FACTS = (
     *("/proc/softirqs", "/proc/schedstat", "/proc/locks", "/proc/cgroups", "/proc/key-users", "/proc/sys/fs/file-nr"),
     *("/proc/sys/fs/inode-state", "/proc/sys/fs/dentry-state", "/sys/kernel", "/sys/module", "/sys/fs/ext4"),
     *("/sys/firmware", "/sys/devices/virtual/block", "/sys/devices/virtual/dmi", "/sys/devices/platform"),
-    *("/sys/devices/pci0000:00", "/sys/devices/system/node/node0/vmstat", "/sys/devices/system/cpu/cpufreq"),
+    *("/sys/devices/system/node/node0/vmstat", "/sys/devices/system/cpu/cpufreq"),
 )
 # What OpenMP, PyTorch and psutil read; they are not hidden.
 NEEDED = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system/cpu", "/proc/self/status")
@@ -41,20 +41,14 @@ def holds(path):
 
 
 def traces(pid, token):
-    """In how many names the judge's token, its process or the session's folder shows; and paths of cgroups."""
+    """In how many names that it sees the judge's token, its process or the session's folder shows."""
     with open("/proc/self/mountinfo") as file:
         mounts = [line.split() for line in file]
     (folder,) = (fields[3] for fields in mounts if fields[4] == "/lambench")
     peers = list(peer_names())
     texts = [*(" ".join(fields) for fields in mounts), *peers, *os.environ.values()]
     marks = re.compile(r"%08x|(?<![0-9A-Za-z])%d-" % (token, pid))
-    with open("/proc/self/cgroup") as file:
-        cgroups = [line.strip() for line in file]
-    return (
-        sum(bool(marks.search(text)) for text in texts)
-        + sum(folder in peer for peer in peers)
-        + sum(not line.endswith(":/") for line in cgroups)
-    )
+    return sum(bool(marks.search(text)) for text in texts) + sum(folder in peer for peer in peers)
 
 
 def peer_names():

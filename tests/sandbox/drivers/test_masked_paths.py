@@ -55,8 +55,6 @@ def test_podman_gets_the_profile_as_a_file_and_the_paths_as_an_option(tmp_path: 
     assert privileges == "no-new-privileges"
     assert profile == f"seccomp={tmp_path}/seccomp.json"
     assert json.loads((tmp_path / "seccomp.json").read_text()) == json.loads(seccomp_profile())
-    empty = [mount["Target"] for mount in changed["mounts"][1:]]
-    assert all(":" in path for path in empty)
-    assert sorted([*masks.removeprefix("mask=").split(":"), *empty]) == masked_paths(gpu=False)
+    assert masks.removeprefix("mask=").split(":") == [path for path in masked_paths(gpu=False) if ":" not in path]
     assert "masked_paths" not in changed
     assert os.listdir(tmp_path) == ["seccomp.json"]
