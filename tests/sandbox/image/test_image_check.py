@@ -10,6 +10,7 @@ import docker.errors
 import pytest
 import requests
 
+import sandbox.drivers.docker_driver
 from sandbox.drivers.docker_driver import engine_words
 from sandbox.drivers.docker_running import engine_faults
 from sandbox.drivers.gpu import parse_gpus, require_gpus, still_has_gpu
@@ -247,6 +248,13 @@ def test_an_engine_is_named_with_what_isolates_its_containers(options: list[str]
     version = {"Version": "20.10.24", "Components": [{"Name": "runc", "Version": "1.1.5"}]}
     assert engine_words(info, version, None) == f"Docker 20.10.24 (runc 1.1.5, Linux 6.1.0, cgroup v2, {words})"
     assert engine_words(info, version, None, "off").endswith(f"cgroup v2, {words}, cold start off)")
+
+
+def test_an_engine_with_another_seccomp_profile_has_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    info, version = {"SecurityOptions": ["name=seccomp"]}, {"Version": "20.10.24"}
+    before = engine_words(info, version, None)
+    monkeypatch.setattr(sandbox.drivers.docker_driver, "seccomp_version", lambda: "0123456789ab")
+    assert engine_words(info, version, None) == before.replace(seccomp_version(), "0123456789ab") != before
 
 
 def test_what_an_image_says_of_itself_reaches_no_terminal_as_it_is() -> None:
