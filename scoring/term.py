@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scoring.evaluation import Evaluated, tree_groups
 from scoring.tree import Float, Node, RawMetric, with_left_out
@@ -97,13 +101,11 @@ class _Explained(NamedTuple):
     """A node of m trees.
 
     Args:
-        covered: (m,) the units at and below it that have a value.
-        units: all units at and below it.
+        covered: by unit at and below it, (m,) whether it has a value.
     """
 
-    terms: list[Term]
-    covered: list[frozenset[str]]
-    units: frozenset[str]
+    terms: Sequence[Term]
+    covered: Mapping[str, NDArray[np.bool_]]
 
 
 def _explained(evaluated: Evaluated, shares: Sequence[float], counts: float | None) -> _Explained:
@@ -118,32 +120,24 @@ def _explained(evaluated: Evaluated, shares: Sequence[float], counts: float | No
     below = [
         _explained(part, _each(share, m), absent) for part, share in zip(evaluated.parts, evaluated.shares, strict=True)
     ]
-    if first.leaf is not None or first.unit:
-        units = frozenset({first.unit or "::".join(first.leaf.key if first.leaf else ())})
-    else:
-        units = _NO_UNITS.union(*[part.units for part in below])
-    explained = _Explained([], [], units)
-    for i, (node, value, share) in enumerate(zip(evaluated.nodes, _each(evaluated.values, m), shares, strict=True)):
-        missing = math.isnan(value)
-        covered = _NO_UNITS.union(*[part.covered[i] for part in below])
-        if first.leaf is not None or first.unit:
-            covered = units if covered or (first.leaf is not None and not missing) else _NO_UNITS
-        explained.covered.append(covered)
-        explained.terms.append(
-            Term(
-                node,
-                None if missing else value,
-                len(covered),
-                len(units),
-                share,
-                counts if missing and share > 0 else None,
-                parts=tuple([part.terms[i] for part in below]),
-            )
-        )
-    return explained
-
-
-_NO_UNITS: frozenset[str] = frozenset()
+    covered: dict[str, NDArray[np.bool_]] = {}
+    for part in below:
+        for unit, has_value in part.covered.items():
+            covered[unit] = covered[unit] | has_value if unit in covered else has_value
+    values = _each(evaluated.values, m)
+    if first.leaf is not None:
+        covered = {first.unit or "::".join(first.leaf.key): ~np.isnan(values)}
+    elif first.unit:
+        covered = {first.unit: np.any([np.zeros(m, np.bool_), *covered.values()], axis=0)}
+    n_covered = np.sum([np.zeros(m, np.int64), *covered.values()], axis=0).tolist()
+    parts = zip(*[part.terms for part in below], strict=True) if below else repeat((), m)
+    terms = [
+        Term(node, None, n, len(covered), share, counts if share > 0 else None, parts=of_node)
+        if math.isnan(value)
+        else Term(node, value, n, len(covered), share, parts=of_node)
+        for node, value, n, share, of_node in zip(evaluated.nodes, values, n_covered, shares, parts, strict=True)
+    ]
+    return _Explained(terms, covered)
 
 
 def _each(values: Float, m: int) -> list[float]:

@@ -147,10 +147,7 @@ class Node:
     @cached_property
     def shape(self) -> Hashable:
         """Everything that the evaluation depends on, except the numbers at the leaves."""
-        leaf = self.leaf and (self.leaf.key, self.leaf.left_out)
-        parts = tuple([part.shape for part in self.parts])
-        absent = repr(self.absent)  # NaN is not equal to itself
-        return self.name, float(self.weight), self.how, absent, self.unit, self.pool, self.decimals, leaf, parts
+        return _shape(self)
 
     @cached_property
     def digest(self) -> str:
@@ -161,9 +158,7 @@ class Node:
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
         """The leaves of the tree, from the first to the last."""
-        if self.leaf is not None:
-            return (self.leaf,)
-        return tuple([leaf for part in self.parts for leaf in part.leaves])
+        return tuple(_leaves(self))
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -183,3 +178,17 @@ def with_left_out(node: Node) -> Node:
     if node.leaf is not None:
         return replace(node, leaf=replace(node.leaf, left_out=False))
     return replace(node, parts=tuple([with_left_out(part) for part in node.parts]))
+
+
+# Recursive functions: a cached property of every node below takes ten times as long.
+def _shape(node: Node) -> Hashable:
+    leaf = node.leaf and (node.leaf.key, node.leaf.left_out)
+    parts = tuple([_shape(part) for part in node.parts])
+    absent = repr(node.absent)  # NaN is not equal to itself
+    return node.name, float(node.weight), node.how, absent, node.unit, node.pool, node.decimals, leaf, parts
+
+
+def _leaves(node: Node) -> list[Leaf]:
+    if node.leaf is not None:
+        return [node.leaf]
+    return [leaf for part in node.parts for leaf in _leaves(part)]

@@ -72,32 +72,26 @@ def public_term(key: str, term: Term, runs: Mapping[str, str]) -> Term:
 def _public_term(term: Term, digits: int, runs: Mapping[str, str]) -> Term:
     """A public score. Terms are made without `replace`, which takes twice as long; a board has 100,000 of them."""
     node, parts = term.node, term.parts
-    if not runs.keys().isdisjoint([part.name for part in parts]):
-        parts = tuple(_with_runs_as_one(term, runs))
-    parts = tuple([_public_term(part, digits, runs) for part in parts])
-    return Term(
-        node=Node(
-            name=node.name,
-            rule=node.rule,
-            weight=node.weight,
-            parts=tuple([part.node for part in parts]),
-            how=node.how,
-            absent=node.absent,
-            leaf=node.leaf and _public_leaf(node.leaf, digits),
-            unit=node.unit,
-            pool=node.pool,
-            decimals=node.decimals,
-            source=node.source,
-        ),
-        value=cut(term.value, digits),
-        covered=term.covered,
-        total=term.total,
-        share=term.share,
-        counted=cut(term.counted, digits),
-        at_worst=cut(term.at_worst, digits),
-        at_best=cut(term.at_best, digits),
-        parts=parts,
+    if parts:
+        if not runs.keys().isdisjoint([part.name for part in parts]):
+            parts = tuple(_with_runs_as_one(term, runs))
+        parts = tuple([_public_term(part, digits, runs) for part in parts])
+    public_node = Node(
+        node.name,
+        node.rule,
+        node.weight,
+        tuple([part.node for part in parts]),
+        node.how,
+        node.absent,
+        node.leaf and _public_leaf(node.leaf, digits),
+        node.unit,
+        node.pool,
+        node.decimals,
+        node.source,
     )
+    counted, at_worst, at_best = cut(term.counted, digits), cut(term.at_worst, digits), cut(term.at_best, digits)
+    value = cut(term.value, digits)
+    return Term(public_node, value, term.covered, term.total, term.share, counted, at_worst, at_best, parts)
 
 
 def _public_leaf(leaf: Leaf, digits: int) -> Leaf:

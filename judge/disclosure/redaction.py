@@ -19,7 +19,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date
 from pathlib import Path, PurePosixPath
 
@@ -158,7 +157,13 @@ def public_parts(parts: Iterable[MetricPart], metrics: Mapping[str, Metric], *, 
 
 
 def _cut_parts(parts: Iterable[MetricPart], digits: int) -> tuple[MetricPart, ...]:
-    return tuple([replace(part, value=cut(part.value, digits)) for part in parts])
+    return tuple([_with_cut_value(part, digits) for part in parts])
+
+
+def _with_cut_value(part: MetricPart, digits: int) -> MetricPart:
+    # Without `replace`, which takes twice as long: a board has 100,000 parts, and half as many metrics.
+    value = cut(part.value, digits)
+    return MetricPart(part.by, part.name, part.metric, value, part.unit, part.n_items, part.n_failed)
 
 
 def _leaves_few(part: MetricPart, metrics: Mapping[str, Metric]) -> bool:
@@ -180,11 +185,17 @@ def public_result(result: Result, *, hidden: bool) -> Result:
     """The public result. It has no signature, because it differs from what was signed."""
     kept = {"seeds": {}, "frames_sha256": "", "labels_sha256": ""} if hidden else {}
     provenance = result.provenance.model_copy(update={"origin": public_origin(result.provenance.origin), **kept})
-    result = _with_public_times(result) if KINDS.traits(result.kind).times else _with_cut_metrics(result)
+    metrics, parts = result.metrics, result.parts
+    if KINDS.traits(result.kind).times:
+        metrics = {n: m if _is_count(n, m.unit) else _with_cut_values(m, TIME_DIGITS) for n, m in metrics.items()}
+        parts = tuple([p if _is_count(p.metric, p.unit) else _with_cut_value(p, TIME_DIGITS) for p in parts])
+    else:
+        metrics = {name: _with_cut_values(metric, SCORE_DIGITS) for name, metric in metrics.items()}
     return result.model_copy(
         update={
             "sentence": public_sentence(result.verdict, result.sentence, hidden=hidden),
-            "parts": public_parts(result.parts, result.metrics, hidden=hidden),
+            "metrics": metrics,
+            "parts": public_parts(parts, metrics, hidden=hidden),
             "peaks": public_peaks(result.peaks),
             "provenance": provenance,
             "signature": None,
@@ -192,36 +203,15 @@ def public_result(result: Result, *, hidden: bool) -> Result:
     )
 
 
-def _with_public_times(result: Result) -> Result:
-    """The result of a kind that measures times; times and numbers computed from them have two digits."""
-    metrics = {
-        name: metric if _is_count(name, metric.unit) else _cut_values(metric, TIME_DIGITS)
-        for name, metric in result.metrics.items()
-    }
-    parts = tuple(
-        part if _is_count(part.metric, part.unit) else replace(part, value=cut(part.value, TIME_DIGITS))
-        for part in result.parts
-    )
-    return result.model_copy(update={"metrics": metrics, "parts": parts})
-
-
 def _is_count(metric: str, unit: str) -> bool:
     """True for a number of structures or atoms, which is not a time."""
     return unit == "atoms" or metric.startswith("n_")
 
 
-def _with_cut_metrics(result: Result) -> Result:
-    metrics = {name: _cut_values(metric, SCORE_DIGITS) for name, metric in result.metrics.items()}
-    return result.model_copy(update={"metrics": metrics})
-
-
-def _cut_values(metric: Metric, digits: int) -> Metric:
-    return replace(
-        metric,
-        value=cut(metric.value, digits),
-        charged=cut(metric.charged, digits),
-        baseline=cut(metric.baseline),
-        failure_cost=cut(metric.failure_cost),
+def _with_cut_values(metric: Metric, digits: int) -> Metric:
+    value, charged = cut(metric.value, digits), cut(metric.charged, digits)
+    return Metric(
+        value, metric.unit, metric.n_items, metric.n_failed, charged, cut(metric.baseline), cut(metric.failure_cost)
     )
 
 
