@@ -179,6 +179,8 @@ def _guest(driver_name: DriverName, settings: JudgeSettings) -> tuple[bool | Non
     text = f"connected in {start:.2f} s, copper's energy is right, a round trip costs {echo_s * 1e6:.0f} µs"
     if driver_name == "docker" and outcome.memory_bytes is None:
         text += "; its cgroup cannot be read: peak memory, and the cause of a kill for memory, are not known"
+    if driver_name == "docker" and settings.cold_start != "required":
+        text += f'; cold_start = "{settings.cold_start}": a container can leave bits for the next, so the selftest fails'
     return True, text
 
 
