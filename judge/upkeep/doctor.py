@@ -180,7 +180,7 @@ def _guest(driver_name: DriverName, settings: JudgeSettings) -> tuple[bool | Non
     if driver_name == "docker" and outcome.memory_bytes is None:
         text += "; its cgroup cannot be read: peak memory, and the cause of a kill for memory, are not known"
     if driver_name == "docker" and settings.cold_start != "required":
-        text += f'; cold_start = "{settings.cold_start}": a container can leave bits for the next, so the selftest fails'
+        text += f'; cold_start = "{settings.cold_start}": the selftest fails, since containers can leave bits'
     return True, text
 
 

@@ -112,3 +112,12 @@ def test_doctor(world: World) -> None:
     assert findings["store"]["ok"]
     assert findings["data"]["ok"]
     assert status in (0, 1)
+
+
+@pytest.mark.docker
+def test_doctor_says_that_warm_starts_fail_the_selftest(world: World, images: object) -> None:
+    world.write_settings(cold_start="off")
+    _, answer = world.run_json("doctor")
+    assert isinstance(answer, list)
+    findings = {finding["name"]: finding for finding in answer}
+    assert 'cold_start = "off": the selftest fails' in str(findings["guest, in a container"])
