@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from judge.records.strict_json import parse_strictly
 from sandbox.events import plain
 from sandbox.verdict import SubmissionFault, Verdict
+from submissions.card.look_alikes import unreadable
 from submissions.card.rules import first_breach
 from submissions.records import ModelCard
 from submissions.requests import SentPart, SubmissionRequest, UploadedImage
@@ -84,9 +85,8 @@ def check_parts(parts: Collection[SentPart], slots: Collection[str], sizes: Mapp
 
 
 def _require_printable(field: str, text: str) -> None:
-    # Control characters and changes of text direction would be shown on the pages.
-    if not text.isprintable():
-        raise _broken(f"{field}: has characters that cannot be printed")
+    if reason := unreadable(text):
+        raise _broken(f"{field}: {reason}")
 
 
 def _broken(complaint: str) -> SubmissionFault:

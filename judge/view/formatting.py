@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from urllib.parse import urlsplit
 
 from scoring import RawMetric
 from scoring.intervals import Interval
+from submissions.card.look_alikes import is_link
 from tasks.kinds.registry import KINDS
 
 NONE = "–"
@@ -31,12 +31,8 @@ def plain(text: str) -> str:
 
 
 def is_web_address(text: str) -> bool:
-    """True if a link may lead to this address: http or https with a host, and only printable characters."""
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return parts.scheme in {"https", "http"} and bool(parts.hostname) and text.isprintable() and " " not in text
+    """True if a link may lead to this address: http or https, the host that a reader sees, and printable characters."""
+    return text.isprintable() and is_link(text)
 
 
 def metric_label(name: str) -> str:

@@ -17,6 +17,7 @@ from judge.view.earlier_pages import EarlierPages
 from judge.view.jinja import environment
 from judge.view.leaderboard_export import leaderboard_file
 from judge.view.leaderboard_schema import FILE, LeaderboardFile
+from judge.view.related_submissions import Submissions
 from judge.view.score_display import RankStatus
 from judge.view.sources import Sources
 
@@ -55,6 +56,11 @@ class Frame:
         return tuple(computed_references(self.board))
 
     @cached_property
+    def twins(self) -> frozenset[str]:
+        """IDs of submissions whose name looks like that of another team's: their ID stands beside the name."""
+        return Submissions(self.board).twins()
+
+    @cached_property
     def file(self) -> LeaderboardFile:
         """The content of `leaderboard.json`."""
         return leaderboard_file(self.board, self.sources, self._computed)
@@ -84,6 +90,7 @@ class Frame:
             "published_words": score_display.published_words(self.board.published),
             "root": "../" * path.count("/"),
             "sources": self.sources,
+            "twins": self.twins,
         }
         return self.templates.get_template(template).render(shared, **variables).encode()
 

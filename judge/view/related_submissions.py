@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from judge.ranking.leaderboard import Leaderboard, Row
+from submissions.card.look_alikes import as_read
 from submissions.records import Submission
 
 
@@ -51,6 +52,7 @@ class Submissions:
         rows = [Version(row.submission, row, "", False) for row in board.rows]
         out = [Version(entry.submission, None, f"{entry.word}: {entry.reason}", False) for entry in board.taken_out]
         versions = sorted([*rows, *out], key=_age)
+        self._versions = versions
         self._by_name = _grouped(versions, lambda version: version.submission.card.name.casefold())
         self._by_team = _grouped(versions, lambda version: team_of(version.submission).casefold())
         self._by_image = _grouped(versions, lambda version: version.submission.image.id)
@@ -67,6 +69,16 @@ class Submissions:
         same_image = self._by_image.get(submission.image.id, ())
         others = (version for version in same_image if version.submission.id != submission.id)
         return Related(tuple(marked), len(of_team), tuple(others))
+
+    def twins(self) -> frozenset[str]:
+        """IDs of the submissions whose name looks like that of another team's submission."""
+        by_look = _grouped(self._versions, lambda version: as_read(version.submission.card.name))
+        return frozenset(
+            version.submission.id
+            for alike in by_look.values()
+            if len({team_of(version.submission).casefold() for version in alike}) > 1
+            for version in alike
+        )
 
     def n_of_team(self, submission: Submission) -> int:
         """How many submissions its team made, with those taken out; 0 if the team is not known."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ase.data import chemical_symbols
 
+from submissions.card.look_alikes import deceptive, is_link, unreadable
 from submissions.records import ModelCard
 
 MAX_AUTHOR = 200
@@ -19,11 +20,13 @@ def first_breach(card: ModelCard) -> str:
 
 def _breaches(card: ModelCard) -> Iterator[str]:
     for field, text in _texts(card):
-        # Control characters and changes of text direction would be shown on the pages.
-        if not text.isprintable():
-            yield f"{field}: has characters that cannot be printed"
-    if not card.name.strip():
-        yield "name: must not be blank"
+        if reason := unreadable(text):
+            yield f"{field}: {reason}"
+    if reason := deceptive(card.name):
+        yield f"name: {reason}"
+    for field, address in _addresses(card):
+        if address and not is_link(address):
+            yield f"{field}: must be https://HOST/…, with a host in plain letters and no user name before it"
     for n, author in enumerate(card.authors):
         if not author.strip() or len(author) > MAX_AUTHOR:
             yield f"authors.{n}: must be a name of at most {MAX_AUTHOR} characters"
@@ -45,6 +48,15 @@ def _texts(card: ModelCard) -> Iterator[tuple[str, str]]:
         yield f"training.{n}", training.name + training.level_of_theory + training.url
     for domain, labels in card.label_sets.items():
         yield f"label_sets.{domain}.name", labels.name
+
+
+def _addresses(card: ModelCard) -> Iterator[tuple[str, str]]:
+    """All addresses that may be shown as links, by field."""
+    yield "paper", card.paper
+    yield "code", card.code
+    yield "license", card.license if card.license.startswith(("https://", "http://")) else ""
+    for n, training in enumerate(card.training):
+        yield f"training.{n}.url", training.url
 
 
 def _about_elements(card: ModelCard) -> Iterator[str]:

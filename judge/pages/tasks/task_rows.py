@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from markupsafe import Markup
 
@@ -15,15 +15,18 @@ from scoring.intervals import Interval
 _DASH = f'<td class="num" data-value="">{formatting.NONE}</td>'
 
 
-def ranking_rows(lines: Iterable[TaskRank], root: str, *, scored: bool, labelled: bool) -> Markup:
+def ranking_rows(
+    lines: Iterable[TaskRank], root: str, twins: Collection[str], *, scored: bool, labelled: bool
+) -> Markup:
     """A row for each model.
 
     Args:
         root: the relative path to the site's top folder.
+        twins: IDs of submissions whose name looks like that of another team's.
         scored: whether the table has a column for the score over this task.
         labelled: whether it has a column for the label set.
     """
-    return Markup("".join(_row(line, root, scored, labelled) for line in lines))
+    return Markup("".join(_row(line, root, twins, scored, labelled) for line in lines))
 
 
 def chip(status: str) -> str:
@@ -33,9 +36,9 @@ def chip(status: str) -> str:
     return f'<span class="chip {css}"><span aria-hidden="true">{mark}</span> {words}</span>'
 
 
-def _row(line: TaskRank, root: str, scored: bool, labelled: bool) -> str:
+def _row(line: TaskRank, root: str, twins: Collection[str], scored: bool, labelled: bool) -> str:
     result = line.line.result
-    cells = [_place(line.place), _model(line, root)]
+    cells = [_place(line.place), _model(line, root, twins)]
     if scored:
         cells.append(_score(line))
     cells += map(_raw, line.raw)
@@ -56,12 +59,13 @@ def _place(place: PlaceRange | None) -> str:
     return f'<td class="place" data-value="{place.first}">{formatting.rank_span(place.first, place.last)}</td>'
 
 
-def _model(line: TaskRank, root: str) -> str:
-    card = line.row.submission.card
+def _model(line: TaskRank, root: str, twins: Collection[str]) -> str:
+    card, id = line.row.submission.card, line.row.submission.id
     version = f' <span class="aside"><bdi>{words(card.version)}</bdi></span>' if card.version else ""
+    twin = f' <code class="twin">{id[-12:]}</code>' if id in twins else ""
     marked = ' <span class="aside">for comparison</span>' if line.row.reference else ""
     name = f'<a href="{root}{line.row.page}"><bdi>{words(card.name)}</bdi></a>'
-    return f'<th scope="row" data-value="{words(card.name.lower())}">{name}{version}{marked}</th>'
+    return f'<th scope="row" data-value="{words(card.name.lower())}">{name}{twin}{version}{marked}</th>'
 
 
 def _score(line: TaskRank) -> str:
