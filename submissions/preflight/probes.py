@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from ase import Atoms
@@ -105,17 +106,22 @@ def _energies_along(model: BatchCalculator, atoms: Atoms, direction: Float, step
 
 
 @dataclass(frozen=True)
-class Invariance:
-    """Largest change of energy per atom [eV/atom] and of a force component [eV/Å] under a symmetry operation."""
+class Difference:
+    """Largest difference of the energy per atom [eV/atom] and of a force component [eV/Å] between two answers."""
 
     energy: float
     forces: float
+
+    @property
+    def is_small(self) -> bool:
+        """True if a model in single precision may show it."""
+        return self.energy < 1e-4 and self.forces < 1e-2
 
     def words(self) -> str:
         return f"ΔE {self.energy:.1e} eV/atom, ΔF {self.forces:.1e} eV/Å"
 
 
-def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, Invariance]:
+def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, Difference]:
     """The changes of the answer under a rotation, a translation, a permutation, and a repeated question, by name."""
     from scipy.spatial.transform import Rotation  # it takes long to import
 
@@ -134,7 +140,7 @@ def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, Invariance]:
     back = [forces[0], forces[1] @ rotation, forces[2], forces[3][np.argsort(order)], forces[4]]
     names = ("rotation", "translation", "permutation", "asked again")
     return {
-        name: Invariance(
+        name: Difference(
             energy=_nan_as_inf(abs(answers[i].energy[0] - answers[0].energy[0]) / len(atoms)),
             forces=_nan_as_inf(np.abs(back[i] - back[0]).max()),
         )
@@ -156,14 +162,50 @@ def n_physics_calls(n_directions: int) -> int:
     return 1 + n_directions * (2 * len(STEPS_ANGSTROM) + N_TINY) + 5
 
 
-def batch_difference(model: BatchCalculator, structures: Sequence[Atoms]) -> float:
-    """Largest difference of energy per atom [eV/atom] between all `structures` in one batch and each alone."""
+N_BATCH = 3
+_APART_ANGSTROM = 30.0
+
+
+def batch_structures(structures: Sequence[Atoms]) -> list[Atoms]:
+    """Three structures of different sizes, the first ones of `structures` and if necessary multiples of the first.
+
+    Their sizes neither rise nor fall, so answers in the reverse order, or in the order of size, are at wrong places.
+    """
+    by_size: dict[int, Atoms] = {}
+    multiples = (_multiple(structures[0], times) for times in (2, 3))
+    for atoms in chain(structures, multiples):
+        if len(by_size) < N_BATCH:
+            by_size.setdefault(len(atoms), atoms)
+    smallest, *larger = (by_size[size] for size in sorted(by_size))
+    return [*larger, smallest]
+
+
+def _multiple(atoms: Atoms, times: int) -> Atoms:
+    """A supercell of so many cells; without a cell, so many copies far from each other."""
+    if atoms.pbc.any():
+        supercell: Atoms = atoms.repeat((times, 1, 1))
+        return supercell
+    copies: Atoms = atoms.copy()
+    for n in range(1, times):
+        moved = atoms.copy()
+        moved.positions[:, 0] += n * _APART_ANGSTROM
+        copies += moved
+    return copies
+
+
+def batch_difference(model: BatchCalculator, structures: Sequence[Atoms]) -> Difference:
+    """The largest difference between the answers to all `structures` in one batch and to each alone."""
     frames = Frames.from_atoms(list(structures))
-    together = model.compute(frames, ("energy", "forces")).energy
-    alone = np.array(
-        [model.compute(frames.between(i, i + 1), ("energy", "forces")).energy[0] for i in range(len(frames))]
+    wanted: Properties = ("energy", "forces")
+    together = model.compute(frames, wanted)
+    alone = [model.compute(frames.between(i, i + 1), wanted) for i in range(len(frames))]
+    energies = np.array([answer.energy[0] for answer in alone])
+    n_atoms = [int(n) for n in frames.n_atoms]
+    forces = np.concatenate([_forces(answer, n) for answer, n in zip(alone, n_atoms, strict=True)])
+    return Difference(
+        energy=_nan_as_inf(np.max(np.abs(together.energy - energies) / frames.n_atoms)),
+        forces=_nan_as_inf(np.max(np.abs(_forces(together, sum(n_atoms)) - forces))),
     )
-    return _nan_as_inf(float(np.max(np.abs(together - alone) / frames.n_atoms)))
 
 
 def charge_and_spin(model: BatchCalculator) -> dict[str, str]:

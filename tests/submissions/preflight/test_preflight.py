@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,8 +20,10 @@ from submissions.card.file import read_card
 from submissions.preflight.log import MAX_BYTES, log_path, printable_end, read_log
 from submissions.preflight.preflight import measure_model, time_larger
 from submissions.preflight.probes import (
+    Difference,
     ForceConsistency,
     batch_difference,
+    batch_structures,
     charge_and_spin,
     force_consistency,
     invariances,
@@ -29,6 +32,7 @@ from submissions.preflight.probes import (
 from submissions.records import PreflightReport, Submission, submission_id
 from submissions.store.local import LocalStore
 from tasks.model.calculator import InProcessCalculator
+from tasks.structures.frames import Frames
 from tests.world.author_machine import run_here
 
 EXAMPLES = Path(__file__).parents[3] / "submissions" / "examples"
@@ -90,7 +94,63 @@ def test_invariances() -> None:
 
 
 def test_batches_agree_with_single_frames() -> None:
-    assert batch_difference(model(), [copper(), public_structures()["water"]]) == 0.0
+    assert batch_difference(model(), [copper(), public_structures()["water"]]) == Difference(0.0, 0.0)
+    checks = {check.name: check for check in measure_model(model()).checks}
+    assert checks["batch against single"].passed
+
+
+def test_a_batch_has_three_structures_whose_sizes_neither_rise_nor_fall() -> None:
+    public = list(public_structures().values())
+    for structures in (public, public[:1], [public_structures()["water"]], [public[1], public[2]], public[3:5]):
+        sizes = [len(atoms) for atoms in batch_structures(structures)]
+        assert len(set(sizes)) == 3
+        assert sizes not in (sorted(sizes), sorted(sizes, reverse=True))
+        assert sizes[::-1] != sizes
+    water = batch_structures([public_structures()["water"]])
+    apart = model().compute(Frames.from_atoms(water), ("energy",)).energy
+    assert apart == pytest.approx([2 * apart[2], 3 * apart[2], apart[2]])
+
+
+class Unordered(EMT):
+    """Answers a batch in an order of its own. Forces get the shape that each place needs."""
+
+    def __init__(self, order: Callable[[list[int]], list[int]]) -> None:
+        super().__init__()
+        self.order = order
+
+    def compute_batch(self, batch: list[Atoms], properties: tuple[str, ...]) -> list[dict[str, Any] | Exception]:
+        answers = [self._alone(atoms) for atoms in batch]
+        if any(isinstance(answer, Exception) for answer in answers):
+            return answers
+        ordered = [answers[i] for i in self.order([len(atoms) for atoms in batch])]
+        return [
+            {**answer, "forces": np.resize(answer["forces"], (len(atoms), 3))}  # type: ignore[dict-item, index]
+            for atoms, answer in zip(batch, ordered, strict=True)
+        ]
+
+    def _alone(self, atoms: Atoms) -> dict[str, Any] | Exception:
+        try:
+            self.calculate(atoms, ["energy", "forces"])
+        except NotImplementedError as error:
+            return error
+        return dict(self.results)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda sizes: list(range(len(sizes)))[::-1],
+        lambda sizes: sorted(range(len(sizes)), key=lambda i: sizes[i]),
+        lambda sizes: sorted(range(len(sizes)), key=lambda i: -sizes[i]),
+        lambda sizes: [*range(1, len(sizes)), 0],
+    ],
+    ids=["reversed", "smallest first", "largest first", "shifted"],
+)
+def test_answers_of_a_batch_in_another_order_are_reported(order: Callable[[list[int]], list[int]]) -> None:
+    mixed = model(Unordered(order))
+    assert not batch_difference(mixed, batch_structures(list(public_structures().values())[:1])).is_small
+    checks = {check.name: check for check in measure_model(mixed).checks}
+    assert checks["batch against single"].passed is False
 
 
 def test_charge_and_spin() -> None:
