@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import Any
@@ -21,10 +21,15 @@ from requests.adapters import HTTPAdapter
 
 MAX_UNSTREAMED = 1024**2
 MAX_REDIRECTS = 5
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")  # RFC 6052
 
 
 class RedirectRefused(requests.exceptions.InvalidURL):
     """A redirect leads where it is not followed."""
+
+
+class _PrivateAddress(Exception):
+    """A host has an address that only this machine's own network has. Not an OSError, which would be tried again."""
 
 
 class AnswerTooLarge(requests.RequestException):
@@ -37,12 +42,14 @@ class BoundedSession(requests.Session):
     Args:
         same_host: a redirect is followed only on the same host, by the same scheme. Else it may lead to another host,
             but neither away from TLS nor to this machine, and the credential is left out.
+        private: `HOST` or `HOST:PORT` of those that may have addresses which are not public: private, link-local or
+            others. None: all may. A proxy that the environment names resolves names itself, so it is not checked.
 
     Raises (all methods):
         requests.RequestException: `RedirectRefused` and `AnswerTooLarge` among them.
     """
 
-    def __init__(self, *, same_host: bool) -> None:
+    def __init__(self, *, same_host: bool, private: Collection[str] | None = None) -> None:
         super().__init__()
         self.auth = lambda request: request  # else the user's netrc file would be used
         self.max_redirects = MAX_REDIRECTS
@@ -51,7 +58,7 @@ class BoundedSession(requests.Session):
         self._until: float | None = None
         self._handles: list[socket.socket] = []
         for scheme in ("https://", "http://"):
-            self.mount(scheme, _Adapter(self._keep_handle))
+            self.mount(scheme, _Adapter(self._keep_handle, private))
 
     @contextmanager
     def cut_after(self, seconds: float) -> Iterator[None]:
@@ -105,7 +112,10 @@ class BoundedSession(requests.Session):
         if self._until is not None and time.monotonic() >= self._until:
             raise requests.Timeout("the time is over")
         streamed = options.pop("stream", False)
-        answer = super().send(request, stream=True, **options)
+        try:
+            answer = super().send(request, stream=True, **options)
+        except _PrivateAddress as refused:
+            raise RedirectRefused(str(refused)) from None
         if not streamed:
             with answer:
                 body = read_body(answer, MAX_UNSTREAMED)
@@ -188,12 +198,40 @@ def is_address(host: str) -> bool:
     return True
 
 
-class _Adapter(HTTPAdapter):
-    """Calls `on_connect` with each connection that it makes, also to a proxy."""
+def is_public(address: str) -> bool:
+    """Whether an IP address belongs to the internet, also if IPv6 only carries an address of IPv4."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        carried = (
+            ip.ipv4_mapped or ip.sixtofour or (ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in _NAT64 else None)
+        )
+        if carried:
+            return is_public(str(carried))
+    return ip.is_global and not ip.is_multicast
 
-    def __init__(self, on_connect: Callable[[socket.socket], None]) -> None:
+
+def _require_public(host: str, addresses: Iterable[str]) -> None:
+    for address in addresses:
+        if not is_public(address):
+            raise _PrivateAddress(f"{host} has the address {address}, which is not public")
+
+
+def _is_named(host: str, port: int, named: Collection[str]) -> bool:
+    """Whether `named` has this host; an entry without a port means the usual ports."""
+    return f"{host}:{port}" in named or (host in named and port in (80, 443))
+
+
+class _Adapter(HTTPAdapter):
+    """Calls `on_connect` with each connection that it makes, also to a proxy.
+
+    Args:
+        private: as for `BoundedSession`.
+    """
+
+    def __init__(self, on_connect: Callable[[socket.socket], None], private: Collection[str] | None) -> None:
         pools = {"http": urllib3.HTTPConnectionPool, "https": urllib3.HTTPSConnectionPool}
-        self._pools = {name: _reporting(pool, on_connect) for name, pool in pools.items()}
+        self._pools = {name: _reporting(pool, on_connect, private) for name, pool in pools.items()}
+        self._proxy_pools = {name: _reporting(pool, on_connect, None) for name, pool in pools.items()}
         super().__init__()
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
@@ -205,13 +243,27 @@ class _Adapter(HTTPAdapter):
         """As in the base class, with connections that are reported; a SOCKS proxy keeps its own kind."""
         manager = super().proxy_manager_for(*arguments, **options)
         if type(manager) is urllib3.ProxyManager:
-            manager.pool_classes_by_scheme = self._pools
+            manager.pool_classes_by_scheme = self._proxy_pools
         return manager
 
 
-def _reporting(pool: Any, on_connect: Callable[[socket.socket], None]) -> Any:
+def _reporting(pool: Any, on_connect: Callable[[socket.socket], None], private: Collection[str] | None) -> Any:
     class Connection(pool.ConnectionCls):  # type: ignore[misc]
         def _new_conn(self) -> socket.socket:
+            if private is None or is_loopback(self.host) or _is_named(self.host, self.port, private):
+                return self._connected()
+            with suppress(OSError):  # then the connection fails too, with a better message
+                found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+                _require_public(self.host, (str(entry[4][0]) for entry in found))
+            connection = self._connected()
+            try:  # the name may have been resolved to another address this time
+                _require_public(self.host, [str(connection.getpeername()[0])])
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+
+        def _connected(self) -> socket.socket:
             connection: socket.socket = super()._new_conn()
             on_connect(connection)
             return connection

@@ -1,15 +1,16 @@
 """Reads images from the registries of authors, which may be hostile.
 
 Only hosts in the setting `registries` are asked, so a reference cannot lead into the judge's own network. A credential
-is sent only to its host and to that host's own token service. A redirect is followed without the credential, and never
-to http. Every answer is bounded while it is read, and refused if it does not match its digest.
+is sent only to its host and to that host's own token service. A redirect is followed without the credential, never to
+http, and to an address that is not public only if the maintainer listed that host. Every answer is bounded while it is
+read, and refused if it does not match its digest.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -87,7 +88,8 @@ def find_image(settings: JudgeSettings, reference: str) -> RegistryImage:
     """
     named = read_reference(reference, settings.registries)
     repository = named.repository
-    client = RegistryClient(repository, login_for(settings.registry_config, repository.host))
+    login = login_for(settings.registry_config, repository.host)
+    client = RegistryClient(repository, login, private=(repository.address, *settings.registries))
     with registry_faults(client):
         manifest = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
         if isinstance(manifest, ImageIndex):
@@ -103,9 +105,16 @@ class RegistryClient(dxf.DXF):
 
     Args:
         login: None if the repository is public.
+        private: hosts that may have an address that is not public, as those that the maintainer listed; None: all.
     """
 
-    def __init__(self, repository: Repository, login: Login | None, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        login: Login | None,
+        timeout_s: float = TIMEOUT_S,
+        private: Collection[str] | None = None,
+    ) -> None:
         host = repository.address
         super().__init__(
             host,
@@ -116,7 +125,7 @@ class RegistryClient(dxf.DXF):
         )
         self.repository = repository
         self.login = login
-        self._session = BoundedSession(same_host=False)
+        self._session = BoundedSession(same_host=False, private=private)
         self._sessions = [self._session]
 
     def read(self, path: str, digest: str, max_bytes: int) -> bytes:

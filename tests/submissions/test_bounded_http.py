@@ -6,12 +6,21 @@ import gzip
 import socket
 import time
 from threading import Event
+from typing import Any
 
 import pytest
 import requests
 
 from submissions import bounded_http
-from submissions.bounded_http import AnswerTooLarge, BoundedSession, RedirectRefused, is_loopback, pieces, read_body
+from submissions.bounded_http import (
+    AnswerTooLarge,
+    BoundedSession,
+    RedirectRefused,
+    is_loopback,
+    is_public,
+    pieces,
+    read_body,
+)
 from tests.servers.raw_server import drop_by_drop, raw_server
 
 
@@ -108,7 +117,8 @@ def test_redirects_have_an_end() -> None:
 
 def test_what_is_packed_is_unpacked_only_on_demand_and_within_the_bound() -> None:
     packed = gzip.compress(bytes(2_000_000))
-    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n".encode()
+    sizes = f"Content-Encoding: gzip\r\nContent-Length: {len(packed)}"
+    head = f"HTTP/1.1 200 OK\r\nConnection: close\r\n{sizes}\r\n\r\n".encode()
 
     def speak(connection: socket.socket, _: str, over: Event) -> None:
         connection.sendall(head + packed)
@@ -126,3 +136,78 @@ def test_what_is_packed_is_unpacked_only_on_demand_and_within_the_bound() -> Non
 def test_only_this_machine_is_spoken_to_without_tls() -> None:
     assert all(map(is_loopback, ["localhost", "localhost:5000", "127.0.0.1:5000", "127.1.2.3", "[::1]:5000"]))
     assert not any(map(is_loopback, ["ghcr.io", "localhost.example", "127.0.0.1.example:80", "10.0.0.1", ""]))
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("140.82.121.4", True), ("2606:50c0:8000::153", True), ("10.0.0.1", False), ("172.17.0.1", False),
+        ("192.168.1.1", False), ("169.254.169.254", False), ("100.64.0.1", False), ("127.0.0.1", False),
+        ("0.0.0.0", False), ("224.0.0.1", False), ("255.255.255.255", False), ("::1", False), ("fe80::1%eth0", False),
+        ("fd00:ec2::254", False), ("::ffff:10.0.0.1", False), ("::ffff:140.82.121.4", True),
+        ("2002:0a00:0001::", False), ("64:ff9b::a9fe:a9fe", False), ("64:ff9b::8c52:7904", True), ("::", False),
+    ],
+)  # fmt: skip
+def test_addresses_of_the_internet_are_public(address: str, public: bool) -> None:
+    assert is_public(address) is public
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """Addresses by name, one for each look-up in turn; the last one stays."""
+    addresses: dict[str, list[str]] = {}
+    resolve = socket.getaddrinfo
+
+    def look_up(host: str, *arguments: Any, **options: Any) -> Any:
+        known = addresses.get(host)
+        return resolve(host if not known else known.pop(0) if len(known) > 1 else known[0], *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    return addresses
+
+
+@pytest.mark.parametrize("scheme", ["https", "http"])
+def test_a_host_with_an_address_of_a_private_network_is_reached_only_if_it_is_listed(
+    names: dict[str, list[str]], scheme: str
+) -> None:
+    names["blobs.example"] = ["127.0.0.1"]
+    with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b"")) as (host, requests_seen):
+        port = host.partition(":")[2]
+        url = f"{scheme}://blobs.example:{port}/"
+        for listed in ((), ("blobs.example",), ("other.example:" + port,)):
+            with (
+                BoundedSession(same_host=False, private=listed) as session,
+                pytest.raises(RedirectRefused, match=r"blobs\.example has the address 127\.0\.0\.1"),
+            ):
+                session.get(url)
+        assert requests_seen == []
+        if scheme == "http":
+            for allowed in ((f"blobs.example:{port}",), None):
+                with BoundedSession(same_host=False, private=allowed) as session:
+                    assert session.get(url).status_code == 200
+
+
+def test_a_name_that_changes_its_address_after_the_check_is_refused(names: dict[str, list[str]]) -> None:
+    with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b"")) as (host, requests_seen):
+        names["blobs.example"] = ["140.82.121.4", "127.0.0.1"]
+        with BoundedSession(same_host=False, private=()) as session, pytest.raises(RedirectRefused, match="not public"):
+            session.get(f"http://blobs.example:{host.partition(':')[2]}/")
+        assert "".join(requests_seen) == ""
+
+
+@pytest.mark.parametrize("target", ["https://169.254.169.254/latest", "https://10.0.0.1/", "https://[fd00:ec2::254]/"])
+def test_a_redirect_to_a_private_address_over_tls_is_refused(target: str) -> None:
+    with BoundedSession(same_host=False, private=("ghcr.io",)) as session:
+        begun = time.monotonic()
+        with pytest.raises(RedirectRefused, match="not public"):
+            session.get(target, timeout=20)
+        assert time.monotonic() - begun < 5
+
+
+def test_a_proxy_of_the_environment_may_have_a_private_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    with raw_server(drop_by_drop(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b"")) as (host, requests_seen):
+        monkeypatch.setenv("http_proxy", f"http://{host}")
+        monkeypatch.setenv("no_proxy", "")
+        with BoundedSession(same_host=False, private=()) as session:
+            assert session.get("http://example.org/there").status_code == 200
+    assert requests_seen[0].startswith("GET http://example.org/there ")
