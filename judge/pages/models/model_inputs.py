@@ -36,4 +36,5 @@ def _version(frame: Frame, version: Version) -> object:
     """The parts of a related submission that the page shows."""
     card, row = version.submission.card, version.row
     scores = row and (row.page, row.rank, [column.term(row).value for column in frame.columns])
-    return card.name, card.version, version.submission.created, scores, version.out, version.this
+    twin = version.submission.id if version.submission.id in frame.twins else ""
+    return card.name, card.version, version.submission.created, scores, version.out, version.this, twin
