@@ -109,8 +109,8 @@ def card_from_reference(reference: str) -> ModelCard:
         CardError: the name is not allowed.
     """
     name = reference.partition("?")[0].rstrip("/").rpartition("/")[2].partition("@")[0].partition(":")[0]
-    has_letter = any(character.isalnum() for character in name)  # the folder "." has none
-    return _permitted(ModelCard(name=name[:MAX_NAME] if has_letter else "model"), plain(reference))
+    is_named = any(character.isalnum() for character in name)  # the folder "." has none
+    return _permitted(ModelCard(name=name[:MAX_NAME] if is_named else "model"), plain(reference))
 
 
 def write_card(card: ModelCard, path: Path) -> None:

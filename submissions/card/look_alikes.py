@@ -80,7 +80,7 @@ _LOOK_ALIKES = {
     "y": "ɣʏγуүყᶌỿꭚ𑣜",
     "z": "ᴢꮓ𑣄",
 }
-_ASCII_OF = {letter: plain for plain, letters in _LOOK_ALIKES.items() for letter in letters}
+_ASCII_OF = {glyph: plain for plain, glyphs in _LOOK_ALIKES.items() for glyph in glyphs}
 # Small Greek letters, which names of models have (α, ν, ρ), and the dotless i of Turkish. An omicron is always an o.
 _WELL_KNOWN = frozenset("αγινρσυı")
 # Browsers read a backslash as a slash, drop tabs and line breaks, and send what precedes an @ as a user name.
@@ -125,8 +125,8 @@ def as_read(name: str) -> str:
     Case, accents, spaces and punctuation make no difference, nor do letters that look alike in any alphabet, such as O
     and 0, or rn and m.
     """
-    letters = (_ASCII_OF.get(character, character) for character in unicodedata.normalize("NFKD", name))
-    folded = "".join(letters).casefold().translate(_ALIKE_IN_ASCII).replace("rn", "m")
+    plain = (_ASCII_OF.get(character, character) for character in unicodedata.normalize("NFKD", name))
+    folded = "".join(plain).casefold().translate(_ALIKE_IN_ASCII).replace("rn", "m")
     return "".join(character for character in folded if character.isalnum()) or name
 
 
@@ -150,9 +150,9 @@ def _other_form(character: str) -> str:
 
 def _scripts(name: str) -> Iterator[str]:
     """The script of each letter: the first word of its Unicode name."""
-    for letter in filter(str.isalpha, unicodedata.normalize("NFKC", name)):
-        script = unicodedata.name(letter, "unknown").partition(" ")[0]
-        if unicodedata.category(letter) != "Lm":
+    for character in filter(str.isalpha, unicodedata.normalize("NFKC", name)):
+        script = unicodedata.name(character, "unknown").partition(" ")[0]
+        if unicodedata.category(character) != "Lm":
             yield script
 
 

@@ -106,7 +106,7 @@ def _energies_along(model: BatchCalculator, atoms: Atoms, direction: Float, step
 
 
 @dataclass(frozen=True)
-class Difference:
+class AnswerDifference:
     """Largest difference of the energy per atom [eV/atom] and of a force component [eV/Å] between two answers."""
 
     energy: float
@@ -121,7 +121,7 @@ class Difference:
         return f"ΔE {self.energy:.1e} eV/atom, ΔF {self.forces:.1e} eV/Å"
 
 
-def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, Difference]:
+def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, AnswerDifference]:
     """The changes of the answer under a rotation, a translation, a permutation, and a repeated question, by name."""
     from scipy.spatial.transform import Rotation  # it takes long to import
 
@@ -140,7 +140,7 @@ def invariances(model: BatchCalculator, atoms: Atoms) -> dict[str, Difference]:
     back = [forces[0], forces[1] @ rotation, forces[2], forces[3][np.argsort(order)], forces[4]]
     names = ("rotation", "translation", "permutation", "asked again")
     return {
-        name: Difference(
+        name: AnswerDifference(
             energy=_nan_as_inf(abs(answers[i].energy[0] - answers[0].energy[0]) / len(atoms)),
             forces=_nan_as_inf(np.abs(back[i] - back[0]).max()),
         )
@@ -193,7 +193,7 @@ def _multiple(atoms: Atoms, times: int) -> Atoms:
     return copies
 
 
-def batch_difference(model: BatchCalculator, structures: Sequence[Atoms]) -> Difference:
+def batch_difference(model: BatchCalculator, structures: Sequence[Atoms]) -> AnswerDifference:
     """The largest difference between the answers to all `structures` in one batch and to each alone."""
     frames = Frames.from_atoms(list(structures))
     wanted: Properties = ("energy", "forces")
@@ -202,7 +202,7 @@ def batch_difference(model: BatchCalculator, structures: Sequence[Atoms]) -> Dif
     energies = np.array([answer.energy[0] for answer in alone])
     n_atoms = [int(n) for n in frames.n_atoms]
     forces = np.concatenate([_forces(answer, n) for answer, n in zip(alone, n_atoms, strict=True)])
-    return Difference(
+    return AnswerDifference(
         energy=_nan_as_inf(np.max(np.abs(together.energy - energies) / frames.n_atoms)),
         forces=_nan_as_inf(np.max(np.abs(_forces(together, sum(n_atoms)) - forces))),
     )

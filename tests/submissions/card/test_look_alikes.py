@@ -10,12 +10,12 @@ from submissions.card.file import CardError, parse_card
 from submissions.card.look_alikes import _LOOK_ALIKES, _WELL_KNOWN, as_read, deceptive, is_link, unreadable
 
 
-def test_the_table_has_each_letter_once_and_none_that_nfkc_changes() -> None:
-    letters = "".join(_LOOK_ALIKES.values())
-    assert len(letters) == len(set(letters)) == 380
-    assert unicodedata.normalize("NFKC", letters) == letters
+def test_the_table_has_each_character_once_and_none_that_nfkc_changes() -> None:
+    glyphs = "".join(_LOOK_ALIKES.values())
+    assert len(glyphs) == len(set(glyphs)) == 380
+    assert unicodedata.normalize("NFKC", glyphs) == glyphs
     assert all(plain.isascii() and plain.isalnum() and len(plain) == 1 for plain in _LOOK_ALIKES)
-    assert set(letters) >= _WELL_KNOWN
+    assert set(glyphs) >= _WELL_KNOWN
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_honest_names_are_taken(name: str) -> None:
     ("name", "clue"),
     [
         ("ЕМТ", "'Е' (U+0415), which looks like 'E'"),
-        ("ЕMT", "mixes letters of Cyrillic and Latin"),
+        ("ЕMT", "mixes glyphs of Cyrillic and Latin"),
         ("ΜACE", "'Μ' (U+039C), which looks like 'M'"),
         ("ꓰꓟꓔ", "looks like 'E'"),
         ("EMТ-Net", "mixes"),

@@ -20,7 +20,7 @@ from submissions.card.file import read_card
 from submissions.preflight.log import MAX_BYTES, log_path, printable_end, read_log
 from submissions.preflight.preflight import measure_model, time_larger
 from submissions.preflight.probes import (
-    Difference,
+    AnswerDifference,
     ForceConsistency,
     batch_difference,
     batch_structures,
@@ -94,7 +94,7 @@ def test_invariances() -> None:
 
 
 def test_batches_agree_with_single_frames() -> None:
-    assert batch_difference(model(), [copper(), public_structures()["water"]]) == Difference(0.0, 0.0)
+    assert batch_difference(model(), [copper(), public_structures()["water"]]) == AnswerDifference(0.0, 0.0)
     checks = {check.name: check for check in measure_model(model()).checks}
     assert checks["batch against single"].passed
 
