@@ -65,6 +65,9 @@ class JudgeSettings(Settings):
         registries: hosts that images are fetched from; no other host is contacted.
         registry_config: a `config.json` as `docker login` writes it, with the credentials of private registries.
         max_image_bytes: of all layers of an image, unpacked.
+        intake_seconds: how long one intake examines requests of one invitation, and how long one transfer may take.
+        intake_bytes: how much one intake fetches for one invitation, and how much is fetched in vain for one request.
+        intake_delays: a request is refused after so many delays that only this request has; at most one an hour counts.
     """
 
     model_config = SettingsConfigDict(extra="forbid")
@@ -95,6 +98,9 @@ class JudgeSettings(Settings):
     registries: tuple[str, ...] = ("docker.io", "ghcr.io", "quay.io", "nvcr.io", "registry.gitlab.com")
     registry_config: Path | None = None
     max_image_bytes: int = Field(64 * 1024**3, gt=0)
+    intake_seconds: float = Field(3600.0, gt=0)
+    intake_bytes: int = Field(128 * 1024**3, gt=0)
+    intake_delays: int = Field(5, ge=1)
     _old_names: tuple[str, ...] = PrivateAttr(())
 
     @property

@@ -56,6 +56,7 @@ class BoundedSession(requests.Session):
         self.headers["Accept-Encoding"] = "identity"
         self._same_host = same_host
         self._until: float | None = None
+        self._is_cut = False
         self._handles: list[socket.socket] = []
         for scheme in ("https://", "http://"):
             self.mount(scheme, _Adapter(self._keep_handle, private))
@@ -76,7 +77,7 @@ class BoundedSession(requests.Session):
         try:
             yield
         except requests.RequestException:
-            if time.monotonic() >= until:
+            if self._is_cut or time.monotonic() >= until:
                 raise too_late from None
             raise
         else:
@@ -87,29 +88,48 @@ class BoundedSession(requests.Session):
             clock.join()
             self._renew_connections(None)
 
+    @contextmanager
+    def cut_unless_done(self, seconds: float) -> Iterator[None]:
+        """Shuts every connection if the block takes longer than so many seconds; inside `cut_after`, which ends then.
+
+        Raises:
+            requests.Timeout: it took longer.
+        """
+        clock = Timer(seconds, self._cut)
+        clock.daemon = True
+        clock.start()
+        try:
+            yield
+        finally:
+            clock.cancel()
+            clock.join()
+        if self._is_cut:
+            raise requests.Timeout(f"not done after {seconds:.0f} s")
+
     def _renew_connections(self, until: float | None) -> None:
         """Closes all connections. While a timer runs (`until`), new ones are remembered, so that it can shut them."""
         self.close()
         while self._handles:
             self._handles.pop().close()
-        self._until = until
+        self._until, self._is_cut = until, False
 
     def _keep_handle(self, connection: socket.socket) -> None:
         """Keeps a second handle: the first may be closed while an answer is read, and TLS wraps it in another."""
         if self._until is None:
             return
         self._handles.append(connection.dup())
-        if time.monotonic() >= self._until:  # the timer ended while the connection was made
+        if self._is_cut or time.monotonic() >= self._until:  # the timer ended while the connection was made
             self._cut()
 
     def _cut(self) -> None:
+        self._is_cut = True
         for handle in list(self._handles):
             with suppress(OSError):  # it ended a moment ago
                 handle.shutdown(socket.SHUT_RDWR)
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
         """The answer; unless it is streamed, its body has at most `MAX_UNSTREAMED` bytes."""
-        if self._until is not None and time.monotonic() >= self._until:
+        if self._is_cut or (self._until is not None and time.monotonic() >= self._until):
             raise requests.Timeout("the time is over")
         streamed = options.pop("stream", False)
         try:

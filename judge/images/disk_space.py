@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from judge.images.transfer import RequestFault
 from sandbox.limits import GIB
 from sandbox.verdict import FaultCause, JudgeFault
 
@@ -13,11 +14,12 @@ def require_room(disk: Path, min_free_bytes: int, for_bytes: int = 0) -> None:
     """Returns if `for_bytes` can be written to the disk of the folder `disk`, with `min_free_bytes` left free.
 
     Raises:
-        JudgeFault: DISK.
+        JudgeFault: DISK; a `RequestFault` if there is room for smaller ones.
     """
     free, needed = _free_bytes(disk), min_free_bytes + for_bytes
     if free < needed:
-        raise JudgeFault(
+        kind = JudgeFault if free < min_free_bytes else RequestFault
+        raise kind(
             FaultCause.DISK,
             f"only {free / GIB:.2g} GiB are free at {disk}: free at least {needed / GIB:.2g} GiB "
             "(judge gc lists what can be deleted), or set min_free_bytes",

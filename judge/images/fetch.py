@@ -26,6 +26,7 @@ from judge.images.manifest import ImageConfig, read_config
 from judge.images.mirror import Mirror, MirroredLayer, open_mirror
 from judge.images.registry_client import find_image
 from judge.images.spool import rewritten_layer
+from judge.images.transfer import Transfer
 from judge.workspace import Workspace
 from sandbox.image.image_check import image_from_inspection, invalid
 from sandbox.image.layer_check import ImageBudget, too_large
@@ -81,7 +82,7 @@ class _Image:
         return f"sha256:{hashlib.sha256(self.config).hexdigest()}"
 
 
-def resolve_id(settings: JudgeSettings, image: ReferredImage | UploadedImage) -> str:
+def resolve_id(settings: JudgeSettings, image: ReferredImage | UploadedImage, transfer: Transfer | None = None) -> str:
     """The ID of the image. No layer is transferred.
 
     Raises:
@@ -89,7 +90,7 @@ def resolve_id(settings: JudgeSettings, image: ReferredImage | UploadedImage) ->
         JudgeFault: its registry does not answer.
     """
     if isinstance(image, ReferredImage):
-        return find_image(settings, image.reference).manifest.config.digest
+        return find_image(settings, image.reference, transfer).manifest.config.digest
     return _uploaded(image, lambda part: iter(())).id
 
 
@@ -100,6 +101,7 @@ def mirror_image(
     part: ReadPart,
     say: Callable[[str], None],
     disks: Collection[Path] = (),
+    transfer: Transfer | None = None,
 ) -> MirroredImage:
     """The image, after it was stored in the mirror.
 
@@ -108,20 +110,21 @@ def mirror_image(
         part: reads a part; KeyError if it was not uploaded.
         say: called with lines about the progress.
         disks: the disks of the engine that will pull the image.
+        transfer: its bounds.
 
     Raises:
         SubmissionFault: IMAGE_INVALID or POLICY_VIOLATION, with what to change.
         JudgeFault: REGISTRY, DISK or STORE.
         ConfigError: no mirror is set.
     """
-    settings, mirror = workspace.settings, open_mirror(workspace)
-    coming = _referred(settings, image) if isinstance(image, ReferredImage) else _uploaded(image, part)
+    settings, mirror, transfer = workspace.settings, open_mirror(workspace), transfer or Transfer()
+    coming = _referred(settings, image, transfer) if isinstance(image, ReferredImage) else _uploaded(image, part)
     config = read_config(coming.config)
     image_from_inspection(coming.reference, config.inspection(coming.id))
     layers = _bounded(settings, coming.layers(config))
     _require_room(disks, settings, sum(layer.n_bytes for layer in layers))
     budget = ImageBudget(settings.max_image_bytes)
-    kept = _keep_layers(settings, mirror, layers, held, budget, say)
+    kept = _keep_layers(settings, mirror, layers, held, budget, say, transfer)
     _require_room(disks, settings, budget.unpacked_bytes)
     stored = mirror.keep_image(coming.config, kept)
     return MirroredImage(coming.id, str(stored), coming.reference, config.diff_ids, budget.unpacked_bytes)
@@ -134,10 +137,10 @@ def mirror_layers(workspace: Workspace, image: ReferredImage, say: Callable[[str
         SubmissionFault, JudgeFault, ConfigError: see `mirror_image`.
     """
     settings, mirror = workspace.settings, open_mirror(workspace)
-    coming = _referred(settings, image)
+    coming = _referred(settings, image, transfer := Transfer())
     config = read_config(coming.config)
     layers = _bounded(settings, coming.layers(config))
-    _keep_layers(settings, mirror, layers, (), ImageBudget(settings.max_image_bytes), say)
+    _keep_layers(settings, mirror, layers, (), ImageBudget(settings.max_image_bytes), say, transfer)
     return config.diff_ids
 
 
@@ -154,6 +157,7 @@ def _keep_layers(
     held: Collection[str],
     budget: ImageBudget,
     say: Callable[[str], None],
+    transfer: Transfer,
 ) -> list[MirroredLayer]:
     """The layers, all stored in the mirror. A layer that occurs several times counts as often in `budget`."""
     kept: dict[str, MirroredLayer] = {}
@@ -172,9 +176,9 @@ def _keep_layers(
                 kept[layer.diff_id] = _counted(mirrored, budget)
             else:  # a record of version 1: the mirror has the bytes of an author
                 from_mirror = replace(layer, n_bytes=mirrored.n_bytes, read=partial(mirror.read, mirrored))
-                kept[layer.diff_id] = _take(settings, mirror, from_mirror, held, budget, name, say)
+                kept[layer.diff_id] = _take(settings, mirror, from_mirror, held, budget, name, say, transfer)
         else:
-            kept[layer.diff_id] = _take(settings, mirror, layer, held, budget, name, say)
+            kept[layer.diff_id] = _take(settings, mirror, layer, held, budget, name, say, transfer)
         entries[layer.diff_id] = before - budget.tar.entries
     return [kept[layer.diff_id] for layer in layers]
 
@@ -184,8 +188,8 @@ def _require_room(disks: Collection[Path], settings: JudgeSettings, n_bytes: int
         require_room(disk, settings.min_free_bytes, n_bytes)
 
 
-def _referred(settings: JudgeSettings, image: ReferredImage) -> _Image:
-    in_registry = find_image(settings, image.reference)
+def _referred(settings: JudgeSettings, image: ReferredImage, transfer: Transfer) -> _Image:
+    in_registry = find_image(settings, image.reference, transfer)
 
     def layers(config: ImageConfig) -> tuple[_Layer, ...]:
         blobs = in_registry.manifest.layers
@@ -243,6 +247,7 @@ def _take(
     budget: ImageBudget,
     name: str,
     say: Callable[[str], None],
+    transfer: Transfer,
 ) -> MirroredLayer:
     """The layer, after it was fetched, checked and stored in the mirror."""
     if layer.read is None:
@@ -254,14 +259,15 @@ def _take(
             )
         raise invalid(f"{name}, {layer.diff_id}, was left out, but its author may not leave it out: send it.")
     say(f"{name}: {decimal(layer.n_bytes)} …")
-    with rewritten_layer(layer.read(), budget, layer.n_bytes, settings.min_free_bytes) as (rewritten, file):
+    with rewritten_layer(transfer.counted(layer.read()), budget, layer.n_bytes, settings.min_free_bytes) as (
+        rewritten,
+        file,
+    ):
         if rewritten.diff_id != layer.diff_id:
             raise invalid(f"{name} is not the one that the image names, {layer.diff_id}: push or send it again.")
         return mirror.keep_layer(rewritten, file)
 
 
 def _counted(layer: MirroredLayer, budget: ImageBudget) -> MirroredLayer:
-    budget.unpacked_bytes += layer.unpacked_bytes
-    if budget.unpacked_bytes > budget.max_bytes:
-        raise too_large(budget.max_bytes)
+    budget.count(layer.n_bytes, layer.unpacked_bytes)
     return layer

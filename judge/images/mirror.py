@@ -167,7 +167,8 @@ class Mirror:
                 "and check that the judge may write to it",
             ) from None
         except (requests.RequestException, dxf.exceptions.DXFError) as error:
-            raise does_not_answer(repository, error) from error
+            fault = does_not_answer(repository, error)
+            raise JudgeFault(fault.cause, fault.remedy) from error  # of the judge's own registry
 
 
 def open_mirror(workspace: Workspace) -> Mirror:
@@ -183,7 +184,7 @@ def open_mirror(workspace: Workspace) -> Mirror:
         what = f"{settings.mirror!r} is not the name of a repository" if settings.mirror else "is not set"
         raise ConfigError(f"mirror: {what}: give HOST[:PORT]/NAME of the registry that keeps the images")
     login = login_for(settings.registry_config, repository.host)
-    client = RegistryClient(repository, login, TIMEOUT_S)
+    client = RegistryClient(repository, login, TIMEOUT_S, TIMEOUT_S)
     return Mirror(client, workspace.store)
 
 

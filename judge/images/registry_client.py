@@ -24,14 +24,15 @@ from judge.config import JudgeSettings
 from judge.images.credentials import login_for
 from judge.images.manifest import MAX_CONFIG, MAX_MANIFEST, Blob, ImageIndex, ImageManifest, read_manifest
 from judge.images.reference import DOCKER_HUB_HOST, ImageReference, Repository, read_reference
+from judge.images.transfer import PIECE_S, Pace, RequestFault, Transfer
 from sandbox.driver import Login
 from sandbox.events import plain
 from sandbox.image.image_check import invalid
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
-from submissions.bounded_http import AnswerTooLarge, BoundedSession, is_loopback, pieces, read_body
+from submissions.bounded_http import BoundedSession, is_loopback, pieces
 
 CHUNK = 1024**2
-TIMEOUT_S = 60.0
+TIMEOUT_S = PIECE_S  # of a connection and of each byte
 TRIES = 5  # of a blob whose connection is lost
 PATIENCE_S, SLOWEST_BYTES_PER_S = 120.0, 1e6
 _KINDS = (
@@ -78,7 +79,7 @@ class RegistryImage:
             yield from self.client.blob(blob)
 
 
-def find_image(settings: JudgeSettings, reference: str) -> RegistryImage:
+def find_image(settings: JudgeSettings, reference: str, transfer: Transfer | None = None) -> RegistryImage:
     """The image that `reference` names; of an index, the image for this machine's architecture.
 
     Raises:
@@ -90,6 +91,7 @@ def find_image(settings: JudgeSettings, reference: str) -> RegistryImage:
     repository = named.repository
     login = login_for(settings.registry_config, repository.host)
     client = RegistryClient(repository, login, private=(repository.address, *settings.registries))
+    client.transfer = transfer or client.transfer
     with registry_faults(client):
         manifest = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
         if isinstance(manifest, ImageIndex):
@@ -105,6 +107,7 @@ class RegistryClient(dxf.DXF):
 
     Args:
         login: None if the repository is public.
+        piece_s: a mebibyte must arrive in this time [s].
         private: hosts that may have an address that is not public, as those that the maintainer listed; None: all.
     """
 
@@ -113,6 +116,7 @@ class RegistryClient(dxf.DXF):
         repository: Repository,
         login: Login | None,
         timeout_s: float = TIMEOUT_S,
+        piece_s: float = PIECE_S,
         private: Collection[str] | None = None,
     ) -> None:
         host = repository.address
@@ -125,6 +129,8 @@ class RegistryClient(dxf.DXF):
         )
         self.repository = repository
         self.login = login
+        self.transfer = Transfer()
+        self._piece_s = piece_s
         self._session = BoundedSession(same_host=False, private=private)
         self._sessions = [self._session]
 
@@ -134,23 +140,24 @@ class RegistryClient(dxf.DXF):
         Raises:
             SubmissionFault: they are too many, or do not match.
         """
-        with self._within(max_bytes), self._answer(path) as answer:
-            try:
-                data = read_body(answer, max_bytes)
-            except AnswerTooLarge:
-                too_many = f"{digest} in {self.repository} has more than {max_bytes} bytes: push the image again."
-                raise invalid(too_many) from None
+        data = bytearray()
+        with self._within(max_bytes):
+            for piece in self._chunks(path, 0, Pace(self._session, self._piece_s)):
+                data += piece
+                if len(data) > max_bytes:
+                    too_many = f"{digest} in {self.repository} has more than {max_bytes} bytes: push the image again."
+                    raise invalid(too_many)
         if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
             raise self._other_bytes(digest)
-        return data
+        return bytes(data)
 
     def blob(self, blob: Blob) -> Iterator[bytes]:
         """The bytes of `blob`, piece by piece. After a lost connection it continues where it was. Raises as `read`."""
-        sha256, n_bytes = hashlib.sha256(), 0
+        sha256, n_bytes, pace = hashlib.sha256(), 0, Pace(self._session, self._piece_s)
         with self._within(blob.size):
             for tries_left in reversed(range(TRIES)):
                 try:
-                    for chunk in self._chunks(f"blobs/{blob.digest}", n_bytes):
+                    for chunk in self._chunks(f"blobs/{blob.digest}", n_bytes, pace):
                         sha256.update(chunk)
                         n_bytes += len(chunk)
                         if n_bytes > blob.size:
@@ -176,11 +183,13 @@ class RegistryClient(dxf.DXF):
         answer: requests.Response = self._request("get", path, stream=True, headers=headers)  # type: ignore[no-untyped-call]
         return answer
 
-    def _chunks(self, path: str, start: int) -> Iterator[bytes]:
+    def _chunks(self, path: str, start: int, pace: Pace) -> Iterator[bytes]:
         """The bytes at `path` from `start` on, also if the server ignores `start`."""
-        with self._answer(path, start) as answer:
+        with pace.wait():
+            answer = self._answer(path, start)
+        with answer:
             unwanted = 0 if answer.status_code == _PARTIAL else start
-            for chunk in pieces(answer, CHUNK):
+            for chunk in pace.keep(pieces(answer, CHUNK)):
                 wanted, unwanted = chunk[unwanted:], max(0, unwanted - len(chunk))
                 if wanted:
                     yield wanted
@@ -200,6 +209,12 @@ def registry_faults(client: RegistryClient) -> Iterator[None]:
     """Turns errors of an author's registry into a fault of the submission or of the judge."""
     repository = client.repository
     lacking = invalid(f"The judge cannot read this image in {repository}: push it, or let the judge read it.")
+    with client.transfer.asking(repository.host), _named_faults(client, repository, lacking):
+        yield
+
+
+@contextmanager
+def _named_faults(client: RegistryClient, repository: Repository, lacking: SubmissionFault) -> Iterator[None]:
     try:
         yield
     except dxf.exceptions.DXFUnauthorizedError:
@@ -210,7 +225,7 @@ def registry_faults(client: RegistryClient) -> Iterator[None]:
         status = status_of(error)
         if 400 <= status < 500 and status not in _MAY_PASS:
             raise lacking from None
-        raise JudgeFault(
+        raise RequestFault(
             FaultCause.REGISTRY, f"{repository} cannot be read now (status {status}): try again later"
         ) from None
     except (requests.RequestException, dxf.exceptions.DXFError) as error:
@@ -222,12 +237,13 @@ def status_of(error: requests.HTTPError) -> int:
     return error.response.status_code if error.response is not None else 0
 
 
-def does_not_answer(repository: Repository, error: Exception) -> JudgeFault:
+def does_not_answer(repository: Repository, error: Exception) -> RequestFault:
     """The fault of a registry that does not answer, or not as registries do."""
-    return JudgeFault(
+    return RequestFault(
         FaultCause.REGISTRY,
         f"the registry {repository.host} does not answer as it should ({type(error).__name__}): "
         "check the network, then try again",
+        is_silence=isinstance(error, (requests.ConnectionError, requests.Timeout)),
     )
 
 
@@ -268,7 +284,7 @@ def _require_own_service(repository: Repository, realm: str) -> None:
         service = ""
     host = urlsplit(f"//{repository.address}").hostname or ""
     if service not in (host, _TOKEN_SERVICES.get(host)):
-        raise JudgeFault(
+        raise RequestFault(
             FaultCause.REGISTRY,
             f"{repository.host} names the token service {plain(service, 80)!r}, which is not its own: "
             "take the registry out of registries",

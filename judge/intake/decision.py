@@ -5,13 +5,13 @@ Nothing in the request is believed: the image is fetched, verified and mirrored,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from judge.config import ConfigError
 from judge.images.fetch import MirroredImage, mirror_image, resolve_id
 from judge.images.pull import pull_image
-from judge.intake.examiner import Examiner, PendingRequest
+from judge.intake.examiner import Examiner, PendingRequest, slots_of_invitation
 from judge.intake.invitations import InvitationState, StoredDecision, refreshed
 from judge.intake.request_check import MAX_SENTENCE, check_parts, named_parts, read_request
 from judge.intake.reusable_layers import omittable_layers
@@ -29,30 +29,9 @@ from submissions.preflight.acceptance import (
 from submissions.preflight.log import printable_end
 from submissions.preflight.preflight import run_preflight
 from submissions.records import Arrival, Submission, submission_id
-from submissions.requests import MAX_REQUEST_BYTES, RequestDecision, SentPart, SubmissionRequest, UploadedImage
+from submissions.requests import MAX_REQUEST_BYTES, SentPart, SubmissionRequest, UploadedImage
 
 MAX_LOG_BYTES = 8 * 1024
-
-_TRIED_AGAIN = "The judge will try again: you need do nothing."
-_SENTENCES: Mapping[FaultCause, str] = {
-    FaultCause.REGISTRY: "The judge could not fetch or store the image.",
-    FaultCause.DISK: "The judge has no disk space for the image.",
-    FaultCause.GPU: "The judge's GPU is in use, or missing.",
-}
-
-
-@dataclass
-class _Details:
-    """The facts about a request that are known so far. A refusal states them.
-
-    Args:
-        layers: diff IDs, once all layers were verified and are in the mirror.
-    """
-
-    name: str = ""
-    parts: tuple[SentPart, ...] = ()
-    image_id: str = ""
-    layers: tuple[str, ...] = ()
 
 
 def decide(examiner: Examiner, pending: PendingRequest) -> StoredDecision:
@@ -61,7 +40,7 @@ def decide(examiner: Examiner, pending: PendingRequest) -> StoredDecision:
     Raises:
         JudgeFault: this machine is at fault, and there is no decision yet.
     """
-    details = _Details()
+    details = pending.details
     try:
         request = _read(examiner, pending)
         details.parts, details.name = tuple(named_parts(request)), request.card.name
@@ -70,7 +49,7 @@ def decide(examiner: Examiner, pending: PendingRequest) -> StoredDecision:
         if stored:
             return _submitted(pending, request, stored, _layers_of_request(examiner, request, stored))
         _require_open(pending.invitation)
-        return _examine(examiner, pending, request, details)
+        return _examine(examiner, pending, request)
     except SubmissionFault as fault:
         decision = pending.decision(
             "refused",
@@ -79,8 +58,7 @@ def decide(examiner: Examiner, pending: PendingRequest) -> StoredDecision:
             sentence=plain(fault.sentence, MAX_SENTENCE),
             container_log=printable_end(fault.private, MAX_LOG_BYTES),
         )
-        slots = _slots_of_invitation(details.parts, pending)
-        return StoredDecision(decision=decision, parts=slots, image_id=details.image_id, layers=details.layers)
+        return details.stored(decision, pending)
     except ConfigError as error:  # of the mirror or the credentials, which were right when the intake began
         raise JudgeFault(FaultCause.REGISTRY, str(error)) from error
 
@@ -91,15 +69,6 @@ def _read(examiner: Examiner, pending: PendingRequest) -> SubmissionRequest:
     except SubmissionFault:
         _require_open(pending.invitation)  # that the invitation is used up is the better reason
         raise
-
-
-def delayed_decision(pending: PendingRequest, fault: JudgeFault) -> RequestDecision:
-    """The decision that the author reads about a request that the judge could not examine.
-
-    Its sentence is general: the fault itself names folders, hosts and the judge's accounts.
-    """
-    reason = _SENTENCES.get(fault.cause, "Something of the judge's own is broken.")
-    return pending.decision("delayed", sentence=f"{reason} {_TRIED_AGAIN}")
 
 
 def _require_open(invitation: InvitationState) -> None:
@@ -118,19 +87,17 @@ def _require_still_open(examiner: Examiner, invitation: InvitationState) -> None
     _require_open(refreshed(examiner.store, invitation))
 
 
-def _examine(
-    examiner: Examiner, pending: PendingRequest, request: SubmissionRequest, details: _Details
-) -> StoredDecision:
+def _examine(examiner: Examiner, pending: PendingRequest, request: SubmissionRequest) -> StoredDecision:
     """The decision about a readable request. If it becomes a submission, that is stored.
 
     Raises:
         SubmissionFault: it is refused.
         JudgeFault: this machine is at fault.
     """
-    pending = _with_late_parts(examiner, pending, details.parts)
+    details, pending = pending.details, _with_late_parts(examiner, pending, pending.details.parts)
     sizes = {slot: upload.n_bytes for slot, upload in pending.uploads.items()}
     check_parts(details.parts, pending.part_slots, sizes)
-    details.image_id = image_id = resolve_id(examiner.settings, request.image)
+    details.image_id = image_id = resolve_id(examiner.settings, request.image, pending.transfer)
     if earlier := earlier_submission(examiner.store, image_id):
         if earlier.arrival == _arrival(pending, request):  # another host's intake stored it a moment ago
             return _submitted(pending, request, earlier, _layers_of_request(examiner, request, earlier))
@@ -169,7 +136,7 @@ def _fetch(examiner: Examiner, pending: PendingRequest, request: SubmissionReque
 
     omittable = omittable_layers(pending.invitation, examiner.public)
     workspace, disks = examiner.workspace, examiner.driver.disks
-    return mirror_image(workspace, request.image, omittable, read_part, examiner.reporter.say, disks)
+    return mirror_image(workspace, request.image, omittable, read_part, examiner.reporter.say, disks, pending.transfer)
 
 
 def _try(
@@ -193,6 +160,7 @@ def _try(
     probes = questions(request.card, gpu.uuid if gpu else None)
     with examiner.alone_on_gpu(), examiner.reporter.unit(f"preflight of {plain(request.card.name)}") as progress:
         outcome = run_preflight(driver, image, examiner.settings.limits, probes, progress)
+    examiner.n_preflights += 1
     if outcome.value is None:
         device = f"a GPU, {gpu.name}" if gpu else "the CPU"
         raise SubmissionFault(outcome.verdict, f"{outcome.sentence} It was tried on {device}.", outcome.private)
@@ -212,7 +180,7 @@ def _submitted(
     # After the submission, before the decision: a listener may kill us here, and the next intake must find both.
     emit(Event.REQUEST_TAKEN, submission=submission.id, key=pending.key)
     decision = pending.decision("submitted", submission=submission.id, name=request.card.name)
-    slots = _slots_of_invitation(named_parts(request), pending)
+    slots = slots_of_invitation(named_parts(request), pending)
     return StoredDecision(decision=decision, parts=slots, image_id=submission.image.id, layers=layers)
 
 
@@ -221,14 +189,9 @@ def _duplicate(pending: PendingRequest, request: SubmissionRequest, earlier: Sub
     if request.card != earlier.card:
         sentence += " A model card is fixed for an image: yours differs, and was not taken. Build a new image for that."
     decision = pending.decision("duplicate", submission=earlier.id, name=request.card.name, sentence=sentence)
-    slots = _slots_of_invitation(named_parts(request), pending)
+    slots = slots_of_invitation(named_parts(request), pending)
     return StoredDecision(decision=decision, parts=slots, image_id=earlier.image.id)
 
 
 def _arrival(pending: PendingRequest, request: SubmissionRequest) -> Arrival:
     return Arrival(by=request.image.by, invitation=pending.invitation.name, slot=pending.slot)
-
-
-def _slots_of_invitation(parts: Sequence[SentPart], pending: PendingRequest) -> tuple[str, ...]:
-    """The slots of `parts` that belong to this invitation: a request may name any, and must not use up another's."""
-    return tuple(dict.fromkeys(part.slot for part in parts if part.slot in pending.part_slots))

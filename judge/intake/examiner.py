@@ -5,24 +5,45 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from judge.config import JudgeSettings
-from judge.intake.invitations import InvitationState
+from judge.images.transfer import Transfer
+from judge.intake.invitations import InvitationState, StoredDecision
 from judge.intake.reusable_layers import PublicLayer
 from judge.intake.upload_bucket import UploadBucket, UploadedObject, Uploads
 from judge.workspace import Workspace
 from sandbox.driver import Driver
 from sandbox.drivers.gpu import Gpu, hold_gpu, list_gpus, require_gpus
 from sandbox.drivers.open_driver import open_driver
+from sandbox.verdict import JudgeFault
 from submissions.progress import Reporter
-from submissions.requests import Outcome, RequestDecision
+from submissions.requests import Outcome, RequestDecision, SentPart
 from submissions.store.interface import Store
 
 GPU_WAIT_S = 600.0
 NO_GPU = "cpu"
+
+
+@dataclass
+class RequestDetails:
+    """The facts about a request that are known so far. A refusal states them.
+
+    Args:
+        layers: diff IDs, once all layers were verified and are in the mirror.
+    """
+
+    name: str = ""
+    parts: tuple[SentPart, ...] = ()
+    image_id: str = ""
+    layers: tuple[str, ...] = ()
+
+    def stored(self, decision: RequestDecision, pending: PendingRequest) -> StoredDecision:
+        """A decision with these facts, as it is stored."""
+        slots = slots_of_invitation(self.parts, pending)
+        return StoredDecision(decision=decision, parts=slots, image_id=self.image_id, layers=self.layers)
 
 
 @dataclass(frozen=True)
@@ -32,6 +53,8 @@ class PendingRequest:
     Args:
         part_slots: of the invitation, that no decided request has used.
         uploads: all that was uploaded with the invitation.
+        transfer: the transfer of its image.
+        details: filled while it is examined.
     """
 
     invitation: InvitationState
@@ -39,6 +62,8 @@ class PendingRequest:
     upload: UploadedObject
     part_slots: frozenset[str]
     uploads: Uploads
+    transfer: Transfer = field(default_factory=Transfer)
+    details: RequestDetails = field(default_factory=RequestDetails)
 
     @property
     def key(self) -> str:
@@ -50,6 +75,11 @@ class PendingRequest:
         return RequestDecision(slot=self.slot, received=self.upload.received, outcome=outcome, **fields)
 
 
+def slots_of_invitation(parts: Sequence[SentPart], pending: PendingRequest) -> tuple[str, ...]:
+    """The slots of `parts` that belong to this invitation: a request may name any, and must not use up another's."""
+    return tuple(dict.fromkeys(part.slot for part in parts if part.slot in pending.part_slots))
+
+
 @dataclass
 class Examiner:
     """What submission requests are examined with.
@@ -58,6 +88,8 @@ class Examiner:
         gpus: UUIDs; the preflights run on the first. Empty: as the setting `intake_gpu` says.
         public: layers that no author needs to send.
         gpu_wait_s: how long all requests together may wait for the GPU [s]. After that they are delayed.
+        silent_hosts: registries that did not answer in this intake.
+        n_preflights: those that had a result in this intake.
     """
 
     workspace: Workspace
@@ -66,6 +98,8 @@ class Examiner:
     gpus: Sequence[str]
     public: Sequence[PublicLayer]
     gpu_wait_s: float = GPU_WAIT_S
+    silent_hosts: set[str] = field(default_factory=set)
+    n_preflights: int = 0
 
     @property
     def settings(self) -> JudgeSettings:
@@ -111,3 +145,10 @@ class Examiner:
             JudgeFault: the engine does not answer.
         """
         return open_driver("docker", self.settings.run_dir, self.settings.runtime, self.settings.cold_start)
+
+    def engine_works(self) -> bool:
+        """Whether the engine has run the container of another request in this intake, and answers now."""
+        try:
+            return self.n_preflights > 0 and self.driver.reap() >= 0
+        except JudgeFault:
+            return False

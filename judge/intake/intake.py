@@ -1,18 +1,21 @@
 """Intake: decides every submission request in the upload bucket, then writes every author's status and upload forms.
 
-The oldest request of all senders is examined first. Three steps follow in this order: the submission is stored, the
-decision is stored, the request and its parts are removed from the bucket. If an intake dies in between, the next one
-finds the request again, and recognises the submission that is stored already.
+The oldest request of all senders is examined first, unless its invitation has used much time or it was delayed before
+(`request_queue`). Three steps follow in this order: the submission is stored, the decision is stored, the request and
+its parts are removed from the bucket. If an intake dies in between, the next one finds the request again, and
+recognises the submission that is stored already.
 
-If this machine is at fault there is no decision: the request stays, and the next intake examines it again. On one host
-only one intake runs at a time; a second one does nothing. Two hosts with one store may do the same work, but there is
-only one submission and one decision, since each is put if absent.
+If this machine is at fault there is no decision: the request stays, and the next intake examines it again; a few times
+only, if no other request has the fault (`delays`). On one host only one intake runs at a time; a second one does
+nothing. Two hosts with one store may do the same work, but there is only one submission and one decision, since each is
+put if absent.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -20,6 +23,7 @@ from pathlib import Path
 
 from judge.config import UsageError
 from judge.images.mirror import open_mirror
+from judge.images.transfer import Transfer
 from judge.intake.bucket_listing import (
     FLOODED,
     list_bucket,
@@ -28,11 +32,13 @@ from judge.intake.bucket_listing import (
     remove_decided,
     remove_expired,
 )
-from judge.intake.decision import decide, delayed_decision
+from judge.intake.decision import decide
+from judge.intake.delays import delay
 from judge.intake.examiner import Examiner, PendingRequest
 from judge.intake.form_renewal import renew_forms
 from judge.intake.invitations import InvitationState, StoredDecision, decision_key, read_invitations, refreshed
-from judge.intake.retry_queue import delayed_requests, forget_delayed, write_delayed
+from judge.intake.request_queue import RequestQueue
+from judge.intake.retry_queue import delayed_requests, forget_delayed
 from judge.intake.reusable_layers import public_layers
 from judge.intake.status import write_statuses
 from judge.intake.summary import IntakeDecision, IntakeSummary
@@ -81,14 +87,20 @@ def _intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str]) -> In
     order = pending_in_order(states, uploads_of)
     if order:  # the decisions may take hours
         _write_to_authors(examiner, states)
-    decisions = _decide_all(examiner, states, uploads_of, order)
+    settings = workspace.settings
+    queue = RequestQueue(order, delayed_requests(store), settings.intake_seconds, settings.intake_bytes)
+    decisions = _decide_all(examiner, states, uploads_of, queue)
     for name, uploads in uploads_of.items():
         remove_decided(bucket, states[name], uploads)
         states[name] = remove_expired(workspace, bucket, states[name], uploads)
     _forget_delayed(examiner, states, uploads_of)
     written = _write_to_authors(examiner, states)
     return IntakeSummary(
-        invitations=len(states), decisions=tuple(decisions), notes=notes, flooded=flooded, status_written=written
+        invitations=len(states),
+        decisions=tuple(decisions),
+        notes=(*notes, *queue.notes),
+        flooded=flooded,
+        status_written=written,
     )
 
 
@@ -103,42 +115,49 @@ def _decide_all(
     examiner: Examiner,
     states: dict[str, InvitationState],
     uploads_of: Mapping[str, Uploads],
-    order: Sequence[tuple[str, str]],
+    queue: RequestQueue,
 ) -> list[IntakeDecision]:
-    """The decisions; updates `states` and removes decided uploads.
-
-    Args:
-        order: invitation and slot of each request.
-    """
+    """The decisions; updates `states` and removes decided uploads."""
     decisions = []
-    for name, slot in order:
+    for name, slot in queue:
         # Read again before each decision, which may take an hour: another host may have decided, or revoked it.
         state, uploads = refreshed(examiner.store, states[name]), uploads_of[name]
         states[name] = state
         if slot in state.decisions or state.is_exhausted:
             continue
-        pending = PendingRequest(state, slot, uploads[slot], part_slots(state) - state.used_part_slots, uploads)
-        try:
-            stored = _decide(examiner, pending)
-        except JudgeFault as fault:
-            elsewhere = _decided_elsewhere(examiner, pending)
-            if elsewhere is None:
-                decisions.append(_delay(examiner, pending, fault))
-                continue
-            stored = elsewhere
+        transfer = Transfer(examiner.settings.intake_seconds, examiner.silent_hosts)
+        free_slots = part_slots(state) - state.used_part_slots
+        pending = PendingRequest(state, slot, uploads[slot], free_slots, uploads, transfer)
+        stored = _decide_or_delay(examiner, pending)
+        is_delayed = isinstance(stored, IntakeDecision)
+        queue.used(name, time.monotonic() - transfer.start, transfer, is_delayed=is_delayed)
+        if isinstance(stored, IntakeDecision):
+            decisions.append(stored)
+            continue
         states[name] = replace(state, decisions={**state.decisions, slot: stored})
         remove_decided(examiner.bucket, states[name], uploads)
         decisions.append(_of_invitation(name, stored.decision))
     return decisions
 
 
-def _decide(examiner: Examiner, pending: PendingRequest) -> StoredDecision:
-    """The decision about a request, stored.
+def _decide_or_delay(examiner: Examiner, pending: PendingRequest) -> StoredDecision | IntakeDecision:
+    """The decision about a request, stored; or that it is delayed, since this machine is at fault.
 
     Raises:
-        JudgeFault: this machine is at fault, and there is no decision.
+        StoreError: the store does not answer.
     """
-    stored = decide(examiner, pending)
+    try:
+        return _store(examiner, pending, decide(examiner, pending))
+    except JudgeFault as fault:
+        return _decided_elsewhere(examiner, pending) or _delay(examiner, pending, fault)
+
+
+def _store(examiner: Examiner, pending: PendingRequest, stored: StoredDecision) -> StoredDecision:
+    """The decision about a request, after it was stored; that of another host, if it was first.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
     key = decision_key(pending.invitation.invitation, pending.slot)
     if not examiner.store.put_if_absent(key, stored.model_dump_json(indent=1).encode()):
         stored = read_record(examiner.store, key, StoredDecision)  # another host's intake was first
@@ -158,12 +177,17 @@ def _decided_elsewhere(examiner: Examiner, pending: PendingRequest) -> StoredDec
     return read_record(examiner.store, key, StoredDecision) if examiner.store.exists(key) else None
 
 
-def _delay(examiner: Examiner, pending: PendingRequest, fault: JudgeFault) -> IntakeDecision:
-    """Records that this machine could not examine a request."""
-    name, decision = pending.invitation.name, delayed_decision(pending, fault)
-    write_delayed(examiner.store, name, decision)
+def _delay(examiner: Examiner, pending: PendingRequest, fault: JudgeFault) -> StoredDecision | IntakeDecision:
+    """Delays a request that this machine could not examine, for the maintainer; its refusal after the last delay.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    name, request = pending.invitation.name, delay(examiner, pending, fault)
+    if request.decision.outcome == "refused":
+        return _store(examiner, pending, request)
     emit(Event.REQUEST_DELAYED, key=pending.key, fault=str(fault.cause))
-    return _of_invitation(name, decision).model_copy(update={"sentence": f"{fault.cause}: {fault.remedy}"})
+    return _of_invitation(name, request.decision).model_copy(update={"sentence": f"{fault.cause}: {fault.remedy}"})
 
 
 def _of_invitation(name: str, decision: RequestDecision) -> IntakeDecision:

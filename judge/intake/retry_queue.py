@@ -1,24 +1,52 @@
 """`delayed/<invitation>/<slot>.json`: submission requests that wait until a fault of the judge is corrected.
 
-The authors' status shows them between two intakes. An intake does not use them to decide.
+The authors' status shows them between two intakes. An intake examines them after all others. Some faults may be the
+author's, since only this request has them: a registry that does not answer, an image for which there is no room. Such
+delays are counted, at most one an hour, so that an outage of a few hours ends no request. After the last one the
+request is refused.
 """
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
+from pydantic import AwareDatetime
+
 from judge.intake.invitations import StoredDecision
 from judge.records.results import read_record
 from submissions.requests import RequestDecision
-from submissions.store.interface import Store
+from submissions.store.interface import Store, StoreError
+
+COUNTED_AGAIN_AFTER = timedelta(hours=1)
 
 
-def write_delayed(store: Store, invitation: str, decision: RequestDecision) -> None:
-    """Stores the decision that the author of a delayed request reads.
+class DelayedRequest(StoredDecision):
+    """`delayed/<invitation>/<slot>.json`. It is replaced at each delay.
+
+    Args:
+        n_delays: those that count.
+        last_counted: when the last one was counted.
+        n_bytes: fetched in vain in all of them.
+    """
+
+    n_delays: int = 0
+    last_counted: AwareDatetime | None = None
+    n_bytes: int = 0
+
+    def delayed_again(self, n_bytes: int, now: datetime) -> DelayedRequest:
+        """The record after one more delay that only this request has."""
+        is_counted = self.last_counted is None or now >= self.last_counted + COUNTED_AGAIN_AFTER
+        update = {"n_delays": self.n_delays + 1, "last_counted": now} if is_counted else {}
+        return self.model_copy(update={**update, "n_bytes": self.n_bytes + n_bytes})
+
+
+def write_delayed(store: Store, invitation: str, request: DelayedRequest) -> None:
+    """Stores a delayed request, with the decision that its author reads.
 
     Raises:
         StoreError: it cannot be written.
     """
-    data = StoredDecision(decision=decision).model_dump_json(indent=1).encode()
-    store.put(_key(invitation, decision.slot), data)
+    store.put(_key(invitation, request.decision.slot), request.model_dump_json(indent=1).encode())
 
 
 def forget_delayed(store: Store, invitation: str, slot: str) -> None:
@@ -30,14 +58,30 @@ def forget_delayed(store: Store, invitation: str, slot: str) -> None:
     store.delete(_key(invitation, slot))
 
 
-def delayed_requests(store: Store) -> list[tuple[str, str]]:
-    """Invitation and slot of every delayed request, by the keys of the records alone.
+def delayed_before(store: Store, invitation: str, decision: RequestDecision) -> DelayedRequest:
+    """The record of the request of `decision`, with that decision; a new one if it was not delayed before.
+
+    Raises:
+        StoreError: the record cannot be read.
+    """
+    key = _key(invitation, decision.slot)
+    if not store.exists(key):
+        return DelayedRequest(decision=decision)
+    return read_record(store, key, DelayedRequest).model_copy(update={"decision": decision})
+
+
+def delayed_requests(store: Store) -> dict[tuple[str, str], int]:
+    """How many delays count, by invitation and slot of every delayed request. A record that cannot be read has none.
 
     Raises:
         StoreError: the store does not answer.
     """
-    parts = [key.removesuffix(".json").split("/") for key in store.list("delayed/")]
-    return [(part[1], part[2]) for part in parts if len(part) == 3]
+    n_delays = {}
+    for key in store.list("delayed/"):
+        parts = key.removesuffix(".json").split("/")
+        if len(parts) == 3:
+            n_delays[(parts[1], parts[2])] = _n_delays(store, key)
+    return n_delays
 
 
 def read_delayed(store: Store, invitation: str = "") -> dict[str, list[RequestDecision]]:
@@ -48,8 +92,15 @@ def read_delayed(store: Store, invitation: str = "") -> dict[str, list[RequestDe
     """
     delayed: dict[str, list[RequestDecision]] = {}
     for key in store.list(f"delayed/{invitation}/" if invitation else "delayed/"):
-        delayed.setdefault(key.split("/")[1], []).append(read_record(store, key, StoredDecision).decision)
+        delayed.setdefault(key.split("/")[1], []).append(read_record(store, key, DelayedRequest).decision)
     return delayed
+
+
+def _n_delays(store: Store, key: str) -> int:
+    try:
+        return read_record(store, key, DelayedRequest).n_delays
+    except StoreError:
+        return 0
 
 
 def _key(invitation: str, slot: str) -> str:

@@ -78,12 +78,27 @@ class ImageBudget:
 
     Args:
         max_bytes: unpacked.
+        packed_bytes: as received, so far.
     """
 
     max_bytes: int
+    packed_bytes: int = 0
     unpacked_bytes: int = 0
     members: int = 0
     tar: TarBudget = field(default_factory=TarBudget)
+
+    def count(self, packed_bytes: int, unpacked_bytes: int) -> None:
+        """Counts bytes of a layer.
+
+        Raises:
+            SubmissionFault: the image is too large, or unpacks to too many times its size.
+        """
+        self.packed_bytes += packed_bytes
+        self.unpacked_bytes += unpacked_bytes
+        if self.unpacked_bytes > self.max_bytes:
+            raise too_large(self.max_bytes)
+        if self.unpacked_bytes > RATIO_FROM and self.unpacked_bytes > MAX_RATIO * self.packed_bytes:
+            raise _refused(f"The image unpacks to more than {MAX_RATIO} times its size: leave the zeros out.")
 
 
 @dataclass
@@ -184,11 +199,11 @@ def _gunzipped(pieces: Iterable[bytes], budget: ImageBudget) -> Iterator[bytes]:
 def _counted(
     pieces: Iterable[bytes], packed: _Side, tar: _Side, budget: ImageBudget, keep: Callable[[bytes], object]
 ) -> Iterator[bytes]:
+    counted = 0
     for piece in pieces:
         tar.count(piece)
-        budget.unpacked_bytes += len(piece)
-        if budget.unpacked_bytes > budget.max_bytes:
-            raise too_large(budget.max_bytes)
+        budget.count(packed.n_bytes - counted, len(piece))
+        counted = packed.n_bytes
         if tar.n_bytes > RATIO_FROM and tar.n_bytes > MAX_RATIO * packed.n_bytes:
             raise _refused(
                 f"A layer of the image unpacks to more than {MAX_RATIO} times its size: leave the zeros out."

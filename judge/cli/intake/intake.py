@@ -109,7 +109,8 @@ def decision_line(decision: IntakeDecision) -> str:
         case "refused":
             return f"- {decision.invitation}: {name}: {decision.verdict}: {plain(decision.sentence, MAX_LINE)}"
         case "delayed":
-            return f"! {decision.invitation}: {decision.slot[:8]} is delayed: {plain(decision.sentence, MAX_LINE)}"
+            request = f"{name}, request {decision.slot[:8]}," if decision.name else decision.slot[:8]
+            return f"! {decision.invitation}: {request} is delayed: {plain(decision.sentence, MAX_LINE)}"
 
 
 def _show(summary: IntakeSummary) -> None:

@@ -16,7 +16,7 @@ import judge.intake.upload_bucket
 from judge.config import ConfigError
 from judge.intake.bucket_listing import FLOODED
 from judge.intake.invitations import StoredDecision, decision_key, part_slot, request_slot, revoke_invitation
-from judge.intake.retry_queue import write_delayed
+from judge.intake.retry_queue import DelayedRequest, write_delayed
 from sandbox.events import Event
 from sandbox.verdict import Verdict
 from submissions.preflight.acceptance import submission_path
@@ -149,7 +149,7 @@ def test_two_hosts_with_one_store_decide_each_request_once(world: IntakeWorld) -
 def test_a_decided_request_is_not_listed_as_waiting(world: IntakeWorld) -> None:
     invited = world.invited()
     waits = RequestDecision(slot=request_slot(invited.invitation, 1), received=utc_now(), outcome="delayed")
-    write_delayed(world.store, "curie", waits)
+    write_delayed(world.store, "curie", DelayedRequest(decision=waits))
     world.intake()
     assert (list(world.store.list("delayed/")), world.status(invited).decisions) == ([], ())
 
@@ -243,7 +243,7 @@ def test_a_request_that_no_intake_can_decide_is_refused_by_the_maintainer(world:
     world.write_settings()
     status, out, _ = world.run_here("intake")
     assert (status, out.count("judge refuse INVITATION REQUEST")) == (1, 1)
-    assert f"! curie: {slot[:8]} is delayed: REGISTRY: " in out
+    assert f"! curie: Sum, request {slot[:8]}, is delayed: REGISTRY: " in out
     for wrong in (("refuse", "curie", ""), ("refuse", "curie", "f" * 9), ("refuse", "nobody", slot)):
         assert world.run_here(*wrong, "--reason", "never ends")[0] == 2
     assert world.run_here("refuse", "curie", slot)[0] == 2

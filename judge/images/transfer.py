@@ -1,0 +1,121 @@
+"""Bounds on what the image of one submission request may cost, and the faults that only this request causes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import inf
+
+from sandbox.verdict import FaultCause, JudgeFault
+from submissions.bounded_http import BoundedSession
+
+PIECE_S = 15.0
+"""A registry must send each further `PIECE_BYTES` in this time [s]; the judge's own work does not count."""
+PIECE_BYTES = 1024**2
+
+
+class RequestFault(JudgeFault):
+    """A fault that one submission request causes alone, though its author may not be to blame.
+
+    Args:
+        counts: whether it brings the request nearer to its last delay.
+        is_silence: the registry did not answer in time, or lost the connection.
+    """
+
+    def __init__(self, cause: FaultCause, remedy: str, *, counts: bool = True, is_silence: bool = False) -> None:
+        super().__init__(cause, remedy)
+        self.counts = counts
+        self.is_silence = is_silence
+
+
+@dataclass
+class Transfer:
+    """The transfer of one request's image.
+
+    Args:
+        max_seconds: how long it may take, with the checks of the layers.
+        silent_hosts: registries that did not answer in this intake. They are not asked again in it.
+        n_bytes: received so far.
+    """
+
+    max_seconds: float = inf
+    silent_hosts: set[str] = field(default_factory=set)
+    n_bytes: int = 0
+    start: float = field(default_factory=time.monotonic)
+
+    def counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same chunks.
+
+        Raises:
+            RequestFault: the transfer takes too long.
+        """
+        for chunk in chunks:
+            self.n_bytes += len(chunk)
+            if time.monotonic() - self.start > self.max_seconds:
+                raise RequestFault(
+                    FaultCause.REGISTRY,
+                    f"the image's transfer takes longer than {self.max_seconds:.0f} s (intake_seconds): "
+                    "try again when the network is faster, or set intake_seconds",
+                )
+            yield chunk
+
+    @contextmanager
+    def asking(self, host: str) -> Iterator[None]:
+        """Asks a registry, unless it was silent before in this intake.
+
+        Raises:
+            RequestFault: it was.
+        """
+        if host in self.silent_hosts:
+            raise RequestFault(
+                FaultCause.REGISTRY,
+                f"the registry {host} did not answer in time before: the next intake asks it again",
+                counts=False,
+            )
+        try:
+            yield
+        except RequestFault as fault:
+            if fault.is_silence:
+                self.silent_hosts.add(host)
+            raise
+
+
+class Pace:
+    """The least speed of a server: a time for each piece, however often the connection is lost in it.
+
+    Args:
+        seconds: for each `PIECE_BYTES` [s].
+    """
+
+    def __init__(self, session: BoundedSession, seconds: float) -> None:
+        self._session = session
+        self._seconds = self._left_s = seconds
+        self._n_bytes = 0
+
+    @contextmanager
+    def wait(self) -> Iterator[None]:
+        """Waits for the server in this block.
+
+        Raises:
+            requests.Timeout: the time for the present piece is over.
+        """
+        start = time.monotonic()
+        try:
+            with self._session.cut_unless_done(max(0.0, self._left_s)):
+                yield
+        finally:
+            self._left_s -= time.monotonic() - start
+
+    def keep(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The same chunks, none of which waits longer than the pace allows. Raises as `wait`."""
+        while True:
+            with self.wait():
+                chunk = next(chunks, None)
+            if chunk is None:
+                return
+            self._n_bytes += len(chunk)
+            if self._n_bytes >= PIECE_BYTES:
+                self._n_bytes, self._left_s = 0, self._seconds
+            yield chunk
