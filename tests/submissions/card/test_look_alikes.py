@@ -34,7 +34,7 @@ def test_honest_names_are_taken(name: str) -> None:
     ("name", "clue"),
     [
         ("ЕМТ", "'Е' (U+0415), which looks like 'E'"),
-        ("ЕMT", "mixes glyphs of Cyrillic and Latin"),
+        ("ЕMT", "mixes letters of Cyrillic and Latin"),
         ("ΜACE", "'Μ' (U+039C), which looks like 'M'"),
         ("ꓰꓟꓔ", "looks like 'E'"),
         ("EMТ-Net", "mixes"),
