@@ -21,7 +21,7 @@ def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]
         [(key, by_model.get(id)) for key, by_model in board.robustness.intervals.items()],
         (status.ranks, status.tied, status.leader and (status.leader.page, status.leader.rank)),
         (len(board.ranked), neighbour),
-        rival and (rival.submission.id, rival.submission.card, rival.rank, list(errors_of(rival).items())),
+        rival and (rival.submission.card, rival.rank, list(errors_of(rival).items())),
         spokes(frame),
         [column._replace(best={}) for column in frame.columns],
         [[_version(frame, version) for version in versions] for versions in (related.versions, related.same_image)],
@@ -37,4 +37,4 @@ def _version(frame: Frame, version: Version) -> object:
     card, row = version.submission.card, version.row
     scores = row and (row.page, row.rank, [column.term(row).value for column in frame.columns])
     twin = version.submission.id if version.submission.id in frame.twins else ""
-    return card.name, card.version, version.submission.created, scores, version.out, version.this, twin
+    return card.name, card.version, version.submission.created, scores, version.out, twin
