@@ -148,6 +148,7 @@ def other_items(made: Frame) -> Frame:
 
 
 CHANGES: dict[str, Change] = {
+    "a twin of another team": with_card(2, name="f\u0456rst"),
     "a sentence of a result": with_result(1, sentence="It took long."),
     "a time of a result": with_result(3, measured=NOON),
     "a result less": with_row(2, lambda row: replace(row, tasks=(replace(row.tasks[0], result=None), *row.tasks[1:]))),
