@@ -62,7 +62,7 @@ class JudgeSettings(Settings):
         form_days: lifetime of the upload forms. The forms of a revoked invitation also work that long, but what is
             uploaded with them is refused.
         mirror: `HOST[:PORT]/NAME` of the registry that keeps every accepted image.
-        registries: hosts that images are fetched from; no other host is contacted.
+        registries: hosts that images are fetched from, `HOST` or `HOST:PORT`. Redirects lead to public hosts only.
         registry_config: a `config.json` as `docker login` writes it, with the credentials of private registries.
         max_image_bytes: of all layers of an image, unpacked.
         intake_seconds: how long one intake examines requests of one invitation, and how long one transfer may take.

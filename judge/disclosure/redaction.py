@@ -216,8 +216,11 @@ def _with_cut_values(metric: Metric, digits: int) -> Metric:
 
 
 def public_submission(submission: Submission) -> Submission:
-    """The submission; of a folder as image only the name is public, not its path."""
-    if submission.image.driver != "process":
+    """The submission; of its image's reference only the last name is public: no folder, registry or group of others."""
+    reference, arrived = submission.image.reference, submission.arrival.by != "here"
+    first, slash, _ = reference.partition("/")
+    has_host = bool(slash) and ("." in first or ":" in first or first == "localhost")
+    if submission.image.driver != "process" and not arrived and not has_host:
         return submission
-    name = PurePosixPath(submission.image.reference.partition("?")[0]).name
+    name = PurePosixPath(reference.partition("?")[0]).name
     return submission.model_copy(update={"image": submission.image.model_copy(update={"reference": name})})

@@ -57,7 +57,8 @@ def read_reference(text: str, registries: Collection[str]) -> ImageReference:
         host = DOCKER_HUB
     if host not in registries:
         raise invalid(
-            f"Images are not fetched from {plain(host, 80)!r}: push yours to one of {', '.join(sorted(registries))}."
+            f"Images are not fetched from {plain(host, 80)!r}: ask the maintainer which registries are read, "
+            "or upload yours with --upload."
         )
     match = _TAGGED.fullmatch(text.partition("/")[2] if has_host else text) if len(text) <= _MAX_TEXT else None
     repository = read_repository(f"{host}/{match[1]}") if match else None

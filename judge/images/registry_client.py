@@ -13,7 +13,6 @@ import hashlib
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import dxf
 import dxf.exceptions
@@ -23,10 +22,10 @@ import www_authenticate  # type: ignore[import-untyped]
 from judge.config import JudgeSettings
 from judge.images.credentials import login_for
 from judge.images.manifest import MAX_CONFIG, MAX_MANIFEST, Blob, ImageIndex, ImageManifest, read_manifest
-from judge.images.reference import DOCKER_HUB_HOST, ImageReference, Repository, read_reference
+from judge.images.reference import ImageReference, Repository, read_reference
+from judge.images.token_service import require_own_service
 from judge.images.transfer import PIECE_S, Pace, RequestFault, Transfer
 from sandbox.driver import Login
-from sandbox.events import plain
 from sandbox.image.image_check import invalid
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 from submissions.bounded_http import BoundedSession, is_loopback, pieces
@@ -45,9 +44,6 @@ _ACCEPT = ", ".join(f"application/vnd.{kind}+json" for kind in _KINDS)
 _PARTIAL = 206
 # Refusals that may pass, or come from the judge's own network. Other refusals are the author's fault.
 _MAY_PASS = (407, 408, 425, 429)
-# The token services of registries that are on another host. This must be a list: a host's name does not show who owns
-# its parent domain.
-_TOKEN_SERVICES = {DOCKER_HUB_HOST: "auth.docker.io", "registry.gitlab.com": "gitlab.com"}
 
 
 @dataclass(frozen=True)
@@ -130,6 +126,7 @@ class RegistryClient(dxf.DXF):
         self.repository = repository
         self.login = login
         self.transfer = Transfer()
+        self.listed = tuple(private or ())
         self._piece_s = piece_s
         self._session = BoundedSession(same_host=False, private=private)
         self._sessions = [self._session]
@@ -265,7 +262,7 @@ def _authenticate(client: RegistryClient, answer: requests.Response) -> None:
     if "basic" in challenge and client.login:
         client.authorize(client.login)
     elif isinstance(bearer, dict):
-        _require_own_service(client.repository, str(bearer.get("realm", "")))
+        require_own_service(client.repository, str(bearer.get("realm", "")), client.listed)
         try:
             client.authenticate(authorization=_basic(client.login) if client.login else None, response=answer)
         except dxf.exceptions.DXFUnauthorizedError:
@@ -274,21 +271,6 @@ def _authenticate(client: RegistryClient, answer: requests.Response) -> None:
             raise
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise does_not_answer(client.repository, error) from error
-
-
-def _require_own_service(repository: Repository, realm: str) -> None:
-    """Returns if the token service `realm` belongs to the registry: the credential is sent there."""
-    try:
-        service = urlsplit(realm).hostname or ""
-    except ValueError:
-        service = ""
-    host = urlsplit(f"//{repository.address}").hostname or ""
-    if service not in (host, _TOKEN_SERVICES.get(host)):
-        raise RequestFault(
-            FaultCause.REGISTRY,
-            f"{repository.host} names the token service {plain(service, 80)!r}, which is not its own: "
-            "take the registry out of registries",
-        )
 
 
 def _basic(login: Login) -> str:

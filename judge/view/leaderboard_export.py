@@ -18,7 +18,7 @@ from judge.view.leaderboard_schema import (
     TaskFile,
 )
 from judge.view.presets import presets_of
-from judge.view.related_submissions import Submissions, team_of
+from judge.view.related_submissions import Submissions, team_name
 from judge.view.score_display import known, uncertainty_of
 from judge.view.score_export import SharedTrees, leaf_values
 from judge.view.sources import Sources
@@ -114,7 +114,7 @@ def _model(row: Row, submissions: Submissions) -> ModelFile:
         rank=row.rank,
         isolated=row.isolated,
         reference=row.reference,
-        team=team_of(submission),
+        team=team_name(submission),
         n_of_team=submissions.n_of_team(submission) or 1,
         submitted=submission.created,
         open_weights=card.open_weights,

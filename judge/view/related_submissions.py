@@ -10,6 +10,8 @@ from judge.ranking.leaderboard import Leaderboard, Row
 from submissions.card.look_alikes import as_read
 from submissions.records import Submission
 
+MAX_AUTHORS = 3
+
 
 class Version(NamedTuple):
     """One of several related submissions.
@@ -41,8 +43,15 @@ class Related(NamedTuple):
 
 
 def team_of(submission: Submission) -> str:
-    """The team of a submission: its invitation, else the affiliation or author that it states."""
-    return submission.arrival.invitation or submission.card.affiliation or submission.author
+    """What submissions of one team have in common: their invitation, else their team's name. It is not shown."""
+    return submission.arrival.invitation or team_name(submission)
+
+
+def team_name(submission: Submission) -> str:
+    """The team of a submission as its author states it. The name of an invitation is the maintainer's own."""
+    card = submission.card
+    authors = ", ".join(card.authors) if len(card.authors) <= MAX_AUTHORS else f"{card.authors[0]} et al."
+    return card.affiliation or submission.author or authors
 
 
 class Submissions:

@@ -197,6 +197,7 @@ def _print_invited(path: Path, state: InvitationState, forms: UploadForms, weak_
     print(f"{path}: give it to the author and to nobody else: anyone who has it can submit in the author's name.")
     print(f"  Good for {quota.max_judged} submissions; {quota.max_refused} submission requests may be refused.")
     print(f"  Its upload forms expire on {forms.expires:%Y-%m-%d %H:%M} UTC; each judge intake renews them.")
+    print("  Published are the names in the model card; not the invitation's name, nor the address of the image.")
     for sentence in weak_points:
         print(f"  {sentence[0].upper()}{sentence[1:]}.")
     print("  The author: lambench-submit IMAGE --invite FILE")

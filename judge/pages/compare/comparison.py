@@ -105,7 +105,7 @@ def _domain_lines(files: Sequence[ScoreFile], scores: ScoresById, models: Sequen
 def _card_lines(models: Sequence[ModelFile]) -> tuple[CompareLine, ...]:
     facts: dict[str, Callable[[ModelFile], str]] = {
         "Team": lambda model: model.team or "not known",
-        "Submissions of the team": lambda model: str(model.n_of_team) if model.team else "not known",
+        "Submissions of the team": _n_of_team,
         "Submitted": lambda model: formatting.NONE if model.submitted is None else f"{model.submitted:%Y-%m-%d}",
         "Parameters, stated": lambda model: _whole(model.parameters, NOT_STATED),
         "Parameters, counted": lambda model: _whole(model.parameters_counted, "not counted"),
@@ -131,3 +131,7 @@ def _whole(value: int | None, otherwise: str) -> str:
 
 def _yes(value: bool | None, yes: str, no: str, otherwise: str) -> str:
     return otherwise if value is None else (yes if value else no)
+
+
+def _n_of_team(model: ModelFile) -> str:
+    return str(model.n_of_team) if model.team or model.n_of_team > 1 else "not known"

@@ -18,7 +18,7 @@ from judge.view import score_display
 from judge.view.earlier_pages import Drawn, contents
 from judge.view.page_context import Frame
 from judge.view.parallel import drawn_in_parallel
-from judge.view.related_submissions import Related, Submissions, team_of
+from judge.view.related_submissions import Related, Submissions, team_name
 
 
 def pages(frame: Frame) -> dict[str, bytes]:
@@ -49,7 +49,7 @@ def _page(frame: Frame, row: Row, related: Related) -> bytes:
         row=row,
         lines=(*card_lines(card, row.submission.preflight), *judged_lines(card, row.tasks)),
         rank_status=frame.rank_statuses.get(row.submission.id, score_display.RankStatus()),
-        team=team_of(row.submission),
+        team=team_name(row.submission),
         related=related,
         figures=figures_of(frame, row),
         differs=any(differs_as_published(tree) for tree in trees),

@@ -20,7 +20,7 @@ from judge.records.records import Origin, Peaks, Result, Signature
 from sandbox.evidence import exit_words
 from sandbox.limits import MIB
 from sandbox.verdict import Verdict
-from submissions.records import ImageRecord
+from submissions.records import Arrival, ImageRecord
 from tasks.metrics.metric import Metric, MetricPart
 from tests.world.board_records import SUITE, error, result, submission
 
@@ -168,3 +168,22 @@ def test_only_the_name_of_a_process_drivers_folder_is_public() -> None:
     of_folder = submission("alpha").model_copy(update={"image": image})
     assert public_submission(of_folder).image.reference == "emt"
     assert public_submission(submission("alpha")) == submission("alpha")
+
+
+@pytest.mark.parametrize(
+    ("reference", "by", "shown"),
+    [
+        ("registry.group.example:5000/secret/project/emt@sha256:ab", "reference", "emt@sha256:ab"),
+        ("alice/emt:1", "upload", "emt:1"),
+        ("localhost/group/emt:1", "here", "emt:1"),
+        ("lambench/emt:latest", "here", "lambench/emt:latest"),
+        ("emt:1", "here", "emt:1"),
+    ],
+)
+def test_an_authors_registry_is_not_public(reference: str, by: str, shown: str) -> None:
+    model = submission("alpha")
+    update = {
+        "image": model.image.model_copy(update={"reference": reference}),
+        "arrival": Arrival.model_validate({"by": by, "invitation": "" if by == "here" else "curie"}),
+    }
+    assert public_submission(model.model_copy(update=update)).image.reference == shown

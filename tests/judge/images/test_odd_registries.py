@@ -14,6 +14,7 @@ from judge.images import registry_client
 from judge.images.manifest import Blob
 from judge.images.reference import Repository
 from judge.images.registry_client import RegistryClient, registry_faults
+from judge.images.token_service import require_own_service
 from sandbox.verdict import FaultCause, JudgeFault
 from tests.servers.raw_server import drop_by_drop, raw_server
 from tests.world.small_images import sha256
@@ -85,7 +86,7 @@ REALMS = {
 def test_the_token_service_of_each_known_registry_is_accepted() -> None:
     assert set(REALMS) == set(JudgeSettings.model_fields["registries"].default)
     for host, realm in REALMS.items():
-        registry_client._require_own_service(Repository(host, "a/b"), realm)
+        require_own_service(Repository(host, "a/b"), realm)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +99,19 @@ def test_the_token_service_of_each_known_registry_is_accepted() -> None:
         ("ghcr.io", "https://ghcr.io@evil.example/token"),
         ("ghcr.io", "https://[/token"),
         ("ghcr.io", ""),
+        ("ghcr.io", "http://ghcr.io/token"),
+        ("ghcr.io", "https://ghcr.io:8443/token"),
+        ("registry.example:5050", "https://registry.example/jwt"),
+        ("127.0.0.1:5000", "http://127.0.0.1:5001/token"),
+        ("127.0.0.1:5000", "https://127.0.0.1:5000/token"),
     ],
 )
 def test_a_foreign_token_service_is_refused(host: str, realm: str) -> None:
     with pytest.raises(JudgeFault, match="not its own"):
-        registry_client._require_own_service(Repository(host, "a/b"), realm)
+        require_own_service(Repository(host, "a/b"), realm)
+
+
+def test_a_token_service_that_the_maintainer_listed_is_accepted() -> None:
+    repository, realm = Repository("registry.example:5050", "a/b"), "https://registry.example/jwt"
+    require_own_service(repository, realm, ("registry.example:5050", "registry.example"))
+    require_own_service(repository, "https://registry.example:5050/jwt")

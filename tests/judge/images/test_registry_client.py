@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
@@ -18,6 +19,7 @@ from judge.images.registry_client import RegistryClient, RegistryImage, find_ima
 from sandbox.driver import Login
 from sandbox.image.image_check import MACHINE
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
+from tests.servers.raw_server import raw_server
 from tests.servers.registry import RegistryServer
 from tests.world.small_images import (
     MANIFEST,
@@ -57,12 +59,12 @@ def test_a_reference_is_read_as_docker_reads_it(text: str, expected: str) -> Non
 @pytest.mark.parametrize(
     ("text", "clue"),
     [
-        (f"10.0.0.1/a@{DIGEST}", "push yours to one of docker.io, ghcr.io"),
-        (f"169.254.169.254/latest@{DIGEST}", "docker.io"),
-        (f"ghcr.io:8443/a@{DIGEST}", "docker.io"),
-        (f"ghcr.io@evil.example/a@{DIGEST}", "docker.io"),
-        (f"GHCR.IO/a@{DIGEST}", "docker.io"),
-        (f"\x1b[2J.example/a@{DIGEST}", "docker.io"),
+        (f"10.0.0.1/a@{DIGEST}", "ask the maintainer which registries"),
+        (f"169.254.169.254/latest@{DIGEST}", "not fetched from"),
+        (f"ghcr.io:8443/a@{DIGEST}", "not fetched from"),
+        (f"ghcr.io@evil.example/a@{DIGEST}", "not fetched from"),
+        (f"GHCR.IO/a@{DIGEST}", "not fetched from"),
+        (f"\x1b[2J.example/a@{DIGEST}", "not fetched from"),
         ("ghcr.io/a/b:latest", "by its digest"),
         ("ghcr.io/a/b@sha256:abc", "by its digest"),
         (f"ghcr.io/a/../b@{DIGEST}", "by its digest"),
@@ -260,6 +262,23 @@ def test_a_credential_does_not_follow_a_redirect(hostile: tuple[str, HostileAnsw
     assert [requested for requested, _ in answer.requests] == [path, "/elsewhere"]
     assert answer.requests[0][1] is not None
     assert answer.requests[1][1] is None
+
+
+def test_another_port_of_the_registrys_host_does_not_get_the_credential(
+    hostile: tuple[str, HostileAnswers], tmp_path: Path
+) -> None:
+    host, answer = hostile
+    asked: list[str] = []
+
+    def note(connection: socket.socket, request: str, _: Event) -> None:
+        asked.append(request)
+
+    with raw_server(note) as (other, _):
+        challenge = {"WWW-Authenticate": f'Bearer realm="http://{other}/token",service="x",scope="y"'}
+        answer.by_path[f"/v2/a/b/manifests/{DIGEST}"] = (401, challenge, b"")
+        with pytest.raises(JudgeFault, match="not its own"):
+            read_from(host, DIGEST, registry_config=with_login(tmp_path, host))
+    assert asked == []
 
 
 def test_a_token_service_that_is_not_the_registrys_own_gets_nothing(

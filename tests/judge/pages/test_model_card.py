@@ -136,3 +136,16 @@ def test_signature(tmp_path: Path) -> None:
     assert "manifest.json has the SHA-256 of this page and of every result on it." in published.words
     assert "../manifest.json" in {a.get("href") for _, a in published.tags}
     assert "judge verify --all --trust KEY" in published.words
+
+
+def test_the_name_of_an_invitation_is_nowhere_and_the_cards_names_are(tmp_path: Path) -> None:
+    arrival = Arrival(by="reference", invitation="the-invitation")
+    for card, shown in (
+        ({"affiliation": "A Lab", "authors": ("Ada",)}, "By A Lab"),
+        ({"authors": ("Ada", "Ben")}, "By Ada, Ben"),
+        ({"authors": ("Ada", "Ben", "Cleo", "Dora")}, "By Ada et al."),
+    ):
+        model = changed(submission("alpha", **card), arrival=arrival)
+        pages = pages_of(tmp_path, [model], good_results(model, 0.2))
+        assert shown in Reader(pages[model.id]).words
+        assert "the-invitation" not in "".join(pages.values())
