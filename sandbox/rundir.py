@@ -92,22 +92,14 @@ class RunDir:
         owner = self._owners / folder.name
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            owner.write_text(self.token)  # first: a folder that nobody owns is removed
-            folder.mkdir(mode=0o711)
-            folder.chmod(0o711)
-            guest = folder / GUEST_NAME
-            guest.write_bytes(guest_archive())
-            guest.chmod(0o444)
-            _bind(listener, folder)
-            (folder / SOCKET_NAME).chmod(0o666)
-            listener.listen(1)
-        except OSError as error:
-            listener.close()
-            _remove(folder, owner)
-            raise JudgeFault(FaultCause.DISK, f"cannot prepare {folder} ({error.strerror}): free some space") from error
-        try:
+            try:
+                owner.write_text(self.token)  # first: a folder that nobody owns is removed
+                _prepare(folder, listener)
+            except OSError as error:
+                remedy = f"cannot prepare {folder} ({error.strerror}): free some space"
+                raise JudgeFault(FaultCause.DISK, remedy) from error
             yield folder, listener
-        finally:
+        finally:  # also if a signal interrupts the preparation
             listener.close()
             _remove(folder, owner)
 
@@ -141,6 +133,18 @@ def is_something_left(root: Path) -> bool:
 
 def _session_name() -> str:
     return secrets.token_hex(8)
+
+
+def _prepare(folder: Path, listener: socket.socket) -> None:
+    """Makes the session's folder, which any user may enter, with the guest and the socket."""
+    folder.mkdir(mode=0o711)
+    folder.chmod(0o711)
+    guest = folder / GUEST_NAME
+    guest.write_bytes(guest_archive())
+    guest.chmod(0o444)
+    _bind(listener, folder)
+    (folder / SOCKET_NAME).chmod(0o666)
+    listener.listen(1)
 
 
 def _bind(listener: socket.socket, folder: Path) -> None:

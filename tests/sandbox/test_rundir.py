@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+import sandbox.rundir
 from sandbox.rundir import SOCKET_NAME, RunDir, is_something_left
 
 
@@ -70,3 +71,17 @@ def test_what_belongs_to_no_living_judge_is_swept(root: Path) -> None:
     assert place.sweep() == 2
     assert not is_something_left(root)
     assert os.listdir(root / "owners") == ["7766554433221100"]
+
+
+def test_a_session_that_is_interrupted_while_it_is_prepared_leaves_nothing(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt() -> bytes:
+        raise KeyboardInterrupt
+
+    place = RunDir(root)
+    monkeypatch.setattr(sandbox.rundir, "guest_archive", interrupt)
+    with pytest.raises(KeyboardInterrupt), place.session():
+        pass
+    assert not os.listdir(root / "sessions")
+    assert not os.listdir(root / "owners")
