@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import ClassVar, NamedTuple
 
@@ -153,7 +153,7 @@ class Node:
     def digest(self) -> str:
         """The sha256 of everything that the evaluation depends on."""
         numbers = [(leaf.raw.value, leaf.scale.name, leaf.scale.numbers()) for leaf in self.leaves]
-        return sha256(repr((self.shape, numbers)).encode()).hexdigest()
+        return sha256(f"{_text(self.shape)}{numbers}".encode()).hexdigest()
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
@@ -186,6 +186,11 @@ def _shape(node: Node) -> Hashable:
     parts = tuple([_shape(part) for part in node.parts])
     absent = repr(node.absent)  # NaN is not equal to itself
     return node.name, float(node.weight), node.how, absent, node.unit, node.pool, node.decimals, leaf, parts
+
+
+@lru_cache(maxsize=1000)
+def _text(shape: Hashable) -> str:
+    return repr(shape)
 
 
 def _leaves(node: Node) -> list[Leaf]:

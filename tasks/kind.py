@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -201,7 +202,7 @@ class Traits:
         """Whether answers are compared with references, which may contain dispersion."""
         return self.measures is not DatasetPart.STRUCTURES
 
-    @property
+    @cached_property
     def scored_names(self) -> tuple[str, ...]:
         """Names and patterns of the metrics that the property error counts."""
         return tuple(metric.name for metric in self.metrics if metric.scored)
@@ -211,12 +212,17 @@ class Traits:
 
         A metric of one group (`off_percent:<group>`) is a part of another metric, and is not counted.
         """
-        ranks = {
-            name: next((i for i, pattern in enumerate(self.scored_names) if fnmatchcase(name, pattern)), None)
-            for name in set(names)
-            if ":" not in name
-        }
-        return tuple(name for _, name in sorted((rank, name) for name, rank in ranks.items() if rank is not None))
+        return _scored(self.scored_names, frozenset(names))
+
+
+@lru_cache(maxsize=1000)  # asked for every model and task
+def _scored(patterns: Sequence[str], names: Collection[str]) -> tuple[str, ...]:
+    ranks = {
+        name: next((i for i, pattern in enumerate(patterns) if fnmatchcase(name, pattern)), None)
+        for name in names
+        if ":" not in name
+    }
+    return tuple(name for _, name in sorted((rank, name) for name, rank in ranks.items() if rank is not None))
 
 
 class Kind(Protocol):

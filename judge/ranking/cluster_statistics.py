@@ -57,6 +57,10 @@ class ClusterStatistics:
             self._clusters.setdefault(task, set()).update(json.loads(names))
         for stats in chain(*(scores.stats for scores in trees.values())):
             self._clusters.setdefault(stats.task, set()).update(stats.clusters)
+        self._stats = {
+            id: key_of([(s.key, s.clusters, s.sums.tolist(), s.counts.tolist()) for s in scores.stats])
+            for id, scores in trees.items()
+        }
         self._draws = {task: key_of(sorted(clusters)) for task, clusters in self._clusters.items()}
 
     def resampled(self, ids: Iterable[str]) -> Mapping[str, Mapping[Key, Float]]:
@@ -77,8 +81,7 @@ class ClusterStatistics:
         """
         tasks = sorted({leaf.raw.task for leaf in tree.leaves})
         tables, draws = [self._keys.get((id, task), "") for task in tasks], [self._draws.get(task) for task in tasks]
-        stats = [(s.key, s.clusters, s.sums.tolist(), s.counts.tolist()) for s in self._trees[id].stats]
-        return None if None in tables else key_of(tree.digest, tables, draws, stats, *others)
+        return None if None in tables else key_of(tree.digest, tables, draws, self._stats[id], *others)
 
     def _names(self, scored: ScoredResult) -> bytes:
         """The names of the clusters of a result, as JSON."""
@@ -110,9 +113,9 @@ class ClusterStatistics:
 def scored_results(judged: Judged, key: str, trees: ScoreTrees) -> Iterator[ScoredResult]:
     """The results of a submission with metrics that are means over items."""
     wanted = {leaf.key for tree in trees.corrected.values() for leaf in tree.leaves}
-    for task in judged.suite.tasks:
+    for task in judged.contributing:
         result = judged.ok(key, task.name)
-        if result is not None and isinstance(KINDS[task.kind], Contributing):
+        if result is not None:
             names = sorted(name for name in result.metrics if (task.name, name) in wanted)
             if names:
                 yield ScoredResult(result, {name: result.metrics[name] for name in names}, task.kind)

@@ -7,15 +7,17 @@ changed has another entry. Entries that a build does not use are removed.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import NamedTuple
 
 import numpy as np
 
 from judge.records.cache_file import Cached, CacheFile
 from scoring import Node
 from scoring.intervals import Interval, ResampledScore, unranked
+from scoring.tree import Key, Path
 
 _FOLDER = "intervals/"
 
@@ -58,6 +60,17 @@ def key_of(*parts: object) -> str:
     return _FOLDER + sha256(json.dumps(parts).encode()).hexdigest()
 
 
+class NodeNames(NamedTuple):
+    """The paths of the nodes of a tree and the keys of its metrics, each once. Trees of one shape have the same."""
+
+    paths: Collection[Path]
+    keys: Collection[Key]
+
+    @classmethod
+    def of(cls, tree: Node) -> NodeNames:
+        return cls(dict.fromkeys(path for path, _ in tree.walk()), sorted({leaf.key for leaf in tree.leaves}))
+
+
 def packed(score: ResampledScore) -> bytes:
     """The score as bytes of float64; `drawn` is last."""
     uncertainty = score.uncertainty
@@ -66,11 +79,9 @@ def packed(score: ResampledScore) -> bytes:
     return np.concatenate([[uncertainty.value, score.value], np.ravel(intervals), drawn]).tobytes()
 
 
-def unpacked(data: bytes, tree: Node) -> ResampledScore:
-    """The score in bytes of `packed`; the tree gives the names of its nodes and metrics."""
-    paths = list(dict.fromkeys(path for path, _ in tree.walk()))
-    keys = sorted({leaf.key for leaf in tree.leaves})
-    numbers = np.frombuffer(data)
+def unpacked(data: bytes, names: NodeNames) -> ResampledScore:
+    """The score in bytes of `packed`, with these names of its nodes and metrics."""
+    numbers, (paths, keys) = np.frombuffer(data), names
     end = 2 + 3 * (len(paths) + len(keys))
     ends = numbers[2:end].reshape(-1, 3).tolist()
     intervals = [Interval(low, high, int(n_held)) for low, high, n_held in ends]

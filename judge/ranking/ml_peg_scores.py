@@ -124,4 +124,4 @@ def _measured(result: Result, names: Iterable[str], *, penalised: bool) -> dict[
         for name in names
         if name in result.metrics
     }
-    return {name: metric._replace(unit=metric.unit or PURE_NUMBER) for name, metric in raw.items()}
+    return {name: each if each.unit else each._replace(unit=PURE_NUMBER) for name, each in raw.items()}

@@ -16,6 +16,7 @@ from sandbox.verdict import Verdict
 from scoring import Answers, AskedTask, MeasuredError, RawMetric, Release, Run, RunOutcome
 from tasks.kind import ScoreFamily
 from tasks.kinds.registry import KINDS
+from tasks.metrics.contributions import Contributing
 from tasks.metrics.measurement import Items
 from tasks.metrics.metric import Metric
 from tasks.structures.predictions import Cause
@@ -197,6 +198,11 @@ class Judged:
                 RunOutcome.UNMEASURED if result.verdict is Verdict.TIME_LIMIT else RunOutcome.MISSING
             )
         return [Run(f"{task}: run {i}", outcome) for i in range(1, self.n_items(task) + 1)]
+
+    @cached_property
+    def contributing(self) -> list[Task]:
+        """The tasks of kinds whose metrics are means over items."""
+        return [task for task in self.suite.tasks if isinstance(KINDS[task.kind], Contributing)]
 
     @cached_property
     def _by_task(self) -> Mapping[str, Sequence[Result]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 
 import numpy as np
 
 from judge.ranking.cluster_statistics import N_RESAMPLES, SEED, ClusterStatistics
-from judge.ranking.interval_cache import IntervalCache, key_of, packed, unpacked
+from judge.ranking.interval_cache import IntervalCache, NodeNames, key_of, packed, unpacked
 from judge.ranking.leaderboard import Robustness
 from judge.ranking.score_inputs import Judged
 from judge.ranking.score_trees import ScoreTrees
@@ -64,7 +64,8 @@ def _resampled(
     depend on them. Only a submission with clusters that no other has (as with another label set) changes the resamples
     of all.
     """
-    shared = pools(_of_each_shape(ranked.values()))
+    names = {shape: NodeNames.of(tree) for shape, tree in _of_each_shape(trees.values()).items()}
+    shared = pools(_of_each_shape(ranked.values()).values())
     scores: dict[str, ResampledScore] = {}
     keys: dict[str, str | None] = {}
     missing: dict[tuple[bool, str], tuple[Pools, dict[str, Node]]] = {}
@@ -72,7 +73,7 @@ def _resampled(
         tree = trees[id]
         keys[id] = key = statistics.key(id, tree, list(shared.items()) if id in ranked else None)
         if key and (entry := cache.get(key)):
-            scores[id] = unpacked(entry, tree)
+            scores[id] = unpacked(entry, names[tree.shape])
         else:
             units: Pools = shared if id in ranked else pools([tree])
             missing.setdefault((id in ranked, repr(units)), (units, {}))[1][id] = tree
@@ -101,9 +102,10 @@ def _moves(trees: Mapping[str, Node], lower_is_better: bool, cache: IntervalCach
             {id: LeftOut(rank, without, tuple(decisive)) for id, (rank, without, decisive) in left_out.items()},
         )
     whole = {key: with_left_out(tree) for key, tree in trees.items()}
-    shared = _shared_branches(whole.values())
+    shapes = _of_each_shape(whole.values()).values()
+    shared = _shared_branches(shapes)
     rng = np.random.default_rng(SEED)
-    drawn = random_weights(whole.values(), N_RESAMPLES, rng, chosen=lambda path, _: path in shared)
+    drawn = random_weights(shapes, N_RESAMPLES, rng, chosen=lambda path, _: path in shared)
     ranges = rank_ranges(whole, drawn, lower_is_better=lower_is_better)
     left_out = leave_one_out(whole, lower_is_better=lower_is_better)
     data = [ranges, {id: (each.rank, each.without, each.decisive) for id, each in left_out.items()}]
@@ -111,9 +113,9 @@ def _moves(trees: Mapping[str, Node], lower_is_better: bool, cache: IntervalCach
     return ranges, left_out
 
 
-def _of_each_shape(trees: Iterable[Node]) -> Iterable[Node]:
-    """One of the trees of each shape."""
-    return {tree.shape: tree for tree in trees}.values()
+def _of_each_shape(trees: Iterable[Node]) -> dict[Hashable, Node]:
+    """By shape, one of the trees that have it."""
+    return {tree.shape: tree for tree in trees}
 
 
 def _shared_branches(trees: Iterable[Node]) -> set[Path]:

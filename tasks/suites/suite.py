@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -65,7 +66,7 @@ class Task:
     source: str = ""
     import_lines: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def traits(self) -> Traits:
         """The traits of its kind."""
         return KINDS.traits(self.kind)
