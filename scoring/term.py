@@ -15,7 +15,7 @@ from scoring.evaluation import Evaluated, tree_groups
 from scoring.tree import Float, Node, RawMetric, with_left_out
 
 
-@dataclass(frozen=True)
+@dataclass
 class Term:
     """A node of a model's tree with its value.
 
