@@ -88,7 +88,8 @@ class Watch:
         echo: seconds of one round trip of `nbytes` over the wire without any calculator, or None in-process.
         failed_share: an observation of many structures stops early once more than this share of them has failed.
         checkpoint: None if nothing is to be kept.
-        secret: random numbers for hidden structures depend on it, so nobody else can compute them; may be empty.
+        secret: random numbers for hidden structures and for consistency checks depend on it, so nobody else can
+            compute them; may be empty.
     """
 
     clock: Callable[[], float]

@@ -1,4 +1,6 @@
-"""The secret of a store. It seeds the order and the transformed copies of hidden structures, and is never shown.
+"""The secret of a store. It seeds the order and the transformed copies of hidden structures, and the frames of timings.
+
+It is never shown.
 
 See `tasks.observing.question_order`. A model that knows a hidden set by heart could compute everything else that they
 are drawn from, and without the secret it could recognise the transformed copies.

@@ -3,7 +3,8 @@
 **Not stopped.** A model that answers at once and works on in a thread is detected if the answer needed that work. Work
 that no answer needs (emptying a cache) can be deferred past a timed answer, and then delays the untimed answer that
 follows. A model that is honest only for its first questions fails the consistency check with a fresh start. Questions
-that are asked once, such as labelled frames, show it by errors alone.
+that are asked once, such as labelled frames, show it by errors alone. A cheap model that is close to the judged one is
+not detected: see `tasks.timing.small_frames`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from tasks.timing.efficiency import Efficiency, EfficiencyParameters
 WORK_S = 0.02  # the time of the cheating models' work for one structure
 # A shared host may disturb a selftest. The times here need only be longer than a sleep.
 TIMING = EfficiencyParameters(n_frames=3, max_atoms=32, n_batches=0, max_noise=1e9)
+# Cells of 108 atoms of crystals of 4.
+OF_LARGE_CELLS = TIMING.model_copy(update={"min_atoms": 100, "max_atoms": 128})
 TASK_S = 120.0
 KIND = Efficiency()
 
@@ -42,7 +45,7 @@ def timing_data() -> Dataset:
     return dataset_of(unlabelled_card(), [Named(element, "fcc", bulk(element, cubic=True)) for element in ("Cu", "Al")])
 
 
-def timed(trial: Trial, way: int = 1, again: bool = True) -> Measurement:
+def timed(trial: Trial, way: int = 1, again: bool = True, parameters: EfficiencyParameters = TIMING) -> Measurement:
     """The model measured by the kind *efficiency*, with a consistency check by a fresh start if `again` is true.
 
     Raises:
@@ -51,15 +54,15 @@ def timed(trial: Trial, way: int = 1, again: bool = True) -> Measurement:
     data = timing_data()
 
     def observe(remote: RemoteCalculator) -> Observation:
-        return KIND.observe(data.structures, TIMING, remote, Watch(time.monotonic, echo=remote.echo))
+        return KIND.observe(data.structures, parameters, remote, Watch(time.monotonic, echo=remote.echo))
 
     def recheck(remote: RemoteCalculator) -> Observation:
-        return KIND.recheck(seen, data.structures, TIMING, remote, Watch(time.monotonic))
+        return KIND.recheck(seen, data.structures, parameters, remote, Watch(time.monotonic))
 
     seen = answered(trial.run(observe, max_atoms_per_batch=way, task_s=TASK_S))
     if again:
         seen = answered(trial.run(recheck, max_atoms_per_batch=way, task_s=TASK_S))
-    return KIND.measure(seen, data, TIMING, None)
+    return KIND.measure(seen, data, parameters, None)
 
 
 def answered(outcome: SessionOutcome[Observation]) -> Observation:
@@ -84,13 +87,15 @@ class FoundOut:
 
     Args:
         way: the variant of its cheating.
+        parameters: of the timing; None: `TIMING`.
     """
 
     way: int = 1
+    parameters: EfficiencyParameters | None = None
 
     def __call__(self, trial: Trial) -> Finding:
         try:
-            measured = timed(trial, way=self.way)
+            measured = timed(trial, way=self.way, parameters=self.parameters or TIMING)
         except SubmissionFault as fault:
             return Finding(False, f"ended as {fault.verdict}")
         wrong = measured.items.failures().get(Cause.INCONSISTENT, 0)
@@ -139,6 +144,10 @@ def _attack(name: str, tries: str, factory: str, examine: Callable[[Trial], Find
     return Attack(name, tries, f"cheating:{factory}", examine)
 
 
+def _cheap(name: str, tries: str, factory: str) -> Attack:
+    return Attack(name, tries, f"cheap:{factory}", FoundOut(parameters=OF_LARGE_CELLS))
+
+
 TIMING_ATTACKS: tuple[Attack, ...] = (
     _attack("replays", "Answers from memory for structures that it has seen.", "Replays", examine_replays),
     _attack(
@@ -149,5 +158,14 @@ TIMING_ATTACKS: tuple[Attack, ...] = (
     ),
     _attack("deferred-work", "Answers at once, and works on in a thread.", "Defers", FoundOut()),
     _attack("state-machine", "Is honest for the first questions only.", "StateMachine", FoundOut()),
+    _cheap("cheap-by-first-question", "Is an ideal gas if the first structure is large.", "ByFirstQuestion"),
+    _cheap("cheap-by-size", "Is an ideal gas for all structures larger than those of other tasks.", "BySize"),
+    _cheap("cheap-by-call-number", "Is an ideal gas for some questions from the first large one on.", "ByCallNumber"),
+    _cheap("cheap-by-time", "Is an ideal gas for some seconds from the first large structure on.", "ByTime"),
+    _cheap(
+        "cheap-unless-checked",
+        "Answers large structures with the energy of the perfect crystal, unless they look like a check.",
+        "SpotsTheCheck",
+    ),
     _attack("stopped-clock", "Stops all clocks inside.", "StopsTheClock", examine_stopped_clock),
 )

@@ -10,6 +10,7 @@ import numpy as np
 from tasks.structures.frames import Float, Frames, Int
 
 Counts = tuple[int, int, int]
+SINGLE: Counts = (1, 1, 1)
 # The search for the largest cell that fits tries cells at most so much more elongated than the most compact cell
 # of no more atoms.
 ELONGATED = 2.0

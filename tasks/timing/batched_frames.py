@@ -3,9 +3,9 @@
 The frames of a batch depend on the plan and the budget alone, not on the model's success on single frames: otherwise a
 model could fail on slow structures to look fast. A frame that does not fit takes part at the size that fits.
 
-The consistency check asks a fresh start of the model about a few frames of the timed batches, chosen by the seed, each
-by itself and after a random rotation. Unless all answers agree with those of the batches, within the tolerances of
-`tasks.timing.consistency_check`, nothing shows that the batches were computed, and their time does not count.
+The consistency check asks a fresh start of the model about a few frames of the timed batches, chosen at random, each by
+itself and transformed. Unless all answers agree with those of the batches, within the tolerances of
+`tasks.timing.frame_answers`, nothing shows that the batches were computed, and their time does not count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from tasks.model.calculator import BatchCalculator, offered
 from tasks.simulation.supercells import Counts
 from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Predictions
-from tasks.timing.consistency_check import UNDECIDED, FrameAnswer, answer_rotated, disagree, pack_answers, read_answers
+from tasks.timing.consistency_check import UNDECIDED
+from tasks.timing.frame_answers import FrameAnswer, disagree, pack_answers, read_answers
+from tasks.timing.fresh_start import Answered
 from tasks.timing.single_frames import causes_of
 from tasks.timing.timing import timed
 from tasks.timing.timing_plan import TimingPlan
@@ -101,21 +103,20 @@ def _member_answer(batch: Frames, answer: Predictions, member: int) -> FrameAnsw
     return FrameAnswer(float(answer.energy[member]), forces[atoms], stress)
 
 
-def check_batches(
-    plan: TimingPlan, observation: Observation, model: BatchCalculator, watch: Watch
-) -> dict[str, NDArray[Any]]:
-    """The answers of a fresh start to the frames in `batch_kept`, each by itself.
-
-    Returns:
-        Arrays `alone_…` as from `pack_answers`, rotated back; alone_failure (k,) cause, 0 where answered.
-    """
+def frames_of_batches(plan: TimingPlan, observation: Observation) -> list[Frames]:
+    """The frames in `batch_kept`, each by itself."""
     sources, counts = observation.arrays["batch_source"], observation.arrays["batch_counts"]
     members: Members = [(int(s), (int(c[0]), int(c[1]), int(c[2]))) for s, c in zip(sources, counts, strict=True)]
     kept = observation.arrays["batch_kept"].tolist()
-    answered = []
-    for done, (index, member) in enumerate(kept, start=1):
-        answered.append(answer_rotated(plan.rotated_member(index + 1, members, member), model, watch))
-        watch.progress(done, len(kept), "frames of batches checked")
+    return [plan.batch(index + 1, members).take([member]) for index, member in kept]
+
+
+def pack_alone(answered: Sequence[Answered]) -> dict[str, NDArray[Any]]:
+    """The arrays that are stored of the answers to `frames_of_batches`.
+
+    Returns:
+        Arrays `alone_…` as from `pack_answers`; alone_failure (k,) cause, 0 where answered.
+    """
     return {
         "alone_failure": np.array([cause for _, cause in answered], np.int8),
         **pack_answers("alone", [answer for answer, _ in answered]),

@@ -1,17 +1,15 @@
 """The consistency check: a fresh start of the model answers some timed frames again, and must agree with itself.
 
-A model could answer anything while it is timed. So the fresh start is asked about each chosen frame after a random
-rotation. Another frame of the same shape goes before it, as in the timing. That other frame is the second test: it is
-made of equal parts, all with the same displacements, and the model is asked about one part at the end. This is the same
-crystal in another cell, so energy, forces and stress must be the same per part. A model that answers all frames of the
-timed sizes with the same nonsense agrees with itself, but not with its answer to the part.
+A model could answer anything while it is timed. So a fresh start is asked in four stages, each in a random order
+(`tasks.timing.fresh_start`):
 
-**Tolerances** for the difference between two answers: 10 meV/atom of energy; of forces and of the virial per atom a
-root mean square over the components of 1 meV/Å and 10 meV/atom, plus a fifth of the size of the answer. Single
-precision stays a thousand times below (1e-7 of an energy of 1000 eV/atom is 0.1 meV/atom). Models that are not
-equivariant by construction are off by a few meV/atom and some per cent of the forces after a rotation (M. F. Langer,
-S. N. Pozdnyakov, M. Ceriotti, arXiv:2406.17747). An answer that was not computed from the structure has no reason to be
-as close.
+1. Structures as the data set has them, as other tasks ask about them (`tasks.timing.small_frames`).
+2. Blocks, which are crystals of some atoms of a timed frame.
+3. Of each chosen frame two frames of its shape. One is the frame itself, and must get the same answer as in the timing.
+   The other is made of equal parts, all with the same displacements. Frames of the timed batches are among these.
+4. One of the parts by itself, and the small structures again. The crystal of equal parts is the same crystal in another
+   cell, so energy, forces and stress must be the same per part. A model that answers all frames of the timed sizes with
+   the same nonsense agrees with itself, but not with its answers to parts and to small frames.
 """
 
 from __future__ import annotations
@@ -20,127 +18,76 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from ase.stress import full_3x3_to_voigt_6_stress, voigt_6_to_full_3x3_stress
 from numpy.typing import NDArray
 
-from tasks.kind import Observation, Watch
-from tasks.model.calculator import BatchCalculator, offered
-from tasks.simulation.supercells import Counts, spread_over
-from tasks.structures.frames import Float
-from tasks.structures.predictions import ALL_PROPERTIES, Cause
-from tasks.timing.single_frames import causes_of
-from tasks.timing.timing_plan import RotatedFrame, TimingPlan
+from tasks.kind import Observation
+from tasks.simulation.supercells import SINGLE, Counts, part_of, spread_over
+from tasks.structures.frames import Frames
+from tasks.structures.predictions import Cause
+from tasks.timing.frame_answers import FrameAnswer, disagree, pack_answers, read_answers
+from tasks.timing.fresh_start import Answered
+from tasks.timing.small_frames import contradicted, small_failures
+from tasks.timing.timing_plan import ConsistencyQuestion, TimingPlan
 
-ENERGY_TOLERANCE = 0.010  # eV/atom
-FORCE_TOLERANCE = 0.001  # eV/Å
-VIRIAL_TOLERANCE = 0.010  # eV/atom
-RELATIVE_TOLERANCE = 0.2
 # If more than this share of the checked frames disagree, or could not be decided, no time counts.
 VOID_SHARE = 0.1
 # Neither a contradiction nor a confirmation.
 UNDECIDED = (Cause.OVER_TIME, Cause.OUT_OF_MEMORY)
 
 
-class FrameAnswer(NamedTuple):
-    """One frame's energy [eV], forces (n, 3) [eV/Å] and stress (6,) [eV/Å³], NaN where there is none."""
+class ConsistencyQuestions:
+    """The questions about the timed frames `kept`, which were timed at `sizes`."""
 
-    energy: float
-    forces: Float
-    stress: Float
+    def __init__(self, plan: TimingPlan, kept: Sequence[int], sizes: Sequence[Counts]) -> None:
+        self._sizes = sizes
+        self._by_row: list[ConsistencyQuestion] = [
+            plan.consistency_question(index, counts, part_of_row(plan, index, counts, row))
+            for row, (index, counts) in enumerate(zip(kept, sizes, strict=True))
+        ]
+        self._with_part = [row for row, question in enumerate(self._by_row) if question.part_counts != self._sizes[row]]
+
+    @property
+    def large(self) -> list[Frames]:
+        """The frames of the timed shapes: those made of equal parts, then those that were timed."""
+        return [question.whole for question in self._by_row] + [question.frame for question in self._by_row]
+
+    @property
+    def parts(self) -> list[Frames]:
+        """The parts that are smaller than their frames."""
+        return [self._by_row[row].part for row in self._with_part]
+
+    def pack(self, large: Sequence[Answered], parts: Sequence[Answered]) -> dict[str, NDArray[Any]]:
+        """The arrays that are stored of the answers to `large` and to `parts`.
+
+        Returns:
+            Arrays `again_…` of the frames as they were timed, `whole_…` and `part_…` of the frame made of equal parts
+            (`part_…` multiplied to the whole), each as from `pack_answers`; again_failure (r,) the first cause, 0 where
+            all three were answered.
+        """
+        r = len(self._by_row)
+        whole, again = large[:r], large[r:]
+        part = list(whole)
+        for row, answered in zip(self._with_part, parts, strict=True):
+            part[row] = Answered(self._multiplied(row, answered.answer), answered.cause)
+        failure = [next((a.cause for a in row if a.cause), Cause.NONE) for row in zip(whole, again, part, strict=True)]
+        packed: dict[str, NDArray[Any]] = {"again_failure": np.array(failure, np.int8)}
+        for name, by_row in (("again", again), ("whole", whole), ("part", part)):
+            packed |= pack_answers(name, [answered.answer for answered in by_row])
+        return packed
+
+    def _multiplied(self, row: int, part: FrameAnswer) -> FrameAnswer:
+        counts, part_counts = self._sizes[row], self._by_row[row].part_counts
+        folds = int(np.prod(counts)) // int(np.prod(part_counts))
+        return FrameAnswer(folds * part.energy, spread_over(part.forces, part_counts, counts), part.stress)
 
 
-def disagree(first: FrameAnswer, second: FrameAnswer, volume_per_atom: float) -> bool:
-    """Whether two answers to the same question differ by more than the tolerances. NaN disagrees, except in stress.
+def part_of_row(plan: TimingPlan, index: int, counts: Counts, row: int) -> Counts:
+    """The repeats of the part: of every second frame the structure itself, else a half or so of the frame.
 
-    Args:
-        volume_per_atom: [Å³].
+    An atom by itself would have no forces in any displacement.
     """
-    energy = abs(first.energy - second.energy) <= ENERGY_TOLERANCE * len(first.forces)
-    forces = _close(first.forces, second.forces, FORCE_TOLERANCE)
-    # A frame that is not periodic has no stress in either answer.
-    no_stress = bool(np.isnan(first.stress).all() and np.isnan(second.stress).all())
-    stress = no_stress or _close(first.stress * volume_per_atom, second.stress * volume_per_atom, VIRIAL_TOLERANCE)
-    return not (energy and forces and stress)
-
-
-def _close(first: Float, second: Float, tolerance: float) -> bool:
-    allowed = tolerance + RELATIVE_TOLERANCE * np.sqrt(np.mean(first**2))
-    return bool(np.sqrt(np.mean((first - second) ** 2)) <= allowed)
-
-
-def pack_answers(prefix: str, answers: Sequence[FrameAnswer]) -> dict[str, NDArray[Any]]:
-    """Arrays `<prefix>_energy` (r,), `<prefix>_forces` (M, 3) and `<prefix>_stress` (r, 6) of r frames of M atoms."""
-    return {
-        f"{prefix}_energy": np.array([a.energy for a in answers], np.float64),
-        f"{prefix}_forces": np.concatenate([np.zeros((0, 3)), *[a.forces for a in answers]]),
-        f"{prefix}_stress": np.array([a.stress for a in answers], np.float64).reshape(-1, 6),
-    }
-
-
-def read_answers(observation: Observation, prefix: str, n_atoms: NDArray[np.int64]) -> list[FrameAnswer]:
-    """The answers that `pack_answers` packed, to frames of `n_atoms` (r,).
-
-    Raises:
-        ValueError: they are missing, or of other frames.
-    """
-    energy = observation.array(f"{prefix}_energy", (len(n_atoms),))
-    forces = observation.array(f"{prefix}_forces", (int(n_atoms.sum()), 3))
-    stress = observation.array(f"{prefix}_stress", (len(n_atoms), 6))
-    by_frame = np.split(forces, np.cumsum(n_atoms)[:-1]) if len(n_atoms) else []
-    return [FrameAnswer(float(e), f, s) for e, f, s in zip(energy, by_frame, stress, strict=True)]
-
-
-def check_consistency(
-    plan: TimingPlan, kept: NDArray[np.int64], sizes: Sequence[Counts], model: BatchCalculator, watch: Watch
-) -> dict[str, NDArray[Any]]:
-    """The answers of a fresh start of the model about the frames `kept` (r,), which were timed at `sizes`.
-
-    Returns:
-        Arrays `again_…` of the frames as they were timed (rotated back), `whole_…` and `part_…` of the frame made of
-        equal parts (`part_…` multiplied to the whole), each as from `pack_answers`; again_failure (r,) the first cause,
-        0 where all three were answered.
-    """
-    failure = np.zeros(len(kept), np.int8)
-    answers: dict[str, list[FrameAnswer]] = {"again": [], "whole": [], "part": []}
-    for row, (index, counts) in enumerate(zip(kept, sizes, strict=True)):
-        question = plan.consistency_question(int(index), counts)
-        for name, frames in (("whole", question.whole), ("again", question.frame)):
-            answer, cause = answer_rotated(RotatedFrame(frames, question.rotation), model, watch)
-            answers[name].append(answer)
-            failure[row] = failure[row] or cause
-        watch.progress(row + 1, 2 * len(kept), "frames checked")
-    for row, (index, counts) in enumerate(zip(kept, sizes, strict=True)):
-        question = plan.consistency_question(int(index), counts)
-        answer, cause = answers["whole"][row], Cause.NONE
-        if question.part_counts != counts:
-            answer, cause = answer_rotated(RotatedFrame(question.part, question.rotation), model, watch)
-        folds = int(np.prod(counts)) // int(np.prod(question.part_counts))
-        forces = spread_over(answer.forces, question.part_counts, counts)
-        answers["part"].append(FrameAnswer(folds * answer.energy, forces, answer.stress))
-        failure[row] = failure[row] or cause
-        watch.progress(len(kept) + row + 1, 2 * len(kept), "frames checked")
-    packed: dict[str, NDArray[Any]] = {"again_failure": failure}
-    for name, by_row in answers.items():
-        packed |= pack_answers(name, by_row)
-    return packed
-
-
-def answer_rotated(question: RotatedFrame, model: BatchCalculator, watch: Watch) -> tuple[FrameAnswer, Cause]:
-    """The answer to one frame, rotated back; NaN and the cause if there is none."""
-    frames, rotation = question
-    nothing = FrameAnswer(np.nan, np.full((len(frames.numbers), 3), np.nan), np.full(6, np.nan))
-    if watch.clock() > watch.deadline:
-        return nothing, Cause.OVER_TIME
-    wanted = offered(model, frames, ALL_PROPERTIES)
-    answer = model.compute(frames, wanted)
-    cause = Cause(int(causes_of(answer, frames, wanted)[0]))
-    if cause or answer.forces is None:
-        return nothing, cause or Cause.UNSUPPORTED
-    stress = np.full(6, np.nan)
-    if answer.stress is not None:
-        rotated = voigt_6_to_full_3x3_stress(answer.stress[0])
-        stress = full_3x3_to_voigt_6_stress(rotation.T @ rotated @ rotation)
-    return FrameAnswer(float(answer.energy[0]), answer.forces @ rotation, stress), Cause.NONE
+    several = plan.structures.frames.n_atoms[plan.sources[index]] > 1
+    return SINGLE if several and row % 2 == 0 else part_of(counts)
 
 
 class ConsistencyVerdicts(NamedTuple):
@@ -171,14 +118,16 @@ def compare(
     if "again_failure" not in observation.arrays:
         return None
     n, kept = len(n_atoms), observation.arrays["kept"]
-    failure = observation.array("again_failure", (len(kept),), np.int8)
+    failure, small = observation.array("again_failure", (len(kept),), np.int8), small_failures(observation, len(kept))
+    volumes = [volume_per_atom[int(index)] for index in kept]
+    contradictions = contradicted(observation, n_atoms[kept], volumes)
     answers = {name: read_answers(observation, name, n_atoms[kept]) for name in ("kept", "again", "whole", "part")}
     checked, inconsistent, undecided = (np.zeros(n, np.bool_) for _ in range(3))
     for row, index in enumerate(kept):
-        volume = volume_per_atom[int(index)]
+        cause, volume = small[row] or failure[row], volumes[row]
         checked[index] = True
-        undecided[index] = failure[row] in UNDECIDED
+        undecided[index] = cause in UNDECIDED
         same = not disagree(answers["kept"][row], answers["again"][row], volume)
         extensive = not disagree(answers["whole"][row], answers["part"][row], volume)
-        inconsistent[index] = not undecided[index] and not (failure[row] == 0 and same and extensive)
+        inconsistent[index] = not undecided[index] and (cause != 0 or not (same and extensive) or contradictions[row])
     return ConsistencyVerdicts(checked, inconsistent, undecided)

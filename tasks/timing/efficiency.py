@@ -10,10 +10,10 @@ filled to the model's atom budget follow the single frames: `batched_time`.
 The cost of the wire is measured last, since an echo tells a model that it is being timed; it is shown and never
 subtracted. If the host was too noisy (`tasks.timing.timing`), there is no observation, and the timing is run again.
 
-A fresh start of the model answers some timed frames again (`tasks.timing.consistency_check`). A frame on which the
-model disagrees with itself fails as INCONSISTENT; if more than a tenth of the checked frames disagree, or could not be
-decided, no time of the model counts. The same holds for some frames of the batches (`tasks.timing.batched_frames`): if
-any disagrees, `n_batched_inconsistent`, `batched_time` does not count.
+A fresh start of the model answers small frames and some timed frames again (`tasks.timing.consistency_check`). A frame
+on which the model disagrees with itself fails as INCONSISTENT; if more than a tenth of the checked frames disagree, or
+could not be decided, no time of the model counts. The same holds for some frames of the batches
+(`tasks.timing.batched_frames`): if any disagrees, `n_batched_inconsistent`, `batched_time` does not count.
 
 **Failure cost.** A time has no trivial model, so W is declared: one second per atom, ten thousand times the 100 µs/atom
 at which LAMBench's efficiency is 1 (arXiv:2504.19578), and longer than any frame within a task's time limit. The
@@ -42,10 +42,13 @@ from tasks.metrics.contributions import Contribution, WithFailureCost
 from tasks.metrics.measurement import Items, Measurement
 from tasks.model.calculator import BatchCalculator
 from tasks.simulation.supercells import Counts
-from tasks.timing.batched_frames import check_batches, time_batches
-from tasks.timing.consistency_check import FrameAnswer, check_consistency, pack_answers
+from tasks.timing.batched_frames import frames_of_batches, pack_alone, time_batches
+from tasks.timing.consistency_check import ConsistencyQuestions
 from tasks.timing.efficiency_metrics import TIME_METRICS, measure_times, time_contributions
+from tasks.timing.frame_answers import FrameAnswer, pack_answers
+from tasks.timing.fresh_start import FreshStart
 from tasks.timing.single_frames import SingleFrameTimer, TimedFrame
+from tasks.timing.small_frames import SmallFrames
 from tasks.timing.timing import HostNoise, time_wire
 from tasks.timing.timing_plan import CHECKED_IN_BATCHES, EfficiencyParameters, TimingPlan
 
@@ -86,7 +89,7 @@ class Efficiency:
         Raises:
             HostTooNoisy: the host disturbed the timing.
         """
-        plan = TimingPlan(structures, parameters)
+        plan = TimingPlan(structures, parameters, watch.secret)
         host, timer = HostNoise(watch.clock, parameters.max_noise), SingleFrameTimer(plan, model, watch)
         host.look()
         frames = timer.run(host)
@@ -100,14 +103,18 @@ class Efficiency:
         return Observation(arrays, {"properties": ",".join(model.properties)})
 
     def work(self, structures: Structures, parameters: EfficiencyParameters) -> Work:
-        """Two calls a timed frame, the batches, three calls a checked frame, and one a checked frame of a batch."""
+        """Two calls a timed frame, the batches, and the consistency check."""
         plan = TimingPlan(structures, parameters)
         atoms = [plan.planned_atoms[s] for s in plan.sources.tolist()]
         calls = 2 * parameters.n_frames + 3 * parameters.n_rechecked
         calls += CHECKED_IN_BATCHES if parameters.n_batches else 0
         mean = sum(atoms) / len(atoms)
         in_batches = (parameters.n_batches + 1) * USUAL_BATCH_ATOMS if parameters.n_batches else 0
-        return Work(calls + in_batches / mean, calls * mean + in_batches)
+        kept = plan.preference().tolist()[: parameters.n_rechecked]
+        small = SmallFrames(plan, kept, [plan.counts(int(plan.sources[index])) for index in kept])
+        frames = [*small.structures, *(block.frame for block in small.blocks), *small.structures]
+        n_small = sum(len(frame.numbers) for frame in frames)
+        return Work(calls + len(frames) + in_batches / mean, calls * mean + n_small + in_batches)
 
     def recheck(
         self,
@@ -117,13 +124,22 @@ class Efficiency:
         model: BatchCalculator,
         watch: Watch,
     ) -> Observation:
-        """`observation` with the answers of a fresh start: see `check_consistency` and `check_batches`."""
+        """`observation` with the answers of a fresh start: see `tasks.timing.consistency_check`."""
         counts = observation.array("counts", (parameters.n_frames, 3), np.int64)
-        kept = observation.arrays["kept"]
+        kept = observation.arrays["kept"].tolist()
         sizes: list[Counts] = [(int(a), int(b), int(c)) for a, b, c in counts[kept]]
-        plan = TimingPlan(structures, parameters)
-        answers = check_consistency(plan, kept, sizes, model, watch)
-        answers |= check_batches(plan, observation, model, watch)
+        plan = TimingPlan(structures, parameters, watch.secret)
+        small, questions = SmallFrames(plan, kept, sizes), ConsistencyQuestions(plan, kept, sizes)
+        large, parts, members = questions.large, questions.parts, frames_of_batches(plan, observation)
+        n_frames = 2 * len(small.sources) + len(small.blocks) + len(large) + len(members) + len(parts)
+        start = FreshStart(model, watch, plan.fresh_start(), n_frames)
+        early = start.ask_as_labelled(small.structures)
+        in_blocks = start.ask([block.frame for block in small.blocks])
+        of_large = start.ask([*large, *members])
+        at_the_end = start.ask([*parts, *small.structures])
+        answers = small.pack(early, in_blocks, at_the_end[len(parts) :])
+        answers |= questions.pack(of_large[: len(large)], at_the_end[: len(parts)])
+        answers |= pack_alone(of_large[len(large) :])
         return replace(observation, arrays={**observation.arrays, **answers})
 
     def measure(

@@ -1,12 +1,13 @@
 """The plan of a timing: which structures, at which sizes, with which displacements.
 
-The plan follows from parameters and structures alone, so a timed frame can be made again from its index and its size.
-The hash of the structures is part of every seed: without the structures nobody can know which frames are checked.
+The plan follows from parameters, structures and the secret of the store, so a timed frame can be made again from its
+index and its size. Without the secret nobody can know the displacements or which frames are checked, also if the
+structures are public.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -16,8 +17,8 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_va
 
 from tasks.datasets.dataset import Structures
 from tasks.kind import Parameters
-from tasks.simulation.supercells import Counts, displacements, part_of, rattled, repeats, replicated, spread_over
-from tasks.structures.frames import Float, Frames, Int
+from tasks.simulation.supercells import Counts, displacements, rattled, repeats, replicated, spread_over
+from tasks.structures.frames import Frames, Int
 
 # Of `max_atoms`: the smallest size, if `min_atoms` is not stated.
 SMALLEST_SHARE = 0.8
@@ -84,7 +85,8 @@ class RandomStream(IntEnum):
     CHOICE = 4
     AGAIN = 5
     CHECKED = 6
-    ALONE = 7
+    FRESH = 7
+    BLOCKS = 8
 
 
 class FramePair(NamedTuple):
@@ -94,37 +96,33 @@ class FramePair(NamedTuple):
     timed: Frames
 
 
-class RotatedFrame(NamedTuple):
-    """One frame after a rotation (3, 3), x → x Rᵀ."""
-
-    frame: Frames
-    rotation: Float
-
-
 class ConsistencyQuestion(NamedTuple):
-    """The three frames that check a timed frame, all rotated alike.
+    """The three frames that check a timed frame.
 
     Args:
         frame: as it was timed.
         whole: of the same shape, but made of equal parts.
         part: one of these.
         part_counts: repeats of the structure in the part.
-        rotation: (3, 3) of all three frames: x → x Rᵀ.
     """
 
     frame: Frames
     whole: Frames
     part: Frames
     part_counts: Counts
-    rotation: Float
 
 
 @dataclass(frozen=True, eq=False)
 class TimingPlan:
-    """The frames of a timing of `structures`."""
+    """The frames of a timing of `structures`.
+
+    Args:
+        secret: of the store (`tasks.kind.Watch`); empty: the plan follows from the other two.
+    """
 
     structures: Structures
     parameters: EfficiencyParameters
+    secret: bytes = field(default=b"", repr=False)
 
     @cached_property
     def sources(self) -> Int:
@@ -173,50 +171,28 @@ class TimingPlan:
         turns = min(CHECKED_IN_BATCHES, n * n_members)
         return [(batches[k % n], int(members[k % n][k // n])) for k in range(turns)]
 
-    def rotated_member(self, index: int, members: list[tuple[int, Counts]], member: int) -> RotatedFrame:
-        """That member of batch `index`, rotated."""
-        rotation = _random_rotation(self._rng(RandomStream.ALONE, index, member))
-        frame = self.batch(index, members).take([member])
-        return RotatedFrame(_rotated(frame, rotation), rotation)
-
     def preference(self) -> Int:
         """(n_frames,) all frames, in the order in which they are chosen for the consistency check."""
         return self._rng(RandomStream.CHOICE).permutation(self.parameters.n_frames).astype(np.int64)
 
-    def consistency_question(self, index: int, counts: Counts) -> ConsistencyQuestion:
+    def consistency_question(self, index: int, counts: Counts, part_counts: Counts) -> ConsistencyQuestion:
         """The frames that check frame `index`, which was timed at that size."""
         frames, source, rng = self.structures.frames, int(self.sources[index]), self._rng(RandomStream.AGAIN, index)
-        part_counts = part_of(counts)
         part, whole = (replicated(frames, source, c) for c in (part_counts, counts))
         moves = displacements(len(part.numbers), self.parameters.rattle, rng)
-        rotation = _random_rotation(rng)
-        frame = self.pair(index, counts).timed
         whole = whole.moved(whole.positions + spread_over(moves, part_counts, counts))
         part = part.moved(part.positions + moves)
-        frame, whole, part = (_rotated(frames, rotation) for frames in (frame, whole, part))
-        return ConsistencyQuestion(frame, whole, part, part_counts, rotation)
+        return ConsistencyQuestion(self.pair(index, counts).timed, whole, part, part_counts)
+
+    def fresh_start(self) -> np.random.Generator:
+        """The generator of the order and the transformations of the consistency check."""
+        return self._rng(RandomStream.FRESH)
+
+    def block_atoms(self, index: int, n_atoms: int, n: int) -> list[int]:
+        """`n` different atoms of frame `index`, which has `n_atoms`; all, if there are no more."""
+        return [int(atom) for atom in self._rng(RandomStream.BLOCKS, index).permutation(n_atoms)[:n]]
 
     def _rng(self, purpose: RandomStream, *which: int) -> np.random.Generator:
-        secret = int(self.structures.frames_sha256[:15], 16)
-        return np.random.default_rng([self.parameters.seed, secret, purpose, *which])
-
-
-def _rotated(frames: Frames, rotation: Float) -> Frames:
-    return frames.moved(frames.positions @ rotation.T, frames.cell @ rotation.T)
-
-
-def _random_rotation(rng: np.random.Generator) -> Float:
-    """(3, 3) uniform over all rotations, from a normal deviate in four dimensions as a quaternion.
-
-    It is kept beside `tasks.structures.rotations.random_rotation`, which orders the components differently, so that
-    timings are checked with the rotations that they always had. Source: K. Shoemake, Graphics Gems III, 124 (1992).
-    """
-    quaternion = rng.standard_normal(4)
-    w, x, y, z = quaternion / np.linalg.norm(quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+        structures = int(self.structures.frames_sha256[:15], 16)
+        secret = [int.from_bytes(self.secret, "little")] if self.secret else []
+        return np.random.default_rng([self.parameters.seed, structures, purpose, *which, *secret])

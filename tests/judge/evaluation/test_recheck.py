@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from judge.evaluation.unit_report import Did
 from judge.records.attempts import read_history
+from judge.records.probe_secret import order_secret
 from sandbox.verdict import Verdict
+from tasks.datasets.dataset import Structures
+from tasks.kind import Observation, Watch
+from tasks.model.calculator import BatchCalculator
 from tests.judge.evaluation.stand_in_kinds import AskedTwice, Energies, only_result, starts, submitted
 from tests.world.world import World
 
@@ -22,6 +28,27 @@ def test_a_kind_that_asks_again_gets_a_fresh_start_and_its_second_observation_co
     assert only_result(world).failures == {}
     assert world.run_unit(unit).did is Did.NOTHING
     assert starts(world) == 2
+
+
+def test_a_consistency_check_of_public_structures_has_the_secret_of_the_store(world: World) -> None:
+    """Else anyone could compute what it asks."""
+    secrets: list[bytes] = []
+
+    class KeepsSecrets(AskedTwice):
+        def recheck(
+            self,
+            observation: Observation,
+            structures: Structures,
+            parameters: Any,
+            model: BatchCalculator,
+            watch: Watch,
+        ) -> Observation:
+            assert not structures.hidden
+            secrets.append(watch.secret)
+            return super().recheck(observation, structures, parameters, model, watch)
+
+    world.run_unit(world.unit(submitted(world, "pass"), KeepsSecrets()))
+    assert secrets == [order_secret(world.store)]
 
 
 def test_a_kind_that_does_not_ask_again_starts_the_model_once(world: World) -> None:

@@ -41,6 +41,9 @@ from submissions.preflight.preflight import run_preflight
 from tasks.kind import Watch
 from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
 from tasks.model.calculator import InProcessCalculator
+from tasks.simulation.supercells import part_of
+from tasks.timing import consistency_check, small_frames
+from tasks.timing.small_frames import SmallFrames
 
 HOSTILE = Path(cheating.__file__).parent
 ALL = {attack.name: attack for attack in (*PROTOCOL_ATTACKS, *CONVERSATION_ATTACKS, *CHEATING_ATTACKS)}
@@ -184,7 +187,24 @@ def test_memory_would_be_of_use_if_frames_repeated(
     assert not finding.held, finding.how
 
 
-@pytest.mark.parametrize("name", ["nan-as-a-joker", "replays", "deferred-work", "state-machine", "secrets-in-errors"])
+CHEAP = [name for name in ALL if name.startswith("cheap-")]
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_without_small_frames_a_cheap_model_of_large_ones_would_be_timed(
+    driver: ProcessDriver, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A check of frames of the timed sizes alone finds that the cheap model agrees with itself."""
+    monkeypatch.setattr(SmallFrames, "tied", property(lambda small: [False] * len(small.kept)))
+    monkeypatch.setattr(small_frames, "LEAST_STIFFNESS", 0.0)
+    monkeypatch.setattr(consistency_check, "part_of_row", lambda plan, index, counts, row: part_of(counts))
+    finding = ALL[name].examine(trial(driver, ALL[name].factory))
+    assert (finding.held, finding.how) == (False, "0 of 3 checked answers differ, and its times count")
+
+
+@pytest.mark.parametrize(
+    "name", ["nan-as-a-joker", "replays", "deferred-work", "state-machine", "secrets-in-errors", *CHEAP]
+)
 def test_what_needs_no_container_is_held_without_one(driver: ProcessDriver, name: str) -> None:
     finding = ALL[name].examine(trial(driver, ALL[name].factory))
     assert finding.held, finding.how
