@@ -21,7 +21,7 @@ _BESIDE_LATIN = frozenset({"LATIN", "GREEK", "CJK", "HIRAGANA", "KATAKANA", "HAN
 _SUPERSCRIPT = re.compile("<(?:super|sub)>")
 
 # Letters and digits of any script whose prototype in UTS 39 is one ASCII letter or digit. Those that NFKC changes are
-# left out. Source: confusables.txt of Unicode 15.1, © Unicode, Inc., Unicode License v3 (unicode.org/license.txt).
+# left out. Source: confusables.txt of Unicode 15.1, © Unicode, Inc., `unicode-license.txt`; shortened.
 _LOOK_ALIKES = {
     "2": "ƧϨᒿꙄꛯꝚ",
     "3": "ƷȜЗӠⳌꝪꞫ𑣊𖼻",
