@@ -10,6 +10,7 @@ from judge.intake.invitations import StoredDecision
 from judge.intake.retry_queue import delayed_before, write_delayed
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.records import utc_now
+from submissions.requests import RequestDecision
 
 _TRIED_AGAIN = "The judge will try again: you need do nothing."
 _SENTENCES: Mapping[FaultCause, str] = {
@@ -24,8 +25,8 @@ _ENDED: Mapping[FaultCause, str] = {
 }
 
 
-def delay(examiner: Examiner, pending: PendingRequest, fault: JudgeFault) -> StoredDecision:
-    """The decision that the author reads; it is stored if the request is delayed, and not if it is refused.
+def delay(examiner: Examiner, pending: PendingRequest, fault: JudgeFault) -> StoredDecision | RequestDecision:
+    """The decision that the author reads: the request is delayed, which is stored, or refused, which is not yet.
 
     Its sentence is general: the fault itself names folders, hosts and the judge's accounts.
 
@@ -44,7 +45,7 @@ def delay(examiner: Examiner, pending: PendingRequest, fault: JudgeFault) -> Sto
         refusal = pending.decision("refused", name=name, verdict=Verdict.IMAGE_INVALID, sentence=sentence)
         return pending.details.stored(refusal, pending)
     write_delayed(examiner.store, pending.invitation.name, request)
-    return request
+    return decision
 
 
 def _is_of_request(examiner: Examiner, fault: JudgeFault) -> bool:

@@ -183,11 +183,13 @@ def _delay(examiner: Examiner, pending: PendingRequest, fault: JudgeFault) -> St
     Raises:
         StoreError: the store does not answer.
     """
-    name, request = pending.invitation.name, delay(examiner, pending, fault)
-    if request.decision.outcome == "refused":
-        return _store(examiner, pending, request)
+    decision = delay(examiner, pending, fault)
+    if isinstance(decision, StoredDecision):
+        return _store(examiner, pending, decision)
     emit(Event.REQUEST_DELAYED, key=pending.key, fault=str(fault.cause))
-    return _of_invitation(name, request.decision).model_copy(update={"sentence": f"{fault.cause}: {fault.remedy}"})
+    return _of_invitation(pending.invitation.name, decision).model_copy(
+        update={"sentence": f"{fault.cause}: {fault.remedy}"}
+    )
 
 
 def _of_invitation(name: str, decision: RequestDecision) -> IntakeDecision:

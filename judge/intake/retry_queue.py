@@ -8,27 +8,41 @@ request is refused.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from typing import ClassVar, Literal
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
-from judge.intake.invitations import StoredDecision
 from judge.records.results import read_record
-from submissions.requests import RequestDecision
+from submissions.records import Fields, Record
+from submissions.requests import Digest, RequestDecision, SlotId
 from submissions.store.interface import Store, StoreError
 
 COUNTED_AGAIN_AFTER = timedelta(hours=1)
 
 
-class DelayedRequest(StoredDecision):
+def _delayed_request_2(fields: Fields) -> Fields:
+    """In version 1 no delay was counted."""
+    return {**fields, "schema_version": 2, "n_delays": 0, "last_counted": None, "n_bytes": 0}
+
+
+class DelayedRequest(Record):
     """`delayed/<invitation>/<slot>.json`. It is replaced at each delay.
 
     Args:
+        parts, image_id, layers: of version 1, and empty.
         n_delays: those that count.
         last_counted: when the last one was counted.
         n_bytes: fetched in vain in all of them.
     """
 
+    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _delayed_request_2}
+    schema_version: Literal[2] = 2
+    decision: RequestDecision = Field(alias="fate")
+    parts: tuple[SlotId, ...] = ()
+    image_id: str = ""
+    layers: tuple[Digest, ...] = ()
     n_delays: int = 0
     last_counted: AwareDatetime | None = None
     n_bytes: int = 0

@@ -17,7 +17,7 @@ from judge.images.transfer import RequestFault, Transfer
 from judge.intake import retry_queue
 from judge.intake.delays import delay
 from judge.intake.examiner import Examiner, PendingRequest
-from judge.intake.invitations import InvitationState, create_invitation, request_slot
+from judge.intake.invitations import InvitationState, StoredDecision, create_invitation, request_slot
 from judge.intake.retry_queue import delayed_requests
 from judge.intake.upload_bucket import UploadBucket, UploadedObject
 from judge.workspace import Workspace
@@ -138,10 +138,15 @@ def examiner_of(tmp_path: Path, **settings: object) -> Examiner:
     return Examiner(workspace, bucket, Reporter(Console(file=StringIO())), (), ())
 
 
+def outcome_of(examiner: Examiner, pending: PendingRequest, fault: JudgeFault) -> str:
+    decision = delay(examiner, pending, fault)
+    return (decision.decision if isinstance(decision, StoredDecision) else decision).outcome
+
+
 def test_what_is_fetched_in_vain_for_one_request_has_a_bound(tmp_path: Path, pending: PendingRequest) -> None:
     examiner = examiner_of(tmp_path, intake_bytes=2500)
     faults = [RequestFault(FaultCause.REGISTRY, "lost")] * 3
-    assert [delay(examiner, pending, fault).decision.outcome for fault in faults] == ["delayed", "delayed", "refused"]
+    assert [outcome_of(examiner, pending, fault) for fault in faults] == ["delayed", "delayed", "refused"]
 
 
 def test_faults_of_the_machine_never_end_a_request(
@@ -151,7 +156,7 @@ def test_faults_of_the_machine_never_end_a_request(
     examiner = examiner_of(tmp_path, intake_bytes=1, intake_delays=1)
     faults = [JudgeFault(cause, "broken") for cause in FaultCause]
     faults.append(RequestFault(FaultCause.REGISTRY, "was not asked", counts=False))
-    assert {delay(examiner, pending, fault).decision.outcome for fault in faults} == {"delayed"}
+    assert {outcome_of(examiner, pending, fault) for fault in faults} == {"delayed"}
     assert delayed_requests(examiner.store) == {("curie", pending.slot): 0}
 
 
@@ -162,8 +167,8 @@ def test_a_container_that_alone_does_not_start_is_the_requests_own_fault(
     """Where the engine has run the container of another request, and answers."""
     examiner = examiner_of(tmp_path, intake_delays=1)
     fault = JudgeFault(FaultCause.DOCKER, "the engine cannot start a container")
-    assert delay(examiner, pending, fault).decision.outcome == "delayed"
+    assert outcome_of(examiner, pending, fault) == "delayed"
     examiner.n_preflights = 1
-    assert delay(examiner, pending, fault).decision.outcome == "refused"
+    assert outcome_of(examiner, pending, fault) == "refused"
     gpu = JudgeFault(FaultCause.GPU, "it is in use")
-    assert delay(examiner, pending, gpu).decision.outcome == "delayed"
+    assert outcome_of(examiner, pending, gpu) == "delayed"

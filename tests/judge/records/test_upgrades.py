@@ -23,6 +23,7 @@ from judge.evaluation.host_selftest import SelftestRecord
 from judge.images.mirror import MirroredLayer
 from judge.intake.expired_slots import ExpiredSlot
 from judge.intake.invitations import Invitation, Revocation, StoredDecision
+from judge.intake.retry_queue import DelayedRequest
 from judge.intake.reusable_layers import PublicLayer
 from judge.records.decisions import DecisionEvent
 from judge.records.manifest import Manifest
@@ -53,6 +54,7 @@ STORED: dict[str, type[Record]] = {
     "invitation": Invitation,
     "revocation": Revocation,
     "stored-fate": StoredDecision,
+    "delayed-request": DelayedRequest,
 }
 SIGNED = ("standing-event", "result", "selftest", "manifest")
 NOT_STORED = {UploadForms, InviteFile, SubmissionRequest, Receipt, InvitationStatus}  # exchanged, but not stored
