@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.errors import ScoringError
 from scoring.tree import Float, Key
@@ -72,36 +74,41 @@ class ClusterSums:
         return np.asarray(self.scale * (sums / counts) ** self.power)
 
 
+class Clusters(NamedTuple):
+    """The clusters of n items: their names in alphabetical order, and (n,) the number of each item's among them."""
+
+    names: tuple[str, ...]
+    of_items: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, clusters: Sequence[str]) -> Clusters:
+        """From the name of each item's cluster; by hashing, which is faster than sorting all items."""
+        names = tuple(sorted(set(clusters)))
+        number = {name: i for i, name in enumerate(names)}
+        return cls(names, np.array([number[name] for name in clusters], np.intp))
+
+
 def cluster_sums(
-    task: str,
-    metric: str,
-    clusters: Sequence[str],
-    sums: Float,
-    counts: Float | None = None,
-    *,
-    power: float = 1.0,
-    scale: float = 1.0,
+    task: str, metric: str, clusters: Clusters, sums: Float, counts: Float, power: float = 1.0, scale: float = 1.0
 ) -> ClusterSums:
     """The statistics of a metric from its items.
 
     Args:
-        clusters: the cluster of each of the n items.
+        clusters: of the n items.
         sums: (n,) by item.
-        counts: (n,) by item; None: 1 each.
+        counts: (n,) by item.
 
     Raises:
         ScoringError: lengths differ, or see `ClusterSums`.
     """
-    item_sums = np.asarray(sums, np.float64)
-    item_counts = np.ones(len(clusters)) if counts is None else np.asarray(counts, np.float64)
-    if not item_sums.shape == item_counts.shape == (len(clusters),):
+    names, numbers = clusters
+    if not sums.shape == counts.shape == numbers.shape:
         raise ScoringError(
-            f"task {task}: {metric}: {len(clusters)} items have sums of shape {item_sums.shape} and counts of shape "
-            f"{item_counts.shape}; give one of each per item"
+            f"task {task}: {metric}: {len(numbers)} items have sums of shape {sums.shape} and counts of shape "
+            f"{counts.shape}; give one of each per item"
         )
-    names, where = np.unique(np.asarray(clusters, np.str_), return_inverse=True)
-    folded = [np.bincount(where, values, len(names)).astype(np.float64) for values in (item_sums, item_counts)]
-    return ClusterSums(task, metric, tuple(map(str, names)), folded[0], folded[1], power, scale)
+    folded = [np.bincount(numbers, values, len(names)).astype(np.float64) for values in (sums, counts)]
+    return ClusterSums(task, metric, names, folded[0], folded[1], power, scale)
 
 
 def _fault(stats: ClusterSums) -> str:

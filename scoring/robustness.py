@@ -7,7 +7,7 @@ same draw.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,31 +53,18 @@ class LeftOut:
     decisive: tuple[str, ...]
 
 
-def every_branch(_path: Path, _node: Node) -> bool:
-    """True: every weight is a choice."""
-    return True
-
-
-def random_weights(
-    trees: Iterable[Node],
-    n_draws: int,
-    rng: np.random.Generator,
-    *,
-    chosen: Callable[[Path, Node], bool] = every_branch,
-) -> dict[Path, Float]:
+def random_weights(trees: Iterable[Node], n_draws: int, rng: np.random.Generator) -> dict[Path, Float]:
     """(n_draws,) weights by path, for `Draw.weights`, of all parts of branches that have several.
 
-    The weights of a branch depend only on the generator, its path, and the weights and names of its parts.
-
-    Args:
-        chosen: whether the weights of the parts of a node, at its path, are a choice.
+    The weights of a branch depend only on the generator, its path, and the weights and names of its parts. They are not
+    drawn if they differ between trees, as if only some models have virials in a domain.
 
     Raises:
-        ScoringError: a path has several nodes, trees have different weights, or the sum of the weights is not positive.
+        ScoringError: a path has several nodes, or the sum of the weights is not positive.
     """
     seed = seed_of(rng)
     drawn: dict[Path, Float] = {}
-    for path, weights in sorted(_branches(trees, chosen).items()):
+    for path, weights in sorted(_branches(trees).items()):
         if len(weights) > 1:
             names = sorted(weights)
             shares = _dirichlet(path, np.array([weights[name] for name in names]), n_draws, seed)
@@ -141,24 +128,20 @@ def _scores(trees: Mapping[str, Node], draw: Draw = NOTHING_DRAWN) -> Float:
     return np.array(np.broadcast_arrays(*[values[model] for model in sorted(trees)]))
 
 
-def _branches(trees: Iterable[Node], chosen: Callable[[Path, Node], bool]) -> dict[Path, dict[str, float]]:
-    """By path of a branch, the weights of its parts over all trees."""
+def _branches(trees: Iterable[Node]) -> dict[Path, dict[str, float]]:
+    """By path of a branch, the weights of its parts, if they are the same in all trees."""
     branches: dict[Path, dict[str, float]] = {}
+    differing: set[Path] = set()
     for tree in trees:
         for path, node in tree.walk():
             if len({part.name for part in node.parts}) < len(node.parts):
                 raise ScoringError(f"{' / '.join(path)}: parts of the same name; give each its own")
-            if not chosen(path, node):
-                continue
             weights = branches.setdefault(path, {})
             for part in node.parts:
                 weight = weights.setdefault(part.name, part.weight)
                 if weight != part.weight and not np.isclose(weight, part.weight, 1e-9, 0.0, equal_nan=True):
-                    raise ScoringError(
-                        f"{' / '.join((*path, part.name))}: weights {weight:g} and {part.weight:g} in two "
-                        "models; only scores of one scheme can be ranked"
-                    )
-    return branches
+                    differing.add(path)
+    return {path: weights for path, weights in branches.items() if path not in differing}
 
 
 def _dirichlet(path: Path, weights: Float, n_draws: int, seed: list[int]) -> Float:

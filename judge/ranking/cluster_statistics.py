@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judge.ranking.interval_cache import IntervalCache, key_of
 from judge.ranking.score_inputs import Judged
@@ -18,7 +17,7 @@ from judge.records.items_file import items_path
 from judge.records.records import Result
 from scoring import Node, ScoringError
 from scoring.bootstrap import resample
-from scoring.clusters import ClusterSums
+from scoring.clusters import Clusters, ClusterSums, cluster_sums
 from scoring.tree import Float, Key
 from tasks.kinds.registry import KINDS
 from tasks.metrics.contributions import Contributing, Contribution
@@ -137,7 +136,7 @@ def cluster_sums_of(judged: Judged, scored: ScoredResult) -> list[ClusterSums]:
         judged.problems.append(f"{where}: {error}")
         return []
     statistics = []
-    clusters = _numbered(items.cluster)
+    clusters = Clusters.of(items.cluster)
     for metric in scored.metrics:
         try:
             statistics.append(_by_cluster(result, metric, contributions.get(metric), clusters))
@@ -146,21 +145,7 @@ def cluster_sums_of(judged: Judged, scored: ScoredResult) -> list[ClusterSums]:
     return statistics
 
 
-class _Clusters(NamedTuple):
-    """The names of clusters, and (k,) the number of each item's cluster among them."""
-
-    names: tuple[str, ...]
-    of_items: NDArray[np.intp]
-
-
-def _numbered(clusters: Sequence[str]) -> _Clusters:
-    """The clusters of items; by hashing, which is faster than sorting all items."""
-    names = tuple(sorted(set(clusters)))
-    number = {name: i for i, name in enumerate(names)}
-    return _Clusters(names, np.array([number[name] for name in clusters], np.intp))
-
-
-def _by_cluster(result: Result, metric: str, c: Contribution | None, clusters: _Clusters) -> ClusterSums:
+def _by_cluster(result: Result, metric: str, c: Contribution | None, clusters: Clusters) -> ClusterSums:
     """The sums of a metric by cluster.
 
     Raises:
@@ -168,12 +153,10 @@ def _by_cluster(result: Result, metric: str, c: Contribution | None, clusters: _
     """
     if c is None:
         raise ScoringError(f"{metric}: the items do not give it: measure it again")
-    names, numbers = clusters
-    sums, counts = (np.bincount(numbers, values, len(names)).astype(np.float64) for values in (c.sums, c.counts))
-    cluster_sums = ClusterSums(result.task, metric, names, sums, counts, c.power, c.scale)
+    statistics = cluster_sums(result.task, metric, clusters, c.sums, c.counts, c.power, c.scale)
     stored = result.metrics[metric]
     charged = math.nan if stored.charged is None else stored.charged
-    if not math.isclose(cluster_sums.value, charged, rel_tol=AGREEMENT):
-        values = f"the items give {cluster_sums.value:g}, stored is {charged:g} {stored.unit}".rstrip()
+    if not math.isclose(statistics.value, charged, rel_tol=AGREEMENT):
+        values = f"the items give {statistics.value:g}, stored is {charged:g} {stored.unit}".rstrip()
         raise ScoringError(f"{metric}: {values}: measure it again")
-    return cluster_sums
+    return statistics

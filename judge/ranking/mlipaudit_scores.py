@@ -12,7 +12,7 @@ from judge.ranking.score_trees import ScoreTrees
 from judge.records.records import Result
 from sandbox.verdict import Verdict
 from scoring import ScoringError
-from scoring.clusters import ClusterSums, cluster_sums
+from scoring.clusters import Clusters, ClusterSums, cluster_sums
 from scoring.mlipaudit import (
     AuditMetric,
     Measured,
@@ -122,7 +122,7 @@ def _by_cluster(
     values = np.asarray(measured.values, np.float64)
     scores = np.zeros(len(clusters))
     scores[: len(values)] = scores_of_items(values, facts.metric(benchmark, metric, Variant.CORRECTED), facts.alpha)
-    return cluster_sums(benchmark, metric, clusters, scores)
+    return cluster_sums(benchmark, metric, Clusters.of(clusters), scores, np.ones(len(scores)))
 
 
 class _MetricErrors(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Hashable, Iterable, Mapping
 
 import numpy as np
@@ -18,7 +17,7 @@ from scoring.bootstrap import Pools, draw_units, pools
 from scoring.intervals import ResampledScore, Uncertainty, resampled_scores, with_ranks
 from scoring.names import SCORES
 from scoring.robustness import LeftOut, RankRange, leave_one_out, random_weights, rank_ranges
-from scoring.tree import Path, with_left_out
+from scoring.tree import with_left_out
 
 Moves = tuple[Mapping[str, RankRange], Mapping[str, LeftOut]]
 
@@ -103,9 +102,7 @@ def _moves(trees: Mapping[str, Node], lower_is_better: bool, cache: IntervalCach
         )
     whole = {key: with_left_out(tree) for key, tree in trees.items()}
     shapes = _of_each_shape(whole.values()).values()
-    shared = _shared_branches(shapes)
-    rng = np.random.default_rng(SEED)
-    drawn = random_weights(shapes, N_RESAMPLES, rng, chosen=lambda path, _: path in shared)
+    drawn = random_weights(shapes, N_RESAMPLES, np.random.default_rng(SEED))
     ranges = rank_ranges(whole, drawn, lower_is_better=lower_is_better)
     left_out = leave_one_out(whole, lower_is_better=lower_is_better)
     data = [ranges, {id: (each.rank, each.without, each.decisive) for id, each in left_out.items()}]
@@ -116,21 +113,3 @@ def _moves(trees: Mapping[str, Node], lower_is_better: bool, cache: IntervalCach
 def _of_each_shape(trees: Iterable[Node]) -> dict[Hashable, Node]:
     """By shape, one of the trees that have it."""
     return {tree.shape: tree for tree in trees}
-
-
-def _shared_branches(trees: Iterable[Node]) -> set[Path]:
-    """The branches whose parts weigh the same in all models; others keep their weights.
-
-    The weights differ if only some models have virials in a domain, or more columns in a task.
-    """
-    weights: dict[Path, float] = {}
-    branches: set[Path] = set()
-    differing: set[Path] = set()
-    for tree in trees:
-        for path, node in tree.walk():
-            branches.add(path)
-            for part in node.parts:
-                weight = weights.setdefault((*path, part.name), part.weight)
-                if weight != part.weight and not math.isclose(weight, part.weight):
-                    differing.add(path)
-    return branches - differing

@@ -4,7 +4,7 @@ from scoring.ml_peg.facts import BenchmarkFacts, MetricFacts, MlPegFacts, Preset
 from scoring.ml_peg.levels import LevelGap, Mismatch, mismatches
 from scoring.ml_peg.normalisers import NORMALISERS, Normaliser
 from scoring.ml_peg.read import Baseline, facts_from_baselines, load_facts, parse_facts
-from scoring.ml_peg.score import Metrics, Scheme, explained_with_best, ml_peg_score, ml_peg_tree
+from scoring.ml_peg.score import Metrics, Scheme, explained_with_best, ml_peg_score
 
 __all__ = [
     "NORMALISERS",
@@ -23,6 +23,5 @@ __all__ = [
     "load_facts",
     "mismatches",
     "ml_peg_score",
-    "ml_peg_tree",
     "parse_facts",
 ]

@@ -57,30 +57,11 @@ def ml_peg_score(
     `as_published`: `value` is None if ML-PEG gives no score.
 
     Raises:
-        ScoringError: see `ml_peg_tree`.
+        ScoringError: see `Scheme`.
     """
     scheme = Scheme.of(facts, variant, preset, levels)
     tree = scheme.tree(measured)
     return explained_with_best({"": tree})[""] if scheme.corrected else explain(tree)
-
-
-def ml_peg_tree(
-    measured: Metrics,
-    facts: MlPegFacts,
-    variant: Variant = Variant.CORRECTED,
-    preset: str = "",
-    levels: Mapping[str, str] | None = None,
-) -> Node:
-    """The tree of the overall score of one model; its units are benchmarks, its pools categories.
-
-    Args:
-        levels: the model's levels of theory, see `mismatches`; None: they are not compared.
-
-    Raises:
-        ScoringError: an unknown metric, another unit than in the facts, an error below zero, impossible counts, or an
-            unknown preset; naming release, benchmark, metric and field.
-    """
-    return Scheme.of(facts, variant, preset, levels).tree(measured)
 
 
 @dataclass(frozen=True)
@@ -103,7 +84,10 @@ class Scheme:
         preset: str = "",
         levels: Mapping[str, str] | None = None,
     ) -> Scheme:
-        """The scheme of a variant, with the weights of a preset; arguments as for `ml_peg_tree`.
+        """The scheme of a variant, with the weights of a preset.
+
+        Args:
+            levels: the models' levels of theory, see `mismatches`; None: they are not compared.
 
         Raises:
             ScoringError: an unknown preset, or a level of theory for an unknown name.
@@ -116,10 +100,11 @@ class Scheme:
         return cls(facts, corrected, _empty_tree(facts, preset, flags, corrected=corrected))
 
     def tree(self, measured: Metrics) -> Node:
-        """The tree of one model.
+        """The tree of the overall score of one model; its units are benchmarks, its pools categories.
 
         Raises:
-            ScoringError: as `ml_peg_tree`.
+            ScoringError: an unknown metric, another unit than in the facts, an error below zero, or impossible counts;
+                naming release, benchmark, metric and field.
         """
         _check(measured, self.facts)
         return self._filled(self.empty, measured)[0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.bootstrap import Pools, draw_units, pools, resample
-from scoring.clusters import ClusterSums, cluster_sums
+from scoring.clusters import Clusters, ClusterSums, cluster_sums
 from scoring.errors import ScoringError
 from scoring.intervals import middle
 from scoring.tree import AsItIs, Float, Leaf, Node, RawMetric
@@ -49,22 +49,26 @@ def multiplicities(names: str, n_resamples: int) -> Float:
 
 
 def test_items_fold_into_sums_per_cluster() -> None:
-    stats = cluster_sums(*KEY, ["b", "a", "b"], np.array([1.0, 4.0, 3.0]), np.array([1.0, 2.0, 3.0]), scale=10.0)
+    stats = cluster_sums(
+        *KEY, Clusters.of(["b", "a", "b"]), np.array([1.0, 4.0, 3.0]), np.array([1.0, 2.0, 3.0]), scale=10.0
+    )
     assert stats.clusters == ("a", "b")
     assert stats.sums.tolist() == [4.0, 4.0]
     assert stats.counts.tolist() == [2.0, 4.0]
     assert stats.value == pytest.approx(10 * 8 / 6)
-    assert cluster_sums(*KEY, ["a", "a"], np.array([9.0, 7.0]), power=0.5).value == pytest.approx(math.sqrt(8))
+    assert cluster_sums(
+        *KEY, Clusters.of(["a", "a"]), np.array([9.0, 7.0]), np.ones(2), power=0.5
+    ).value == pytest.approx(math.sqrt(8))
 
 
 def test_95_percent_intervals_cover_a_known_mean() -> None:
     """300 datasets of 50 clusters whose items share an effect; the true mean is 2."""
     draw = np.random.default_rng(0)
-    stats = []
+    stats, clusters = [], Clusters.of([str(i // 4) for i in range(200)])
     for number in range(300):
         effect = 2.0 + draw.normal(size=50)
         items = np.repeat(effect, 4) + draw.normal(size=200)
-        stats.append(cluster_sums(f"set {number}", "error", [str(i // 4) for i in range(200)], items))
+        stats.append(cluster_sums(f"set {number}", "error", clusters, items, np.ones(200)))
     drawn = resample({"m": stats}, N_RESAMPLES, rng())["m"]
     low, high = middle(np.array([drawn[s.key] for s in stats]), 0.95)
     coverage = float(np.mean((low <= 2.0) & (high >= 2.0)))
@@ -76,10 +80,8 @@ def test_correlated_clusters_widen_by_the_root_of_their_size() -> None:
     values = np.repeat(draw.normal(size=200), size)
     items = [str(i) for i in range(len(values))]
     clusters = [str(i // size) for i in range(len(values))]
-    widths = [
-        float(np.subtract(*middle(resampled_values(cluster_sums(*KEY, names, values), 1000), 0.95)))
-        for names in (clusters, items)
-    ]
+    stats = [cluster_sums(*KEY, Clusters.of(names), values, np.ones(len(values))) for names in (clusters, items)]
+    widths = [float(np.subtract(*middle(resampled_values(each, 1000), 0.95))) for each in stats]
     assert widths[0] / widths[1] == pytest.approx(math.sqrt(size), rel=0.15)
 
 
@@ -236,7 +238,7 @@ def test_a_name_or_a_metric_given_twice_is_refused() -> None:
     with pytest.raises(ScoringError, match="water: energy: twice for model A"):
         resample({"A": [metric_sums([1.0, 2.0]), metric_sums([1.0, 3.0])]}, 10, rng())
     with pytest.raises(ScoringError, match="water: energy: 2 items"):
-        cluster_sums(*KEY, ["a", "b"], np.ones(3))
+        cluster_sums(*KEY, Clusters.of(["a", "b"]), np.ones(3), np.ones(3))
 
 
 def unit(name: str, *metrics: str) -> Node:

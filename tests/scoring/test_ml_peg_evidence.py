@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scoring.evaluation import Draw
-from scoring.ml_peg import LevelGap, mismatches, ml_peg_score, ml_peg_tree
+from scoring.ml_peg import LevelGap, Scheme, mismatches, ml_peg_score
 from tests.scoring.small_ml_peg import A1, UNITS, VALUES, A, at, measured, scored, small
 from tests.world.one_tree import score
 
@@ -58,14 +58,14 @@ def test_a_mismatch_is_a_fact_of_the_metric_and_changes_no_score() -> None:
 
 
 def test_draws_give_the_scores_of_the_drawn_metrics() -> None:
-    tree = ml_peg_tree(measured(VALUES), small())
+    tree = Scheme.of(small()).tree(measured(VALUES))
     drawn = np.array([1.0, 3.0, 5.0, np.nan])
     expected = [scored({("a1", "e"): None if np.isnan(x) else float(x)}).value for x in drawn]
     assert score(tree, metrics={("a1", "e"): drawn}) == pytest.approx(expected)
 
 
 def test_drawn_weights_and_benchmarks() -> None:
-    tree = ml_peg_tree(measured(VALUES), small())
+    tree = Scheme.of(small()).tree(measured(VALUES))
     weights = {("overall", "A"): np.array([1.0, 0.0]), ("overall", "B"): np.array([0.0, 1.0])}
     assert score(tree, Draw(weights=weights)) == pytest.approx([A, 0.5])
     drawn = Draw(units={"a1": np.array([2.0, 0.0]), "a2": np.array([0.0, 2.0])})

@@ -143,11 +143,14 @@ def test_draws_depend_neither_on_order_nor_on_other_trees() -> None:
     assert rank_ranges(turned, weights, lower_is_better=True) == rank_ranges(THREE, weights, lower_is_better=True)
 
 
-def test_weights_that_are_not_chosen_stay() -> None:
-    inner = Node("domain", "", parts=(leaf("t1", 1.0), leaf("t2", 2.0)))
-    root = Node("error", "", parts=(inner, leaf("t3", 3.0)))
-    weights = random_weights([root], 10, rng(), chosen=lambda path, node: node.name == "error")
-    assert set(weights) == {("error", "domain"), ("error", "t3")}
+def test_weights_that_differ_between_models_stay() -> None:
+    """Those of other branches are drawn."""
+    trees = [
+        Node("error", "", parts=(Node("domain", "", parts=(leaf("t1", 1.0, weight), leaf("t2", 2.0))), leaf("t3", 3.0)))
+        for weight in (1.0, 2.0)
+    ]
+    assert set(random_weights(trees, 10, rng())) == {("error", "domain"), ("error", "t3")}
+    assert len(random_weights(trees[:1], 10, rng())) == 4
 
 
 @pytest.mark.parametrize("weights", [(0.0, 0.0, 0.0), (1.0, -1.0, 1.0), (1.0, math.nan, 1.0), (1.0, math.inf, 1.0)])
@@ -156,9 +159,7 @@ def test_weights_that_cannot_be_shared_out_are_refused(weights: tuple[float, ...
         random_weights([tree(1.0, 1.0, 1.0, weights=weights)], 10, rng())
 
 
-def test_models_under_different_weights_are_refused() -> None:
-    with pytest.raises(ScoringError, match="error / t2: weights 1 and 2 in two models"):
-        random_weights([tree(1.0, 1.0, 1.0), tree(1.0, 1.0, 1.0, weights=(1.0, 2.0, 1.0))], 10, rng())
+def test_parts_of_the_same_name_are_refused() -> None:
     twins = Node("error", "", parts=(leaf("t1", 1.0), leaf("t1", 2.0)))
     with pytest.raises(ScoringError, match="error: parts of the same name"):
         random_weights([twins], 10, rng())

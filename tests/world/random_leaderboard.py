@@ -34,7 +34,7 @@ from scoring import (
     load_release,
     property_tree,
 )
-from scoring.ml_peg import MlPegFacts, ml_peg_tree
+from scoring.ml_peg import MlPegFacts, Scheme
 from scoring.mlipaudit import Measured as Items
 from scoring.mlipaudit import MlipAuditFacts, load_mlipaudit, mlipaudit_tree
 from scoring.names import Variant
@@ -174,7 +174,7 @@ def _ml_peg(variant: str, names: Sequence[str], rng: np.random.Generator) -> Sch
             }
             for name, benchmark in facts.benchmarks.items()
         }
-        return ml_peg_tree(measured, facts, Variant(variant))
+        return Scheme.of(facts, Variant(variant)).tree(measured)
 
     nothing = 0.0 if variant == "corrected" else None
     return _scheme("ml-peg", variant, ("ml-peg",), (_score("ml-peg", names, tree, nothing),))
