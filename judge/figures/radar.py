@@ -43,8 +43,7 @@ class RadarShape(NamedTuple):
 
 def radar(frame: Frame) -> Figure | None:
     """The best models of the ranking; None if no model is ranked, or there are fewer than three axes."""
-    submitted = {model.id for model in frame.file.models if not model.reference}
-    best = [row for row in frame.board.ranked if row.submission.id in submitted][:N_BEST]
+    best = frame.board.ranked[:N_BEST]
     title = f"Accuracy by domain: the best {f'{len(best)} models' if len(best) > 1 else 'model'}"
     return _radar(frame, title, _ABOUT, [(row, series) for series, row in enumerate(best)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from types import ModuleType
 
 from judge.disclosure.public_leaderboard import public_board
@@ -16,16 +17,9 @@ from judge.view.page_context import Frame, frame
 from judge.view.parallel import in_background
 from judge.view.sources import Sources
 
-PARTS = (
-    task_pages,
-    figures_page,
-    compare_page,
-    text_pages,
-    changes_pages,
-    data_files,
-    table_pages,
-    index_page,
-)
+PARTS = (model_pages, compare_page, text_pages, data_files, table_pages, index_page)
+PARTS_BESIDE = (task_pages, figures_page, changes_pages)
+"""Drawn by another process meanwhile. These need no `Frame.file`, which takes long to make."""
 
 
 def render(
@@ -38,8 +32,8 @@ def render(
     """
     known = sources or Sources()
     public = frame(public_board(leaderboard, known.public), known, earlier)  # all pages are made from this alone
-    with in_background(lambda: _files(PARTS, public), len(public.board.rows)) as finish:
-        return public.assets.files | model_pages.pages(public) | finish()
+    with in_background(partial(_files, PARTS_BESIDE, public), len(public.board.rows)) as finish:
+        return public.assets.files | _files(PARTS, public) | finish()
 
 
 def _files(parts: Iterable[ModuleType], public: Frame) -> dict[str, bytes]:
