@@ -71,8 +71,8 @@ def elements_of(frame: Frame, row: Row) -> Figure | None:
 
 def elements_figure(frame: Frame, task: str) -> Figure | None:
     """The errors by element in a task, the median over all models; None if no result has them."""
-    lines = [line for row in frame.board.rows for line in row.tasks if line.task.name == task]
-    by_model = [parts for line in lines if (parts := _parts(line))]
+    index = [each.name for each in frame.board.suite.tasks].index(task)
+    by_model = [parts for row in frame.board.rows if (parts := _parts(row.tasks[index]))]
     if not by_model:
         return None
     metric = Counter(parts[0].metric for parts in by_model).most_common(1)[0][0]

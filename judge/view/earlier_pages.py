@@ -99,7 +99,9 @@ def _terms(top: Term) -> object:
     nodes: dict[object, int] = {}
 
     def add(term: Term, depth: int) -> None:
-        terms.append((depth, _TERM(term), nodes.setdefault(_NODE(term.node), len(nodes)), term.node.leaf))
+        leaf = term.node.leaf
+        node = nodes.setdefault((_NODE(term.node), leaf and leaf.scale), len(nodes))
+        terms.append((depth, _TERM(term), node, leaf and (leaf.raw, leaf.left_out)))
         for part in term.parts:
             add(part, depth + 1)
 
