@@ -85,9 +85,11 @@ def find_image(settings: JudgeSettings, reference: str, transfer: Transfer | Non
     """
     named = read_reference(reference, settings.registries)
     repository = named.repository
-    login = login_for(settings.registry_config, repository.host)
+    transfer = transfer or Transfer()
+    may_log_in = transfer.may_log_in(str(repository))
+    login = login_for(settings.registry_config, repository.host) if may_log_in else None
     client = RegistryClient(repository, login, private=(repository.address, *settings.registries))
-    client.transfer = transfer or client.transfer
+    client.transfer = transfer
     with registry_faults(client):
         manifest = read_manifest(client.read(f"manifests/{named.digest}", named.digest, MAX_MANIFEST))
         if isinstance(manifest, ImageIndex):

@@ -38,12 +38,19 @@ class Transfer:
         max_seconds: how long it may take, with the checks of the layers.
         silent_hosts: registries that did not answer in this intake. They are not asked again in it.
         n_bytes: received so far.
+        repositories: `HOST` or `HOST/PATH`, of which the judge's credential may read; None: all.
     """
 
     max_seconds: float = inf
     silent_hosts: set[str] = field(default_factory=set)
     n_bytes: int = 0
     start: float = field(default_factory=time.monotonic)
+    repositories: tuple[str, ...] | None = None
+
+    def may_log_in(self, repository: str) -> bool:
+        """Whether the judge's credential may be used for the repository `HOST/NAME`."""
+        named = self.repositories
+        return named is None or any(f"{repository}/".startswith(f"{name}/") for name in named)
 
     def counted(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """The same chunks.

@@ -13,6 +13,7 @@ from judge.images.fetch import MirroredImage, mirror_image, resolve_id
 from judge.images.pull import pull_image
 from judge.intake.examiner import Examiner, PendingRequest, slots_of_invitation
 from judge.intake.invitations import InvitationState, StoredDecision, refreshed
+from judge.intake.ownership import earlier_that_counts, require_not_of_others
 from judge.intake.request_check import MAX_SENTENCE, check_parts, named_parts, read_request
 from judge.intake.reusable_layers import omittable_layers
 from sandbox.driver import Driver
@@ -20,7 +21,6 @@ from sandbox.events import Event, emit, plain
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.preflight.acceptance import (
     arrived_submission,
-    earlier_submission,
     make_submission,
     questions,
     store_submission,
@@ -97,9 +97,11 @@ def _examine(examiner: Examiner, pending: PendingRequest, request: SubmissionReq
     details, pending = pending.details, _with_late_parts(examiner, pending, pending.details.parts)
     sizes = {slot: upload.n_bytes for slot, upload in pending.uploads.items()}
     check_parts(details.parts, pending.part_slots, sizes)
+    require_not_of_others(examiner, pending, request.image)
     details.image_id = image_id = resolve_id(examiner.settings, request.image, pending.transfer)
-    if earlier := earlier_submission(examiner.store, image_id):
-        if earlier.arrival == _arrival(pending, request):  # another host's intake stored it a moment ago
+    arrival = _arrival(pending, request)
+    if earlier := earlier_that_counts(examiner, arrival, request.image, image_id):
+        if earlier.arrival == arrival:  # another host's intake stored it a moment ago
             return _submitted(pending, request, earlier, _layers_of_request(examiner, request, earlier))
         return _duplicate(pending, request, earlier)
     driver = examiner.driver  # first: without an engine the image would be fetched in vain
@@ -144,9 +146,10 @@ def _try(
 ) -> Submission:
     """The submission, stored after its image has passed the preflight."""
     id = submission_id(request.card.name, arrived.image_id)
-    if examiner.store.exists(submission_path(id)):  # of another image, whose ID begins with the same digits
+    # Of another image, whose ID begins with the same digits; or of this one, and withdrawn or somebody else's.
+    if examiner.store.exists(submission_path(id)):
         raise SubmissionFault(
-            Verdict.IMAGE_INVALID, f"Another image is submitted as {id}: change anything in yours, and build it again."
+            Verdict.IMAGE_INVALID, f"Another submission is {id}: change anything in your image, and build it again."
         )
     image = pull_image(
         driver,

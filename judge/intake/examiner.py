@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,6 +89,7 @@ class Examiner:
         public: layers that no author needs to send.
         gpu_wait_s: how long all requests together may wait for the GPU [s]. After that they are delayed.
         silent_hosts: registries that did not answer in this intake.
+        repositories: by invitation, of those that name some and are not revoked.
         n_preflights: those that had a result in this intake.
     """
 
@@ -99,6 +100,7 @@ class Examiner:
     public: Sequence[PublicLayer]
     gpu_wait_s: float = GPU_WAIT_S
     silent_hosts: set[str] = field(default_factory=set)
+    repositories: Mapping[str, Sequence[str]] = field(default_factory=dict)
     n_preflights: int = 0
 
     @property

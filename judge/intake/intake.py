@@ -82,6 +82,11 @@ def _intake(workspace: Workspace, reporter: Reporter, gpus: Sequence[str]) -> In
     _remove_orphans(examiner)
     states = {state.name: state for state in read_invitations(store)}
     uploads_of, flooded, notes = list_bucket(bucket, states)
+    examiner.repositories = {
+        name: state.invitation.repositories
+        for name, state in states.items()
+        if state.invitation.repositories and not state.revocation
+    }
     for name in flooded:
         states[name] = replace(states[name], suspended=FLOODED)
     order = pending_in_order(states, uploads_of)
@@ -125,7 +130,8 @@ def _decide_all(
         states[name] = state
         if slot in state.decisions or state.is_exhausted:
             continue
-        transfer = Transfer(examiner.settings.intake_seconds, examiner.silent_hosts)
+        repositories = state.invitation.repositories
+        transfer = Transfer(examiner.settings.intake_seconds, examiner.silent_hosts, repositories=repositories)
         free_slots = part_slots(state) - state.used_part_slots
         pending = PendingRequest(state, slot, uploads[slot], free_slots, uploads, transfer)
         stored = _decide_or_delay(examiner, pending)

@@ -18,10 +18,10 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import AwareDatetime, Field
 
@@ -29,7 +29,7 @@ from judge.config import UsageError
 from judge.intake.expired_slots import expired_among
 from judge.records.results import read_record
 from sandbox.events import Event, emit, plain
-from submissions.records import Record, utc_now
+from submissions.records import Fields, Record, utc_now
 from submissions.requests import SLOT, Digest, Quota, RequestDecision, SlotId
 from submissions.store.interface import Store, StoreError
 
@@ -41,6 +41,11 @@ _SECRET = r"^[0-9a-f]{64}$"
 _SlotKind = Literal["letter", "part"]  # is hashed into the slot's ID: "letter" is for submission requests
 
 
+def _invitation_2(fields: Fields) -> Fields:
+    """In version 1 the judge's credential read any repository for anybody."""
+    return {**fields, "schema_version": 2, "repositories": None}
+
+
 class Invitation(Record):
     """`invitations/<name>/invitation.json`.
 
@@ -49,15 +54,18 @@ class Invitation(Record):
         max_judged: how many submissions are taken.
         max_refused: after how many refused requests no more are read.
         n_parts: how many part slots are open at a time.
+        repositories: `HOST` or `HOST/PATH`, see `judge.intake.ownership`; None: any, of an invitation of version 1.
     """
 
-    schema_version: Literal[1] = 1
+    upgrades: ClassVar[Mapping[int, Callable[[Fields], Fields]]] = {1: _invitation_2}
+    schema_version: Literal[2] = 2
     name: str = Field(pattern=f"^{NAME.pattern}$")
     secret: str = Field(pattern=_SECRET)
     created: AwareDatetime
     max_judged: int = Field(ge=1, le=MAX_SUBMISSIONS)
     max_refused: int = Field(ge=1, le=MAX_SUBMISSIONS)
     n_parts: int = Field(ge=0, le=MAX_PARTS)
+    repositories: tuple[str, ...] | None = ()
 
 
 class Revocation(Record):
@@ -191,7 +199,9 @@ def checked_name(name: str) -> str:
     return name
 
 
-def create_invitation(store: Store, name: str, max_judged: int, max_refused: int, n_parts: int) -> Invitation:
+def create_invitation(
+    store: Store, name: str, max_judged: int, max_refused: int, n_parts: int, repositories: tuple[str, ...] = ()
+) -> Invitation:
     """A new invitation with a secret of its own, stored.
 
     Raises:
@@ -205,6 +215,7 @@ def create_invitation(store: Store, name: str, max_judged: int, max_refused: int
         max_judged=max_judged,
         max_refused=max_refused,
         n_parts=n_parts,
+        repositories=repositories,
     )
     if not store.put_if_absent(_invitation_key(name), invitation.model_dump_json(indent=1).encode()):
         if read_invitation(store, name).revocation:

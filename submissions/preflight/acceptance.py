@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sandbox.driver import Image, Question
 from submissions.preflight.log import store_log
 from submissions.records import (
@@ -78,18 +80,22 @@ def store_submission(store: Store, submission: Submission, log: str) -> bool:
 
 
 def earlier_submission(store: Store, image_id: str) -> Submission | None:
-    """The submission of the image with that ID; None if there is none.
+    """A submission of the image with that ID; None if there is none.
 
     Raises:
         StoreError: the store does not answer.
     """
+    return next(earlier_submissions(store, image_id), None)
+
+
+def earlier_submissions(store: Store, image_id: str) -> Iterator[Submission]:
+    """The submissions of the image with that ID. Raises as `earlier_submission`."""
     digits = submission_id("any", image_id).rpartition("-")[2]
     for key in store.list("submissions/"):
         if key.endswith("/submission.json") and key.split("/")[1].endswith(digits):
             earlier = Submission.read(store.get(key))
             if earlier.image.id == image_id:
-                return earlier
-    return None
+                yield earlier
 
 
 def arrived_submission(store: Store, name: str, arrival: Arrival) -> Submission | None:

@@ -110,10 +110,15 @@ class IntakeWorld(World):
         return workspace
 
     def invited(
-        self, name: str = "curie", max_judged: int = 3, max_refused: int = 2, n_parts: int = 4
+        self,
+        name: str = "curie",
+        max_judged: int = 3,
+        max_refused: int = 2,
+        n_parts: int = 4,
+        repositories: tuple[str, ...] = (),
     ) -> InvitationState:
         """A new invitation."""
-        return InvitationState(create_invitation(self.store, name, max_judged, max_refused, n_parts))
+        return InvitationState(create_invitation(self.store, name, max_judged, max_refused, n_parts, repositories))
 
     def versions(self, key: str = "") -> list[dict[str, Any]]:
         """The versions of all objects in the inbox, or of the object `key`, as the server lists them."""

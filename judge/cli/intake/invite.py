@@ -25,6 +25,7 @@ from judge.intake.invitations import (
     read_invitations,
     revoke_invitation,
 )
+from judge.intake.ownership import checked_repositories
 from judge.intake.retry_queue import read_delayed
 from judge.intake.reusable_layers import public_layers
 from judge.intake.status import invitation_status
@@ -75,22 +76,29 @@ def invite_command(
         int | None,
         typer.Option(min=0, max=MAX_PARTS, show_default=str(N_PARTS), help="slots for parts of images, 256 MB each"),
     ] = None,
+    repository: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST/PATH", help="repositories of the author, which nobody else may submit from"),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="file to write (default NAME.invite.json)")] = None,
     again: Annotated[bool, typer.Option("--again", help="write the file of an earlier invitation again")] = False,
 ) -> None:
     """Invites an author: writes the one file that an author needs to submit and to see the status."""
     path = out or Path(f"{checked_name(name)}.invite.json")
-    if again and (max_judged, max_refused, parts) != (None, None, None):
-        raise UsageError("--again: the limits of an invitation are fixed: leave --max, --max-refused and --parts out")
+    if again and (max_judged, max_refused, parts, repository or None) != (None, None, None, None):
+        raise UsageError(
+            "--again: the limits of an invitation are fixed: leave --max, --max-refused, --parts and --repository out"
+        )
     workspace = open_workspace()
     settings, store = workspace.settings, workspace.store
     require_bucket_settings(settings)
+    repositories = checked_repositories(repository or (), settings.registries)
     _require_free(path, again)
     earlier = _not_revoked(read_invitation(store, name)) if again else None
     check_upload_bucket(workspace)
     check_status_bucket(workspace)
     limits = (max_judged or MAX_JUDGED, max_refused or MAX_REFUSED, N_PARTS if parts is None else parts)
-    state = earlier or InvitationState(create_invitation(store, name, *limits))
+    state = earlier or InvitationState(create_invitation(store, name, *limits, repositories))
     forms = _write_to_author(workspace, state)
     _write_file(path, settings, state.invitation)
     _print_invited(path, state, forms, weak_points(workspace))

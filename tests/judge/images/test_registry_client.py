@@ -16,6 +16,7 @@ from judge.images.credentials import login_for
 from judge.images.manifest import MAX_CONFIG, MAX_MANIFEST
 from judge.images.reference import Repository, read_reference
 from judge.images.registry_client import RegistryClient, RegistryImage, find_image
+from judge.images.transfer import Transfer
 from sandbox.driver import Login
 from sandbox.image.image_check import MACHINE
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
@@ -125,6 +126,12 @@ def test_a_private_image_is_read_with_the_judges_credential(private_registry: Re
     in_registry = find_image(settings(private_registry, registry_config=login), reference)
     assert b"".join(in_registry.layer(in_registry.manifest.layers[0])) == image.blobs()[0]
 
+    readable = settings(private_registry, registry_config=login)
+    for repositories in ((private_registry.host,), (f"{private_registry.host}/alice",)):
+        find_image(readable, reference, Transfer(repositories=repositories))
+    for repositories in ((), (f"{private_registry.host}/ali",), (f"{private_registry.host}/bob",)):
+        with pytest.raises(SubmissionFault, match="let the judge read it"):  # the credential is not for this author
+            find_image(readable, reference, Transfer(repositories=repositories))
     with pytest.raises(SubmissionFault, match="let the judge read it"):  # the judge has no credential
         find_image(settings(private_registry), reference)
     server = RegistryServer(tmp_path, private_registry.user, "wrong")

@@ -207,9 +207,10 @@ def test_without_a_mirror_no_request_is_opened(world: IntakeWorld) -> None:
 
 
 def test_credentials_that_vanish_meanwhile_keep_requests_back(world: IntakeWorld) -> None:
-    invited, config = world.invited(max_refused=9), world.root / "config.json"
+    config = world.root / "config.json"
     config.write_text("{}")
     with failing_registry(lambda: config.unlink(missing_ok=True)) as host:
+        invited = world.invited(max_refused=9, repositories=(host,))
         for n in range(2):
             world.send(invited, referred(host), n)
         world.send(invited, b"{", 2)
