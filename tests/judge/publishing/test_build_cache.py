@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from judge.config import load_settings
+from judge.publishing.build_cache import interval_cache
 from judge.publishing.folder import publish
+from judge.records.cache_file import Cached
 from tests.world.judged import result_key, submission_of
 from tests.world.world import World
 
@@ -99,3 +102,27 @@ def test_a_broken_manifest_is_named(world: World) -> None:
     code, _, err = world.run_here("site", "build")
     assert code == 1
     assert "manifests/000001.json: cannot be read: restore it" in err
+
+
+def test_the_intervals_of_the_last_build_are_kept_and_anew_computes_them_again(
+    judged_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file whose entries cannot be read changes no page, and entries of `--anew` come from no file."""
+    monkeypatch.setattr("submissions.store.local.GRANULARITY_NS", 0)
+    world, folder = judged_world, judged_world.root / "site"
+    assert build(world)
+    with monkeypatch.context() as place:
+        place.chdir(world.root)
+        cache = interval_cache(load_settings(), folder)
+    kept = cache.read(["intervals/"])
+    page = folder / "submissions" / f"{submission_of(world)}.html"
+    before = page.read_bytes()
+    assert kept
+    cache.write({key: Cached("", b"other") for key in kept}, ())
+    assert build(world, "--anew")
+    assert cache.read(["intervals/"]) == kept
+    cache.path.write_bytes(b"damaged")
+    _a_record_written_again(world)
+    assert build(world)
+    assert page.read_bytes() == before
+    assert cache.read(["intervals/"])
