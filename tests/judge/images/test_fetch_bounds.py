@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -11,13 +12,13 @@ from judge.config import JudgeSettings
 from judge.images import fetch, spool
 from judge.images.fetch import mirror_image
 from judge.workspace import Workspace
-from sandbox.image import layer_rewriting
+from sandbox.image import layer_check, layer_rewriting
 from sandbox.image.layer_check import ImageBudget
 from sandbox.image.tar_entries import TarBudget
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault, Verdict
 from submissions.requests import SentLayer, SentPart, UploadedImage
 from tests.judge.images.arrivals import device, nothing, refused, upload
-from tests.world.small_images import AuthorsRepository, MadeImage, send, some_tar
+from tests.world.small_images import AuthorsRepository, MadeImage, send, some_tar, tar_of
 
 
 def test_an_image_that_is_too_large_is_not_transferred(settings: JudgeSettings) -> None:
@@ -41,6 +42,15 @@ def test_a_layer_counts_as_often_as_it_is_unpacked(settings: JudgeSettings, monk
     assert refused(lambda: upload(small, send(image, left_out=held), held=held)).verdict is Verdict.POLICY_VIOLATION
     monkeypatch.setattr(fetch, "ImageBudget", lambda max_bytes: ImageBudget(max_bytes, tar=TarBudget(entries=4)))
     assert "files" in refused(lambda: upload(settings, send(image))).sentence
+
+
+def test_layers_of_zeros_count_together(settings: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five layers, each too small for the ratio of a layer; other layers of usual size do not matter."""
+    monkeypatch.setattr(layer_check, "RATIO_FROM", 4 * 1024**2)
+    zeros = [tar_of((f"opt/zeros-{n}", bytes(1_800_000))) for n in range(5)]
+    fault = refused(lambda: upload(settings, send(MadeImage(zeros))))
+    assert (fault.verdict, "times its size" in fault.sentence) == (Verdict.POLICY_VIOLATION, True)
+    assert upload(settings, send(MadeImage([tar_of(("opt/weights", os.urandom(100_000))), *zeros]))).layers
 
 
 def test_an_engines_disk_without_room_is_found_before_a_transfer(
