@@ -207,7 +207,10 @@ class RegistryClient(dxf.DXF):
 def registry_faults(client: RegistryClient) -> Iterator[None]:
     """Turns errors of an author's registry into a fault of the submission or of the judge."""
     repository = client.repository
-    lacking = invalid(f"The judge cannot read this image in {repository}: push it, or let the judge read it.")
+    lacking = invalid(
+        f"The judge cannot read this image in {repository}: push it, or let the judge read it. "
+        "If it is private, your invitation must name its repository: ask the maintainer."
+    )
     with client.transfer.asking(repository.host), _named_faults(client, repository, lacking):
         yield
 

@@ -182,7 +182,8 @@ def test_two_authors_a_judge_and_a_reader(
 
         # The maintainer: public layers, and an invitation for each; Bob may submit once.
         judge.says("layers", "add", base_digest)
-        judge.says("invite", "alice", "--out", str(alice.folder / "invite.json"))
+        repository = f"{private_registry.host}/alice"  # private: the judge's credential may read it for her alone
+        judge.says("invite", "alice", "--repository", repository, "--out", str(alice.folder / "invite.json"))
         judge.says("invite", "bob", "--max", "1", "--out", str(bob.folder / "invite.json"))
         for invited in (alice, bob):
             assert judge.rgw.access_key not in (invited.folder / "invite.json").read_text()
