@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from judge.ranking.leaderboard import TaskLine
 from scoring import Node, Term
+from tasks.metrics.measurement import Items
 
 
 class Drawn(NamedTuple):
@@ -76,6 +77,8 @@ def _form_of(kind: type) -> Callable[[Any], object]:
         return lambda array: (array.dtype.str, array.shape, sha256(array.tobytes()).hexdigest())
     if issubclass(kind, datetime):
         return datetime.isoformat
+    if kind is Items:
+        return _items
     if kind is TaskLine:
         return lambda line: (line.task.name, line.result)
     if kind is Term:
@@ -88,6 +91,15 @@ def _form_of(kind: type) -> Callable[[Any], object]:
         # JSON has only texts as keys of a mapping.
         [sorted(getattr(value, name).items()) if maps else getattr(value, name) for name, maps in names],
     )
+
+
+def _items(items: Items) -> object:
+    """The texts of an items table, and the sha256 of its numbers: a table may have hundreds of columns."""
+    numbers = sha256(items.cause.tobytes())
+    for name, column in sorted(items.columns.items()):
+        numbers.update(f"{name} {column.dtype.str} {column.shape}\n".encode())
+        numbers.update(column.tobytes())
+    return items.id, items.group, items.cluster, numbers.hexdigest()
 
 
 def _terms(top: Term) -> object:
