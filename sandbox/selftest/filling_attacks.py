@@ -45,7 +45,7 @@ def _within_memory(trial: Trial, memory_bytes: int) -> Finding:
 
 
 def _children(trial: Trial) -> Finding:
-    outcome = trial.run(report, **PATIENCE)
+    outcome = trial.run(report, **{**PATIENCE, "message_s": 60.0, "task_s": 90.0})
     if outcome.value is None:
         held = outcome.verdict is Verdict.MEMORY_LIMIT
         return Finding(held, f"the session ended: {outcome.verdict}: {outcome.sentence}")
