@@ -17,6 +17,7 @@ from judge.images.mirror import MirroredLayer
 from judge.intake.expired_slots import ExpiredSlot
 from judge.intake.invitations import Invitation, Revocation, StoredDecision
 from judge.intake.request_check import read_request
+from judge.intake.retry_queue import DelayedRequest
 from judge.intake.reusable_layers import PublicLayer
 from judge.records.decisions import DecisionEvent
 from judge.records.manifest import Manifest
@@ -45,6 +46,7 @@ RECORDS: dict[type[Record], tuple[str, ...]] = {
     PublicLayer: ("public-layer.json",),
     MirroredLayer: ("mirrored-layer.json",),
     SentRecord: ("sent.json",),
+    DelayedRequest: ("delayed-request.json",),
 }
 NOT_FINITE = re.compile(r"\b(?:nan|inf)\b")
 
