@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import docker
+import docker.errors
 
 from sandbox.driver import ColdStart
+from sandbox.drivers.docker_running import engine_faults
 from sandbox.drivers.page_cache import Remaining, drop, load
 from sandbox.drivers.page_cache_container import PageCacheContainer
 from sandbox.events import Event, emit
@@ -82,7 +84,12 @@ class ColdStarter:
         return lambda: _drop_here(folders) if _can_read(folders) else self._container.drop(folders)
 
     def _layers(self, image: str) -> tuple[str, ...]:
-        return layer_folders(self._client.api.inspect_image(image))
+        with engine_faults():
+            try:
+                inspection = self._client.api.inspect_image(image)
+            except docker.errors.ImageNotFound:
+                raise JudgeFault(FaultCause.DOCKER, f"image {image} is gone: build or pull it again") from None
+        return layer_folders(inspection)
 
 
 def layer_folders(inspection: Mapping[str, Any]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import os
 import select
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import docker
@@ -95,6 +96,15 @@ def test_a_folder_that_cannot_be_read_is_a_fault_of_this_machine(folder: Path) -
 def test_an_engine_that_does_not_name_the_folders_is_a_fault_with_its_remedy() -> None:
     with pytest.raises(JudgeFault, match=r"storage \(overlayfs\) does not name .* use overlay2, or set cold_start"):
         layer_folders({"GraphDriver": {"Name": "overlayfs", "Data": None}})
+
+
+@pytest.mark.docker
+def test_an_image_that_is_gone_is_a_fault_with_its_remedy(run_dir: RunDir, images: object) -> None:
+    driver = DockerDriver(run_dir)
+    gone = replace(driver.resolve("lambench/emt:latest"), id=f"sha256:{'0' * 64}")
+    with pytest.raises(JudgeFault, match="is gone: build or pull it again") as caught, driver.session(gone):
+        pass
+    assert caught.value.cause is FaultCause.DOCKER
 
 
 @pytest.mark.docker
