@@ -153,7 +153,7 @@ def _drop_here(folders: tuple[str, ...]) -> Remaining:
 
 @contextmanager
 def _held(lock: Path) -> Iterator[None]:
-    """The time in which no other process of this host holds the lock; its end, by whatever cause, frees it.
+    """The time in which no other process of this host holds the lock; its end, even by a kill, frees it.
 
     Raises:
         JudgeFault: the file cannot be opened.

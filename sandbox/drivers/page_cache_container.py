@@ -7,12 +7,12 @@ submissions' files in memory.
 from __future__ import annotations
 
 import io
-import os
 import secrets
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import resources
+from pathlib import Path
 
 import docker
 import docker.errors
@@ -49,8 +49,10 @@ class PageCacheContainer:
         """
         source = resources.files("sandbox.drivers").joinpath("page_cache.py").read_text(encoding="utf-8")
         with engine_faults():
-            container = self._container = self._container or self._start(folders)
+            container = self._container or self._start(folders)
+            self._container = None  # unless it answers: an engine that was restarted has ended it
             status, output = container.exec_run(["python3", "-I", "-c", source, *folders])
+            self._container = container
         lines = output.decode("utf-8", "replace").splitlines()
         if status or len(lines) != 2 or not lines[0].isdecimal():
             raise JudgeFault(
@@ -61,7 +63,7 @@ class PageCacheContainer:
         return Remaining(int(lines[0]), lines[1])
 
     def _start(self, folders: Sequence[str]) -> Container:
-        root = os.path.commonpath(folders)
+        root = str(Path(folders[0]).parents[1])  # of the layers of all images: a layer is STORAGE/ID/diff
         container = self._client.containers.run(
             self._image(),
             ["python3", "-I", "-c", _WAITS],
