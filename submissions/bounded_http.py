@@ -56,6 +56,7 @@ class BoundedSession(requests.Session):
         self.headers["Accept-Encoding"] = "identity"
         self._same_host = same_host
         self._until: float | None = None
+        self._done_by: float | None = None
         self._is_cut = False
         self._handles: list[socket.socket] = []
         for scheme in ("https://", "http://"):
@@ -98,9 +99,11 @@ class BoundedSession(requests.Session):
         clock = Timer(seconds, self._cut)
         clock.daemon = True
         clock.start()
+        self._done_by = time.monotonic() + seconds
         try:
             yield
         finally:
+            self._done_by = None
             clock.cancel()
             clock.join()
         if self._is_cut:
@@ -132,6 +135,8 @@ class BoundedSession(requests.Session):
         if self._is_cut or (self._until is not None and time.monotonic() >= self._until):
             raise requests.Timeout("the time is over")
         streamed = options.pop("stream", False)
+        if self._done_by is not None:
+            options["timeout"] = _connecting_within(self._done_by - time.monotonic(), options.get("timeout"))
         try:
             answer = super().send(request, stream=True, **options)
         except _PrivateAddress as refused:
@@ -170,6 +175,12 @@ class BoundedSession(requests.Session):
         is_local = is_loopback(urlsplit(before).netloc)
         if is_loopback(urlsplit(url).netloc) != is_local or (not is_local and urlsplit(url).scheme != "https"):
             raise RedirectRefused("a redirect to this machine, or away from TLS")
+
+
+def _connecting_within(seconds: float, timeout: Any) -> tuple[float, float | None]:
+    """`timeout` of requests, with less time for the connection: the timer cannot shut one that is being made."""
+    connect, read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+    return max(0.01, seconds if connect is None else min(connect, seconds)), read
 
 
 def read_body(answer: requests.Response, max_bytes: int, *, unpack: bool = False) -> bytes:

@@ -141,7 +141,7 @@ class RegistryClient(dxf.DXF):
         """
         data = bytearray()
         with self._within(max_bytes):
-            for piece in self._chunks(path, 0, Pace(self._session, self._piece_s)):
+            for piece in self._chunks(path, 0, Pace(self._session, self._piece_s, self.transfer)):
                 data += piece
                 if len(data) > max_bytes:
                     too_many = f"{digest} in {self.repository} has more than {max_bytes} bytes: push the image again."
@@ -152,7 +152,7 @@ class RegistryClient(dxf.DXF):
 
     def blob(self, blob: Blob) -> Iterator[bytes]:
         """The bytes of `blob`, piece by piece. After a lost connection it continues where it was. Raises as `read`."""
-        sha256, n_bytes, pace = hashlib.sha256(), 0, Pace(self._session, self._piece_s)
+        sha256, n_bytes, pace = hashlib.sha256(), 0, Pace(self._session, self._piece_s, self.transfer)
         with self._within(blob.size):
             for tries_left in reversed(range(TRIES)):
                 try:

@@ -88,7 +88,7 @@ class Examiner:
         gpus: UUIDs; the preflights run on the first. Empty: as the setting `intake_gpu` says.
         public: layers that no author needs to send.
         gpu_wait_s: how long all requests together may wait for the GPU [s]. After that they are delayed.
-        silent_hosts: registries that did not answer in this intake.
+        silent_hosts, slow_hosts: registries that did not answer in this intake, or only too slowly for a first look.
         repositories: by invitation, of those that name some and are not revoked.
         n_preflights: those that had a result in this intake.
     """
@@ -100,6 +100,7 @@ class Examiner:
     public: Sequence[PublicLayer]
     gpu_wait_s: float = GPU_WAIT_S
     silent_hosts: set[str] = field(default_factory=set)
+    slow_hosts: set[str] = field(default_factory=set)
     repositories: Mapping[str, Sequence[str]] = field(default_factory=dict)
     n_preflights: int = 0
 

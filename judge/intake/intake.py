@@ -1,9 +1,9 @@
 """Intake: decides every submission request in the upload bucket, then writes every author's status and upload forms.
 
-The oldest request of all senders is examined first, unless its invitation has used much time or it was delayed before
-(`request_queue`). Three steps follow in this order: the submission is stored, the decision is stored, the request and
-its parts are removed from the bucket. If an intake dies in between, the next one finds the request again, and
-recognises the submission that is stored already.
+The oldest request of all senders is examined first, unless its invitation has used much time, it was delayed before, or
+its registry is slow (`request_queue`). Three steps follow in this order: the submission is stored, the decision is
+stored, the request and its parts are removed from the bucket. If an intake dies in between, the next one finds the
+request again, and recognises the submission that is stored already.
 
 If this machine is at fault there is no decision: the request stays, and the next intake examines it again; a few times
 only, if no other request has the fault (`delays`). On one host only one intake runs at a time; a second one does
@@ -124,19 +124,21 @@ def _decide_all(
 ) -> list[IntakeDecision]:
     """The decisions; updates `states` and removes decided uploads."""
     decisions = []
-    for name, slot in queue:
+    for place in queue:
+        name, slot = place
         # Read again before each decision, which may take an hour: another host may have decided, or revoked it.
         state, uploads = refreshed(examiner.store, states[name]), uploads_of[name]
         states[name] = state
         if slot in state.decisions or state.is_exhausted:
             continue
-        repositories = state.invitation.repositories
-        transfer = Transfer(examiner.settings.intake_seconds, examiner.silent_hosts, repositories=repositories)
-        free_slots = part_slots(state) - state.used_part_slots
-        pending = PendingRequest(state, slot, uploads[slot], free_slots, uploads, transfer)
+        pending = _pending(examiner, state, slot, uploads, is_first_look=queue.is_first_look(place))
+        transfer = pending.transfer
         stored = _decide_or_delay(examiner, pending)
-        is_delayed = isinstance(stored, IntakeDecision)
-        queue.used(name, time.monotonic() - transfer.start, transfer, is_delayed=is_delayed)
+        is_decided = isinstance(stored, StoredDecision)
+        queue.used(name, time.monotonic() - transfer.start, transfer, is_delayed=not is_decided)
+        if stored is None:
+            queue.set_aside(place)
+            continue
         if isinstance(stored, IntakeDecision):
             decisions.append(stored)
             continue
@@ -146,8 +148,23 @@ def _decide_all(
     return decisions
 
 
-def _decide_or_delay(examiner: Examiner, pending: PendingRequest) -> StoredDecision | IntakeDecision:
+def _pending(
+    examiner: Examiner, state: InvitationState, slot: str, uploads: Uploads, *, is_first_look: bool
+) -> PendingRequest:
+    transfer = Transfer(
+        examiner.settings.intake_seconds,
+        examiner.silent_hosts,
+        examiner.slow_hosts,
+        repositories=state.invitation.repositories,
+        is_first_look=is_first_look,
+    )
+    return PendingRequest(state, slot, uploads[slot], part_slots(state) - state.used_part_slots, uploads, transfer)
+
+
+def _decide_or_delay(examiner: Examiner, pending: PendingRequest) -> StoredDecision | IntakeDecision | None:
     """The decision about a request, stored; or that it is delayed, since this machine is at fault.
+
+    None if its registry needs more time than a first look has.
 
     Raises:
         StoreError: the store does not answer.
@@ -155,6 +172,9 @@ def _decide_or_delay(examiner: Examiner, pending: PendingRequest) -> StoredDecis
     try:
         return _store(examiner, pending, decide(examiner, pending))
     except JudgeFault as fault:
+        if pending.transfer.is_too_slow:
+            examiner.reporter.say(f"{pending.key}: its registry needs more time: examined after all others.")
+            return None
         return _decided_elsewhere(examiner, pending) or _delay(examiner, pending, fault)
 
 

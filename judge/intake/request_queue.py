@@ -3,6 +3,9 @@
 New requests come before those that were delayed. Of both, the request of the invitation that has used the fewest
 minutes of this intake comes first, and then the oldest; a delay counts as a minute. An invitation that has used up its
 share waits for the next intake with the rest of its requests.
+
+While requests of other invitations wait, the first look at a request is short: if its registry needs longer, the
+request is set aside, and examined after all others.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ class RequestQueue:
     def __init__(
         self, pending: Sequence[Place], n_delays: Mapping[Place, int], max_seconds: float, max_bytes: int
     ) -> None:
-        self._pending = {place: number for number, place in enumerate(pending)}
+        self._numbers = {place: number for number, place in enumerate(pending)}
+        self._pending = set(pending)
+        self._set_aside: set[Place] = set()
         self._n_delays = n_delays
         self._max_seconds, self._max_bytes = max_seconds, max_bytes
         self._seconds: dict[str, float] = {}
@@ -41,7 +46,7 @@ class RequestQueue:
     def __iter__(self) -> Iterator[Place]:
         while ready := [place for place in self._pending if not self._is_used_up(place[0])]:
             place = min(ready, key=self._order)
-            del self._pending[place]
+            self._pending.remove(place)
             yield place
 
     def used(self, invitation: str, seconds: float, transfer: Transfer, *, is_delayed: bool) -> None:
@@ -49,6 +54,16 @@ class RequestQueue:
         self._n_delayed[invitation] += is_delayed
         self._seconds[invitation] = self._seconds.get(invitation, 0.0) + seconds
         self._n_bytes[invitation] += transfer.n_bytes
+
+    def is_first_look(self, place: Place) -> bool:
+        """Whether other invitations have requests that this intake has not looked at, and `place` is not set aside."""
+        waiting = {name for name, _ in self._pending - self._set_aside if not self._is_used_up(name)}
+        return place not in self._set_aside and bool(waiting - {place[0]})
+
+    def set_aside(self, place: Place) -> None:
+        """Puts a request that was taken after all others."""
+        self._set_aside.add(place)
+        self._pending.add(place)
 
     @property
     def notes(self) -> list[str]:
@@ -63,6 +78,7 @@ class RequestQueue:
     def _is_used_up(self, name: str) -> bool:
         return self._seconds.get(name, 0.0) >= self._max_seconds or self._n_bytes[name] >= self._max_bytes
 
-    def _order(self, place: Place) -> tuple[bool, int, int, int]:
+    def _order(self, place: Place) -> tuple[bool, bool, int, int, int]:
         minutes = int(self._seconds.get(place[0], 0.0) // MINUTE_S) + self._n_delayed[place[0]]
-        return place in self._n_delays, self._n_delays.get(place, 0), minutes, self._pending[place]
+        n_delays = self._n_delays.get(place, 0)
+        return place in self._set_aside, place in self._n_delays, n_delays, minutes, self._numbers[place]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from math import inf
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -13,7 +16,14 @@ from judge.images.disk_space import require_room
 from judge.images.manifest import Blob
 from judge.images.reference import Repository
 from judge.images.registry_client import RegistryClient, registry_faults
-from judge.images.transfer import PIECE_BYTES, RequestFault, Transfer
+from judge.images.transfer import (
+    FIRST_LOOK_BYTES_PER_S,
+    FIRST_LOOK_MAX_S,
+    FIRST_LOOK_S,
+    PIECE_BYTES,
+    RequestFault,
+    Transfer,
+)
 from sandbox.image.layer_check import MAX_RATIO, RATIO_FROM, ImageBudget
 from sandbox.limits import GIB
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
@@ -69,6 +79,46 @@ def test_a_silent_registry_is_not_asked_again_in_the_same_intake() -> None:
             with pytest.raises(RequestFault) as caught, registry_faults(client):
                 list(client.blob(BLOB))
     assert (len(requests), caught.value.counts) == (1, False)
+
+
+@contextmanager
+def unreachable() -> Iterator[str]:
+    """A host that does not answer when a connection is made: its queue of connections is full."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listening, ExitStack() as waiting:
+        for _ in range(3):
+            other = waiting.enter_context(socket.socket())
+            other.setblocking(False)
+            with suppress(BlockingIOError):
+                other.connect(listening.getsockname())
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("host", [lambda: raw_server(slow), lambda: raw_server(silent), unreachable], ids=range(3))
+def test_a_first_look_is_short_and_makes_no_registry_silent(host: Callable[[], Any]) -> None:
+    with host() as address:
+        name = address if isinstance(address, str) else address[0]
+        client, start = RegistryClient(Repository(name, "a/b"), None), time.monotonic()
+        client.transfer = Transfer(is_first_look=True)
+        with pytest.raises(RequestFault, match="does not answer"), registry_faults(client):
+            list(client.blob(BLOB))
+        assert time.monotonic() - start < FIRST_LOOK_S + 2
+        transfer = client.transfer
+        assert (transfer.is_too_slow, transfer.silent_hosts, transfer.slow_hosts) == (True, set(), {name})
+        client.transfer, start = Transfer(slow_hosts={name}, is_first_look=True), time.monotonic()
+        with pytest.raises(RequestFault, match="more time"), registry_faults(client):
+            list(client.blob(BLOB))
+        assert (client.transfer.is_too_slow, time.monotonic() - start < 0.5) == (True, True)
+
+
+def test_a_first_look_is_longer_for_the_bytes_that_have_come() -> None:
+    """But not without end."""
+    transfer = Transfer(is_first_look=True, waited_s=FIRST_LOOK_S)
+    assert transfer.is_too_slow
+    transfer.n_bytes = int(5 * FIRST_LOOK_BYTES_PER_S)
+    assert transfer.left_s == pytest.approx(5.0)
+    transfer.n_bytes, transfer.waited_s = 1 << 40, FIRST_LOOK_MAX_S
+    assert transfer.is_too_slow
+    assert not Transfer(waited_s=1e6).is_too_slow
 
 
 def test_a_transfer_that_takes_too_long_is_ended() -> None:

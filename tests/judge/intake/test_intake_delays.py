@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from judge.config import JudgeSettings
-from judge.images.transfer import RequestFault, Transfer
+from judge.images.transfer import FIRST_LOOK_S, RequestFault, Transfer
 from judge.intake import retry_queue
 from judge.intake.delays import delay
 from judge.intake.examiner import Examiner, PendingRequest
@@ -60,9 +61,15 @@ def world(
     slow: HostileRegistry,
     failing: HostileRegistry,
 ) -> IntakeWorld:
-    hosts = (registry.host, slow.host, failing.host)
+    return world_with(short_path, aws_environment, buckets, registry, slow, failing)
+
+
+def world_with(
+    path: Path, rgw: RgwServer, buckets: Buckets, registry: RegistryServer, *hostile: HostileRegistry
+) -> IntakeWorld:
+    hosts = (registry.host, *(each.host for each in hostile))
     more = {"mirror": f"{registry.host}/judge/images", "registries": hosts, "max_image_bytes": 2 * NO_DISK_HAS}
-    return IntakeWorld(short_path, aws_environment, buckets, more=more)
+    return IntakeWorld(path, rgw, buckets, more=more)
 
 
 def referred(reference: str) -> SubmissionRequest:
@@ -99,7 +106,60 @@ def test_a_victim_is_decided_within_a_minute_behind_ten_slow_and_ten_failing_req
     finally:
         authors.close()
     assert max(decided) < 60, decided
-    assert sum("/blobs/" in path and path.rpartition("/")[2] not in slow.blobs for path in slow.paths) <= 2
+    # In each intake once while others wait, and once when all others had their turn.
+    assert sum("/blobs/" in path and path.rpartition("/")[2] not in slow.blobs for path in slow.paths) <= 4
+
+
+@pytest.mark.docker
+@pytest.mark.alone
+def test_a_victim_is_decided_within_a_minute_behind_ten_slow_hosts_and_ten_failing_ones(
+    short_path: Path,
+    aws_environment: RgwServer,
+    buckets: Buckets,
+    registry: RegistryServer,
+    engine: docker.DockerClient,
+) -> None:
+    """Each of another invitation. Half of the slow ones send their manifests slowly, the others their layers."""
+    with ExitStack() as servers:
+        slow = [servers.enter_context(hostile_registry(0.5, all_slow=n % 2 == 0)) for n in range(10)]
+        failing = [servers.enter_context(hostile_registry(None)) for _ in range(10)]
+        world = world_with(short_path, aws_environment, buckets, registry, *slow, *failing)
+        for n, hostile in enumerate((*slow, *failing)):
+            world.send(world.invited(f"eve{n}"), referred(hostile.image(MadeImage([some_tar()]))))
+        authors, victim = Authors(engine, registry), world.invited("victim")
+        servers.callback(authors.close)
+        world.send(victim, authors.image("victim").request)
+        decided, start = [], time.monotonic()
+
+        def taken() -> None:
+            decided.append(time.monotonic() - start)
+            for hostile in slow:  # the rest of the intake is not part of this test
+                hostile.over.set()
+
+        with at_first(Event.REQUEST_TAKEN, taken):
+            summary, output = world.intake()
+    assert decided[0] < 60, output
+    assert [each.outcome for each in summary.decisions if each.invitation == "victim"] == ["submitted"], output
+    assert len(summary.decisions) == 21, output
+
+
+@pytest.mark.docker
+def test_a_registry_that_needs_longer_than_a_first_look_is_read_in_the_same_intake(
+    short_path: Path, aws_environment: RgwServer, buckets: Buckets, registry: RegistryServer
+) -> None:
+    """After the others; its request is decided as if it had been fast."""
+    with hostile_registry(None, waits_s=FIRST_LOOK_S + 1) as slow:
+        world = world_with(short_path, aws_environment, buckets, registry, slow)
+        made = MadeImage([some_tar()], {"Volumes": {"/data": {}}})
+        world.send(world.invited("ada"), referred(slow.honest(made)))
+        world.send(world.invited("ben"), b"{}")
+        summary, output = world.intake()
+    assert [(each.invitation, each.outcome, each.name) for each in summary.decisions] == [
+        ("ben", "refused", ""),
+        ("ada", "refused", "Sum"),
+    ], output
+    assert sum("/manifests/" in path for path in slow.paths) >= 2
+    assert delayed_requests(world.store) == {}
 
 
 @pytest.mark.parametrize("stated_bytes", [3_000_000, NO_DISK_HAS])

@@ -35,6 +35,23 @@ def test_an_invitation_with_a_delay_in_this_intake_comes_after_the_others() -> N
     assert order == ["a0", "b1", "b2", "a1"]
 
 
+def test_a_first_look_is_short_while_others_wait_and_what_needs_longer_comes_last() -> None:
+    """Also after those that were delayed in earlier intakes."""
+    queue, order = RequestQueue([("a", "0"), ("b", "0"), ("b", "1"), ("c", "0")], {("c", "0"): 1}, 1000.0, 100), []
+    for place in queue:
+        is_short = queue.is_first_look(place)
+        order.append((*place, is_short))
+        if is_short and place[0] == "a":
+            queue.set_aside(place)
+    assert order == [("a", "0", True), ("b", "0", True), ("b", "1", True), ("c", "0", False), ("a", "0", False)]
+
+
+def test_nobody_is_set_aside_for_an_invitation_that_waits_for_the_next_intake() -> None:
+    queue = RequestQueue([("a", "0"), ("a", "1"), ("b", "0")], {}, 1000.0, 100)
+    queue.used("b", 1000.0, Transfer(), is_delayed=False)
+    assert [(place, queue.is_first_look(place)) for place in queue] == [(("a", "0"), False), (("a", "1"), False)]
+
+
 def test_an_invitation_that_has_used_its_share_waits_for_the_next_intake() -> None:
     pending = [("a", "1"), ("a", "2"), ("b", "1"), ("b", "2"), ("c", "1"), ("c", "2")]
     queue, order = RequestQueue(pending, {}, 100.0, 1000), []
