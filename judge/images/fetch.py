@@ -28,7 +28,7 @@ from judge.images.registry_client import find_image
 from judge.images.spool import rewritten_layer
 from judge.images.transfer import Transfer
 from judge.workspace import Workspace
-from sandbox.image.image_check import image_from_inspection, invalid
+from sandbox.image.image_check import check_folder, image_from_inspection, invalid
 from sandbox.image.layer_check import ImageBudget, too_large
 from sandbox.verdict import FaultCause, JudgeFault
 from submissions.requests import ReferredImage, SentLayer, SentPart, UploadedImage
@@ -125,6 +125,7 @@ def mirror_image(
     _require_room(disks, settings, sum(layer.n_bytes for layer in layers))
     budget = ImageBudget(settings.max_image_bytes)
     kept = _keep_layers(settings, mirror, layers, held, budget, say, transfer)
+    check_folder("/" + budget.links.resolved(config.folder.encode(errors="replace")).decode(errors="replace"))
     _require_room(disks, settings, budget.unpacked_bytes)
     stored = mirror.keep_image(coming.config, kept)
     return MirroredImage(coming.id, str(stored), coming.reference, config.diff_ids, budget.unpacked_bytes)

@@ -172,6 +172,11 @@ class ImageConfig(_ForeignJson):
         """The diff IDs of its layers, the lowest first."""
         return tuple(self.rootfs.diff_ids)
 
+    @property
+    def folder(self) -> str:
+        """Its WORKDIR."""
+        return (self.config and self.config.WorkingDir) or "/"
+
     def inspection(self, image_id: str) -> dict[str, Any]:
         """The answer that an engine would give to `docker image inspect`."""
         settings = self.config.model_dump() if self.config else {}

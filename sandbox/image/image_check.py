@@ -115,14 +115,23 @@ def _check_volumes(volumes: Sequence[str]) -> None:
             )
 
 
-def _check_start(config: Mapping[str, Any], protocol: str) -> None:
-    """Checks settings that would make the start of the container fail."""
-    folder = str(config.get("WorkingDir") or "/")
+def check_folder(folder: str) -> None:
+    """Returns if `folder`, in which the container starts, is the image's own.
+
+    Raises:
+        SubmissionFault: IMAGE_INVALID.
+    """
     inside = "/" + posixpath.normpath(folder).lstrip("/") + "/"
     if not folder.startswith("/") or any(inside.startswith(f"{mounted}/") for mounted in _MOUNTED):
         raise invalid(
             f"The image's WORKDIR is {folder[:80]!r}: it must be an absolute path, and not below {', '.join(_MOUNTED)}."
         )
+
+
+def _check_start(config: Mapping[str, Any], protocol: str) -> None:
+    """Checks settings that would make the start of the container fail."""
+    folder = str(config.get("WorkingDir") or "/")
+    check_folder(folder)
     if len(folder.encode(errors="replace")) > _MAX_WORKDIR or any(
         len(name.encode(errors="replace")) > _MAX_NAME for name in folder.split("/")
     ):

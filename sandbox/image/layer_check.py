@@ -21,12 +21,14 @@ from typing import NamedTuple
 
 from sandbox.events import plain
 from sandbox.image.image_check import invalid
+from sandbox.image.image_links import ImageLinks
 from sandbox.image.tar_entries import (
     BLOCK_DEVICE,
     CHARACTER,
     DAMAGED,
     FOLDER,
     LINK,
+    SYMBOLIC_LINK,
     ByteStream,
     TarBudget,
     TarEntry,
@@ -41,7 +43,7 @@ MAX_MEMBERS = 1_000_000
 MAX_RATIO, RATIO_FROM = 200, GIB
 MAX_PATH, MAX_NAME = 4096, 255
 # With a link there the engine would mount the sandbox's folder at another place, and might not start the container.
-_MOUNTED = ([b"lambench"], [b"tmp"])
+_MOUNTED = (b"lambench", b"tmp")
 _WHITEOUTS_OF_FOLDERS = (b".wh.", b".wh..", b".wh...")
 
 _GZIP = b"\x1f\x8b"
@@ -79,6 +81,7 @@ class ImageBudget:
     Args:
         max_bytes: unpacked.
         packed_bytes: as received, so far.
+        links: of the layers that were read.
     """
 
     max_bytes: int
@@ -86,6 +89,7 @@ class ImageBudget:
     unpacked_bytes: int = 0
     members: int = 0
     tar: TarBudget = field(default_factory=TarBudget)
+    links: ImageLinks = field(default_factory=ImageLinks)
 
     def count(self, packed_bytes: int, unpacked_bytes: int) -> None:
         """Counts bytes of a layer.
@@ -139,6 +143,7 @@ def check_layer(
         raise invalid(f"A layer of the image begins like {inner} once it is unpacked: build it with `docker build`.")
     for entry in tar_entries(ByteStream(_counted(unpacked, packed, tar, budget, keep)), budget.tar):
         _check_entry(entry)
+        _check_place(entry, budget.links)
     if not tar.n_bytes:
         raise invalid(DAMAGED % "it is empty")
     return CheckedLayer(packed.digest, packed.n_bytes, tar.digest, tar.n_bytes)
@@ -221,15 +226,29 @@ def _check_entry(entry: TarEntry) -> None:
             f"The image's layer names {_shown(entry.name)}, which is not a file of the image: "
             "build it from a Dockerfile."
         )
-    if parts in _MOUNTED and entry.kind != FOLDER:
-        raise invalid(
-            f"The image has a link or a file at /{parts[0].decode()}, where the sandbox mounts a folder: "
-            "make it a folder, or remove it."
-        )
     if entry.kind == LINK:
         _check_path(entry.link)
+    if entry.kind == SYMBOLIC_LINK and len(entry.link) > MAX_PATH:
+        raise invalid(f"A link in the image is too long: {_shown(entry.name)}. Shorten it.")
     if entry.kind in (CHARACTER, BLOCK_DEVICE) and not _is_plain_device(entry):
         raise _refused(f"The image holds the device {_shown(entry.name)}: remove it.")
+
+
+def _check_place(entry: TarEntry, links: ImageLinks) -> None:
+    """Checks where the entry is once the links above it are followed, and keeps it if it is a link itself."""
+    if entry.kind != FOLDER and entry.name.rstrip(b"/.").endswith(_MOUNTED):
+        place = links.place_of(entry.name)
+        if place in _MOUNTED:
+            raise invalid(
+                f"The image has a link or a file at /{place.decode()}, where the sandbox mounts a folder, by the name "
+                f"{_shown(entry.name)}: make it a folder, or remove it."
+            )
+    if entry.kind == SYMBOLIC_LINK:
+        links.add(entry.name, entry.link)
+    elif entry.kind == LINK:
+        links.add_hard_link(entry.name, entry.link)
+    else:
+        links.remove(entry.name)
 
 
 def _is_plain_device(entry: TarEntry) -> bool:

@@ -35,7 +35,7 @@ _POSIX, _GNU = b"ustar\x0000", b"ustar  \0"
 _NUMBERS = ((100, 108), (108, 116), (116, 124), (124, 136), (136, 148), (329, 337), (337, 345))
 _MAX_ID = (1 << 32) - 2  # the next number means "nobody" to the kernel
 _WITH_DATA, _WITHOUT_DATA = b"0\0", b"123456"
-LINK, CHARACTER, BLOCK_DEVICE, FOLDER = b"1", b"3", b"4", b"5"
+LINK, SYMBOLIC_LINK, CHARACTER, BLOCK_DEVICE, FOLDER = b"1", b"2", b"3", b"4", b"5"
 
 
 class TarEntry(NamedTuple):

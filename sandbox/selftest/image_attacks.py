@@ -9,7 +9,7 @@ from sandbox.image.layer_rewriting import rewrite_layer
 from sandbox.limits import MIB
 from sandbox.selftest.asking import report, watched
 from sandbox.selftest.attack import Attack, Finding, Trial
-from sandbox.selftest.polyglots import POLYGLOTS, honest_layer
+from sandbox.selftest.polyglots import POLYGLOTS, honest_layer, root_link_layer
 from sandbox.selftest.watch import WatchedContainer
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
@@ -66,6 +66,12 @@ IMAGE_ATTACKS = (
             _layer_refused(layer),
         )
         for compression, layer in POLYGLOTS.items()
+    ),
+    Attack(
+        "layer-root-link",
+        "A layer of its image has a link to the root, and by way of it a link at /tmp.",
+        "honest:compiles",
+        _layer_refused(root_link_layer),
     ),
     Attack(
         "image-ld-preload",

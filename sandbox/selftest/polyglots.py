@@ -80,6 +80,17 @@ def honest_layer() -> bytes:
     return _tar("shown", _CONTENT)
 
 
+def root_link_layer() -> bytes:
+    """A tar with the link `root -> .`, and with the link `root/tmp`, which engines write to /tmp."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, target in (("root", "."), ("root/tmp", "/proc/1")):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            tar.addfile(info)
+    return buffer.getvalue()
+
+
 def _header(name: bytes, size: int) -> bytes:
     info = tarfile.TarInfo(name.decode(errors="surrogateescape"))
     info.size = size

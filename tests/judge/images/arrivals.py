@@ -10,7 +10,7 @@ import pytest
 from judge.config import JudgeSettings
 from judge.images.fetch import MirroredImage, mirror_image
 from judge.workspace import Workspace
-from sandbox.selftest.polyglots import POLYGLOTS
+from sandbox.selftest.polyglots import POLYGLOTS, root_link_layer
 from sandbox.verdict import SubmissionFault, Verdict
 from submissions.requests import ReferredImage, SentPart
 from tests.world.small_images import SentImage, tar_of
@@ -47,6 +47,12 @@ def device() -> bytes:
     return tar_of(info)
 
 
+def symbolic_link(name: str, target: str) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = tarfile.SYMTYPE, target
+    return info
+
+
 def hard_link() -> bytes:
     info = tarfile.TarInfo("opt/x")
     info.type, info.linkname = tarfile.LNKTYPE, "../../etc/shadow"
@@ -60,5 +66,6 @@ HOSTILE = {
     "hard link": (hard_link(), "leads out", Verdict.POLICY_VIOLATION),
     "device": (device(), "device", Verdict.POLICY_VIOLATION),
     **{name: (make(), name, Verdict.IMAGE_INVALID) for name, make in POLYGLOTS.items()},
+    "link at /tmp": (root_link_layer(), "'root/tmp'", Verdict.IMAGE_INVALID),
     "no tar": (b"no tar" * 500, "no tar", Verdict.IMAGE_INVALID),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from judge.workspace import Workspace
 from sandbox.image.image_check import MACHINE
 from sandbox.verdict import FaultCause, JudgeFault, Verdict
 from submissions.requests import ReferredImage, SentPart
-from tests.judge.images.arrivals import HOSTILE, refer, refused, upload
+from tests.judge.images.arrivals import HOSTILE, refer, refused, symbolic_link, upload
 from tests.servers.registry import RegistryServer
 from tests.world.small_images import (
     OCI_MANIFEST,
@@ -25,6 +26,7 @@ from tests.world.small_images import (
     send,
     sha256,
     some_tar,
+    tar_of,
 )
 
 OTHER = "amd64" if MACHINE == "arm64" else "arm64"
@@ -139,6 +141,19 @@ def test_a_hostile_layer_does_not_reach_the_mirror(
     assert not mirrored.has_blob(sha256(image.blobs()[1]))
     assert not mirrored.has_blob(sha256(image.mirrored_blobs()[1]))
     assert not mirrored.has_blob(image.id)
+
+
+@pytest.mark.parametrize(("folder", "clue"), [("/a/x", "'/proc/x'"), ("/b/a", "'/proc'"), ("/b", "")])
+def test_the_folder_of_an_image_is_its_own_once_links_are_followed(
+    settings: JudgeSettings, folder: str, clue: str
+) -> None:
+    """Links in different layers."""
+    layers = [tar_of(symbolic_link("a", "/proc"), ("x", os.urandom(9))), tar_of(symbolic_link("b", "."))]
+    sent = send(MadeImage(layers, settings={"WorkingDir": folder}))
+    if clue:
+        assert f"WORKDIR is {clue}" in refused(lambda: upload(settings, sent)).sentence
+    else:
+        upload(settings, sent)
 
 
 def test_layers_that_differ_from_the_configuration_are_refused(

@@ -14,7 +14,7 @@ import sandbox.rundir
 from sandbox.driver import Question
 from sandbox.drivers.docker_driver import LOCK_LABEL, DockerDriver, container_options
 from sandbox.drivers.process_driver import ProcessDriver
-from sandbox.image import image_check, layer_check, start_faults
+from sandbox.image import image_check, image_links, layer_check, start_faults
 from sandbox.limits import MIB
 from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
 from sandbox.selftest.catalog import ATTACKS
@@ -153,6 +153,16 @@ def test_a_check_that_does_not_know_a_compression_is_found_out(
     known = {each: magic for each, magic in layer_check._COMPRESSIONS.items() if each != name}
     monkeypatch.setattr(layer_check, "_COMPRESSIONS", known)
     result = run_attack(BY_NAME[f"layer-{name}"], docker_driver, hostile_images)
+    assert not result.held
+    assert "taken as a tar" in result.how
+
+
+@docker_only
+def test_a_check_that_follows_no_links_is_found_out(
+    docker_driver: DockerDriver, hostile_images: HostileImages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_links.ImageLinks, "add", lambda *given: None)
+    result = run_attack(BY_NAME["layer-root-link"], docker_driver, hostile_images)
     assert not result.held
     assert "taken as a tar" in result.how
 
