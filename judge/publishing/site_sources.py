@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 
 from judge.config import JudgeSettings
 from judge.disclosure.redaction import is_public, read_cards
 from judge.ranking.leaderboard import Leaderboard
-from judge.ranking.load import load_items
+from judge.ranking.load import items_key, load_items
 from judge.records.manifest import ManifestChain
+from judge.records.records import Result
 from judge.view.sources import Sources
 from submissions.preflight.log import read_log
 from submissions.records import utc_now
@@ -46,15 +48,32 @@ def known_sources(
 def with_stored(sources: Sources, store: Store, board: Leaderboard) -> Sources:
     """`sources` with the logs and items of all submissions on the board."""
     logs = {row.submission.id: read_log(store, row.submission.id) for row in board.rows}
-    return replace(sources, logs=logs, items=_curves(store, board, WITH_CURVES))
+    lines = [(row.submission.id, line) for row in board.rows for line in row.tasks]
+    results = {(id, line.task.name): line.result for id, line in lines if line.task.kind in WITH_CURVES and line.result}
+    stored = {key: next(store.stamped(items_key(result)), None) for key, result in results.items()}
+    stamps = {key: each.stamp for key, each in stored.items() if each and each.is_settled}
+    return replace(sources, logs=logs, items=StoredItems(store, results), item_stamps=stamps)
 
 
-def _curves(store: Store, board: Leaderboard, kinds: Collection[str]) -> dict[tuple[str, str], Items]:
-    curves = {}
-    for row in board.rows:
-        for line in row.tasks:
-            if line.task.kind in kinds and line.result is not None:
-                items = load_items(store, line.result)
-                if items is not None:
-                    curves[row.submission.id, line.task.name] = items
-    return curves
+class StoredItems(Mapping[tuple[str, str], Items]):
+    """The items tables of results by submission and task. Each is read when it is first used.
+
+    Args:
+        results: by submission and task. A table that is missing or broken is not in the mapping.
+    """
+
+    def __init__(self, store: Store, results: Mapping[tuple[str, str], Result]) -> None:
+        self._results = results
+        self._read = cache(lambda key: load_items(store, results[key]))
+
+    def __getitem__(self, key: tuple[str, str]) -> Items:
+        items = self._read(key)
+        if items is None:
+            raise KeyError(key)
+        return items
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return (key for key in self._results if self._read(key) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

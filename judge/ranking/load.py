@@ -88,6 +88,11 @@ def _read(
 def load_items(store: Store, result: Result) -> Items | None:
     """The items table of a result; None if it is missing or broken."""
     try:
-        return unpack_items(store.get(items_path(result.submission, result.task, result.result_key)))
+        return unpack_items(store.get(items_key(result)))
     except (KeyError, ValueError):
         return None
+
+
+def items_key(result: Result) -> str:
+    """The key of the items table of a result."""
+    return items_path(result.submission, result.task, result.result_key)

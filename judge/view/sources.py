@@ -21,6 +21,7 @@ class Sources:
         logs: the container's log of the preflight, by submission.
         manifests: the manifests of this suite's publications, the oldest first.
         items: the tables with curves, of dynamics and physicality, by submission and task.
+        item_stamps: by submission and task, a text that changes with the items; those without one are compared whole.
         now: the time of this publication; None if the pages are not published, and then they have no date.
         site_url: the address of the site, ending in a slash; empty if it is not known.
     """
@@ -30,5 +31,6 @@ class Sources:
     logs: Mapping[str, str] = field(default_factory=dict)
     manifests: Sequence[Manifest] = ()
     items: Mapping[tuple[str, str], Items] = field(default_factory=dict)
+    item_stamps: Mapping[tuple[str, str], str] = field(default_factory=dict)
     now: datetime | None = None
     site_url: str = ""

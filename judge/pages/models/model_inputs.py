@@ -16,6 +16,7 @@ def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]
     board, sources, id = frame.board, frame.sources, row.submission.id
     status = frame.rank_statuses.get(id, RankStatus())
     rival = rival_of(frame, row)
+    tasks = [(id, line.task.name) for line in row.tasks]
     return (
         row,
         [(key, by_model.get(id)) for key, by_model in board.robustness.intervals.items()],
@@ -27,7 +28,7 @@ def inputs_of(frame: Frame, row: Row, related: Related, neighbour: Sequence[str]
         [[_version(frame, version) for version in versions] for versions in (related.versions, related.same_image)],
         related.n_of_team,
         sources.logs.get(id),
-        [(line.task.name, sources.items.get((id, line.task.name))) for line in row.tasks],
+        [sources.item_stamps.get(key) or sources.items.get(key) for key in tasks],
         (sorted(sources.public), sources.now),
     )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
-from jinja2 import TemplateError
+from jinja2 import Environment, Template, TemplateError
 from markupsafe import Markup
 
 from judge.view.jinja import has_template, template
@@ -56,4 +56,9 @@ def kind_text(frame: Frame, task: Task, *, hidden: bool) -> Markup:
 
 def _rendered(frame: Frame, task: Task, hidden: bool, text: str) -> Markup:
     facts = KindFacts(frame.board.release, hidden)
-    return Markup(frame.templates.from_string(text).render(fact=facts, traits=task.traits))
+    return Markup(_compiled(frame.templates, text).render(fact=facts, traits=task.traits))
+
+
+@lru_cache(maxsize=100)  # several tasks have the same kind
+def _compiled(templates: Environment, text: str) -> Template:
+    return templates.from_string(text)
