@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from judge.gc_pause import collector_paused
+from judge.gc_pause import long_lived
 from judge.pages.site import render
 from judge.publishing.folder import publish
 from judge.publishing.site_sources import with_stored
@@ -59,7 +59,7 @@ def site_files(
     """The files of the site of `board`: content by path, with the preflight logs. `earlier`: see `render`."""
     all_sources = with_stored(sources, store, board)
     logs = {log_file(id): f"{text}\n".encode() for id, text in all_sources.logs.items() if text}
-    with collector_paused():
+    with long_lived():
         return render(board, all_sources, earlier) | logs
 
 

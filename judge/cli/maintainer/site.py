@@ -12,7 +12,7 @@ import typer
 
 from judge.cli.lazy import Lazy, lazy_group
 from judge.config import ConfigError, load_settings
-from judge.gc_pause import collector_paused
+from judge.gc_pause import long_lived
 from judge.publishing.build_cache import (
     build_key,
     earlier_pages,
@@ -62,7 +62,7 @@ def build(
     if problems is None:
         earlier = EarlierPages() if anew else earlier_pages(settings, folder, key.surroundings)
         forget(settings, folder)
-        with collector_paused():
+        with long_lived():
             snapshot = StoreSnapshot(workspace.store, listed=records)
             problems = tuple(_build(workspace.with_store(snapshot), chosen, folder, earlier))
         remember(settings, folder, key, problems, earlier.drawn)
