@@ -30,7 +30,8 @@ _BY_KIND: Mapping[str, Mapping[str, str]] = {
     "compression": {"MAE": "volume_per_atom_mae"},
 }
 # By published task of energy differences, whose unit a suite chooses. Source: deepmodeling/LAMBench,
-# lambench/metrics/results/metadata.json; for the tasks added in release 1.0.0, the size of their baselines.
+# lambench/tasks/calculator: neb.py at commit 06aced9, wiggle150.py 20e4588, vacancy.py 1d7aa8c, binding.py 2a2e505,
+# barrier.py 1e5e843, interface.py and surface.py 05a089b.
 _UNITS: Mapping[str, str] = {
     "neb": "eV",
     "wiggle150": "kcal/mol",

@@ -46,7 +46,7 @@ Answers = Mapping[str, Mapping[str, MeasuredError]]
 class RelativeError(Scale):
     """clip(error / baseline, floor, cap) / divisor.
 
-    Source: LAMBench, arXiv:2504.19578, "generalizability"; the cap since its release 0.3.
+    Source: LAMBench, arXiv:2504.19578, "generalizability"; the cap of 1 as in its release 0.3.1.
     """
 
     name = "relative error"

@@ -77,7 +77,8 @@ def instability_tree(runs: Sequence[Run], rule: InstabilityRule, tolerance: floa
     Raises:
         ScoringError: two runs have one name.
 
-    Source: LAMBench, arXiv:2504.19578, "applicability: stability"; the clip at 5 decades since its release 1.0.
+    Source: LAMBench, arXiv:2504.19578, "applicability: stability"; the clip at 5 decades as in its commit 1f20803, not
+    in its release 0.3.1.
     """
     limit = rule.tolerances[0] if tolerance is None else tolerance
     ordered = sorted(runs)

@@ -6,9 +6,8 @@ data set are those at zero pressure, and its condition `pressure_gpa` states the
 pressures is six structures. `Crystal.reference` holds `volume_per_atom` [Å³] at the pressure. Structures and references
 as published: A. Loew et al., J. Phys. Mater. 9, 015010 (2026), doi:10.1088/2515-7639/ae2ba8.
 
-LAMBench's implementation reads start and reference from one file, so that its relaxations begin at the compressed
-reference; it takes its errors at 150 GPa alone, the last of six pressures; and it counts a relaxation that ran out of
-steps as converged. This kind does none of that.
+LAMBench (pressure.py at commit 4e5cd8a) reads start and reference from one file, so that its relaxations begin at the
+compressed reference; and it counts a relaxation that ran out of steps as converged. This kind does neither.
 
 Failure cost: if the model fails during a relaxation, the item has that cause; if a relaxation does not end within the
 steps, it is NOT_CONVERGED; if its volume runs away, EXPLODED; all items of a model without stress are UNSUPPORTED. Each

@@ -2,14 +2,17 @@
 
 A crystal is relaxed, cell and atoms, to zero stress. Each of the six strains is then applied to the relaxed cell by a
 few amounts; `tasks.simulation.strains` defines strain and stress, fits the elastic tensor and computes the moduli. By
-default the amounts are those of matcalc and LAMBench: four from −0.01 to 0.01 in xx, yy and zz, and four from −0.06 to
-0.06 of the tensor component (0.12 in engineering strain) in yz, xz and xy. So large a shear is beyond the linear
-response (G of EMT copper comes out 6 % above its limit, of Lennard-Jones argon 15 %): the moduli are those of that
-protocol, and must be compared with a reference of the same protocol.
+default the amounts are those of LAMBench (elastic.py at commit 09304fc): ±0.01/3 and ±0.01 in xx, yy and zz, ±0.02 and
+±0.06 of the tensor component (0.12 in engineering strain) in yz, xz and xy. matcalc 0.7.0 has the same largest strains
+and other smaller ones: ±0.005 and ±0.01, ±0.03 and ±0.06. So large a shear is beyond the linear response: in copper
+(EMT) G comes out 6 % above its limit, in argon (Lennard-Jones) 15 %, both fcc; in hcp copper, nickel and silver (EMT,
+ions relaxed) 8 to 11 % below it. The moduli are those of that protocol, and must be compared with a reference of the
+same protocol.
 
-Atoms follow the cell (`ions = "clamped"`, LAMBench's) or are relaxed in each strained cell (`"relaxed"`, what a crystal
-does and what the references of M. de Jong et al., Sci. Data 2, 150009 (2015), doi:10.1038/sdata.2015.9, hold). The two
-differ only where some atom is not at a centre of inversion. `Crystal.reference` holds `k_vrh_gpa` and `g_vrh_gpa`.
+Atoms follow the cell (`ions = "clamped"`, LAMBench's choice, and matcalc's default) or are relaxed in each strained
+cell (`"relaxed"`, what a crystal does and what the references of M. de Jong et al., Sci. Data 2, 150009 (2015),
+doi:10.1038/sdata.2015.9, hold). The two differ only where some atom is not at a centre of inversion.
+`Crystal.reference` holds `k_vrh_gpa` and `g_vrh_gpa`.
 
 Failure cost: if the relaxation or any strained cell of a crystal fails, the item has that cause (NOT_CONVERGED if it
 takes too many steps); if its tensor is not positive definite, it is UNSTABLE, since its moduli mean nothing; all items

@@ -85,8 +85,9 @@ class EnergyDifferences(AsksEachStructure):
         measures=DatasetPart.DIFFERENCES,
         import_format="reactions",
         score=ScoreFamily.PROPERTY,
-        # LAMBench counts the share of barriers that are off once for each type of reaction. Here the share over all
-        # reactions counts once, so that it weighs no more than the errors of barrier and reaction energy.
+        # LAMBench (downstream_tasks_metrics.yml at commit 05a089b) counts the share of barriers that are off once for
+        # each type of reaction. Here the share over all reactions counts once, so that it weighs no more than the
+        # errors of barrier and reaction energy.
         metrics=(
             KindMetric("mae", "Mean absolute error", scored=True),
             KindMetric("*_mae", scored=True),

@@ -7,6 +7,10 @@ profile counts from its own lowest point, in kcal/mol, and its barrier is its hi
     barrier_mae                 over scans
     n_barriers_off              scans whose barrier is off by more than `tolerance`
 
+`profile_rmse` is one root of the mean over all points. LAMBench (torsionnet.py at commit 13e6763) states another number
+as RMSE: the root of the mean over the scans for each point of the scan, then the mean over the points. It is never
+larger than this one. Neither enters a score.
+
 **`stacking_fault`** (the generalised stacking-fault energy: V. Vítek, Philos. Mag. 18, 773 (1968),
 doi:10.1080/14786436808227500). γ(x) = (E(x) − min E) / A in mJ/m², model and reference each interpolated through its
 points by a monotone cubic (PCHIP: F. N. Fritsch and J. Butland, SIAM J. Sci. Stat. Comput. 5, 300 (1984),
@@ -14,7 +18,8 @@ doi:10.1137/0905021) at 200 equidistant x from the first to the last point.
 
     energy_mae                  over those 200 values of γ, then over scans
     slope_mae                   the same of the slopes between them of γ / max γ, with the whole range of x being 1: of
-                                the shape alone, without a unit, as LAMBench (arXiv:2504.19578) measures it
+                                the shape alone, without a unit, as LAMBench measures it (stacking_fault.py at
+                                commit 6062685)
 
 A curve that is flat up to rounding is no failure, since the model answered. Its slope is set to 0, the value of the
 baseline: division by its maximum would measure the rounding.

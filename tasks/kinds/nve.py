@@ -2,8 +2,8 @@
 
 All structures of a data set run in lock-step from thermal momenta (`tasks.simulation.velocities`). A straight line is
 fitted to the total energy of each trajectory after its first fifth: the slope [eV/atom/ps] is the drift, with its
-standard error. The defaults are LAMBench's (arXiv:2504.19578; nve_md.py of release 1.0): 10 ps in steps of 1 fs from
-300 K, one energy every 100 steps. Its published slopes are per 1000 ASE time units; these are per ps.
+standard error. The defaults are LAMBench's (nve_md.py at commit 53663f0, calculator_tasks.yml at commit 05a089b): 10 ps
+in steps of 1 fs from 300 K, one energy every 100 steps. Its slopes are per 1000 ASE time units; these are per ps.
 
 A trajectory ends early in one of three ways. It *fails*: the model raised, or its answer is not finite. It *explodes*:
 total energy or temperature leave the stated bounds, which is a result of the model. Or it is *over its time*: at its

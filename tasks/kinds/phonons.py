@@ -2,10 +2,11 @@
 
 A crystal is relaxed, cell and atoms, with its symmetry kept; one atom at a time is moved by a small distance in the
 supercell that the data set states; `tasks.simulation.vibrations` computes the vibrations from the forces. The
-quantities are LAMBench's (doi:10.48550/arXiv.2504.19578) and A. Loew et al.'s, npj Comput. Mater. 11, 178 (2025),
+quantities are LAMBench's (phonon.py at commit 53663f0) and A. Loew et al.'s, npj Comput. Mater. 11, 178 (2025),
 doi:10.1038/s41524-025-01650-1, for crystals of the MDR phonon database: the highest frequency as hν/k_B [K], the others
-per mole of *primitive* cells. References must be of the temperature and mesh of the task: an imported data set states
-them, and a task with others is refused.
+per mole of *primitive* cells. Two details differ from LAMBench on purpose, the wave vectors of cells that are not
+primitive and the acoustic modes at Γ: see `tasks.simulation.vibrations`. References must be of the temperature and mesh
+of the task: an imported data set states them, and a task with others is refused.
 
 The forces on the supercell without a displacement are subtracted. A relaxation ends at a small force, not at zero, and
 a model need not obey the symmetry of the crystal, by which phonopy derives the forces of one displacement from those
@@ -14,7 +15,7 @@ subtraction changes nothing.
 
 Failure cost: if the relaxation or any supercell of a crystal fails (also for lack of memory), the item has that cause;
 with an imaginary frequency beyond the tolerance it is UNSTABLE, since its sums mean nothing. Each costs ten times the
-error of the trivial model, which answers zero everywhere (LAMBench's dummy).
+error of the trivial model, which answers zero everywhere.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Two-body D3 (Grimme et al., J. Chem. Phys. 132, 154104 (2010), doi:10.1063/1.3382344) with zero damping as there or
 Becke–Johnson damping (Grimme, Ehrlich, Goerigk, J. Comput. Chem. 32, 1456 (2011), doi:10.1002/jcc.21759), without the
-three-body term, as codes of the field add it when asked for "D3". Computed by simple-dftd3.
+three-body term, as by default in the ASE calculator of dftd3 1.7.0. Computed by simple-dftd3.
 
 **Failures.** If D3 has no parameters for an element, the data set states an impossible correction: an error of the
 judge's side is raised, and no frame fails. If a structure is so collapsed that no sum over its neighbours is possible,

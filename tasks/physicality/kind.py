@@ -18,9 +18,10 @@ single precision has errors of about 1e-6 eV/atom in the first, and of 1e-4 eV/�
 Failure cost: no trivial model fails these laws (a model that answers zero to everything passes most), so there is no
 baseline, and W is declared. It is ten times the size of the quantity in these structures: rattling by 0.05 Å and
 straining by 3 % give about 0.1 eV/atom, forces of about 1 eV/Å and stresses of about 0.03 eV/Å³. For pairs it is 20
-sign changes of the force, tortuosity 10, jumps of 15 eV (ten times the 1.5 eV from which LAMBench may refuse a curve),
-and a force that is unrelated to the slope of the energy (1). Errors are clipped at W. A failed copy, displacement,
-strain or distance fails its item. For a model without forces or stress, the items that need them fail as UNSUPPORTED.
+sign changes of the force, tortuosity 10, jumps of 15 eV (ten times the 1.5 eV from which LAMBench, diatomics.py at
+commit 4e8aab5, refuses a curve that turns at least three times), and a force that is unrelated to the slope of the
+energy (1). Errors are clipped at W. A failed copy, displacement, strain or distance fails its item. For a model without
+forces or stress, the items that need them fail as UNSUPPORTED.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Homonuclear diatomics: measures of a curve of energy and force over distance, which need no reference.
 
 Two atoms of an element have one well. So from the wall outwards the energy falls once and rises once, the force changes
-sign once, and the energy is the integral of the force. The measures are those of MLIP Arena (Y. Chiang et al.,
-arXiv:2509.20630), without the physical well. For energies E(r) and radial forces F(r), positive if repulsive, at
-increasing distances r:
+sign once, and the energy is the integral of the force. The measures follow MLIP Arena 0.2.0 (Y. Chiang et al.,
+arXiv:2509.20630) with two changes: its energy jump includes the physical well, and its conservation is the mean of
+|dE/dr + F| in eV/Å. For energies E(r) and radial forces F(r), positive if repulsive, at increasing distances r:
 
     force flips     sign changes of F, leaving out |F| < 10 meV/Å; `extra_flips` is their difference from one. Zero is
                     as wrong as two: the pair collapses, or does not bind at all
@@ -13,8 +13,9 @@ increasing distances r:
     conservation    mean over distances of |dE/dr + F| / max(|F|, |dE/dr|, 1 eV/Å): relative where the curve is steep,
                     so that the wall does not dominate, and in eV/Å elsewhere
 
-The distances are MLIP Arena's as LAMBench bounds them: from 0.9 covalent radii to 3.1 van der Waals radii (S. Alvarez,
-Dalton Trans. 42, 8617 (2013), doi:10.1039/c3dt50599e), at most 6 Å; geometrically spaced, so that the wall is resolved.
+The distances are MLIP Arena's, with the upper bound of LAMBench (diatomics.py at commit 4e8aab5): from 0.9 covalent
+radii to 3.1 van der Waals radii (S. Alvarez, Dalton Trans. 42, 8617 (2013), doi:10.1039/c3dt50599e), at most 6 Å;
+geometrically spaced, so that the wall is resolved.
 """
 
 from __future__ import annotations

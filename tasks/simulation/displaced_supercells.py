@@ -66,7 +66,7 @@ def ask_supercells(phonon: Phonopy, atoms: Atoms, distance: float, model: BatchC
     Raises:
         ItemFailed: the model failed on one of them, with the first one's cause; or has no forces.
     """
-    # Along the vectors of the cell only, as in LAMBench, not along their sums.
+    # Along the vectors of the cell only, as in LAMBench (phonon.py at commit 53663f0), not along their sums.
     with phonopy_panics():
         phonon.generate_displacements(distance=distance, is_diagonal=False)
     dataset, displaced = cast(Any, phonon.dataset), cast(Any, phonon.supercells_with_displacements)

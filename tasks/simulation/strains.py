@@ -1,8 +1,9 @@
 """Strained cells of a crystal, and the elastic tensor and the moduli from their stresses. Pure functions.
 
 Strains are Green–Lagrange strains E = (FᵀF − 1)/2 of a deformation x → F x with F upper triangular, and stresses are
-Cauchy stresses, as a calculator gives them: the definitions of matcalc and LAMBench, whose strains are finite (0.06 in
-shear). In the limit of small strains about a cell without stress the choice makes no difference.
+Cauchy stresses, as a calculator gives them: the definitions of matcalc 0.7.0 and LAMBench (elastic.py at commit
+09304fc), whose strains are finite (0.06 in shear). In the limit of small strains about a cell without stress the choice
+makes no difference.
 
 Six-component strains are (xx, yy, zz, 2yz, 2xz, 2xy), with the factor of two of engineering shear; stresses are in
 ASE's order (xx, yy, zz, yz, xz, xy), positive in tension. So σ = C e, and C44 is σ_yz over 2 E_yz.

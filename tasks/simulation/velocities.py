@@ -25,8 +25,8 @@ def thermal_momenta(frames: Frames, temperature_k: float, seed: int) -> Float:
     Each structure has its own `numpy.random.default_rng(seed)`, so that its trajectory does not depend on the other
     structures of the data set. Its drift and its rotation about the centre of mass are removed, and the rest is scaled
     to the kinetic energy as drawn: the same as ASE's MaxwellBoltzmannDistribution, Stationary and ZeroRotation in turn.
-    The rotation of a periodic structure has no meaning; it is removed as well, because LAMBench does so (nve_md.py of
-    release 1.0).
+    The rotation of a periodic structure has no meaning; it is removed as well, because LAMBench does so (nve_md.py at
+    commit 53663f0).
     """
     masses = masses_of(frames)
     momenta = np.empty((len(masses), 3))

@@ -9,7 +9,8 @@ non-analytical correction at Γ: a potential has no Born charges, so references 
   without the three acoustic modes at Γ (the sum rule puts them at zero, rounding a little above or below).
 - Entropy, free energy and heat capacity are sums over a Γ-centred mesh of interpolated frequencies ν, again without the
   three acoustic modes at Γ, and without imaginary modes (in a crystal within the tolerance some are artefacts of the
-  interpolation). They are per mole of primitive cells, as in phonopy.
+  interpolation). They are per mole of primitive cells, as in phonopy. By default phonopy 4.10.0 includes each acoustic
+  mode at Γ that rounding puts above zero, and LAMBench (phonon.py at commit 53663f0) uses that default.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from phonopy import Phonopy
     from phonopy.structure.atoms import PhonopyAtoms
 
-# The SI defines these constants exactly; phonopy has those of CODATA 2002, so that its sums differ in the sixth digit.
+# The SI defines these constants exactly; phonopy 4.10.0 has those of CODATA 2006, so that its sums differ in the sixth
+# digit.
 PLANCK, BOLTZMANN, AVOGADRO = 6.62607015e-34, 1.380649e-23, 6.02214076e23  # J s, J/K, 1/mol
 THZ_IN_K = PLANCK * 1e12 / BOLTZMANN  # hν/k_B of 1 THz
 GAS_CONSTANT = AVOGADRO * BOLTZMANN  # J/mol/K
@@ -180,8 +182,8 @@ def vibrations(phonon: Phonopy, settings: VibrationSettings) -> Vibrations:
 def commensurate_frequencies(phonon: Phonopy) -> Float:
     """(q, b) [THz] at the wave vectors commensurate with the supercell; the three acoustic ones at Γ are NaN.
 
-    Where the cell is not primitive, LAMBench's own code reads the coordinates of the cell's commensurate wave vectors
-    as if they were the primitive cell's: fewer points, and not all of them commensurate.
+    Where the cell is not primitive, LAMBench (phonon.py at commit 53663f0) reads the coordinates of the cell's
+    commensurate wave vectors as if they were the primitive cell's: fewer points, and not all of them commensurate.
     """
     from phonopy.harmonic.dynmat_to_fc import get_commensurate_points
 

@@ -28,7 +28,10 @@ CHECKED_IN_BATCHES = 3
 
 
 class EfficiencyParameters(Parameters):
-    """What is timed. The defaults are those of LAMBench, release 1.0.
+    """What is timed.
+
+    The number and sizes of the frames, the size of the displacements and the warm-up are LAMBench's
+    (metrics/results/README.md at commit 040985f, inference_efficiency.py at commit 2c34ac1).
 
     Args:
         n_frames: timed frames, made from the structures of the data set in turn.

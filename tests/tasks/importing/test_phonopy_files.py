@@ -114,7 +114,7 @@ def test_files_of_phonopy_are_imported_with_its_numbers(tmp_path: Path, copper_t
     np.testing.assert_allclose(dataset.frames.atoms(1).cell.lengths(), [2.72, 2.72, 3.72], rtol=1e-12)
     for row, phonon in ((0, copper()), (1, alloy), (2, copper()), (3, copper())):
         reference = dataset.table.crystals[row].reference["EMT"]
-        # phonopy's constants of nature are those of CODATA 2002: its R is larger by 1.2e-6 of itself.
+        # phonopy's constants of nature are those of CODATA 2006: its R is larger by 1.2e-6 of itself.
         np.testing.assert_allclose([reference[p.name] for p in PROPERTIES], by_phonopy(phonon), rtol=1e-5)
     again = load_dataset(save_dataset(dataset, tmp_path / "data"))
     assert again.table == dataset.table

@@ -128,7 +128,28 @@ def test_clamped_and_relaxed_ions_differ_where_atoms_are_not_at_centres_of_inver
     assert clamped["g_vrh_gpa"][0] / free["g_vrh_gpa"][0] > 1.3
 
 
-def test_default_strains_are_those_of_matcalc_step_by_step(run: Any) -> None:
+@pytest.mark.parametrize(
+    ("crystal", "calculator", "relative_change"),
+    [
+        (bulk("Cu", a=3.6), EMT, 0.060),
+        (bulk("Ar", a=5.25), Argon, 0.153),
+        (bulk("Cu", "hcp", a=2.55, c=4.16), EMT, -0.112),
+        (bulk("Ag", "hcp", a=2.89, c=4.7), EMT, -0.083),
+    ],
+)
+def test_the_default_shear_strains_are_beyond_the_linear_response(
+    run: Any, crystal: Atoms, calculator: Callable[[], Any], relative_change: float
+) -> None:
+    dataset = make_crystals([crystal], [{"k_vrh_gpa": 1.0, "g_vrh_gpa": 1.0}])
+    model = InProcessCalculator(calculator())
+    g, linear = (
+        run(KIND, dataset, model, settings).items.columns["g_vrh_gpa"][0]
+        for settings in (ElasticityParameters(relaxation=TIGHT), small("relaxed"))
+    )
+    assert g / linear - 1 == pytest.approx(relative_change, abs=0.002)
+
+
+def test_default_strains_are_those_of_lambench_step_by_step(run: Any) -> None:
     """The definition at finite strain, written independently: F by hand, ASE's stresses, a straight line for each."""
     assert ElasticityParameters().normal_strains == pytest.approx(np.linspace(-0.01, 0.01, 4))
     assert ElasticityParameters().shear_strains == pytest.approx(np.linspace(-0.06, 0.06, 4))
