@@ -183,7 +183,8 @@ def commensurate_frequencies(phonon: Phonopy) -> Float:
     """(q, b) [THz] at the wave vectors commensurate with the supercell; the three acoustic ones at Γ are NaN.
 
     Where the cell is not primitive, LAMBench (phonon.py at commit 53663f0) reads the coordinates of the cell's
-    commensurate wave vectors as if they were the primitive cell's: fewer points, and not all of them commensurate.
+    commensurate wave vectors as if they were the primitive cell's: fewer points, of which some are not commensurate if
+    the supercell repeats the cell unequally.
     """
     from phonopy.harmonic.dynmat_to_fc import get_commensurate_points
 
