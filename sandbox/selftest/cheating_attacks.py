@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 from ase import Atoms
@@ -114,18 +113,22 @@ def examine_fork(trial: Trial) -> Finding:
     return Finding(True, f"the child ended with its parent: {outcome.verdict}")
 
 
-def _attack(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:
-    return Attack(name, tries, f"cheating:{factory}", examine)
-
-
 CHEATING_ATTACKS: tuple[Attack, ...] = (
-    _attack(
-        "nan-as-a-joker", "Answers NaN, infinity or 1e300 where it knows that it is wrong.", "Joker", examine_joker
+    Attack(
+        "nan-as-a-joker",
+        "Answers NaN, infinity or 1e300 where it knows that it is wrong.",
+        "cheating:Joker",
+        examine_joker,
     ),
-    _attack("absurd-numbers", "Hides absurd numbers among honest ones of the same batch.", "Absurd", examine_absurd),
+    Attack(
+        "absurd-numbers", "Hides absurd numbers among honest ones of the same batch.", "cheating:Absurd", examine_absurd
+    ),
     *SECRECY_ATTACKS,
     *TIMING_ATTACKS,
-    _attack(
-        "answers-from-a-child", "Forks, and lets the child answer when the parent has left.", "Forks", examine_fork
+    Attack(
+        "answers-from-a-child",
+        "Forks, and lets the child answer when the parent has left.",
+        "cheating:Forks",
+        examine_fork,
     ),
 )

@@ -8,7 +8,6 @@ attempt, in the judge's words.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -145,24 +144,24 @@ def examine_surroundings(trial: Trial) -> Finding:
     return Finding(True, "environment, arguments, limits, user, host name and folders were the same at both starts")
 
 
-def _attack(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:
-    return Attack(name, tries, f"cheating:{factory}", examine)
-
-
 SECRECY_ATTACKS: tuple[Attack, ...] = (
-    _attack("secrets-in-the-log", "Writes each structure into its log, and ends.", "Prints", examine_log),
-    _attack("secrets-in-errors", "Raises errors whose class and text are the structure.", "Raises", examine_errors),
-    _attack("secrets-in-the-exit", "Ends with an exit status made of the structure.", "Exits", examine_exit_status),
-    _attack(
+    Attack("secrets-in-the-log", "Writes each structure into its log, and ends.", "cheating:Prints", examine_log),
+    Attack(
+        "secrets-in-errors", "Raises errors whose class and text are the structure.", "cheating:Raises", examine_errors
+    ),
+    Attack(
+        "secrets-in-the-exit", "Ends with an exit status made of the structure.", "cheating:Exits", examine_exit_status
+    ),
+    Attack(
         "notes-for-the-next-start",
         "Writes files named by the structure, and greets with what it found of earlier ones.",
-        "leaves_notes",
+        "cheating:leaves_notes",
         examine_notes,
     ),
-    _attack(
+    Attack(
         "looks-around",
         "Looks for anything that tells a preflight from an evaluation.",
-        "LooksAround",
+        "cheating:LooksAround",
         examine_surroundings,
     ),
 )

@@ -10,8 +10,6 @@ not detected: see `tasks.timing.small_frames`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -81,29 +79,24 @@ def shortest(measured: Measurement) -> float:
     return float(np.min(measured.items.columns["seconds"]))
 
 
-@dataclass(frozen=True)
-class FoundOut:
-    """Examines a timing: no time counts, since the model fails the consistency check.
+def examine_timing(trial: Trial, way: int = 1, parameters: EfficiencyParameters | None = None) -> Finding:
+    """No time counts, since the model fails the consistency check.
 
     Args:
         way: the variant of its cheating.
         parameters: of the timing; None: `TIMING`.
     """
-
-    way: int = 1
-    parameters: EfficiencyParameters | None = None
-
-    def __call__(self, trial: Trial) -> Finding:
-        try:
-            measured = timed(trial, way=self.way, parameters=self.parameters or TIMING)
-        except SubmissionFault as fault:
-            return Finding(False, f"ended as {fault.verdict}")
-        wrong = measured.items.failures().get(Cause.INCONSISTENT, 0)
-        void = all(measured.metrics[name].value is None for name in ("time_mean", "time_median", "time_p95"))
-        n_rechecked = measured.metrics["n_rechecked"].value or 0.0
-        if not (void and wrong > 0):
-            return Finding(False, f"{wrong} of {n_rechecked:.0f} checked answers differ, and its times count")
-        return Finding(True, f"{wrong} of {n_rechecked:.0f} checked answers differ: no time counts")
+    try:
+        measured = timed(trial, way=way, parameters=parameters or TIMING)
+    except SubmissionFault as fault:
+        return Finding(False, f"ended as {fault.verdict}")
+    wrong = measured.items.failures().get(Cause.INCONSISTENT, 0)
+    void = all(measured.metrics[name].value is None for name in ("time_mean", "time_median", "time_p95"))
+    n_rechecked = measured.metrics["n_rechecked"].value or 0.0
+    differing = f"{wrong} of {n_rechecked:.0f} checked answers differ"
+    if not (void and wrong > 0):
+        return Finding(False, f"{differing}, and its times count")
+    return Finding(True, f"{differing}: no time counts")
 
 
 def examine_replays(trial: Trial) -> Finding:
@@ -140,24 +133,20 @@ def examine_stopped_clock(trial: Trial) -> Finding:
     return Finding(True, f"timed at {1e3 * seconds:.0f} ms for work of 20, and ended at its deadline")
 
 
-def _attack(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:
-    return Attack(name, tries, f"cheating:{factory}", examine)
-
-
 def _cheap(name: str, tries: str, factory: str) -> Attack:
-    return Attack(name, tries, f"cheap:{factory}", FoundOut(parameters=OF_LARGE_CELLS))
+    return Attack(name, tries, f"cheap:{factory}", partial(examine_timing, parameters=OF_LARGE_CELLS))
 
 
 TIMING_ATTACKS: tuple[Attack, ...] = (
-    _attack("replays", "Answers from memory for structures that it has seen.", "Replays", examine_replays),
-    _attack(
+    Attack("replays", "Answers from memory for structures that it has seen.", "cheating:Replays", examine_replays),
+    Attack(
         "replays-alike",
         "Answers from memory for structures of a cell and elements that it has seen.",
-        "Replays",
-        FoundOut(way=2),
+        "cheating:Replays",
+        partial(examine_timing, way=2),
     ),
-    _attack("deferred-work", "Answers at once, and works on in a thread.", "Defers", FoundOut()),
-    _attack("state-machine", "Is honest for the first questions only.", "StateMachine", FoundOut()),
+    Attack("deferred-work", "Answers at once, and works on in a thread.", "cheating:Defers", examine_timing),
+    Attack("state-machine", "Is honest for the first questions only.", "cheating:StateMachine", examine_timing),
     _cheap("cheap-by-first-question", "Is an ideal gas if the first structure is large.", "ByFirstQuestion"),
     _cheap("cheap-by-size", "Is an ideal gas for all structures larger than those of other tasks.", "BySize"),
     _cheap("cheap-by-call-number", "Is an ideal gas for some questions from the first large one on.", "ByCallNumber"),
@@ -167,5 +156,5 @@ TIMING_ATTACKS: tuple[Attack, ...] = (
         "Answers large structures with the energy of the perfect crystal, unless they look like a check.",
         "SpotsTheCheck",
     ),
-    _attack("stopped-clock", "Stops all clocks inside.", "StopsTheClock", examine_stopped_clock),
+    Attack("stopped-clock", "Stops all clocks inside.", "cheating:StopsTheClock", examine_stopped_clock),
 )

@@ -4,7 +4,7 @@ import os
 import time
 
 import numpy as np
-from report import Report
+from report import reported
 
 MIB = 1 << 20
 MOST_MIB = 640
@@ -25,64 +25,52 @@ def fill(folder):
     return written / MIB, 0
 
 
-def tmp():
-    return Report(lambda *_: fill("/tmp"))
+tmp = reported(lambda *_: fill("/tmp"))
+shared_memory = reported(lambda *_: fill("/dev/shm"))
+volume = reported(lambda *_: fill("/tmp/cache/volume"))
 
 
-def shared_memory():
-    return Report(lambda *_: fill("/dev/shm"))
-
-
-def volume():
-    return Report(lambda *_: fill("/tmp/cache/volume"))
-
-
-def tiny_files():
+@reported
+def tiny_files(*_):
     """Empty files in /tmp: they take no room of its size, but the kernel's memory."""
-
-    def attempt(*_):
-        os.mkdir("/tmp/tiny")
-        for number in range(2_000_000):
-            try:
-                os.close(os.open("/tmp/tiny/%d" % number, os.O_CREAT | os.O_WRONLY))
-            except OSError as error:
-                return number, error.errno
-        return number, 0
-
-    return Report(attempt)
+    os.mkdir("/tmp/tiny")
+    for number in range(2_000_000):
+        try:
+            os.close(os.open("/tmp/tiny/%d" % number, os.O_CREAT | os.O_WRONLY))
+        except OSError as error:
+            return number, error.errno
+    return number, 0
 
 
 def take(mib):
     return [np.ones(MIB // 8) for _ in range(int(mib))]
 
 
-def memory():
-    return Report(lambda *_: len(take(MOST_MIB)))
+@reported
+def memory(*_):
+    return len(take(MOST_MIB))
 
 
-def memory_of_children():
+@reported
+def memory_of_children(*_):
     """Children whose memory together is above the limit: how many were killed, and how many got all their memory."""
+    reading, writing = os.pipe()
 
-    def attempt(*_):
-        reading, writing = os.pipe()
+    def take_and_stay():
+        held = take(200)
+        os.write(writing, b"1")
+        time.sleep(60)
+        return held
 
-        def take_and_stay():
-            held = take(200)
-            os.write(writing, b"1")
-            time.sleep(60)
-            return held
-
-        children = {child(take_and_stay) for _ in range(4)}
-        os.set_blocking(reading, False)
-        killed = taken = 0
-        until = time.monotonic() + 50  # near the limit the kernel reads the image's files again and again
-        while killed + taken < len(children) and time.monotonic() < until:
-            time.sleep(0.02)
-            killed += sum(ended_by_kill(pid) for pid in children)
-            taken += len(some(reading))
-        return killed, taken
-
-    return Report(attempt)
+    children = {child(take_and_stay) for _ in range(4)}
+    os.set_blocking(reading, False)
+    killed = taken = 0
+    until = time.monotonic() + 50  # near the limit the kernel reads the image's files again and again
+    while killed + taken < len(children) and time.monotonic() < until:
+        time.sleep(0.02)
+        killed += sum(ended_by_kill(pid) for pid in children)
+        taken += len(some(reading))
+    return killed, taken
 
 
 def ended_by_kill(pid):
@@ -110,46 +98,38 @@ def child(action):
     return pid
 
 
-def processes():
+@reported
+def processes(*_):
     """Forks until it is stopped; how many children there are."""
-
-    def attempt(*_):
-        for number in range(400):
-            try:
-                child(lambda: time.sleep(60))
-            except OSError as error:
-                return number, error.errno
-        return number, 0
-
-    return Report(attempt)
-
-
-def open_files():
-    def attempt(*_):
-        handles = []
-        error = 0
+    for number in range(400):
         try:
-            while len(handles) < 10_000:
-                handles.append(os.open("/dev/null", os.O_RDONLY))
-        except OSError as raised:
-            error = raised.errno
-        for handle in handles:
-            os.close(handle)
-        return len(handles), error
-
-    return Report(attempt)
+            child(lambda: time.sleep(60))
+        except OSError as error:
+            return number, error.errno
+    return number, 0
 
 
-def log():
+@reported
+def open_files(*_):
+    handles = []
+    error = 0
+    try:
+        while len(handles) < 10_000:
+            handles.append(os.open("/dev/null", os.O_RDONLY))
+    except OSError as raised:
+        error = raised.errno
+    for handle in handles:
+        os.close(handle)
+    return len(handles), error
+
+
+@reported
+def log(seconds, *_):
     """Writes a gigabyte to its output, or as much as is taken in the given seconds; MiB written."""
-
-    def attempt(seconds, *_):
-        block = (b"x" * 1023 + b"\n") * 1024
-        until = time.monotonic() + seconds
-        written = 0
-        while written < 1024 and time.monotonic() < until:
-            os.write(1, block)
-            written += 1
-        return written
-
-    return Report(attempt)
+    block = (b"x" * 1023 + b"\n") * 1024
+    until = time.monotonic() + seconds
+    written = 0
+    while written < 1024 and time.monotonic() < until:
+        os.write(1, block)
+        written += 1
+    return written

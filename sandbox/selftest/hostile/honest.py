@@ -11,7 +11,7 @@ import shutil
 import struct
 import subprocess
 
-from report import Report
+from report import reported
 
 SOURCE = "double twice(double x) { return x + x; }\n"
 MACHINE = {
@@ -22,22 +22,20 @@ PAGE = 0x10000  # the largest that aarch64 may have
 DYNAMIC, HASH, SYMBOLS, STRINGS, CODE = PAGE, 0x100, 0x140, 0x180, 0x1C0
 
 
-def compiles():
-    def attempt(x, *_):
-        compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang", "tcc"))), None)
-        if compiler:
-            with open("/tmp/twice.c", "w") as file:
-                file.write(SOURCE)
-            subprocess.run([compiler, "-shared", "-fPIC", "-o", "/tmp/twice.so", "/tmp/twice.c"], check=True)
-        else:
-            with open("/tmp/twice.so", "wb") as file:
-                file.write(shared_object())
-        twice = ctypes.CDLL("/tmp/twice.so").twice
-        twice.argtypes, twice.restype = [ctypes.c_double], ctypes.c_double
-        shutil.copy("/bin/true", "/tmp/program")
-        return twice(x), subprocess.run(["/tmp/program"], check=False).returncode, compiler is not None
-
-    return Report(attempt)
+@reported
+def compiles(x, *_):
+    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang", "tcc"))), None)
+    if compiler:
+        with open("/tmp/twice.c", "w") as file:
+            file.write(SOURCE)
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", "/tmp/twice.so", "/tmp/twice.c"], check=True)
+    else:
+        with open("/tmp/twice.so", "wb") as file:
+            file.write(shared_object())
+    twice = ctypes.CDLL("/tmp/twice.so").twice
+    twice.argtypes, twice.restype = [ctypes.c_double], ctypes.c_double
+    shutil.copy("/bin/true", "/tmp/program")
+    return twice(x), subprocess.run(["/tmp/program"], check=False).returncode, compiler is not None
 
 
 def shared_object():

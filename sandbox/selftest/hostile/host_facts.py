@@ -5,7 +5,7 @@ import re
 import socket
 import stat
 
-from report import Report
+from report import reported
 
 FACTS = (
     *("/proc/sys/kernel/random/boot_id", "/proc/cmdline", "/proc/config.gz", "/proc/kallsyms", "/proc/modules"),
@@ -20,13 +20,10 @@ FACTS = (
 NEEDED = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system/cpu", "/proc/self/status")
 
 
-def host_facts():
+@reported
+def host_facts(pid, token, *_):
     """Told the judge's process and token: how many facts it reads, traces of the judge, and needed files it reads."""
-
-    def attempt(pid, token, *_):
-        return sum(map(holds, FACTS)), traces(int(pid), int(token)), sum(map(holds, NEEDED))
-
-    return Report(attempt)
+    return sum(map(holds, FACTS)), traces(int(pid), int(token)), sum(map(holds, NEEDED))
 
 
 def holds(path):

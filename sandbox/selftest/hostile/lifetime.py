@@ -6,17 +6,14 @@ import signal
 import subprocess
 import time
 
-from report import Report
+from report import reported
 
 
-def outlive():
+@reported
+def outlive(number, *_):
     """Leaves an orphan process behind, under a name with the given number."""
-
-    def attempt(number, *_):
-        leave("lambench-selftest-%d" % number)
-        return os.getpid()
-
-    return Report(attempt)
+    leave("lambench-selftest-%d" % number)
+    return os.getpid()
 
 
 def leave(name, before=lambda: None):
@@ -39,47 +36,35 @@ def ignore_signals():
             continue
 
 
-def ignore():
+@reported
+def ignore(number, *_):
     """Ignores all signals that can be ignored, leaves a process that does too, and never ends by itself."""
-
-    def attempt(number, *_):
-        leave("lambench-selftest-%d" % number, ignore_signals)
-        ignore_signals()
-        atexit.register(time.sleep, 600)
-        return os.getpid()
-
-    return Report(attempt)
+    leave("lambench-selftest-%d" % number, ignore_signals)
+    ignore_signals()
+    atexit.register(time.sleep, 600)
+    return os.getpid()
 
 
-def freeze():
+@reported
+def freeze(number, *_):
     """Stops itself in the middle of an answer."""
-
-    def attempt(number, *_):
-        leave("lambench-selftest-%d" % number)
-        os.kill(os.getpid(), signal.SIGSTOP)
-        return 0
-
-    return Report(attempt)
+    leave("lambench-selftest-%d" % number)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return 0
 
 
-def health():
+@reported
+def health(seconds, *_):
     """Whether the image's health check has run after some seconds, and whether it could have, run by hand."""
-
-    def attempt(seconds, *_):
-        time.sleep(seconds)
-        ran = os.path.exists("/tmp/health")
-        subprocess.run("touch /tmp/health", shell=True, check=True)
-        return ran, os.path.exists("/tmp/health")
-
-    return Report(attempt)
+    time.sleep(seconds)
+    ran = os.path.exists("/tmp/health")
+    subprocess.run("touch /tmp/health", shell=True, check=True)
+    return ran, os.path.exists("/tmp/health")
 
 
-def entrypoint():
+@reported
+def entrypoint(*_):
     """Whether the image's own entrypoint has run, and whether it could have, run by hand."""
-
-    def attempt(*_):
-        ran = os.path.exists("/tmp/entrypoint")
-        subprocess.run(["/bin/sh", "-c", "touch /tmp/entrypoint"], check=True)
-        return ran, os.path.exists("/tmp/entrypoint")
-
-    return Report(attempt)
+    ran = os.path.exists("/tmp/entrypoint")
+    subprocess.run(["/bin/sh", "-c", "touch /tmp/entrypoint"], check=True)
+    return ran, os.path.exists("/tmp/entrypoint")

@@ -7,7 +7,7 @@ import platform
 import socket
 import stat
 
-from report import Report, outcome
+from report import outcome, reported
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 TIMEOUT_S = 1.5
@@ -51,29 +51,23 @@ def loopback(family=socket.AF_INET, address="127.0.0.1"):
         tcp(address, server.getsockname()[1], family)
 
 
-def reach():
+@reported
+def reach(a, b, c, d, port, *_):
     """Tries a TCP address, and whether there is a way to it; loopback shows that sockets work at all."""
-
-    def attempt(a, b, c, d, port, *_):
-        address = dotted((a, b, c, d))
-        return outcome(tcp, address, int(port)), outcome(routed, address), outcome(loopback)
-
-    return Report(attempt)
+    address = dotted((a, b, c, d))
+    return outcome(tcp, address, int(port)), outcome(routed, address), outcome(loopback)
 
 
-def reach_6():
+@reported
+def reach_6(*_):
     """Tries public and link-local IPv6 addresses, and a datagram to all neighbours."""
-
-    def attempt(*_):
-        public = "2001:4860:4860::8888"
-        return (
-            outcome(tcp, public, 53, socket.AF_INET6),
-            outcome(routed, public, socket.AF_INET6),
-            outcome(all_neighbours),
-            outcome(loopback),
-        )
-
-    return Report(attempt)
+    public = "2001:4860:4860::8888"
+    return (
+        outcome(tcp, public, 53, socket.AF_INET6),
+        outcome(routed, public, socket.AF_INET6),
+        outcome(all_neighbours),
+        outcome(loopback),
+    )
 
 
 def all_neighbours():
@@ -87,14 +81,11 @@ def all_neighbours():
         sock.sendto(b"hello", ("ff02::1", 47111))
 
 
-def ask_name():
+@reported
+def ask_name(a, b, c, d, port, *_):
     """Asks every name server that it can find; the host's own listens at the given address."""
-
-    def attempt(a, b, c, d, port, *_):
-        servers = [(dotted((a, b, c, d)), int(port)), ("127.0.0.11", 53), ("8.8.8.8", 53), *configured()]
-        return outcome(resolve), sum(asks(*server) for server in servers), float(asks_itself())
-
-    return Report(attempt)
+    servers = [(dotted((a, b, c, d)), int(port)), ("127.0.0.11", 53), ("8.8.8.8", 53), *configured()]
+    return outcome(resolve), sum(asks(*server) for server in servers), float(asks_itself())
 
 
 def resolve():
@@ -133,17 +124,14 @@ def asks_itself():
             return False
 
 
-def abstract_socket():
+@reported
+def abstract_socket(number, *_):
     """Connects to the host's abstract socket of the given number, and to one of its own."""
-
-    def attempt(number, *_):
-        own_address = "\0own"
-        with socket.socket(socket.AF_UNIX) as server:
-            server.bind(own_address)
-            server.listen(1)
-            return outcome(unix, "\0lambench-selftest-%d" % number), outcome(unix, own_address)
-
-    return Report(attempt)
+    own_address = "\0own"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(own_address)
+        server.listen(1)
+        return outcome(unix, "\0lambench-selftest-%d" % number), outcome(unix, own_address)
 
 
 def unix(path):
@@ -152,19 +140,16 @@ def unix(path):
         sock.connect(path)
 
 
-def engine_socket():
+@reported
+def engine_socket(*_):
     """Connects to the engines' usual sockets, and to any other socket file in the container but its own."""
-
-    def attempt(*_):
-        own_address = "/tmp/own.sock"
-        with socket.socket(socket.AF_UNIX) as server:
-            server.bind(own_address)
-            server.listen(64)
-            others = {path for path in socket_files() if path != os.environ["LAMBENCH_SOCKET"]}
-            reached = [path for path in others | set(ENGINE_SOCKETS) if outcome(unix, path) == 0]
-        return len(set(reached) - {own_address}), reached.count(own_address)
-
-    return Report(attempt)
+    own_address = "/tmp/own.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(own_address)
+        server.listen(64)
+        others = {path for path in socket_files() if path != os.environ["LAMBENCH_SOCKET"]}
+        reached = [path for path in others | set(ENGINE_SOCKETS) if outcome(unix, path) == 0]
+    return len(set(reached) - {own_address}), reached.count(own_address)
 
 
 def socket_files():
@@ -180,32 +165,27 @@ def socket_files():
                 continue
 
 
-def judge_socket_again():
+@reported
+def judge_socket_again(*_):
     """Connects to the judge's socket a second time."""
-    return Report(lambda *_: (outcome(unix, os.environ["LAMBENCH_SOCKET"]), outcome(os.stat, "/lambench/guest.pyz")))
+    return outcome(unix, os.environ["LAMBENCH_SOCKET"]), outcome(os.stat, "/lambench/guest.pyz")
 
 
-def vsock():
+@reported
+def vsock(*_):
     """Opens sockets to the hypervisor, which no network namespace confines; last, a socket of its own."""
-
-    def attempt(*_):
-        tries = [outcome(open_socket, "socket", upper + VSOCK, kind) for upper in UPPER_BITS for kind in TYPES]
-        return (*tries, outcome(open_socket, "socket", 1, 1))
-
-    return Report(attempt)
+    tries = [outcome(open_socket, "socket", upper + VSOCK, kind) for upper in UPPER_BITS for kind in TYPES]
+    return (*tries, outcome(open_socket, "socket", 1, 1))
 
 
-def families():
+@reported
+def families(*_):
     """Opens sockets and pairs of all other families: how many were not refused, the first; last, its own families."""
-
-    def attempt(*_):
-        others = [family for family in range(64) if family not in OWN_FAMILIES]
-        others += [upper + family for upper in UPPER_BITS[1:] for family in (*OWN_FAMILIES, VSOCK)]
-        open_families = [family for family in others if not refused(family)]
-        own = (outcome(open_socket, "socket", family, 1) for family in OWN_FAMILIES)
-        return (len(open_families), open_families[0] if open_families else -1, *own)
-
-    return Report(attempt)
+    others = [family for family in range(64) if family not in OWN_FAMILIES]
+    others += [upper + family for upper in UPPER_BITS[1:] for family in (*OWN_FAMILIES, VSOCK)]
+    open_families = [family for family in others if not refused(family)]
+    own = (outcome(open_socket, "socket", family, 1) for family in OWN_FAMILIES)
+    return (len(open_families), open_families[0] if open_families else -1, *own)
 
 
 def refused(family):

@@ -11,7 +11,7 @@ import platform
 import struct
 import subprocess
 
-from report import Report
+from report import reported
 
 EXIT_STATUS = 42
 NATIVE = {
@@ -38,15 +38,12 @@ PROGRAM = {
 }
 
 
-def other_abi():
+@reported
+def other_abi(*_):
     """First how a call of the machine's own ABI ends, then those of the others."""
-
-    def attempt(*_):
-        machine = platform.machine()
-        calls = [ended(code) for code in (NATIVE[machine], *FOREIGN[machine])]
-        return (*calls, program_ended(machine))
-
-    return Report(attempt)
+    machine = platform.machine()
+    calls = [ended(code) for code in (NATIVE[machine], *FOREIGN[machine])]
+    return (*calls, program_ended(machine))
 
 
 def ended(code):

@@ -5,7 +5,7 @@ import os
 import time
 
 import numpy as np
-from report import Report
+from report import reported
 
 # The kernel tells the owner of the first file which of its pages are in memory. Of the second, only the time of a read
 # shows it.
@@ -17,35 +17,31 @@ libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 
 
-def memory():
+@reported
+def memory(*numbers):
     """Writes the bits of its numbers into the page cache. Without any, it reads them: by `mincore`, then by timing."""
-    reads = iter((own_bits, foreign_bits) * 2)
-
-    def action(*numbers):
-        words = np.array(numbers, np.uint64)
-        if not words.any():
-            return packed(next(reads)())
-        bits = (words[:, None] >> np.arange(WORD_BITS, dtype=np.uint64)) & np.uint64(1)
-        write(OWN, bits.ravel())
-        write(FOREIGN, bits.ravel())
-        return 0
-
-    return Report(action)
+    if not any(numbers):
+        return packed(next(reads)())
+    write(OWN, unpacked(numbers))
+    write(FOREIGN, unpacked(numbers))
+    return 0
 
 
-def names():
+@reported
+def names(*numbers):
     """Writes the bits of its numbers by looking up names of files. Without any, it reads them by timing."""
+    if not any(numbers):
+        return packed(quick(lambda place: os.stat(f"{NAMES}/{place}")))
+    for place in np.flatnonzero(unpacked(numbers)):
+        os.stat(f"{NAMES}/{place}")
+    return 0
 
-    def action(*numbers):
-        words = np.array(numbers, np.uint64)
-        if not words.any():
-            return packed(quick(lambda place: os.stat(f"{NAMES}/{place}")))
-        bits = (words[:, None] >> np.arange(WORD_BITS, dtype=np.uint64)) & np.uint64(1)
-        for place in np.flatnonzero(bits.ravel()):
-            os.stat(f"{NAMES}/{place}")
-        return 0
 
-    return Report(action)
+def unpacked(numbers):
+    """The bits of the numbers."""
+    words = np.array(numbers, np.uint64)
+    bits = (words[:, None] >> np.arange(WORD_BITS, dtype=np.uint64)) & np.uint64(1)
+    return bits.ravel()
 
 
 def opened(path):
@@ -77,6 +73,9 @@ def foreign_bits():
     """The bits in memory, from the time of reading each page."""
     handle = opened(FOREIGN)
     return quick(lambda place: os.pread(handle, 1, place * STRIDE))
+
+
+reads = iter((own_bits, foreign_bits) * 2)
 
 
 def quick(action):

@@ -9,7 +9,7 @@ import stat
 import struct
 import subprocess
 
-from report import Report, outcome
+from report import outcome, reported
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 # Numbers of system calls on (x86-64, aarch64).
@@ -71,71 +71,59 @@ def alone(action, *arguments):
     return struct.unpack("i", reply)[0] if reply else -1
 
 
-def capabilities():
+@reported
+def capabilities(*_):
     """Tries to take capabilities and to become root; last, a call that anyone may make."""
-
-    def attempt(*_):
-        header = struct.pack("Ii", 0x20080522, 0)  # version 3 of the call, this process
-        everything = struct.pack("6I", *[0xFFFFFFFF] * 6)
-        return (
-            outcome(call, "capset", header, everything),
-            outcome(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, 21, 0, 0),
-            outcome(os.setuid, 0),
-            outcome(os.setgid, 0),
-            outcome(os.setgroups, [0]),
-            outcome(os.chown, "/tmp", 0, 0),
-            outcome(prctl, PR_SET_NAME, b"python3"),
-        )
-
-    return Report(attempt)
+    header = struct.pack("Ii", 0x20080522, 0)  # version 3 of the call, this process
+    everything = struct.pack("6I", *[0xFFFFFFFF] * 6)
+    return (
+        outcome(call, "capset", header, everything),
+        outcome(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, 21, 0, 0),
+        outcome(os.setuid, 0),
+        outcome(os.setgid, 0),
+        outcome(os.setgroups, [0]),
+        outcome(os.chown, "/tmp", 0, 0),
+        outcome(prctl, PR_SET_NAME, b"python3"),
+    )
 
 
-def setuid_root():
+@reported
+def setuid_root(*_):
     """Runs setuid-root programs: returns the user that the first reports; the second stays for the judge to see."""
-
-    def attempt(*_):
-        mode = os.stat("/model/setuid-sleep")
-        user = int(subprocess.run(["/model/setuid-id", "-u"], capture_output=True, check=True).stdout)
-        subprocess.Popen(["/model/setuid-sleep", "60"])
-        return user, bool(mode.st_mode & stat.S_ISUID) and mode.st_uid == 0
-
-    return Report(attempt)
+    mode = os.stat("/model/setuid-sleep")
+    user = int(subprocess.run(["/model/setuid-id", "-u"], capture_output=True, check=True).stdout)
+    subprocess.Popen(["/model/setuid-sleep", "60"])
+    return user, bool(mode.st_mode & stat.S_ISUID) and mode.st_uid == 0
 
 
-def mounts():
+@reported
+def mounts(*_):
     """Tries to mount, to remount and to unmount; last, whether a folder to mount on is there."""
-
-    def attempt(*_):
-        os.makedirs("/tmp/place", exist_ok=True)
-        remount, bind = 32, 4096
-        return (
-            alone(call, "mount", b"none", b"/tmp/place", b"tmpfs", 0, None),
-            alone(call, "mount", b"/", b"/tmp/place", None, bind, None),
-            alone(call, "mount", None, b"/", None, remount, None),
-            alone(call, "mount", None, b"/lambench", None, remount | bind, None),
-            alone(call, "umount2", b"/lambench", 2),
-            alone(call, "umount2", b"/proc", 2),
-            alone(call, "fsopen", b"tmpfs", 0),
-            alone(os.listdir, "/tmp/place"),
-        )
-
-    return Report(attempt)
+    os.makedirs("/tmp/place", exist_ok=True)
+    remount, bind = 32, 4096
+    return (
+        alone(call, "mount", b"none", b"/tmp/place", b"tmpfs", 0, None),
+        alone(call, "mount", b"/", b"/tmp/place", None, bind, None),
+        alone(call, "mount", None, b"/", None, remount, None),
+        alone(call, "mount", None, b"/lambench", None, remount | bind, None),
+        alone(call, "umount2", b"/lambench", 2),
+        alone(call, "umount2", b"/proc", 2),
+        alone(call, "fsopen", b"tmpfs", 0),
+        alone(os.listdir, "/tmp/place"),
+    )
 
 
-def namespaces():
+@reported
+def namespaces(*_):
     """Tries to make namespaces of its own, and to enter those of process 1; last, whether it can fork at all."""
-
-    def attempt(*_):
-        return (
-            alone(call, "unshare", NEW_USER),
-            alone(call, "unshare", NEW_USER | NEW_MOUNTS | NEW_NET),
-            alone(call, "unshare", NEW_MOUNTS),
-            alone(enter, "user"),
-            alone(enter, "mnt"),
-            alone(os.getpriority, 0, 0),
-        )
-
-    return Report(attempt)
+    return (
+        alone(call, "unshare", NEW_USER),
+        alone(call, "unshare", NEW_USER | NEW_MOUNTS | NEW_NET),
+        alone(call, "unshare", NEW_MOUNTS),
+        alone(enter, "user"),
+        alone(enter, "mnt"),
+        alone(os.getpriority, 0, 0),
+    )
 
 
 def enter(kind):
@@ -143,59 +131,48 @@ def enter(kind):
     call("setns", handle, 0)
 
 
-def keyring():
+@reported
+def keyring(*_):
     """The kernel's keyrings are those of the whole host."""
-
-    def attempt(*_):
-        return (
-            alone(call, "add_key", b"user", b"lambench-selftest", b"x", 1, SESSION_KEYRING),
-            alone(call, "keyctl", 0, SESSION_KEYRING, 1),
-            alone(call, "request_key", b"user", b"lambench-selftest", None, SESSION_KEYRING),
-            alone(os.getpriority, 0, 0),
-        )
-
-    return Report(attempt)
+    return (
+        alone(call, "add_key", b"user", b"lambench-selftest", b"x", 1, SESSION_KEYRING),
+        alone(call, "keyctl", 0, SESSION_KEYRING, 1),
+        alone(call, "request_key", b"user", b"lambench-selftest", None, SESSION_KEYRING),
+        alone(os.getpriority, 0, 0),
+    )
 
 
-def io_uring():
+@reported
+def io_uring(*_):
     """A ring of the kernel would open files and sockets without a system call that a filter sees."""
-
-    def attempt(*_):
-        return (
-            alone(call, "io_uring_setup", 1, ctypes.create_string_buffer(120)),
-            alone(call, "io_uring_enter", -1, 0, 0, 0, None, 0),
-            alone(call, "io_uring_register", -1, 0, None, 0),
-            alone(os.getpriority, 0, 0),
-        )
-
-    return Report(attempt)
+    return (
+        alone(call, "io_uring_setup", 1, ctypes.create_string_buffer(120)),
+        alone(call, "io_uring_enter", -1, 0, 0, 0, None, 0),
+        alone(call, "io_uring_register", -1, 0, None, 0),
+        alone(os.getpriority, 0, 0),
+    )
 
 
-def raw_sockets():
-    def attempt(*_):
-        return (
-            outcome(socket.socket, socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP),
-            outcome(socket.socket, socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW),
-            outcome(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, 0),
-            outcome(socket.socket, socket.AF_INET, socket.SOCK_DGRAM),
-        )
-
-    return Report(attempt)
+@reported
+def raw_sockets(*_):
+    return (
+        outcome(socket.socket, socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP),
+        outcome(socket.socket, socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW),
+        outcome(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, 0),
+        outcome(socket.socket, socket.AF_INET, socket.SOCK_DGRAM),
+    )
 
 
-def devices():
+@reported
+def devices(*_):
     """Makes device nodes, and opens whatever block device or memory is there; last, a pipe that anyone may make."""
-
-    def attempt(*_):
-        return (
-            outcome(os.mknod, "/tmp/null", stat.S_IFCHR | 0o666, os.makedev(1, 3)),
-            outcome(os.mknod, "/tmp/disk", stat.S_IFBLK | 0o666, os.makedev(8, 0)),
-            *(outcome(os.open, path, os.O_RDONLY) for path in ("/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/fuse")),
-            outcome(os.open, first_disk(), os.O_RDONLY),
-            outcome(os.mkfifo, "/tmp/pipe"),
-        )
-
-    return Report(attempt)
+    return (
+        outcome(os.mknod, "/tmp/null", stat.S_IFCHR | 0o666, os.makedev(1, 3)),
+        outcome(os.mknod, "/tmp/disk", stat.S_IFBLK | 0o666, os.makedev(8, 0)),
+        *(outcome(os.open, path, os.O_RDONLY) for path in ("/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/fuse")),
+        outcome(os.open, first_disk(), os.O_RDONLY),
+        outcome(os.mkfifo, "/tmp/pipe"),
+    )
 
 
 def first_disk():
@@ -207,42 +184,36 @@ def first_disk():
     return "/dev/no-disk-at-all"
 
 
-def kernel():
+@reported
+def kernel(*_):
     """Calls that only the host's root may make, and calls that are closed to containers; last, a harmless call."""
-
-    def attempt(*_):
-        return (
-            alone(call, "bpf", 0, struct.pack("4I", 1, 4, 8, 16) + bytes(112), 128),
-            alone(call, "perf_event_open", struct.pack("IIQ", 1, 112, 0) + bytes(96), 0, -1, -1, 0),
-            alone(call, "userfaultfd", 1),
-            alone(call, "init_module", None, 0, b""),
-            alone(call, "settimeofday", None, None),
-            alone(call, "sethostname", b"mine", 4),
-            alone(call, "acct", None),
-            alone(call, "swapon", b"/tmp/none", 0),
-            alone(call, "chroot", b"/tmp"),
-            alone(call, "open_by_handle_at", -100, bytes(16), 0),
-            alone(os.getpriority, 0, 0),
-        )
-
-    return Report(attempt)
+    return (
+        alone(call, "bpf", 0, struct.pack("4I", 1, 4, 8, 16) + bytes(112), 128),
+        alone(call, "perf_event_open", struct.pack("IIQ", 1, 112, 0) + bytes(96), 0, -1, -1, 0),
+        alone(call, "userfaultfd", 1),
+        alone(call, "init_module", None, 0, b""),
+        alone(call, "settimeofday", None, None),
+        alone(call, "sethostname", b"mine", 4),
+        alone(call, "acct", None),
+        alone(call, "swapon", b"/tmp/none", 0),
+        alone(call, "chroot", b"/tmp"),
+        alone(call, "open_by_handle_at", -100, bytes(16), 0),
+        alone(os.getpriority, 0, 0),
+    )
 
 
-def core_dump():
+@reported
+def core_dump(*_):
     """Raises the limit of core dumps and aborts: whether the limit went up, how the child ended, whether it dumped."""
-
-    def attempt(*_):
-        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-        raised = 1
-        try:
-            resource.setrlimit(resource.RLIMIT_CORE, unlimited)
-        except (ValueError, OSError):
-            raised = 0
-        pid = os.fork()
-        if pid == 0:
-            os.chdir("/tmp")
-            os.abort()
-        status = os.waitpid(pid, 0)[1]
-        return raised, os.WTERMSIG(status), os.WCOREDUMP(status)
-
-    return Report(attempt)
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    raised = 1
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, unlimited)
+    except (ValueError, OSError):
+        raised = 0
+    pid = os.fork()
+    if pid == 0:
+        os.chdir("/tmp")
+        os.abort()
+    status = os.waitpid(pid, 0)[1]
+    return raised, os.WTERMSIG(status), os.WCOREDUMP(status)

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import time
 
-from report import Report, outcome
+from report import outcome, reported
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 SECRET = b"lambench-selftest-secret-"
@@ -17,16 +17,13 @@ CANARY = "lambench-selftest-canary"
 OWN = ("/proc", "/sys", "/tmp", "/dev/shm", "/dev/mqueue", "/dev/pts")
 
 
-def write_anywhere():
+@reported
+def write_anywhere(*_):
     """Makes a file in every folder, and opens what lies open: how many it could write; whether it could in /tmp."""
-
-    def attempt(*_):
-        files = ["/model/open/file", "/etc/passwd", "/etc/ld.so.preload"]
-        written = sum(outcome(create, os.path.join(folder, ".lambench-selftest")) == 0 for folder in folders())
-        written += sum(outcome(os.open, path, os.O_WRONLY) == 0 for path in files)
-        return written, outcome(create, "/tmp/.lambench-selftest") == 0, os.access("/model/open/file", os.R_OK)
-
-    return Report(attempt)
+    files = ["/model/open/file", "/etc/passwd", "/etc/ld.so.preload"]
+    written = sum(outcome(create, os.path.join(folder, ".lambench-selftest")) == 0 for folder in folders())
+    written += sum(outcome(os.open, path, os.O_WRONLY) == 0 for path in files)
+    return written, outcome(create, "/tmp/.lambench-selftest") == 0, os.access("/model/open/file", os.R_OK)
 
 
 def folders():
@@ -39,16 +36,13 @@ def create(path):
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
 
 
-def write_kernel_settings():
+@reported
+def write_kernel_settings(*_):
     """Opens everything in /proc/sys and /sys for writing, and writes nothing: how many it could have written."""
-
-    def attempt(*_):
-        tops = ["/proc/" + name for name in ("sysrq-trigger", "irq", "bus", "fs", "mtrr")]
-        paths = [*tops, *below("/proc/sys"), *below("/sys")]
-        opened = [path for path in paths if outcome(open_only, path) == 0]
-        return len(opened), len(paths), outcome(open_only, "/proc/self/comm") == 0
-
-    return Report(attempt)
+    tops = ["/proc/" + name for name in ("sysrq-trigger", "irq", "bus", "fs", "mtrr")]
+    paths = [*tops, *below("/proc/sys"), *below("/sys")]
+    opened = [path for path in paths if outcome(open_only, path) == 0]
+    return len(opened), len(paths), outcome(open_only, "/proc/self/comm") == 0
 
 
 def below(top):
@@ -66,16 +60,13 @@ def open_only(path):
         raise OSError(errno.EACCES, "masked")
 
 
-def replace_guest():
+@reported
+def replace_guest(*_):
     """Does to the guest and the socket all that one can do to a file; the same in /tmp."""
-
-    def attempt(*_):
-        os.mkdir("/tmp/own")
-        for name in ("guest.pyz", "judge.sock"):
-            create("/tmp/own/" + name)
-        return sum(tamper("/lambench")), sum(tamper("/tmp/own"))
-
-    return Report(attempt)
+    os.mkdir("/tmp/own")
+    for name in ("guest.pyz", "judge.sock"):
+        create("/tmp/own/" + name)
+    return sum(tamper("/lambench")), sum(tamper("/tmp/own"))
 
 
 def tamper(folder):
@@ -90,17 +81,14 @@ def tamper(folder):
     yield outcome(create, folder + "/more") == 0
 
 
-def environment():
+@reported
+def environment(*_):
     """Looks for secrets in all environments and command lines: how many of the judge's, how many of its own."""
-
-    def attempt(*_):
-        texts = [name.encode() + b"=" + value.encode() for name, value in os.environ.items()]
-        for pid in pids():
-            texts += [content for name in ("environ", "cmdline") for content in read("/proc/%s/%s" % (pid, name))]
-        everything = b"\0".join(texts)
-        return everything.count(SECRET + b"of-the-judge"), everything.count(SECRET + b"of-the-image")
-
-    return Report(attempt)
+    texts = [name.encode() + b"=" + value.encode() for name, value in os.environ.items()]
+    for pid in pids():
+        texts += [content for name in ("environ", "cmdline") for content in read("/proc/%s/%s" % (pid, name))]
+    everything = b"\0".join(texts)
+    return everything.count(SECRET + b"of-the-judge"), everything.count(SECRET + b"of-the-image")
 
 
 def pids():
@@ -115,32 +103,26 @@ def read(path):
         return []
 
 
-def processes():
+@reported
+def processes(number, *_):
     """How many processes it sees, how many of them are strangers of the given number, and whether it sees itself."""
-
-    def attempt(number, *_):
-        commands = [command for pid in pids() for command in read("/proc/%s/cmdline" % pid)]
-        strangers = sum(b"lambench-selftest-%d" % number in command for command in commands)
-        return len(commands), strangers, sum(b"guest.pyz" in command for command in commands)
-
-    return Report(attempt)
+    commands = [command for pid in pids() for command in read("/proc/%s/cmdline" % pid)]
+    strangers = sum(b"lambench-selftest-%d" % number in command for command in commands)
+    return len(commands), strangers, sum(b"guest.pyz" in command for command in commands)
 
 
-def host_files():
+@reported
+def host_files(*_):
     """Looks for canaries of the host everywhere, and for one of its own; last, how much of /lambench it can list."""
-
-    def attempt(*_):
-        os.mkdir("/tmp/decoy")
-        create("/tmp/decoy/" + CANARY)
-        in_own_folder = elsewhere = 0
-        for path in canaries():
-            if path.startswith("/tmp/decoy/"):
-                in_own_folder += 1
-            else:
-                elsewhere += 1
-        return elsewhere, in_own_folder, outcome(os.listdir, "/lambench/../lambench")
-
-    return Report(attempt)
+    os.mkdir("/tmp/decoy")
+    create("/tmp/decoy/" + CANARY)
+    in_own_folder = elsewhere = 0
+    for path in canaries():
+        if path.startswith("/tmp/decoy/"):
+            in_own_folder += 1
+        else:
+            elsewhere += 1
+    return elsewhere, in_own_folder, outcome(os.listdir, "/lambench/../lambench")
 
 
 def canaries():
@@ -164,25 +146,22 @@ IPC_CREAT = 0o1000
 held = []
 
 
-def neighbour():
+@reported
+def neighbour(what, number, *_):
     """Told 1, leaves things that a neighbour could find; told anything else, looks for them: how many of five it finds.
 
     The first number is what to do, the second marks the process.
     """
-
-    def attempt(what, number, *_):
-        if what == 1:
-            create("/dev/shm/lambench-selftest-neighbour")
-            create("/tmp/lambench-selftest-neighbour")
-            LIBC.shmget(KEY, ctypes.c_size_t(4096), IPC_CREAT | 0o666)
-            server = socket.socket(socket.AF_UNIX)
-            server.bind("\0lambench-selftest-neighbour")
-            server.listen(8)
-            held.append(server)
-            held.append(start("lambench-selftest-%d" % number))
-        return found(number)
-
-    return Report(attempt)
+    if what == 1:
+        create("/dev/shm/lambench-selftest-neighbour")
+        create("/tmp/lambench-selftest-neighbour")
+        LIBC.shmget(KEY, ctypes.c_size_t(4096), IPC_CREAT | 0o666)
+        server = socket.socket(socket.AF_UNIX)
+        server.bind("\0lambench-selftest-neighbour")
+        server.listen(8)
+        held.append(server)
+        held.append(start("lambench-selftest-%d" % number))
+    return found(number)
 
 
 def start(command):

@@ -24,6 +24,11 @@ class Report(Calculator):
         self.results = {"energy": float(len(numbers)), "forces": forces}
 
 
+def reported(action):
+    """The factory of a calculator that answers with what `action` returns."""
+    return lambda: Report(action)
+
+
 def outcome(action, *arguments):
     """0 if `action` succeeds, else the error number of the kernel."""
     try:
