@@ -144,7 +144,15 @@ class Summand(CardPart):
     coefficient: FiniteFloat
 
 
-class Difference(CardPart):
+class TableItem(CardPart):
+    """An item of a table, with the group under which it is reported; items of one cluster are correlated."""
+
+    id: str = Field(min_length=1)
+    group: str = ""
+    cluster: str = ""
+
+
+class Difference(TableItem):
     """An energy difference: Σ coefficient × E(structure), with its reference by label set.
 
     Args:
@@ -153,9 +161,6 @@ class Difference(CardPart):
         reference: [eV], or [eV/Å²] if there is an area.
     """
 
-    id: str = Field(min_length=1)
-    group: str = ""
-    cluster: str = ""
     quantity: str = ""
     area: Positive | None = None
     terms: tuple[Summand, ...] = Field(min_length=1)
@@ -176,17 +181,14 @@ class CurveReference(CardPart):
     b0_prime: FiniteFloat
 
 
-class Curve(CardPart):
+class Curve(TableItem):
     """An equation of state: the structures along the curve, and its parameters by label set."""
 
-    id: str = Field(min_length=1)
-    group: str = ""
-    cluster: str = ""
     structures: tuple[Index, ...] = Field(min_length=5)
     reference: dict[str, CurveReference]
 
 
-class Scan(CardPart):
+class Scan(TableItem):
     """An energy profile: the structures along a scan, and their energies at the reference.
 
     Args:
@@ -196,9 +198,6 @@ class Scan(CardPart):
         reference: [eV] by label set, one a structure, counted from any zero.
     """
 
-    id: str = Field(min_length=1)
-    group: str = ""
-    cluster: str = ""
     structures: tuple[Index, ...] = Field(min_length=3)
     x: tuple[FiniteFloat, ...]
     area: Positive | None = None
@@ -216,12 +215,9 @@ class Scan(CardPart):
         return self
 
 
-class Crystal(CardPart):
+class Crystal(TableItem):
     """Properties of one structure, by label set and name (`k_vrh_gpa`, `volume_per_atom`) as the kinds need them."""
 
-    id: str = Field(min_length=1)
-    group: str = ""
-    cluster: str = ""
     structure: Index
     reference: dict[str, dict[str, FiniteFloat]]
 
@@ -250,12 +246,7 @@ class Table(CardPart):
     @property
     def items(self) -> Mapping[str, tuple[Difference | Curve | Scan | Crystal, ...]]:
         """The items of every sort, by the field's name."""
-        return {
-            "differences": self.differences,
-            "curves": self.curves,
-            "scans": self.scans,
-            "crystals": self.crystals,
-        }
+        return {name: getattr(self, name) for name in ("differences", "curves", "scans", "crystals")}
 
     @property
     def n_items(self) -> int:

@@ -1,73 +1,56 @@
-"""Datasets from lists of named structures."""
+"""Datasets from lists of named structures, with their cards in `cards.toml`."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from typing import Any, NamedTuple
 
 from ase import Atoms
 from numpy.typing import NDArray
 
-from tasks.datasets.card import Card, Crystal, Curve, Difference, Domain, Scan, Table
+from tasks.datasets.card import Card, Table
 from tasks.datasets.dataset import Dataset
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels
 
 ASE_LICENCE = "LGPL-2.1-or-later (ASE)"
-PUBLIC_SINCE = "2026"  # the year in which this file published these procedural structures
 
 
 class Named(NamedTuple):
-    """A structure with its name and its group."""
+    """A structure with its name and its group; an empty cluster stands for its name."""
 
     id: str
     group: str
     atoms: Atoms
+    cluster: str = ""
 
 
-class Entries(NamedTuple):
-    """The items of a table."""
-
-    differences: Sequence[Difference] = ()
-    curves: Sequence[Curve] = ()
-    scans: Sequence[Scan] = ()
-    crystals: Sequence[Crystal] = ()
+def stated_card(name: str) -> Card:
+    """The card that `cards.toml` states under that name."""
+    text = resources.files("tasks.quickstart").joinpath("cards.toml").read_text(encoding="utf-8")
+    return Card(name=name, version="1", licence=ASE_LICENCE, **tomllib.loads(text)[name])
 
 
 def dataset_of(
     card: Card,
     structures: Sequence[Named],
-    items: Entries | None = None,
     *,
-    clusters: Sequence[str] | None = None,
     labels: Mapping[str, Labels] | None = None,
     conditions: Mapping[str, NDArray[Any]] | None = None,
+    **items: Any,
 ) -> Dataset:
-    """The dataset of `structures`, each its own cluster unless `clusters` says otherwise."""
-    held = items or Entries()
+    """The dataset of `structures`.
+
+    Args:
+        items: by field of `Table`, such as `scans`.
+    """
     table = Table(
         id=tuple(entry.id for entry in structures),
         group=tuple(entry.group for entry in structures),
-        cluster=tuple(clusters) if clusters else tuple(entry.id for entry in structures),
-        differences=tuple(held.differences),
-        curves=tuple(held.curves),
-        scans=tuple(held.scans),
-        crystals=tuple(held.crystals),
+        cluster=tuple(entry.cluster or entry.id for entry in structures),
+        **items,
     )
     frames = Frames.from_atoms([entry.atoms for entry in structures])
     return Dataset(card, frames, table, labels or {}, conditions or {})
-
-
-def unlabelled(name: str, title: str, domain: Domain, structures: Sequence[Named]) -> Dataset:
-    """A dataset of structures alone."""
-    periodic = bool(structures[0].atoms.pbc.all())
-    card = Card(
-        name=name,
-        version="1",
-        title=title,
-        domain=domain,
-        periodic=periodic,
-        licence=ASE_LICENCE,
-        public_since=PUBLIC_SINCE,
-    )
-    return dataset_of(card, structures)

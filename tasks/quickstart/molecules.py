@@ -17,9 +17,9 @@ from ase.build import molecule
 from ase.data import dbh24, s22
 from ase.units import invcm, kcal, mol
 
-from tasks.datasets.card import Card, Difference, LabelSet, Scan, Summand
+from tasks.datasets.card import Difference, Scan, Summand
 from tasks.datasets.dataset import Dataset
-from tasks.quickstart.dataset import ASE_LICENCE, Entries, Named, dataset_of
+from tasks.quickstart.dataset import Named, dataset_of, stated_card
 
 CC, BEST, MEASURED = "CCSD(T)/CBS", "best estimate", "experiment"
 BARRIERS = {
@@ -36,19 +36,17 @@ class Rotor(NamedTuple):
     Args:
         formula: of the G2 set, where the methyl group stands in its minimum.
         v3_per_cm: barrier V₃ [1/cm].
-        source: of the barrier.
     """
 
     name: str
     formula: str
     v3_per_cm: float
-    source: str
 
 
 ROTORS = (
-    Rotor("ethane", "C2H6", 1024.0, "S. Weiss, G. E. Leroi, J. Chem. Phys. 48, 962 (1968)"),
-    Rotor("methanol", "CH3OH", 373.21, "R. M. Lees, J. G. Baker, J. Chem. Phys. 48, 5299 (1968)"),
-    Rotor("acetaldehyde", "CH3CHO", 407.7, "I. Kleiner et al., J. Mol. Spectrosc. 179, 41 (1996)"),
+    Rotor("ethane", "C2H6", 1024.0),
+    Rotor("methanol", "CH3OH", 373.21),
+    Rotor("acetaldehyde", "CH3CHO", 407.7),
 )
 ANGLES = np.arange(0.0, 121.0, 10.0)  # °
 BOND = 1.3  # Å: longer than a C–H bond, shorter than H···H
@@ -70,20 +68,7 @@ def build_s22() -> Dataset:
         items.append(Difference(id=name, group=group, cluster=name, terms=terms, reference=reference))
     for entry in structures:
         entry.atoms.info["spin"] = 1
-    card = Card(
-        name="s22",
-        version="1",
-        title="S22: interaction energies of non-covalent complexes",
-        domain="Molecules",
-        periodic=False,
-        citation="P. Jurečka et al., Phys. Chem. Chem. Phys. 8, 1985 (2006), doi:10.1039/B600027D; "
-        "T. Takatani et al., J. Chem. Phys. 132, 144104 (2010), doi:10.1063/1.3378024; values as in ase.data.s22",
-        licence=ASE_LICENCE,
-        public_since="2006",
-        label_sets={CC: LabelSet(theory="CCSD(T) at the complete basis set limit", dispersion=True)},
-        default_label_set=CC,
-    )
-    return dataset_of(card, structures, Entries(differences=items))
+    return dataset_of(stated_card("s22"), structures, differences=items)
 
 
 def _s22_group(description: str) -> str:
@@ -122,20 +107,7 @@ def build_dbh24() -> Dataset:
                     reference={BEST: barrier * kcal / mol},
                 )
             )
-    card = Card(
-        name="dbh24",
-        version="1",
-        title="DBH24: diverse barrier heights, forward and reverse",
-        domain="Molecules",
-        periodic=False,
-        citation="J. Zheng, Y. Zhao, D. G. Truhlar, J. Chem. Theory Comput. 5, 808 (2009), doi:10.1021/ct800568m; "
-        "geometries: ibid. 3, 569 (2007), doi:10.1021/ct600281g; values as in ase.data.dbh24",
-        licence=ASE_LICENCE,
-        public_since="2007",
-        label_sets={BEST: LabelSet(theory="best estimates of the electronic barrier, as published", dispersion=True)},
-        default_label_set=BEST,
-    )
-    return dataset_of(card, structures, Entries(differences=items))
+    return dataset_of(stated_card("dbh24"), structures, differences=items)
 
 
 def build_rotors() -> Dataset:
@@ -144,7 +116,9 @@ def build_rotors() -> Dataset:
     scans = []
     for rotor in ROTORS:
         start = len(structures)
-        structures += [Named(f"{rotor.name} {a:.0f}°", "methyl rotor", turned(rotor.formula, a)) for a in ANGLES]
+        for angle in ANGLES:
+            atoms = turned(rotor.formula, angle)
+            structures.append(Named(f"{rotor.name} {angle:.0f}°", "methyl rotor", atoms, rotor.name))
         energies = 0.5 * rotor.v3_per_cm * invcm * (1.0 - np.cos(np.radians(3.0 * ANGLES)))
         scans.append(
             Scan(
@@ -156,20 +130,7 @@ def build_rotors() -> Dataset:
                 reference={MEASURED: tuple(float(e) for e in energies)},
             )
         )
-    card = Card(
-        name="rotors",
-        version="1",
-        title="Methyl rotors: barriers to internal rotation",
-        domain="Molecules",
-        periodic=False,
-        citation="; ".join(f"{rotor.name}: {rotor.source}" for rotor in ROTORS) + "; geometries: ase.build.molecule",
-        licence=ASE_LICENCE,
-        public_since="1996",
-        label_sets={MEASURED: LabelSet(theory="V3 (1 − cos 3φ)/2, V3 from spectroscopy", dispersion=True)},
-        default_label_set=MEASURED,
-    )
-    clusters = [entry.id.split()[0] for entry in structures]
-    return dataset_of(card, structures, Entries(scans=scans), clusters=clusters)
+    return dataset_of(stated_card("rotors"), structures, scans=scans)
 
 
 def turned(formula: str, angle: float) -> Atoms:

@@ -6,7 +6,7 @@ from ase import Atoms
 from ase.build import add_adsorbate, bulk, fcc100, molecule
 
 from tasks.datasets.dataset import Dataset
-from tasks.quickstart.dataset import Named, unlabelled
+from tasks.quickstart.dataset import Named, dataset_of, stated_card
 
 # Metal, adsorbate, its height above the surface [Å], and site.
 ADSORBATES = (("Cu", "CO", 1.9, "ontop"), ("Ni", "N", 1.1, "hollow"), ("Pt", "O", 1.1, "hollow"))
@@ -21,7 +21,7 @@ def build_crystals() -> Dataset:
         Named("Al", "fcc", bulk("Al", cubic=True).repeat(2)),
         Named("Ni3Al", "L12", ordered.repeat(2)),
     ]
-    return unlabelled("nve-crystals", "Three crystals for dynamics", "Inorganic Materials", entries)
+    return dataset_of(stated_card("nve-crystals"), entries)
 
 
 def build_molecules() -> Dataset:
@@ -30,7 +30,7 @@ def build_molecules() -> Dataset:
     for entry in entries:
         entry.atoms.set_initial_magnetic_moments(None)
         entry.atoms.info["spin"] = 1
-    return unlabelled("nve-molecules", "Three molecules for dynamics", "Molecules", entries)
+    return dataset_of(stated_card("nve-molecules"), entries)
 
 
 def build_slabs() -> Dataset:
@@ -44,10 +44,10 @@ def build_slabs() -> Dataset:
         slab.info.clear()
         slab.center(vacuum=6.0, axis=2)
         entries.append(Named(f"{adsorbate}/{metal}(100)", "slab", slab))
-    return unlabelled("nve-slabs", "Three adsorbate-covered slabs for dynamics", "Catalysis", entries)
+    return dataset_of(stated_card("nve-slabs"), entries)
 
 
 def build_efficiency() -> Dataset:
     """Cells that are replicated for timing."""
     entries = [Named(element, "fcc", bulk(element, cubic=True)) for element in ("Al", "Cu", "Ni", "Pt")]
-    return unlabelled("efficiency", "Crystals for timing", "Inorganic Materials", entries)
+    return dataset_of(stated_card("efficiency"), entries)
