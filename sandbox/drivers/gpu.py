@@ -31,16 +31,26 @@ def parse_gpus(listing: str) -> list[Gpu]:
     return [Gpu(match[2], match[1].lstrip("0123456789: ")) for match in matches if match]
 
 
-def list_gpus() -> list[Gpu]:
-    """All GPUs that the NVIDIA driver lists; empty if there is no driver."""
+def _nvidia_smi(*arguments: str) -> tuple[str, bool]:
+    """The lines that nvidia-smi prints, and whether it succeeds; none and False if there is no driver.
+
+    Raises:
+        JudgeFault: it does not answer.
+    """
     program = shutil.which("nvidia-smi")
     if program is None:
-        return []
+        return "", False
     try:
-        answer = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False)
+        answer = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise JudgeFault(FaultCause.GPU, f"nvidia-smi does not answer ({error}): check the driver") from error
-    return parse_gpus(answer.stdout) if answer.returncode == 0 else []
+    return answer.stdout, answer.returncode == 0
+
+
+def list_gpus() -> list[Gpu]:
+    """All GPUs that the NVIDIA driver lists; empty if there is no driver."""
+    listing, succeeded = _nvidia_smi("-L")
+    return parse_gpus(listing) if succeeded else []
 
 
 def still_has_gpu(uuid: str) -> bool:
@@ -48,27 +58,18 @@ def still_has_gpu(uuid: str) -> bool:
 
     Only the printed lines count: nvidia-smi also returns an error if another GPU is lost.
     """
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return False
-    try:
-        answer = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return any(gpu.uuid == uuid for gpu in parse_gpus(answer.stdout))
+    with suppress(JudgeFault):
+        listing, _ = _nvidia_smi("-L")
+        return any(gpu.uuid == uuid for gpu in parse_gpus(listing))
+    return False
 
 
 def gpu_driver_version() -> str:
     """The version of the NVIDIA driver; empty if there is no driver, or no version."""
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return ""
-    query = [program, "--query-gpu=driver_version", "--format=csv,noheader"]
-    try:
-        answer = subprocess.run(query, capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout.split("\n", 1)[0].strip()[:64] if answer.returncode == 0 else ""
+    with suppress(JudgeFault):
+        versions, succeeded = _nvidia_smi("--query-gpu=driver_version", "--format=csv,noheader")
+        return versions.split("\n", 1)[0].strip()[:64] if succeeded else ""
+    return ""
 
 
 def require_gpus(uuids: list[str]) -> list[Gpu]:

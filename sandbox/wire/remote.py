@@ -160,14 +160,16 @@ def read_hello(fields: dict[str, str]) -> Hello:
         n_parameters = int(fields["n_parameters"]) if "n_parameters" in fields else None
     except (ValueError, RecursionError):
         raise WireError("the hello is malformed") from None
-    if not isinstance(versions, dict) or len(versions) > 64 or budget < 0:
-        raise WireError("the hello is malformed")
-    if n_parameters is not None and not 0 <= n_parameters <= MAX_PARAMETERS:
-        raise WireError("the hello is malformed")
-    # A list nested as deep as the reader allows could not be written as text again.
-    if not all(isinstance(version, str) for version in versions.values()):
-        raise WireError("the hello is malformed")
-    if len(elements) > len(chemical_symbols) or not all(0 < z < len(chemical_symbols) for z in elements):
+    if (
+        not isinstance(versions, dict)
+        or len(versions) > 64
+        # A list nested as deep as the reader allows could not be written as text again.
+        or not all(isinstance(version, str) for version in versions.values())
+        or budget < 0
+        or not 0 <= (n_parameters or 0) <= MAX_PARAMETERS
+        or len(elements) > len(chemical_symbols)
+        or not all(0 < z < len(chemical_symbols) for z in elements)
+    ):
         raise WireError("the hello is malformed")
     stated = fields.get("properties", "").split(",")
     properties: Properties = tuple(p for p in ALL_PROPERTIES if p in stated)

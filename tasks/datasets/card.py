@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, field_validator, model_validator
 
 from tasks.structures.validation_errors import one_line as one_line
 
@@ -26,6 +27,20 @@ Index = Annotated[int, Field(ge=0)]
 
 class DatasetError(ValueError):
     """A data set that cannot be used: one line that names file and field."""
+
+
+@contextmanager
+def dataset_faults(where: object) -> Iterator[None]:
+    """Turns errors of the disk and errors about values into a `DatasetError` that begins with `where`."""
+    try:
+        yield
+    except DatasetError:
+        raise
+    except OSError as error:
+        raise DatasetError(f"{where}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        reason = one_line(error) if isinstance(error, ValidationError) else str(error)
+        raise DatasetError(f"{where}: {reason}") from None
 
 
 class CardPart(BaseModel):

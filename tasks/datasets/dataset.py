@@ -23,11 +23,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from tasks.datasets.card import Card, DatasetError, Table, card_toml, one_line
+from tasks.datasets.card import Card, DatasetError, Table, card_toml, dataset_faults
 from tasks.datasets.dataset_checks import (
     CARD,
     CONDITIONS,
@@ -39,7 +38,7 @@ from tasks.datasets.dataset_checks import (
     check_structures,
     check_table,
 )
-from tasks.structures.frames import FRAME_DTYPES, Frames, FramesError, hash_arrays
+from tasks.structures.frames import FRAME_DTYPES, Frames, hash_arrays
 from tasks.structures.predictions import ALL_PROPERTIES, Labels
 
 __all__ = ["Dataset", "DatasetError", "Structures", "load_dataset", "load_structures", "read_card", "save_dataset"]
@@ -166,10 +165,8 @@ def load_dataset(folder: Path) -> Dataset:
     """
     card = read_card(folder)
     frames, conditions = _read_frames(folder, card)
-    try:
+    with dataset_faults(folder / TABLE):
         table = Table.model_validate_json(_read(folder, TABLE, card))
-    except ValidationError as error:
-        raise DatasetError(f"{folder / TABLE}: {one_line(error)}") from None
     arrays = _read_arrays(folder, LABELS, card) if LABELS in card.sha256 or (folder / LABELS).exists() else {}
     by_set: dict[str, dict[str, NDArray[Any]]] = {}
     for key, array in arrays.items():
@@ -228,14 +225,12 @@ def read_card(folder: Path) -> Card:
         DatasetError: one line that names file and field.
     """
     path = folder / CARD
-    try:
-        card = Card.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        raise DatasetError(f"{path}: {one_line(error)}") from None
-    except (ValueError, RecursionError) as error:  # of tomllib, and of Python's limits on digits and depth
-        raise DatasetError(f"{path}: is not TOML: {error}") from None
+    with dataset_faults(path):
+        try:
+            stated = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:  # of tomllib, and of Python's limits on digits and depth
+            raise DatasetError(f"{path}: is not TOML: {error}") from None
+        card = Card.model_validate(stated)
     if folder.name != card.full_name:
         raise DatasetError(f"{path}: name: the folder must be called {card.full_name}, not {folder.name}")
     return card
@@ -244,10 +239,8 @@ def read_card(folder: Path) -> Card:
 def _read(folder: Path, name: str, card: Card) -> bytes:
     """The bytes of a file, which must have the hash on the card."""
     path = folder / name
-    try:
+    with dataset_faults(path):
         data = path.read_bytes()
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
     if name not in card.sha256:
         raise DatasetError(f"{folder / CARD}: sha256.{name}: is missing")
     if hashlib.sha256(data).hexdigest() != card.sha256[name]:
@@ -271,10 +264,8 @@ def _read_frames(folder: Path, card: Card) -> tuple[Frames, dict[str, NDArray[An
         if arrays[name].dtype != dtype:
             raise DatasetError(f"{folder / FRAMES}: {name}: must be {np.dtype(dtype)}, not {arrays[name].dtype}")
     conditions = {name: array for name, array in arrays.items() if name in CONDITIONS}
-    try:
+    with dataset_faults(folder / FRAMES):
         return Frames.from_arrays(arrays), conditions
-    except FramesError as error:
-        raise DatasetError(f"{folder / FRAMES}: {error}") from None
 
 
 def _arrays(labels: Labels) -> dict[str, NDArray[Any]]:

@@ -24,7 +24,7 @@ from ase import Atoms
 from phonopy.interface.phonopy_yaml import load_phonopy_yaml
 from phonopy.structure.atoms import PhonopyAtoms
 
-from tasks.datasets.card import Card, Crystal, DatasetError
+from tasks.datasets.card import Card, Crystal, DatasetError, dataset_faults
 from tasks.datasets.dataset import Dataset
 from tasks.importing.crystal_tables import crystal_table
 from tasks.kinds.phonons import PROPERTIES, property_values
@@ -75,10 +75,8 @@ def import_phonopy(folder: Path, card: Card, settings: VibrationSettings = Vibra
     """
     if card.default_label_set is None:
         raise DatasetError(f"{folder}: the card names no label set for the references")
-    try:
+    with dataset_faults(folder):
         paths = {path: name for path in sorted(folder.iterdir()) if (name := _stem(path)) is not None}
-    except OSError as error:
-        raise DatasetError(f"{folder}: cannot be read: {error.strerror}") from None
     if not paths:
         raise DatasetError(f"{folder}: there is no file of phonopy ({', '.join(OPENERS)})")
     names = list(paths.values())
@@ -119,16 +117,12 @@ def read_phonopy(path: Path, settings: VibrationSettings) -> PhonopyFile:
         missing = "unit_cell" if data.unitcell is None else "supercell_matrix"
         raise DatasetError(f"{path}: {missing}: is missing")
     primitive = np.eye(3) if data.primitive_matrix is None else np.array(data.primitive_matrix)
-    try:
+    with dataset_faults(path):
         phonon = crystal(data.unitcell, data.supercell_matrix, primitive)
-    except ValueError as error:
-        raise DatasetError(f"{path}: {error}") from None
     _check_order(path, phonon.supercell, data.supercell)
     atom, displacement, forces = _displacements(path, data.dataset, len(phonon.supercell))
-    try:
+    with dataset_faults(f"{path}: displacements"):
         displace(phonon, atom, displacement, forces)
-    except ValueError as error:
-        raise DatasetError(f"{path}: displacements: {error}") from None
     cell = data.unitcell
     return PhonopyFile(
         name=str(_stem(path)),

@@ -26,9 +26,9 @@ from typing import Annotated
 
 import numpy as np
 from ase.data import chemical_symbols
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from tasks.datasets.card import Card, DatasetError, Difference, Positive, Summand
+from tasks.datasets.card import Card, DatasetError, Difference, Positive, Summand, dataset_faults
 from tasks.datasets.dataset import Dataset
 from tasks.importing.importers import read_molecules, with_periodicity
 from tasks.importing.stated_tables import (
@@ -42,7 +42,6 @@ from tasks.importing.stated_tables import (
 )
 from tasks.structures.frames import Frames
 from tasks.structures.units import Unit, unit_size
-from tasks.structures.validation_errors import one_line
 
 STRUCTURES, REACTIONS = "structures.extxyz", "reactions.json"
 # Atoms that a sum may gain or lose: the rounding of coefficients such as 1/3.
@@ -152,7 +151,7 @@ def _difference(
     for term in stated.terms:
         if term.structure not in index:
             raise DatasetError(f"{where}: terms: there is no structure {term.structure!r}")
-    try:
+    with dataset_faults(where):
         return Difference(
             id=stated.id,
             group=stated.group,
@@ -162,5 +161,3 @@ def _difference(
             terms=tuple(Summand(structure=index[t.structure], coefficient=t.coefficient) for t in stated.terms),
             reference=reference,
         )
-    except ValidationError as error:
-        raise DatasetError(f"{where}: {one_line(error)}") from None

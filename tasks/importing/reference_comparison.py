@@ -13,15 +13,16 @@ of unit is a ratio; a mistake of sign is a correlation below zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from ase import units
 
 from tasks.importing.import_checks import energy_spread
+from tasks.importing.label_units import parse_units
 from tasks.structures.frames import Bool, Float, Frames
 from tasks.structures.predictions import ALL_PROPERTIES, Labels, Predictions, Property
+from tasks.structures.units import ENERGY_UNITS, SURFACE_UNITS
 
 # In ln: a model within 25 % of the labels agrees with them.
 TOLERANCE = math.log(1.25)
@@ -32,51 +33,56 @@ TOO_WEAK = 0.3
 # The rounding of energies that the composition alone explains [eV/atom].
 NOTHING = 1e-8
 
-_EV_A3_PER_ATOMIC = units.Hartree / units.Bohr**3
-# By quantity: a unit taken for another one, and the factor by which the numbers are then too large; the file may have
-# either.
-_OF_ENERGIES = {
-    ("eV", "hartree"): units.Hartree,
-    ("eV", "rydberg"): units.Rydberg,
-    ("kcal/mol", "eV"): units.mol / units.kcal,
-    ("kJ/mol", "eV"): units.mol / units.kJ,
-    ("meV", "eV"): 1000.0,
-}
-_OF_SUMS = _OF_ENERGIES | {
-    ("kcal/mol", "hartree"): units.Hartree * units.mol / units.kcal,
-    ("kJ/mol", "kcal/mol"): units.kcal / units.kJ,
-    ("meV", "kcal/mol"): 1000.0 * units.kcal / units.mol,
-    ("meV", "hartree"): 1000.0 * units.Hartree,
-}
-_PER_AREA = {
-    ("mJ/m²", "J/m²"): 1000.0,
-    ("meV/Å²", "eV/Å²"): 1000.0,
-    ("J/m²", "eV/Å²"): units.m**2 / units.J,
-    ("mJ/m²", "meV/Å²"): units.m**2 / units.J,
-    ("the area of one surface", "that of both"): 2.0,
-}
-MISTAKES: Mapping[str, Mapping[tuple[str, str], float]] = {
+Pair = tuple[str, str]
+
+
+def _factors(size: Callable[[str], float], *mistakes: Pair) -> dict[Pair, float]:
+    """By units of which the first is taken for the second: the factor by which the numbers are then too large.
+
+    Args:
+        size: of a unit, in the judge's own.
+    """
+    return {(wrong, right): size(right) / size(wrong) for wrong, right in mistakes}
+
+
+def _size_of(quantity: str) -> Callable[[str], float]:
+    return lambda unit: parse_units(f"length=angstrom,{quantity}={unit}").factor(quantity, unit)
+
+
+# By quantity. The file may have either unit of a pair.
+_OF_ENERGIES = _factors(
+    _size_of("energy"), ("eV", "hartree"), ("eV", "rydberg"), ("kcal/mol", "eV"), ("kJ/mol", "eV"), ("meV", "eV")
+)
+_OF_SUMS = _OF_ENERGIES | _factors(
+    ENERGY_UNITS.__getitem__,
+    ("kcal/mol", "hartree"),
+    ("kJ/mol", "kcal/mol"),
+    ("meV", "kcal/mol"),
+    ("meV", "hartree"),
+)
+_PER_AREA = _factors(
+    SURFACE_UNITS.__getitem__, ("mJ/m²", "J/m²"), ("meV/Å²", "eV/Å²"), ("J/m²", "eV/Å²"), ("mJ/m²", "meV/Å²")
+) | {("the area of one surface", "that of both"): 2.0}
+MISTAKES: Mapping[str, Mapping[Pair, float]] = {
     "energy": _OF_ENERGIES,
     "differences": _OF_SUMS,
     "scans": _OF_SUMS,
     "differences per area": _PER_AREA,
     "scans per area": _PER_AREA,
-    "forces": {
-        ("eV/Å", "hartree/bohr"): units.Hartree / units.Bohr,
-        ("eV/Å", "rydberg/bohr"): units.Rydberg / units.Bohr,
-        ("eV/Å", "hartree/Å"): units.Hartree,
-        ("eV/Å", "eV/bohr"): 1 / units.Bohr,
-        ("kcal/mol/Å", "eV/Å"): units.mol / units.kcal,
-        ("kJ/mol/Å", "eV/Å"): units.mol / units.kJ,
-        ("kJ/mol/nm", "eV/Å"): 10 * units.mol / units.kJ,
-        ("meV/Å", "eV/Å"): 1000.0,
-    },
-    "stress": {
-        ("GPa", "eV/Å³"): 1 / units.GPa,
-        ("kbar", "eV/Å³"): 10 / units.GPa,
-        ("kbar", "GPa"): 10.0,
-        ("eV/Å³", "hartree/bohr³"): _EV_A3_PER_ATOMIC,
-    },
+    "forces": _factors(
+        _size_of("forces"),
+        ("eV/Å", "hartree/bohr"),
+        ("eV/Å", "rydberg/bohr"),
+        ("eV/Å", "hartree/Å"),
+        ("eV/Å", "eV/bohr"),
+        ("kcal/mol/Å", "eV/Å"),
+        ("kJ/mol/Å", "eV/Å"),
+        ("kJ/mol/nm", "eV/Å"),
+        ("meV/Å", "eV/Å"),
+    ),
+    "stress": _factors(
+        _size_of("stress"), ("GPa", "eV/Å³"), ("kbar", "eV/Å³"), ("kbar", "GPa"), ("eV/Å³", "hartree/bohr³")
+    ),
 }
 
 _TURNED = {

@@ -24,9 +24,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from ase.io import read
-from pydantic import Field, FiniteFloat, ValidationError
+from pydantic import Field, FiniteFloat
 
-from tasks.datasets.card import Card, DatasetError, Positive, Scan, Table
+from tasks.datasets.card import Card, DatasetError, Positive, Scan, Table, dataset_faults
 from tasks.datasets.dataset import Dataset
 from tasks.importing.importers import Imported, read_molecules, with_periodicity
 from tasks.importing.labelled_import import formulas
@@ -40,7 +40,6 @@ from tasks.importing.stated_tables import (
 )
 from tasks.structures.frames import Frames
 from tasks.structures.units import SURFACE_UNITS, Unit, unit_size
-from tasks.structures.validation_errors import one_line
 
 SCANS, SUFFIX = "scans.json", ".extxyz"
 # Cells of one scan differ in |a × b| by no more than this share of it: the rounding of files.
@@ -164,12 +163,10 @@ def _scan(file: ScanFile, stated: StatedScans, card: Card, first: int) -> Scan:
     check_label_sets(reference, card, where)
     structures = tuple(range(first, first + len(file.x)))
     cluster = scan.cluster or name
-    try:
+    with dataset_faults(file.path):
         return Scan(
             id=name, group=scan.group, cluster=cluster, structures=structures, x=file.x, area=area, reference=reference
         )
-    except ValidationError as error:
-        raise DatasetError(f"{file.path}: {one_line(error)}") from None
 
 
 def _energies(file: ScanFile) -> tuple[float, ...]:

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from tasks.datasets.card import Card, DatasetError
-from tasks.structures.validation_errors import one_line
+from tasks.datasets.card import Card, DatasetError, dataset_faults
 
 Reference = TypeVar("Reference")
 Model = TypeVar("Model", bound=BaseModel)
@@ -36,12 +35,8 @@ def read_stated(path: Path, model: type[Model]) -> Model:
     Raises:
         DatasetError: one line that names file and field.
     """
-    try:
+    with dataset_faults(path):
         return model.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        raise DatasetError(f"{path}: {one_line(error)}") from None
 
 
 def references_by_label_set(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import floor
-from typing import Any
-
-from numpy.typing import NDArray
 
 from tasks.datasets.dataset import Structures
 from tasks.kind import Observation, Parameters, Watch, Work
@@ -96,12 +93,7 @@ def observe_frames(frames: Frames, properties: Properties, model: BatchCalculato
         watch.progress(done, len(frames), "frames")
 
     answer = compute_in_batches(model, frames, wanted, progress, watch.failed_share, watch.in_time)
-    arrays: dict[str, NDArray[Any]] = {"energy": answer.energy, "failure": answer.failure}
-    if answer.forces is not None and "forces" in wanted:
-        arrays["forces"] = answer.forces
-    if answer.stress is not None and "stress" in wanted:
-        arrays["stress"] = answer.stress
-    return Observation(arrays, {"properties": ",".join(wanted)})
+    return Observation(answer.arrays(wanted), {"properties": ",".join(wanted)})
 
 
 def read_frames(observation: Observation, frames: Frames) -> Predictions:

@@ -115,14 +115,8 @@ class PhysicalityQuestion(NamedTuple):
 
     def arrays(self, answer: Predictions, wanted: Properties) -> dict[str, NDArray[Any]]:
         """The arrays that are stored of the answer."""
-        arrays: dict[str, NDArray[Any]] = {
-            "energy": answer.energy.reshape(self.shape),
-            "failure": answer.failure.reshape(self.shape),
-        }
-        if "forces" in wanted and answer.forces is not None:
-            arrays["forces"] = answer.forces
-        if "stress" in wanted and answer.stress is not None:
-            arrays["stress"] = answer.stress
+        arrays = answer.arrays(wanted)
+        arrays |= {name: arrays[name].reshape(self.shape) for name in ("energy", "failure")}
         return {f"{self.name}_{name}" if self.name else name: array for name, array in arrays.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,11 @@ class Predictions:
     def properties(self) -> Properties:
         """The properties that were asked for."""
         return tuple(name for name in ALL_PROPERTIES if getattr(self, name) is not None)
+
+    def arrays(self, wanted: Properties) -> dict[str, NDArray[Any]]:
+        """The arrays by name: energy, failure, and of forces and stress what is `wanted` and was answered."""
+        names = ["energy", "failure", *(name for name in self.properties if name in wanted and name != "energy")]
+        return {name: getattr(self, name) for name in names}
 
     def between(self, start: int, stop: int, first_atom: int, last_atom: int) -> Predictions:
         """The answers to frames start … stop − 1, which have the atoms first_atom … last_atom − 1."""

@@ -230,17 +230,6 @@ def _task(task: _StatedTask, suite: _StatedSuite, where: str) -> Task:
         parameters = kind.parameters.model_validate(task.parameters)
     except ValidationError as error:
         raise SuiteError(f"{where}: parameters.{one_line(error)}") from None
-    return Task(
-        name=task.name,
-        kind=task.kind,
-        dataset=task.dataset,
-        domain=task.domain,
-        parameters=parameters,
-        time_limit_s=task.time_limit_s,
-        model_domain=suite.domains[task.domain],
-        failed_share=suite.failed_share if task.failed_share is None else task.failed_share,
-        release_name=task.release_name,
-        mlipaudit=task.mlipaudit,
-        source=task.source,
-        import_lines=task.import_lines,
-    )
+    failed_share = suite.failed_share if task.failed_share is None else task.failed_share
+    stated = dict(task) | {"parameters": parameters, "failed_share": failed_share}
+    return Task(**stated, model_domain=suite.domains[task.domain])
