@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import Any, NamedTuple, TypeVar
 
 from sandbox.driver import Driver, Image, Question
@@ -68,6 +70,9 @@ class Trial:
         return run_session(self.driver, self.image, changed, Question(), body)
 
 
+Examine = Callable[[Trial], Finding]
+
+
 @dataclass(frozen=True)
 class Attack:
     """One thing that a submission may try.
@@ -78,11 +83,19 @@ class Attack:
         factory: `module:function` of the hostile image, as its label names it.
         dockerfile: further lines of the image's Dockerfile, such as ENV, VOLUME or USER root.
         settings: of the image's configuration, such as WorkingDir, that no Dockerfile can state.
+        own_server: whether the image runs the function of its module as a server, in place of the guest.
     """
 
     name: str
     tries: str
     factory: str
-    examine: Callable[[Trial], Finding]
-    dockerfile: tuple[str, ...] = ()
+    examine: Examine
+    dockerfile: Sequence[str] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
+    own_server: bool = False
+
+
+def stated_attacks(examinations: Mapping[str, Examine]) -> tuple[Attack, ...]:
+    """The attacks of these names, which `attacks.toml` states, each with its examination."""
+    stated = tomllib.loads(resources.files("sandbox.selftest").joinpath("attacks.toml").read_text(encoding="utf-8"))
+    return tuple(Attack(name, examine=examine, **stated[name]) for name, examine in examinations.items())

@@ -9,7 +9,7 @@ from ase import Atoms
 from ase.build import bulk
 from ase.calculators.emt import EMT
 
-from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.attack import Finding, Trial, stated_attacks
 from sandbox.selftest.secrecy_attacks import SECRECY_ATTACKS, ask_energy, secret_atoms
 from sandbox.selftest.timing_attacks import TIMING_ATTACKS
 from sandbox.verdict import Verdict
@@ -113,22 +113,18 @@ def examine_fork(trial: Trial) -> Finding:
     return Finding(True, f"the child ended with its parent: {outcome.verdict}")
 
 
-CHEATING_ATTACKS: tuple[Attack, ...] = (
-    Attack(
-        "nan-as-a-joker",
-        "Answers NaN, infinity or 1e300 where it knows that it is wrong.",
-        "cheating:Joker",
-        examine_joker,
-    ),
-    Attack(
-        "absurd-numbers", "Hides absurd numbers among honest ones of the same batch.", "cheating:Absurd", examine_absurd
+CHEATING_ATTACKS = (
+    *stated_attacks(
+        {
+            "nan-as-a-joker": examine_joker,
+            "absurd-numbers": examine_absurd,
+        }
     ),
     *SECRECY_ATTACKS,
     *TIMING_ATTACKS,
-    Attack(
-        "answers-from-a-child",
-        "Forks, and lets the child answer when the parent has left.",
-        "cheating:Forks",
-        examine_fork,
+    *stated_attacks(
+        {
+            "answers-from-a-child": examine_fork,
+        }
     ),
 )

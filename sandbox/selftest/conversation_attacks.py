@@ -6,7 +6,7 @@ import time
 
 from sandbox.evidence import Phase
 from sandbox.guest.wire import TimedOut
-from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.attack import Finding, Trial, stated_attacks
 from sandbox.selftest.protocol_attacks import (
     LATE_S,
     MALFORMED,
@@ -16,7 +16,6 @@ from sandbox.selftest.protocol_attacks import (
     ask_twice,
     atoms,
     complaint,
-    server,
     watch,
 )
 from sandbox.verdict import Verdict
@@ -91,42 +90,17 @@ def examine_beside_the_guest(trial: Trial) -> Finding:
     return Finding(True, f"two answers under one id ended the session: {outcome.verdict}")
 
 
-CONVERSATION_ATTACKS: tuple[Attack, ...] = (
-    server(
-        "one-byte-at-a-time",
-        "Sends its answer so slowly that no byte is ever late.",
-        "conversations:one_byte_at_a_time",
-        examine_slowness,
-    ),
-    server(
-        "another-id",
-        "Answers under the id of another question.",
-        "conversations:answer_to_another_id",
-        Refused([MALFORMED] * 2),
-    ),
-    server(
-        "early-answer",
-        "Answers before the first question.",
-        "conversations:answer_before_the_question",
-        Refused([MALFORMED]),
-    ),
-    server("two-answers", "Answers one question twice.", "conversations:two_answers", Refused([MALFORMED] * 2)),
-    Attack(
-        "beside-the-guest",
-        "Answers over the guest's own connection before the guest does.",
-        "conversations:BesideTheGuest",
-        examine_beside_the_guest,
-    ),
-    server("hello-twice", "Sends its hello twice.", "conversations:hello_twice", Refused([MALFORMED])),
-    server(
-        "second-connection",
-        "Connects to the judge twice.",
-        "conversations:second_connection",
-        examine_second_connection,
-    ),
-    server(
-        "reconnecting", "Closes its connection and connects again.", "conversations:reconnects", examine_reconnecting
-    ),
-    server("never-reads", "Reads no byte of its question.", "conversations:never_reads", examine_silence),
-    server("sleeps-at-start", "Is never ready.", "conversations:sleeps", examine_sleep),
+CONVERSATION_ATTACKS = stated_attacks(
+    {
+        "one-byte-at-a-time": examine_slowness,
+        "another-id": Refused([MALFORMED] * 2),
+        "early-answer": Refused([MALFORMED]),
+        "two-answers": Refused([MALFORMED] * 2),
+        "beside-the-guest": examine_beside_the_guest,
+        "hello-twice": Refused([MALFORMED]),
+        "second-connection": examine_second_connection,
+        "reconnecting": examine_reconnecting,
+        "never-reads": examine_silence,
+        "sleeps-at-start": examine_sleep,
+    }
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from sandbox.drivers.docker_driver import connect_engine, engine_faults
 from sandbox.limits import MIB
 from sandbox.selftest.asking import PATIENCE, Look, report, watched
-from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
+from sandbox.selftest.attack import LIMITS, Finding, Trial, stated_attacks
 from sandbox.selftest.watch import WatchedContainer
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
@@ -88,40 +88,16 @@ def log_bytes(seen: WatchedContainer) -> int:
         return sum(files) or len(seen.container.logs())
 
 
-FILLING_ATTACKS = (
-    Attack("fill-tmp", "It fills /tmp.", "filling:tmp", watched(_fills("/tmp", LIMITS.tmp_bytes))),
-    Attack(
-        "fill-tmp-with-empty-files",
-        "It fills /tmp with empty files, which take the kernel's memory.",
-        "filling:tiny_files",
-        partial(_within_memory, memory_bytes=TINY_MEMORY_BYTES),
-    ),
-    Attack(
-        "fill-shared-memory",
-        "It fills /dev/shm.",
-        "filling:shared_memory",
-        watched(_fills("/dev/shm", LIMITS.shm_bytes)),
-    ),
-    Attack(
-        "fill-volume",
-        "It declares a volume below /tmp, and fills it.",
-        "filling:volume",
-        watched(_fills("/tmp/cache/volume", LIMITS.tmp_bytes)),
-        ("VOLUME /tmp/cache/volume",),
-    ),
-    Attack(
-        "fill-memory",
-        "It takes memory without end.",
-        "filling:memory",
-        partial(_within_memory, memory_bytes=LIMITS.memory_bytes),
-    ),
-    Attack(
-        "fill-memory-in-children",
-        "It takes memory in several children, each within the limit.",
-        "filling:memory_of_children",
-        _children,
-    ),
-    Attack("fill-processes", "It forks without end.", "filling:processes", watched(_processes)),
-    Attack("fill-open-files", "It opens files without end.", "filling:open_files", watched(_open_files)),
-    Attack("fill-log", "It writes a gigabyte to its log.", "filling:log", watched(_log)),
+FILLING_ATTACKS = stated_attacks(
+    {
+        "fill-tmp": watched(_fills("/tmp", LIMITS.tmp_bytes)),
+        "fill-tmp-with-empty-files": partial(_within_memory, memory_bytes=TINY_MEMORY_BYTES),
+        "fill-shared-memory": watched(_fills("/dev/shm", LIMITS.shm_bytes)),
+        "fill-volume": watched(_fills("/tmp/cache/volume", LIMITS.tmp_bytes)),
+        "fill-memory": partial(_within_memory, memory_bytes=LIMITS.memory_bytes),
+        "fill-memory-in-children": _children,
+        "fill-processes": watched(_processes),
+        "fill-open-files": watched(_open_files),
+        "fill-log": watched(_log),
+    }
 )

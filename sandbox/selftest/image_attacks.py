@@ -8,7 +8,7 @@ from sandbox.image.layer_check import ImageBudget
 from sandbox.image.layer_rewriting import rewrite_layer
 from sandbox.limits import MIB
 from sandbox.selftest.asking import report, watched
-from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.attack import Attack, Finding, Trial, stated_attacks
 from sandbox.selftest.polyglots import POLYGLOTS, honest_layer, root_link_layer
 from sandbox.selftest.watch import WatchedContainer
 from sandbox.verdict import SubmissionFault, Verdict
@@ -47,63 +47,37 @@ def _layer_refused(layer: Callable[[], bytes]) -> Callable[[Trial], Finding]:
 
 
 def _fails_by_its_own_fault(trial: Trial) -> Finding:
+    """Held if an image that no engine can start does not have this machine blamed."""
     outcome = trial.run(lambda remote: None)  # raises if the engine's refusal is taken for a fault of this machine
     held = outcome.verdict is Verdict.IMAGE_INVALID
     return Finding(held, f"{outcome.verdict}: {outcome.sentence}")
 
 
-def _unstartable(name: str, tries: str, *dockerfile: str, **settings: object) -> Attack:
-    """An image that no engine can start, so that its author could have this machine blamed."""
-    return Attack(f"start-{name}", tries, "honest:compiles", _fails_by_its_own_fault, dockerfile, settings)
-
-
 IMAGE_ATTACKS = (
-    *(
-        Attack(
-            f"layer-{compression}",
-            f"A layer of its image is one tar to the judge, and with {compression} another tar.",
-            "honest:compiles",
-            _layer_refused(layer),
-        )
-        for compression, layer in POLYGLOTS.items()
+    *stated_attacks(
+        {
+            **{f"layer-{compression}": _layer_refused(layer) for compression, layer in POLYGLOTS.items()},
+            "layer-root-link": _layer_refused(root_link_layer),
+            "image-ld-preload": _refused,
+            "image-ld-library-path": _refused,
+            "image-visible-devices": _refused,
+            "start-mount-link": _fails_by_its_own_fault,
+            "start-folder-loop": _fails_by_its_own_fault,
+        }
     ),
     Attack(
-        "layer-root-link",
-        "A layer of its image has a link to the root, and by way of it a link at /tmp.",
+        "start-folder-long",
+        "Its image's WORKDIR is a path of 6,000 bytes.",
         "honest:compiles",
-        _layer_refused(root_link_layer),
+        _fails_by_its_own_fault,
+        settings={"WorkingDir": "/a" * 3000},
     ),
-    Attack(
-        "image-ld-preload",
-        "Its image sets LD_PRELOAD.",
-        "honest:compiles",
-        _refused,
-        ("ENV LD_PRELOAD=/model/other.so",),
-    ),
-    Attack(
-        "image-ld-library-path",
-        "Its image sets a foreign LD_LIBRARY_PATH.",
-        "honest:compiles",
-        _refused,
-        ("ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64:/model",),
-    ),
-    Attack(
-        "image-visible-devices",
-        "Its image sets NVIDIA_VISIBLE_DEVICES=all.",
-        "honest:compiles",
-        _refused,
-        ("ENV NVIDIA_VISIBLE_DEVICES=all",),
-    ),
-    _unstartable("mount-link", "Its image has a link to /proc/1 at /lambench.", "RUN ln -s /proc/1 /lambench"),
-    _unstartable("folder-loop", "Its image's WORKDIR is a loop of links.", "RUN ln -s /loop /loop", WorkingDir="/loop"),
-    _unstartable("folder-long", "Its image's WORKDIR is a path of 6,000 bytes.", WorkingDir="/a" * 3000),
-    _unstartable("folder-sys", "Its image's WORKDIR is a new folder below /sys.", WorkingDir="/sys/x"),
-    _unstartable("nameless-variable", "Its image sets a variable without a name.", Env=["=x"]),
-    Attack("image-volume", "Its image declares a volume.", "honest:compiles", _refused, ("VOLUME /data",)),
-    Attack(
-        "honest-compiler",
-        "Nothing: it compiles a function in /tmp, loads it, and must pass.",
-        "honest:compiles",
-        watched(_honest),
+    *stated_attacks(
+        {
+            "start-folder-sys": _fails_by_its_own_fault,
+            "start-nameless-variable": _fails_by_its_own_fault,
+            "image-volume": _refused,
+            "honest-compiler": watched(_honest),
+        }
     ),
 )

@@ -19,7 +19,7 @@ import docker.errors
 
 from sandbox.driver import Driver, Image
 from sandbox.drivers.docker_driver import connect_engine, engine_faults
-from sandbox.image.image_check import CALCULATOR_LABEL
+from sandbox.image.image_check import CALCULATOR_LABEL, PROTOCOL_LABEL
 from sandbox.selftest.attack import Attack
 from sandbox.verdict import FaultCause, JudgeFault, SubmissionFault
 
@@ -59,7 +59,8 @@ class HostileImages:
 
     def of(self, attack: Attack, driver: Driver) -> Image | SubmissionFault:
         """The image of `attack` as resolved by `driver`, or the fault with which `driver` refuses it."""
-        lines = (f"FROM {self._base}", *attack.dockerfile, f"LABEL {CALCULATOR_LABEL}={attack.factory}")
+        start = _server_start(attack.factory) if attack.own_server else ()
+        lines = (f"FROM {self._base}", *attack.dockerfile, *start, f"LABEL {CALCULATOR_LABEL}={attack.factory}")
         files = {"Dockerfile": "\n".join(lines).encode()}
         inputs = _hash(*files.values(), json.dumps(attack.settings).encode())
         with engine_faults():
@@ -138,6 +139,12 @@ def _remove(client: docker.DockerClient, name: str) -> None:
         except docker.errors.APIError as error:
             if error.status_code != 409:  # a container or an image still uses it
                 raise
+
+
+def _server_start(factory: str) -> tuple[str, ...]:
+    """The lines of a Dockerfile that start `module:function` as a server in place of the guest."""
+    module, _, function = factory.partition(":")
+    return f'LABEL {PROTOCOL_LABEL}="1"', f'ENTRYPOINT ["python3", "/model/{module}.py", "{function}"]'
 
 
 def _files() -> dict[str, bytes]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from sandbox.driver import Image
 from sandbox.rundir import GUEST_NAME
 from sandbox.selftest.asking import PATIENCE, report, watched
-from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.attack import Finding, Trial, stated_attacks
 from sandbox.selftest.watch import WatchedContainer, containers, host_processes
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
@@ -92,28 +92,12 @@ def _entrypoint(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     return Finding(held, "the guest was started instead" if held else "its own entrypoint was run")
 
 
-LIFETIME_ATTACKS = (
-    Attack("outlive-session", "It leaves a process behind.", "lifetime:outlive", _stays(answers=True, **PATIENCE)),
-    Attack(
-        "ignore-signals",
-        "It ignores all signals, names another to stop it, and never ends.",
-        "lifetime:ignore",
-        _stays(answers=True, **PATIENCE),
-        ("STOPSIGNAL SIGCONT", "ONBUILD RUN touch /tmp/onbuild"),
-    ),
-    Attack("freeze", "It stops itself.", "lifetime:freeze", _stays(answers=False, message_s=2)),
-    Attack(
-        "image-healthcheck",
-        "Its image has a health check, which would run beside the guest.",
-        "lifetime:health",
-        watched(_health),
-        ("HEALTHCHECK --interval=1s CMD touch /tmp/health",),
-    ),
-    Attack(
-        "image-entrypoint",
-        "Its image has an entrypoint of its own.",
-        "lifetime:entrypoint",
-        watched(_entrypoint),
-        ('ENTRYPOINT ["/bin/sh", "-c", "touch /tmp/entrypoint; exec \\"$@\\"", "sh"]',),
-    ),
+LIFETIME_ATTACKS = stated_attacks(
+    {
+        "outlive-session": _stays(answers=True, **PATIENCE),
+        "ignore-signals": _stays(answers=True, **PATIENCE),
+        "freeze": _stays(answers=False, message_s=2),
+        "image-healthcheck": watched(_health),
+        "image-entrypoint": watched(_entrypoint),
+    }
 )

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from sandbox.drivers.docker_driver import connect_engine, engine_faults
 from sandbox.selftest.asking import Look, report, watched
-from sandbox.selftest.attack import Attack, Finding
+from sandbox.selftest.attack import Finding, stated_attacks
 from sandbox.selftest.privilege_attacks import forbidden
 from sandbox.selftest.watch import WatchedContainer
 from sandbox.wire.remote import RemoteCalculator
@@ -144,20 +144,17 @@ def _families(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     return Finding(n_open == 0, how)
 
 
-NETWORK_ATTACKS = (
-    Attack("network-dns", "It looks up a name.", "network:ask_name", watched(_name)),
-    Attack("network-gateway", "It connects to the host at the bridge's gateway.", "network:reach", watched(_gateway)),
-    Attack("network-public", "It connects to a public address.", "network:reach", watched(_address(PUBLIC))),
-    Attack(
-        "network-metadata",
-        "It connects to the cloud's metadata address.",
-        "network:reach",
-        watched(_address(METADATA)),
-    ),
-    Attack("network-ipv6", "It connects by IPv6, and greets its neighbours.", "network:reach_6", watched(_ipv6)),
-    Attack("socket-engine", "It looks for the engine's socket.", "network:engine_socket", watched(_engine)),
-    Attack("socket-abstract", "It connects to a socket without a file.", "network:abstract_socket", watched(_abstract)),
-    Attack("socket-vsock", "It opens sockets to the hypervisor.", "network:vsock", watched(forbidden)),
-    Attack("socket-families", "It opens sockets of every family.", "network:families", watched(_families)),
-    Attack("socket-again", "It connects to the judge a second time.", "network:judge_socket_again", watched(_again)),
+NETWORK_ATTACKS = stated_attacks(
+    {
+        "network-dns": watched(_name),
+        "network-gateway": watched(_gateway),
+        "network-public": watched(_address(PUBLIC)),
+        "network-metadata": watched(_address(METADATA)),
+        "network-ipv6": watched(_ipv6),
+        "socket-engine": watched(_engine),
+        "socket-abstract": watched(_abstract),
+        "socket-vsock": watched(forbidden),
+        "socket-families": watched(_families),
+        "socket-again": watched(_again),
+    }
 )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.selftest.asking import N_NUMBERS, PATIENCE, report
-from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.attack import Finding, Trial, stated_attacks
 from sandbox.wire.remote import RemoteCalculator
 
 WORD_BITS = 32
@@ -72,12 +72,8 @@ _TWO_FILES = (
     " && cp /model/own-pages /model/foreign-pages && chown 65534 /model/own-pages"
 )
 
-PAGE_CACHE_ATTACKS: tuple[Attack, ...] = (
-    Attack(
-        "bits-for-the-next-start",
-        "It drops pages of its image's files from memory, and loads one for each bit that the next start shall read.",
-        "page_cache:memory",
-        _examine,
-        (_TWO_FILES,),
-    ),
+PAGE_CACHE_ATTACKS = stated_attacks(
+    {
+        "bits-for-the-next-start": _examine,
+    }
 )

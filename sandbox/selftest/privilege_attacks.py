@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from sandbox.drivers.docker_driver import NOBODY
 from sandbox.selftest.asking import Look, report, watched
-from sandbox.selftest.attack import Attack, Finding
+from sandbox.selftest.attack import Finding, stated_attacks
 from sandbox.selftest.watch import WatchedContainer
 from sandbox.wire.remote import RemoteCalculator
 
@@ -103,17 +103,19 @@ def _root(remote: RemoteCalculator, seen: WatchedContainer) -> Finding:
     return Finding(users == {UID}, f"its processes run as user {sorted(users)}")
 
 
-PRIVILEGE_ATTACKS = (
-    Attack("gain-capabilities", "It takes capabilities.", "privileges:capabilities", watched(refused(_powerless))),
-    Attack("gain-root-by-setuid", "It runs a setuid-root program.", "privileges:setuid_root", watched(_setuid)),
-    Attack("gain-root-by-user", "Its image says USER root.", "privileges:raw_sockets", watched(_root), ("USER root",)),
-    Attack("gain-mounts", "It mounts, remounts and unmounts.", "privileges:mounts", watched(_mounts)),
-    Attack("gain-namespaces", "It makes namespaces of its own.", "privileges:namespaces", watched(forbidden)),
-    Attack("gain-keyring", "It uses the kernel's keyrings.", "privileges:keyring", watched(forbidden)),
-    Attack("gain-raw-sockets", "It opens raw sockets.", "privileges:raw_sockets", watched(forbidden)),
-    Attack("gain-io-uring", "It sets up a ring of io_uring.", "privileges:io_uring", watched(forbidden)),
-    Attack("gain-other-abi", "It calls the kernel by another ABI.", "other_abi:other_abi", watched(_other_abi)),
-    Attack("gain-devices", "It makes device nodes.", "privileges:devices", watched(refused(_devices))),
-    Attack("gain-kernel", "It uses calls that change the kernel.", "privileges:kernel", watched(forbidden)),
-    Attack("core-dump", "It dumps core onto the host.", "privileges:core_dump", watched(_core)),
+PRIVILEGE_ATTACKS = stated_attacks(
+    {
+        "gain-capabilities": watched(refused(_powerless)),
+        "gain-root-by-setuid": watched(_setuid),
+        "gain-root-by-user": watched(_root),
+        "gain-mounts": watched(_mounts),
+        "gain-namespaces": watched(forbidden),
+        "gain-keyring": watched(forbidden),
+        "gain-raw-sockets": watched(forbidden),
+        "gain-io-uring": watched(forbidden),
+        "gain-other-abi": watched(_other_abi),
+        "gain-devices": watched(refused(_devices)),
+        "gain-kernel": watched(forbidden),
+        "core-dump": watched(_core),
+    }
 )

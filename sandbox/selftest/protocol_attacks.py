@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sandbox.limits import MIB
-from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.attack import Finding, Trial, stated_attacks
 from sandbox.selftest.own_memory import watched_memory
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
@@ -141,80 +141,20 @@ def examine_escapes(trial: Trial) -> Finding:
     return Finding(True, "no escape sequence was left of the hello, nor of a failed start in the judge's sentence")
 
 
-def server(name: str, tries: str, factory: str, examine: Callable[[Trial], Finding]) -> Attack:
-    """An attack by an image that brings its own server: `factory` is `module:function`."""
-    module, _, function = factory.partition(":")
-    start = ('LABEL org.lambench.protocol="1"', f'ENTRYPOINT ["python3", "/model/{module}.py", "{function}"]')
-    return Attack(name, tries, factory, examine, start)
-
-
 MALFORMED, _TOO_LARGE = Verdict.PROTOCOL_ERROR, Verdict.OUTPUT_LIMIT
 
-PROTOCOL_ATTACKS: tuple[Attack, ...] = (
-    server(
-        "pickle",
-        "Answers with a pickle that makes a file where it is loaded.",
-        "protocol:pickle_for_an_answer",
-        examine_pickle,
-    ),
-    server(
-        "header-no-json",
-        "Answers with a header that is no JSON object.",
-        "protocol:header_is_no_json",
-        Refused([MALFORMED] * 5),
-    ),
-    server(
-        "duplicate-names",
-        "Names an array twice in one answer.",
-        "protocol:names_given_twice",
-        Refused([MALFORMED] * 2),
-    ),
-    server(
-        "numbers-that-are-none",
-        "States NaN, infinity or a negative length as the shape of an array.",
-        "protocol:numbers_that_are_none",
-        Refused([MALFORMED] * 7),
-    ),
-    server(
-        "offsets",
-        "Lets arrays overlap, leave a gap, or lie outside of the message.",
-        "protocol:offsets",
-        Refused([MALFORMED] * 5),
-    ),
-    server(
-        "types-and-shapes",
-        "Answers with another dtype, other arrays or another shape than the protocol states.",
-        "protocol:types_and_shapes",
-        Refused([*[MALFORMED] * 4, Verdict.WRONG_SHAPE]),
-    ),
-    server(
-        "enormous-message",
-        "Announces 2^40 bytes, sends a header of a million keys, or one byte too many.",
-        "protocol:enormous",
-        Refused([_TOO_LARGE, MALFORMED, _TOO_LARGE, _TOO_LARGE]),
-    ),
-    server(
-        "many-keys",
-        "Fills the header that is allowed with names.",
-        "protocol:as_many_keys_as_fit",
-        Refused([MALFORMED] * 2),
-    ),
-    server(
-        "impossible-hello",
-        "Says hello in another protocol, with a million elements, or without energy.",
-        "protocol:impossible_hello",
-        Refused([MALFORMED, _TOO_LARGE, *[MALFORMED] * 6]),
-    ),
-    server(
-        "escape-sequences",
-        "Puts escape sequences for a terminal into its hello.",
-        "protocol:escape_sequences",
-        examine_escapes,
-    ),
-    server(
-        "impossible-failures",
-        "States failures of a cause that is not its own, too many, or none for a failed frame.",
-        "protocol:impossible_failures",
-        Refused([MALFORMED] * 8),
-    ),
+PROTOCOL_ATTACKS = stated_attacks(
+    {
+        "pickle": examine_pickle,
+        "header-no-json": Refused([MALFORMED] * 5),
+        "duplicate-names": Refused([MALFORMED] * 2),
+        "numbers-that-are-none": Refused([MALFORMED] * 7),
+        "offsets": Refused([MALFORMED] * 5),
+        "types-and-shapes": Refused([*[MALFORMED] * 4, Verdict.WRONG_SHAPE]),
+        "enormous-message": Refused([_TOO_LARGE, MALFORMED, _TOO_LARGE, _TOO_LARGE]),
+        "many-keys": Refused([MALFORMED] * 2),
+        "impossible-hello": Refused([MALFORMED, _TOO_LARGE, *[MALFORMED] * 6]),
+        "escape-sequences": examine_escapes,
+        "impossible-failures": Refused([MALFORMED] * 8),
+    }
 )

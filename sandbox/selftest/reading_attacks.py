@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from sandbox.guest_archive import guest_archive
 from sandbox.rundir import GUEST_NAME, SOCKET_NAME
 from sandbox.selftest.asking import found, report, watched
-from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.attack import Finding, Trial, stated_attacks
 from sandbox.selftest.watch import WatchedContainer
 from sandbox.wire.remote import RemoteCalculator
 
@@ -145,19 +145,15 @@ def _host_facts(trial: Trial) -> Finding:
     return watched(look)(trial)
 
 
-READING_ATTACKS = (
-    Attack("write-outside-tmp", "It writes wherever it can.", "reading:write_anywhere", watched(_write)),
-    Attack("write-kernel-settings", "It opens kernel settings.", "reading:write_kernel_settings", watched(_settings)),
-    Attack("write-guest", "It replaces the guest and the socket.", "reading:replace_guest", watched(_replace)),
-    Attack(
-        "read-environment",
-        "It looks for the judge's environment.",
-        "reading:environment",
-        _environment,
-        ("ENV DECOY=lambench-selftest-secret-of-the-image",),
-    ),
-    Attack("read-processes", "It looks for processes of the host.", "reading:processes", watched(_processes)),
-    Attack("read-host-files", "It looks for files of the host.", "reading:host_files", _files),
-    Attack("read-host-facts", "It reads facts and counters of the host.", "host_facts:host_facts", _host_facts),
-    Attack("read-neighbour", "It looks for what another container does.", "reading:neighbour", _neighbour),
+READING_ATTACKS = stated_attacks(
+    {
+        "write-outside-tmp": watched(_write),
+        "write-kernel-settings": watched(_settings),
+        "write-guest": watched(_replace),
+        "read-environment": _environment,
+        "read-processes": watched(_processes),
+        "read-host-files": _files,
+        "read-host-facts": _host_facts,
+        "read-neighbour": _neighbour,
+    }
 )

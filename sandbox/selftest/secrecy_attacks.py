@@ -16,7 +16,7 @@ from ase import Atoms
 from ase.build import bulk
 
 from sandbox.evidence import exit_words
-from sandbox.selftest.attack import LIMITS, Attack, Finding, Trial
+from sandbox.selftest.attack import LIMITS, Finding, Trial, stated_attacks
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import SessionOutcome
@@ -144,24 +144,12 @@ def examine_surroundings(trial: Trial) -> Finding:
     return Finding(True, "environment, arguments, limits, user, host name and folders were the same at both starts")
 
 
-SECRECY_ATTACKS: tuple[Attack, ...] = (
-    Attack("secrets-in-the-log", "Writes each structure into its log, and ends.", "cheating:Prints", examine_log),
-    Attack(
-        "secrets-in-errors", "Raises errors whose class and text are the structure.", "cheating:Raises", examine_errors
-    ),
-    Attack(
-        "secrets-in-the-exit", "Ends with an exit status made of the structure.", "cheating:Exits", examine_exit_status
-    ),
-    Attack(
-        "notes-for-the-next-start",
-        "Writes files named by the structure, and greets with what it found of earlier ones.",
-        "cheating:leaves_notes",
-        examine_notes,
-    ),
-    Attack(
-        "looks-around",
-        "Looks for anything that tells a preflight from an evaluation.",
-        "cheating:LooksAround",
-        examine_surroundings,
-    ),
+SECRECY_ATTACKS = stated_attacks(
+    {
+        "secrets-in-the-log": examine_log,
+        "secrets-in-errors": examine_errors,
+        "secrets-in-the-exit": examine_exit_status,
+        "notes-for-the-next-start": examine_notes,
+        "looks-around": examine_surroundings,
+    }
 )

@@ -16,7 +16,7 @@ import numpy as np
 from ase import Atoms
 from ase.build import bulk
 
-from sandbox.selftest.attack import Attack, Finding, Trial
+from sandbox.selftest.attack import Finding, Trial, stated_attacks
 from sandbox.selftest.secrecy_attacks import ask_energy, secret_atoms, unlabelled_card
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
@@ -133,28 +133,19 @@ def examine_stopped_clock(trial: Trial) -> Finding:
     return Finding(True, f"timed at {1e3 * seconds:.0f} ms for work of 20, and ended at its deadline")
 
 
-def _cheap(name: str, tries: str, factory: str) -> Attack:
-    return Attack(name, tries, f"cheap:{factory}", partial(examine_timing, parameters=OF_LARGE_CELLS))
+_of_large_cells = partial(examine_timing, parameters=OF_LARGE_CELLS)
 
-
-TIMING_ATTACKS: tuple[Attack, ...] = (
-    Attack("replays", "Answers from memory for structures that it has seen.", "cheating:Replays", examine_replays),
-    Attack(
-        "replays-alike",
-        "Answers from memory for structures of a cell and elements that it has seen.",
-        "cheating:Replays",
-        partial(examine_timing, way=2),
-    ),
-    Attack("deferred-work", "Answers at once, and works on in a thread.", "cheating:Defers", examine_timing),
-    Attack("state-machine", "Is honest for the first questions only.", "cheating:StateMachine", examine_timing),
-    _cheap("cheap-by-first-question", "Is an ideal gas if the first structure is large.", "ByFirstQuestion"),
-    _cheap("cheap-by-size", "Is an ideal gas for all structures larger than those of other tasks.", "BySize"),
-    _cheap("cheap-by-call-number", "Is an ideal gas for some questions from the first large one on.", "ByCallNumber"),
-    _cheap("cheap-by-time", "Is an ideal gas for some seconds from the first large structure on.", "ByTime"),
-    _cheap(
-        "cheap-unless-checked",
-        "Answers large structures with the energy of the perfect crystal, unless they look like a check.",
-        "SpotsTheCheck",
-    ),
-    Attack("stopped-clock", "Stops all clocks inside.", "cheating:StopsTheClock", examine_stopped_clock),
+TIMING_ATTACKS = stated_attacks(
+    {
+        "replays": examine_replays,
+        "replays-alike": partial(examine_timing, way=2),
+        "deferred-work": examine_timing,
+        "state-machine": examine_timing,
+        "cheap-by-first-question": _of_large_cells,
+        "cheap-by-size": _of_large_cells,
+        "cheap-by-call-number": _of_large_cells,
+        "cheap-by-time": _of_large_cells,
+        "cheap-unless-checked": _of_large_cells,
+        "stopped-clock": examine_stopped_clock,
+    }
 )
