@@ -1,11 +1,13 @@
-"""Tables and numbers as commands print them: no frames, one line for each row."""
+"""Tables, numbers and JSON as commands print them: no frames, one line for each row of a table."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection
-from typing import Literal
+from typing import Any, Literal
 
+from pydantic import BaseModel
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -31,6 +33,15 @@ def table_console(stderr: bool = False) -> Console:
     """A console as wide as its terminal, or 160 characters wide if it writes to a file or a pipe."""
     console = Console(stderr=stderr, highlight=False)
     return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=FILE_WIDTH)
+
+
+def print_json(value: object) -> None:
+    """Prints `value`, which may hold records, as JSON."""
+    print(json.dumps(value, indent=2, default=_fields))
+
+
+def _fields(record: BaseModel) -> dict[str, Any]:
+    return record.model_dump(mode="json")
 
 
 def number_text(value: float | None, digits: int = 4) -> str:

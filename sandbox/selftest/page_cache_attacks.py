@@ -67,11 +67,6 @@ def _examine(trial: Trial) -> Finding:
     return Finding(all(low <= rate <= high for rate in next_start), f"of {N_BITS} bits the next start misread {shares}")
 
 
-_TWO_FILES = (
-    "RUN dd if=/dev/urandom of=/model/own-pages bs=16384 count=768 status=none"
-    " && cp /model/own-pages /model/foreign-pages && chown 65534 /model/own-pages"
-)
-
 PAGE_CACHE_ATTACKS = stated_attacks(
     {
         "bits-for-the-next-start": _examine,

@@ -8,8 +8,10 @@ allowed; the pages mark them if they are of several teams.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib import resources
 
 MAX_MARKS = 4  # on one letter: Unicode Technical Standard 39, section 5.4
 # Characters without a picture that Python calls printable: fillers, joiners, variation selectors, a blank Braille cell.
@@ -20,66 +22,10 @@ _INVISIBLE = re.compile(
 _BESIDE_LATIN = frozenset({"LATIN", "GREEK", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"})
 _SUPERSCRIPT = re.compile("<(?:super|sub)>")
 
-# Letters and digits of any script whose prototype in UTS 39 is one ASCII letter or digit. Those that NFKC changes are
-# left out. Source: confusables.txt of Unicode 15.1, © Unicode, Inc., `unicode-license.txt`; shortened.
-_LOOK_ALIKES = {
-    "2": "ƧϨᒿꙄꛯꝚ",
-    "3": "ƷȜЗӠⳌꝪꞫ𑣊𖼻",
-    "4": "Ꮞ𑢯",
-    "5": "Ƽ𑢻",
-    "6": "бᏮⳒ𑣕",
-    "7": "𐓒𑣆",
-    "8": "Ȣȣ৪੪𐌚",
-    "9": "৭੧୨൭ⳊꝮ𑢬𑣌𑣖",
-    "A": "ΑАᎪᗅꓮ𐊠𖽀",
-    "B": "ΒВᏴᗷꓐꞴ𐊂𐊡𐌁",
-    "C": "СᏟⲤꓚ𐊢𐌂𐐕𐔜𑣩𑣲",
-    "D": "Ꭰᗞᗪꓓ",
-    "E": "ΕЕᎬⴹꓰ𐊆𑢦𑢮",
-    "F": "ϜᖴꓝꞘ𐊇𐊥𐔥𑢢𑣂",
-    "G": "ԌᏀᏳꓖ",
-    "H": "ΗНᎻᕼⲎꓧ𐋏",
-    "J": "ͿЈᎫᒍꓙꞲ",
-    "K": "ΚКᏦᛕⲔꓗ𐔘",
-    "L": "ᏞᒪⳐꓡ𐐛𐔦𑢣𑢲𖼖",
-    "M": "ΜϺМᎷᗰᛖⲘꓟ𐊰𐌑",
-    "N": "ΝⲚꓠ𐔓",
-    "O": "ΟОՕ০ଠ୦ዐⲞⵔ〇ꓳ𐊒𐊫𐐄𐓂𐔖𑓐𑢵𑣠",
-    "P": "ΡРᏢᑭⲢꓑ𐊕",
-    "Q": "ⵕ",
-    "R": "ƦᎡᏒᖇꓣ𐒴𖼵",
-    "S": "ЅՏᏕᏚꓢ𐊖𐐠𖼺",
-    "T": "ΤТᎢⲦꓔ𐊗𐊱𐌕𑢼𖼊",
-    "U": "Սሀᑌꓴ𐓎𑢸𖽂",
-    "V": "Ѵ۷Ꮩᐯⴸꓦꛟ𐔝𑢠𖼈",
-    "W": "ԜᎳᏔꓪ𑣦𑣯",
-    "X": "ΧХᚷⲬⵝꓫꞳ𐊐𐊴𐌗𐌢𐔧𑣬",
-    "Y": "ΥУҮᎩᎽⲨꓬ𐊲𑢤𖽃",
-    "Z": "ΖᏃꓜ𐋵𑢩𑣥",
-    "a": "ɑαа",
-    "b": "ƄЬᏏᑲᖯ",
-    "c": "сᴄⲥꮯ𐐽",
-    "d": "ԁᏧᑯꓒ",
-    "e": "еҽꬲ",
-    "f": "քẝꞙꬵ",
-    "g": "ƍɡցᶃ",
-    "h": "һհᏂ",
-    "i": "ıɩɪιіӏᎥꙇꭵ𑣃",
-    "j": "ϳј",
-    "l": "ƖǀΙІӀ۱ᛁⲒⵏꓲ𐊊𐌉𐌠𖼨",
-    "n": "ոռ",
-    "o": "οσоօ۵०੦૦௦౦೦ഠ൦๐໐ဝ၀ჿᴏᴑⲟꬽ𐐬𐓪𑣈𑣗",
-    "p": "ρрⲣ",
-    "q": "ԛգզ",
-    "r": "гᴦⲅꭇꭈꮁ",
-    "s": "ƽѕꜱꮪ𐑈𑣁",
-    "u": "ʋυսᴜꞟꭎꭒ𐓶𑣘",
-    "v": "νѵᴠꮩ𑜆𑣀",
-    "w": "ɯѡԝաᴡꮃ𑜊𑜎𑜏",
-    "x": "хᕁᕽ",
-    "y": "ɣʏγуүყᶌỿꭚ𑣜",
-    "z": "ᴢꮓ𑣄",
-}
+# By plain letter or digit, those of any script that look like it: `look_alikes.toml` states the source.
+_LOOK_ALIKES: Mapping[str, str] = tomllib.loads(
+    resources.files("submissions.card").joinpath("look_alikes.toml").read_text(encoding="utf-8")
+)
 _ASCII_OF = {glyph: plain for plain, glyphs in _LOOK_ALIKES.items() for glyph in glyphs}
 # Small Greek letters, which names of models have (α, ν, ρ), and the dotless i of Turkish. An omicron is always an o.
 _WELL_KNOWN = frozenset("αγινρσυı")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -12,23 +10,21 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from sandbox.drivers.gpu import hold_gpu, require_gpus
 from sandbox.events import plain
 from sandbox.wire.session import SessionOutcome
 from submissions.card.file import CardError, card_from_reference, read_card
 from submissions.card.form import CARD_FILE
-from submissions.preflight.acceptance import questions
+from submissions.cli.local_preflight import local_preflight
+from submissions.cli.options import CardFile, Gpu, Json
 from submissions.preflight.log import printable_end
 from submissions.preflight.measured_properties import contradictions
-from submissions.preflight.preflight import run_preflight
 from submissions.preflight.receipt import RECEIPT_FILE, make_receipt, write_receipt
 from submissions.preflight.subject import CheckSubject, resolve_subject
 from submissions.preflight.table import preflight_table
-from submissions.progress import Reporter, duration
+from submissions.progress import duration
 from submissions.records import ModelCard, PreflightReport
-from submissions.requests import Receipt
 from submissions.settings import Settings
-from submissions.tables import table_console
+from submissions.tables import print_json, table_console
 
 REFUSED = 1
 SLOW_START_S = 20.0
@@ -45,11 +41,11 @@ def check_command(
     subject: Annotated[str, typer.Argument(help="image:tag, or module:factory of this folder or this Python")],
     image: Annotated[bool, typer.Option("--image", help="SUBJECT is an image")] = False,
     module: Annotated[bool, typer.Option("--module", help="SUBJECT is a module")] = False,
-    card: Annotated[Path | None, typer.Option(help="model card (default: ./lambench.toml if it exists)")] = None,
+    card: CardFile = None,
     python: Annotated[str, typer.Option(help="the Python that runs a module (default: this one)")] = "",
-    gpu: Annotated[str | None, typer.Option(help="UUID of the GPU to run on")] = None,
+    gpu: Gpu = None,
     receipt: Annotated[Path, typer.Option(help="file for the receipt")] = RECEIPT_FILE,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: Json = False,
 ) -> None:
     """Runs the judge's preflight and writes a receipt. Nothing is submitted."""
     console = table_console(stderr=as_json)
@@ -62,11 +58,12 @@ def check_command(
         f"Checking {escape(plain(checked.text, MAX_SHOWN))} as {escape(plain(checked.description, MAX_SHOWN))}.",
         soft_wrap=True,
     )
-    outcome = _preflight(console, settings, checked, model_card, gpu)
+    outcome = local_preflight(console, settings, checked.text, checked.driver, checked.image, model_card, gpu)
     written = make_receipt(checked, outcome)
     write_receipt(written, receipt)
     if as_json:
-        print(_as_json(written, outcome))
+        said = printable_end(outcome.private)
+        print_json({"receipt": written, "sentence": outcome.sentence, "said": said, "preflight": outcome.value})
     elif outcome.value is None:
         _show_refusal(console, checked, outcome)
     else:
@@ -81,28 +78,6 @@ def _card(given: Path | None, subject: str) -> ModelCard:
     if given is None and not CARD_FILE.exists():
         return card_from_reference(subject)
     return read_card(given or CARD_FILE)
-
-
-def _preflight(
-    console: Console, settings: Settings, subject: CheckSubject, card: ModelCard, gpu: str | None
-) -> SessionOutcome[PreflightReport]:
-    if gpu:
-        require_gpus([gpu])
-    with Reporter(console) as reporter, reporter.unit(f"preflight of {subject.text}") as progress, ExitStack() as held:
-        if gpu:
-            held.enter_context(hold_gpu(gpu, settings.run_dir / "gpus"))
-        return run_preflight(subject.driver, subject.image, settings.limits, questions(card, gpu), progress)
-
-
-def _as_json(receipt: Receipt, outcome: SessionOutcome[PreflightReport]) -> str:
-    report = outcome.value.model_dump(mode="json") if outcome.value else None
-    fields = {
-        "receipt": receipt.model_dump(mode="json"),
-        "sentence": outcome.sentence,
-        "said": printable_end(outcome.private),
-        "preflight": report,
-    }
-    return json.dumps(fields, indent=2)
 
 
 def _show_refusal(console: Console, subject: CheckSubject, outcome: SessionOutcome[PreflightReport]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from sandbox.events import plain
+from submissions.cli.options import Json
 from submissions.cli.status_tables import one_line, quota_line, request_lines, requests_table, site_line, site_table
 from submissions.client.http import ServerLostError, WebClient
 from submissions.client.sent_record import read_sent_record
@@ -29,14 +29,13 @@ from submissions.client.status import (
 from submissions.client.status_bucket import INVITE_VARIABLE, InviteError, StatusBucket, read_invite
 from submissions.preflight.log import printable_end
 from submissions.requests import InvitationStatus
-from submissions.tables import table_console
+from submissions.tables import print_json, table_console
 
 REFUSED, INTERRUPTED = 1, 130
 WATCH_EVERY_S = 30.0  # the judge writes the status at each intake and run, which are minutes apart
 
 Invite = Annotated[Path | None, typer.Option(envvar=INVITE_VARIABLE, help="the invitation file that you received")]
 Site = Annotated[str | None, typer.Option(help="address of a published leaderboard, instead of an invitation")]
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Id = Annotated[str, typer.Argument(help="submission ID, or the beginning of it", show_default=False)]
 
 
@@ -48,7 +47,7 @@ def list_command(invite: Invite = None, site: Site = None, as_json: Json = False
         return
     status, requests = _read_requests(_status_bucket(invite))
     if as_json:
-        print(json.dumps(_list_json(status, requests), indent=2))
+        print_json(_list_json(status, requests))
         return
     console.print(requests_table(requests) if requests else "Nothing was sent with this invitation yet.")
     for request in requests:
@@ -99,7 +98,7 @@ def log_command(submission: Id, invite: Invite = None, site: Site = None, as_jso
         name, decision = request.id or request.name, request.decision
         log = status_bucket.log(request.id) if request.progress else decision.container_log if decision else ""
     if as_json:
-        print(json.dumps({"submission": name, "log": log}, indent=2))
+        print_json({"submission": name, "log": log})
     elif log:
         console.print(printable_end(log), markup=False, soft_wrap=True)
     else:
@@ -150,7 +149,7 @@ def _say_once(say: Callable[[str], None], line: str, last: str) -> str:
 
 def _show(console: Console, status: InvitationStatus, request: TrackedRequest, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(_request_json(request), indent=2))
+        print_json(_request_json(request))
         return
     for line in request_lines(request):
         console.print(line, soft_wrap=True)
@@ -162,20 +161,25 @@ def _list_json(status: InvitationStatus, requests: tuple[TrackedRequest, ...]) -
         "invitation": status.invitation,
         "written": status.written.isoformat(),
         "revoked": status.revoked,
-        "quota": status.quota.model_dump(),
+        "quota": status.quota,
         "submissions": [_request_json(request) for request in requests],
     }
 
 
 def _request_json(request: TrackedRequest) -> dict[str, Any]:
-    records = {"fate": request.decision, "progress": request.progress, "letter": request.sent}
-    shown = {name: record.model_dump(mode="json") if record else None for name, record in records.items()}
-    return {"id": request.id, "name": request.name, "state": request.state, **shown}
+    return {
+        "id": request.id,
+        "name": request.name,
+        "state": request.state,
+        "fate": request.decision,
+        "progress": request.progress,
+        "letter": request.sent,
+    }
 
 
 def _list_site(console: Console, site: PublicSite, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(site.model_dump(mode="json"), indent=2))
+        print_json(site)
     else:
         console.print(site_table(site))
 
@@ -185,6 +189,6 @@ def _show_site(console: Console, site: PublicSite, beginning: str, as_json: bool
         raise InviteError("give the beginning of an ID: see list --site")
     id = site.find(beginning)
     if as_json:
-        print(json.dumps({"id": id, "state": "published", "scores": site.scores[id]}, indent=2))
+        print_json({"id": id, "state": "published", "scores": site.scores[id]})
     else:
         console.print(site_line(site, id), soft_wrap=True)

@@ -5,8 +5,6 @@ It is submitted to a store of this machine, or with an invitation to a judge els
 
 from __future__ import annotations
 
-import json
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -17,37 +15,37 @@ from rich.console import Console
 from rich.markup import escape
 
 from sandbox.driver import Driver, DriverName, Image
-from sandbox.drivers.gpu import hold_gpu, require_gpus
 from sandbox.drivers.open_driver import open_driver
 from sandbox.wire.session import SessionOutcome
 from submissions.card.form import card_of
+from submissions.cli.local_preflight import local_preflight
+from submissions.cli.options import CardFile, Gpu, Json
 from submissions.cli.status_tables import LOG_LINES
 from submissions.client.remote_submission import SubmissionOptions, open_session, registry_reference, send_submission
 from submissions.client.sent_record import SentRequest
 from submissions.client.status_bucket import INVITE_VARIABLE, InviteError
-from submissions.preflight.acceptance import earlier_submission, make_submission, questions, store_submission
+from submissions.preflight.acceptance import earlier_submission, make_submission, store_submission
 from submissions.preflight.log import printable_end
-from submissions.preflight.preflight import run_preflight
 from submissions.preflight.table import preflight_table
 from submissions.progress import Reporter
 from submissions.records import ModelCard, PreflightReport, Submission, submission_id
 from submissions.settings import Settings
 from submissions.store.interface import Store
 from submissions.store.open_store import open_store
-from submissions.tables import table_console
+from submissions.tables import print_json, table_console
 
 REFUSED = 1
 
 
 def submit_command(
     image: Annotated[str, typer.Argument(help="image:tag, or a folder with --driver process")],
-    card: Annotated[Path | None, typer.Option(help="model card (default: ./lambench.toml if it exists)")] = None,
+    card: CardFile = None,
     check_only: Annotated[bool, typer.Option("--check-only", help="stop before anything is submitted")] = False,
     author: Annotated[str, typer.Option(help="who submits")] = "",
     driver: Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")] = None,
     python: Annotated[str | None, typer.Option(help="process driver: which Python")] = None,
     calculator: Annotated[str | None, typer.Option(help="process driver: module:factory")] = None,
-    gpu: Annotated[str | None, typer.Option(help="UUID of the GPU to run on")] = None,
+    gpu: Gpu = None,
     store: Annotated[str | None, typer.Option(help="store that receives the submission (default var/store)")] = None,
     invite: Annotated[
         Path | None, typer.Option(envvar=INVITE_VARIABLE, help="invitation file of a judge elsewhere")
@@ -56,7 +54,7 @@ def submit_command(
         bool, typer.Option("--upload", help="--invite: upload the image; from one machine at a time")
     ] = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="--invite: skip the check on this machine")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: Json = False,
 ) -> None:
     """Checks IMAGE in the judge's own sandbox, shows the result, and submits it."""
     console = table_console(stderr=as_json)
@@ -92,12 +90,7 @@ class _LocalCheck:
 
     def report(self, name: str, sandbox: Driver, image: Image, card: ModelCard) -> tuple[PreflightReport, str]:
         """What was measured, and what the container printed. If the image does not pass, the command ends."""
-        if self.gpu:
-            require_gpus([self.gpu])
-        hold = hold_gpu(self.gpu, self.settings.run_dir / "gpus") if self.gpu else nullcontext()
-        with Reporter(self.console) as reporter, reporter.unit(f"preflight of {name}") as progress, hold:
-            limits = self.settings.limits
-            outcome = run_preflight(sandbox, image, limits, questions(card, self.gpu), progress)
+        outcome = local_preflight(self.console, self.settings, name, sandbox, image, card, self.gpu)
         if outcome.value is None:
             _refuse(self.console, name, outcome, self.as_json)
         return outcome.value, outcome.private
@@ -127,14 +120,14 @@ def _submit_with_invitation(check: _LocalCheck, invite: Path, options: Submissio
 
 def _show_already_sent(console: Console, reason: str, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"sent": None, "known": reason}, indent=2))
+        print_json({"sent": None, "known": reason})
     else:
         console.print(f"[bold yellow]=[/] This image {escape(reason)}: nothing to do.")
 
 
 def _show_sent(console: Console, request: SentRequest, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"sent": request.model_dump(mode="json"), "known": ""}, indent=2))
+        print_json({"sent": request, "known": ""})
         return
     name = escape(request.name)
     if not request.image_id:
@@ -153,8 +146,7 @@ def _reference(image: str, python: str | None, calculator: str | None) -> str:
 
 def _refuse(console: Console, image: str, outcome: SessionOutcome[PreflightReport], as_json: bool) -> NoReturn:
     if as_json:
-        fields = {"verdict": outcome.verdict, "sentence": outcome.sentence, "private": outcome.private}
-        print(json.dumps(fields, indent=2))
+        print_json({"verdict": outcome.verdict, "sentence": outcome.sentence, "private": outcome.private})
     else:
         console.print(f"[bold red]✗ {outcome.verdict}[/]  {escape(image)} was not submitted.")
         console.print(f"  {escape(outcome.sentence)}")

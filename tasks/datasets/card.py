@@ -44,7 +44,7 @@ def dataset_faults(where: object) -> Iterator[None]:
 
 
 class CardPart(BaseModel):
-    """A part of a card or a table: frozen; unknown fields are refused."""
+    """A part of a file that states a data set or a suite: frozen; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

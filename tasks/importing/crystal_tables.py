@@ -22,12 +22,13 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import Field, FiniteFloat
 
-from tasks.datasets.card import Card, Crystal, DatasetError, Table
+from tasks.datasets.card import Card, CardPart, Crystal, DatasetError, Table
 from tasks.datasets.dataset import Dataset
 from tasks.datasets.dataset_checks import CONDITIONS
-from tasks.importing.importers import read_molecules, read_structures, with_periodicity
+from tasks.importing.importers import read_molecules, read_structures
+from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.stated_tables import (
     StatedItem,
     check_label_sets,
@@ -64,10 +65,8 @@ class StatedCrystal(StatedItem):
     references: dict[str, dict[str, FiniteFloat]] | None = None
 
 
-class StatedCrystals(BaseModel):
+class StatedCrystals(CardPart):
     """`crystals.json`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     crystals: Annotated[tuple[StatedCrystal, ...], Field(min_length=1)]
 

@@ -24,9 +24,9 @@ import numpy as np
 from ase.data import atomic_numbers
 from numpy.typing import NDArray
 
-from tasks.datasets.card import DatasetError
+from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.labelled_import import Imported
-from tasks.structures.frames import FRAME_DTYPES, Bool, Float, Frames, FramesError, Int
+from tasks.structures.frames import Bool, Float, Frames, Int
 from tasks.structures.predictions import Labels
 
 Column = Literal["charge", "multiplicity", "other"]
@@ -99,10 +99,8 @@ def _set(folder: Path, name: str, group: str, elements: Int, types: Int, fparam:
         "pbc": np.full((n, 3), periodic),
         **_states(folder, n, fparam),
     }
-    try:
-        frames = Frames(**{field: arrays[field] for field in FRAME_DTYPES})
-    except FramesError as error:
-        raise DatasetError(f"{folder}: {error}") from None
+    with dataset_faults(folder):
+        frames = Frames.from_arrays(arrays)
     ids = tuple(f"{name}/{i}" for i in range(n))
     unused = {path.name: n for path in sorted(folder.glob("*.npy")) if path.name not in READ}
     return Imported(frames, _labels(folder, frames, is_atom), ids, (group,) * n, unused, STATE_IN)

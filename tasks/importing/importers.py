@@ -17,15 +17,12 @@ from ase.io import read
 from ase.io.formats import UnknownFileTypeError
 from ase.stress import full_3x3_to_voigt_6_stress
 
-from tasks.datasets.card import Card, DatasetError
-from tasks.datasets.dataset import Dataset
+from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.import_checks import COMMENT_LINE, check_multiplicity
 from tasks.importing.label_units import ASE_UNITS, LabelUnits
-from tasks.importing.labelled_import import Imported, labelled_dataset, with_multiplicity, with_periodicity
-from tasks.structures.frames import FRAME_DTYPES, Float, Frames, FramesError
+from tasks.importing.labelled_import import Imported, with_multiplicity
+from tasks.structures.frames import Float, Frames
 from tasks.structures.predictions import Labels
-
-__all__ = ["Imported", "import_frames", "read_molecules", "read_structures", "with_periodicity"]
 
 # In the search for the first frame that ASE cannot read.
 MAX_FRAMES_SEARCHED = 1_000
@@ -57,20 +54,6 @@ READER_ERRORS = (
 )
 
 
-def import_frames(path: Path, card: Card, units: LabelUnits = ASE_UNITS, format: str | None = None) -> Dataset:
-    """A data set of labelled frames from extended XYZ, an ASE trajectory or an ASE database.
-
-    Args:
-        card: the labels go to its default label set; `periodic` is set from the structures.
-        units: of the file.
-        format: as ASE names it; None: ASE decides by the file's name and content.
-
-    Raises:
-        DatasetError: the file cannot be read, or a frame is at fault; the line names file, frame and field.
-    """
-    return labelled_dataset(card, path, read_structures(path, units, format))
-
-
 def read_structures(
     path: Path, units: LabelUnits = ASE_UNITS, format: str | None = None, named: bool = False, cluster_field: str = ""
 ) -> Imported:
@@ -81,11 +64,13 @@ def read_structures(
     database from its key-value pairs.
 
     Args:
+        units: of the file.
+        format: as ASE names it; None: ASE decides by the file's name and content.
         named: whether each structure must have its own name, since a table refers to it.
         cluster_field: field of `info` whose text is the cluster of the structure, such as its trajectory; empty: none.
 
     Raises:
-        DatasetError: as in `import_frames`.
+        DatasetError: the file cannot be read, or a frame is at fault; the line names file, frame and field.
     """
     structures = _read(path, format)
     names = tuple(_name(atoms, f"frame {i}") for i, atoms in enumerate(structures))
@@ -220,10 +205,8 @@ def _frame(atoms: Atoms, length: float, where: str) -> Frames:
         "pbc": [atoms.pbc],
         **{name: [round(float(value))] for name, value in values.items()},
     }
-    try:
-        return Frames(**{name: np.asarray(arrays[name]) for name in FRAME_DTYPES})
-    except FramesError as error:
-        raise DatasetError(f"{where}: {error}") from None
+    with dataset_faults(where):
+        return Frames.from_arrays(arrays)
 
 
 _ROWS = {"energy": 1, "forces": 3, "stress": 6}

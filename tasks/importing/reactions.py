@@ -26,11 +26,12 @@ from typing import Annotated
 
 import numpy as np
 from ase.data import chemical_symbols
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import Field, FiniteFloat
 
-from tasks.datasets.card import Card, DatasetError, Difference, Positive, Summand, dataset_faults
+from tasks.datasets.card import Card, CardPart, DatasetError, Difference, Positive, Summand, dataset_faults
 from tasks.datasets.dataset import Dataset
-from tasks.importing.importers import read_molecules, with_periodicity
+from tasks.importing.importers import read_molecules
+from tasks.importing.labelled_import import with_periodicity
 from tasks.importing.stated_tables import (
     StatedItem,
     StatedTable,
@@ -48,10 +49,8 @@ STRUCTURES, REACTIONS = "structures.extxyz", "reactions.json"
 MAX_IMBALANCE = 1e-6
 
 
-class StatedTerm(BaseModel):
+class StatedTerm(CardPart):
     """A structure in a sum."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     structure: str
     coefficient: FiniteFloat

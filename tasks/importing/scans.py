@@ -28,8 +28,8 @@ from pydantic import Field, FiniteFloat
 
 from tasks.datasets.card import Card, DatasetError, Positive, Scan, Table, dataset_faults
 from tasks.datasets.dataset import Dataset
-from tasks.importing.importers import Imported, read_molecules, with_periodicity
-from tasks.importing.labelled_import import formulas
+from tasks.importing.importers import read_molecules
+from tasks.importing.labelled_import import Imported, formulas, with_periodicity
 from tasks.importing.stated_tables import (
     StatedItem,
     StatedTable,

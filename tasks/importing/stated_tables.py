@@ -8,16 +8,14 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from tasks.datasets.card import Card, DatasetError, dataset_faults
+from tasks.datasets.card import Card, CardPart, DatasetError, dataset_faults
 
 Reference = TypeVar("Reference")
 Model = TypeVar("Model", bound=BaseModel)
 
 
-class StatedItem(BaseModel):
-    """An item of a table; unknown fields are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class StatedItem(CardPart):
+    """An item of a table."""
 
     group: str = ""
     cluster: str = ""

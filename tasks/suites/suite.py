@@ -13,9 +13,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, ValidationError
+from pydantic import BeforeValidator, Field, PositiveFloat, ValidationError
 
-from tasks.datasets.card import Domain
+from tasks.datasets.card import CardPart, Domain
 from tasks.kind import Parameters, Traits
 from tasks.kinds.registry import KINDS
 from tasks.structures.validation_errors import one_line
@@ -124,13 +124,7 @@ ErrorSize = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Lines = Annotated[tuple[str, ...], BeforeValidator(_as_lines)]
 
 
-class StatedPart(BaseModel):
-    """A part of a suite file: frozen, and nothing unknown in it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _StatedTask(StatedPart):
+class _StatedTask(CardPart):
     name: str = Field(pattern=NAME)
     kind: str
     dataset: str = Field(pattern=DATASET)
@@ -144,14 +138,14 @@ class _StatedTask(StatedPart):
     import_lines: Lines = Field((), alias="import")
 
 
-class _StatedReference(StatedPart):
+class _StatedReference(CardPart):
     name: str = Field(min_length=1, max_length=MAX_NAME)
     about: str = Field(min_length=1)
     source: str = Field(min_length=1)
     metrics: Annotated[dict[str, Annotated[dict[str, ErrorSize], Field(min_length=1)]], Field(min_length=1)]
 
 
-class _StatedSuite(StatedPart):
+class _StatedSuite(CardPart):
     name: str = Field(pattern=NAME)
     version: str = Field(min_length=1)
     title: str = Field(min_length=1)

@@ -71,6 +71,11 @@ def alone(action, *arguments):
     return struct.unpack("i", reply)[0] if reply else -1
 
 
+def ends_of(*calls):
+    """How each call ends in a child; last, how a call ends that anyone may make."""
+    return (*(alone(call, *arguments) for arguments in calls), alone(os.getpriority, 0, 0))
+
+
 @reported
 def capabilities(*_):
     """Tries to take capabilities and to become root; last, a call that anyone may make."""
@@ -134,22 +139,20 @@ def enter(kind):
 @reported
 def keyring(*_):
     """The kernel's keyrings are those of the whole host."""
-    return (
-        alone(call, "add_key", b"user", b"lambench-selftest", b"x", 1, SESSION_KEYRING),
-        alone(call, "keyctl", 0, SESSION_KEYRING, 1),
-        alone(call, "request_key", b"user", b"lambench-selftest", None, SESSION_KEYRING),
-        alone(os.getpriority, 0, 0),
+    return ends_of(
+        ("add_key", b"user", b"lambench-selftest", b"x", 1, SESSION_KEYRING),
+        ("keyctl", 0, SESSION_KEYRING, 1),
+        ("request_key", b"user", b"lambench-selftest", None, SESSION_KEYRING),
     )
 
 
 @reported
 def io_uring(*_):
     """A ring of the kernel would open files and sockets without a system call that a filter sees."""
-    return (
-        alone(call, "io_uring_setup", 1, ctypes.create_string_buffer(120)),
-        alone(call, "io_uring_enter", -1, 0, 0, 0, None, 0),
-        alone(call, "io_uring_register", -1, 0, None, 0),
-        alone(os.getpriority, 0, 0),
+    return ends_of(
+        ("io_uring_setup", 1, ctypes.create_string_buffer(120)),
+        ("io_uring_enter", -1, 0, 0, 0, None, 0),
+        ("io_uring_register", -1, 0, None, 0),
     )
 
 
@@ -186,19 +189,18 @@ def first_disk():
 
 @reported
 def kernel(*_):
-    """Calls that only the host's root may make, and calls that are closed to containers; last, a harmless call."""
-    return (
-        alone(call, "bpf", 0, struct.pack("4I", 1, 4, 8, 16) + bytes(112), 128),
-        alone(call, "perf_event_open", struct.pack("IIQ", 1, 112, 0) + bytes(96), 0, -1, -1, 0),
-        alone(call, "userfaultfd", 1),
-        alone(call, "init_module", None, 0, b""),
-        alone(call, "settimeofday", None, None),
-        alone(call, "sethostname", b"mine", 4),
-        alone(call, "acct", None),
-        alone(call, "swapon", b"/tmp/none", 0),
-        alone(call, "chroot", b"/tmp"),
-        alone(call, "open_by_handle_at", -100, bytes(16), 0),
-        alone(os.getpriority, 0, 0),
+    """Calls that only the host's root may make, and calls that are closed to containers."""
+    return ends_of(
+        ("bpf", 0, struct.pack("4I", 1, 4, 8, 16) + bytes(112), 128),
+        ("perf_event_open", struct.pack("IIQ", 1, 112, 0) + bytes(96), 0, -1, -1, 0),
+        ("userfaultfd", 1),
+        ("init_module", None, 0, b""),
+        ("settimeofday", None, None),
+        ("sethostname", b"mine", 4),
+        ("acct", None),
+        ("swapon", b"/tmp/none", 0),
+        ("chroot", b"/tmp"),
+        ("open_by_handle_at", -100, bytes(16), 0),
     )
 
 

@@ -27,10 +27,10 @@ from sandbox.wire.session import run_session
 from tasks.datasets.card import Card, Domain, LabelSet
 from tasks.datasets.dataset import Dataset
 from tasks.importing.deepmd import read_deepmd
-from tasks.importing.importers import import_frames
 from tasks.importing.labelled_import import labelled_dataset
 from tasks.kind import Observation, Watch
 from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
+from tests.tasks.imported_frames import import_frames
 
 # A model of 400,000 parameters answers a hundred frames twice, on a processor that other tests use too.
 pytestmark = [pytest.mark.docker, pytest.mark.data, pytest.mark.slow, pytest.mark.timeout(900)]

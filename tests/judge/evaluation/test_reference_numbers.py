@@ -16,9 +16,9 @@ from ase.units import Hartree, kcal, mol
 
 from sandbox.drivers.docker_driver import DockerDriver, connect_engine
 from sandbox.rundir import RunDir
-from tasks.importing.importers import import_frames
 from tasks.importing.reactions import import_reactions
 from tests.judge.evaluation.container_numbers import card, example, measured, observed
+from tests.tasks.imported_frames import import_frames
 
 pytestmark = pytest.mark.docker
 

@@ -13,9 +13,10 @@ from ase.io import write
 
 from tasks.datasets.card import DatasetError
 from tasks.importing.import_summary import summarise
-from tasks.importing.importers import import_frames, read_structures
+from tasks.importing.importers import read_structures
 from tasks.importing.label_units import ASE_UNITS
 from tasks.importing.labelled_import import labelled_dataset
+from tests.tasks.imported_frames import import_frames
 from tests.tasks.importing.labelled_structures import CARD, structures, xyz
 
 

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from tasks.datasets.card import Card, LabelSet
 from tasks.datasets.dataset import Dataset, load_dataset
-from tasks.importing.importers import import_frames
 from tasks.kind import Observation
 from tasks.kinds.labelled_frames import (
     Errors,
@@ -29,6 +28,7 @@ from tasks.metrics.measurement import Measurement
 from tasks.model.calculator import InProcessCalculator
 from tasks.structures.frames import Frames
 from tasks.structures.predictions import Cause, Labels
+from tests.tasks.imported_frames import import_frames
 from tests.tasks.made_up import make_dataset
 
 KIND, NOTHING = LabelledFrames(), LabelledFramesParameters()
