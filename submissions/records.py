@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 SUBMISSION_ID = re.compile(r"^[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{12}$")
 MAX_PARAMETERS = 10**15
@@ -74,6 +74,9 @@ def _web_address(value: str) -> str:
     return value
 
 
+WebAddress = Annotated[str, Field(max_length=500), AfterValidator(_web_address)]
+
+
 class StatedLabelSet(Record):
     """The level of theory of a model's energies in one domain.
 
@@ -94,12 +97,7 @@ class TrainingSet(Record):
 
     name: str = Field(min_length=1, max_length=200)
     level_of_theory: str = Field("", max_length=200)
-    url: str = Field("", max_length=500)
-
-    @field_validator("url")
-    @classmethod
-    def _is_web_address(cls, value: str) -> str:
-        return _web_address(value)
+    url: WebAddress = ""
 
 
 class ModelCard(Record):
@@ -119,8 +117,8 @@ class ModelCard(Record):
     authors: tuple[str, ...] = Field((), max_length=200)
     affiliation: str = Field("", max_length=500)
     license: str = Field("", max_length=200)
-    paper: str = Field("", max_length=500)
-    code: str = Field("", max_length=500)
+    paper: WebAddress = ""
+    code: WebAddress = ""
     open_weights: bool | None = None
     n_parameters: int | None = Field(None, ge=0, le=MAX_PARAMETERS)
     conservative: bool | None = None
@@ -130,11 +128,6 @@ class ModelCard(Record):
     training: tuple[TrainingSet, ...] = Field((), max_length=100)
     hardware: str = Field("", max_length=2000)
     label_sets: dict[Domain, StatedLabelSet] = Field(default_factory=dict)
-
-    @field_validator("paper", "code")
-    @classmethod
-    def _is_web_address(cls, value: str) -> str:
-        return _web_address(value)
 
 
 class ImageRecord(Record):

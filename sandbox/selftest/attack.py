@@ -64,8 +64,7 @@ class Trial:
             JudgeFault: the engine or the disk failed.
         """
         if isinstance(self.image, SubmissionFault):
-            fault = self.image
-            return SessionOutcome(fault.verdict, fault.sentence, None, fault.private, None, 0.0, None, None)
+            return SessionOutcome.refused(self.image)
         changed = Limits.model_validate({**self.limits.model_dump(), **limits})
         return run_session(self.driver, self.image, changed, Question(), body)
 

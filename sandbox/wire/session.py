@@ -16,7 +16,6 @@ from sandbox.events import Event, emit
 from sandbox.evidence import (
     Breach,
     Evidence,
-    Exit,
     HostFault,
     Kill,
     Phase,
@@ -52,11 +51,16 @@ class SessionOutcome(NamedTuple, Generic[T]):
     sentence: str
     value: T | None
     private: str
-    hello: Hello | None
-    wall_s: float
-    startup_s: float | None
-    memory_bytes: int | None
+    hello: Hello | None = None
+    wall_s: float = 0.0
+    startup_s: float | None = None
+    memory_bytes: int | None = None
     phase: Phase = Phase.START
+
+    @classmethod
+    def refused(cls, fault: SubmissionFault) -> SessionOutcome[T]:
+        """The outcome of an attempt that ended in `fault`."""
+        return cls(fault.verdict, fault.sentence, None, fault.private)
 
 
 @dataclass
@@ -108,7 +112,7 @@ def run_session(
         try:
             running = driver.start(image, limits, question, folder)
         except SubmissionFault as refused:
-            return _refused(refused, time.monotonic() - begin)
+            return SessionOutcome[T].refused(refused)._replace(wall_s=time.monotonic() - begin)
         emit(Event.CONTAINER_STARTED, container=folder.name)
         try:
             value = _converse(running, listener, limits, body, progress)
@@ -126,30 +130,18 @@ def run_session(
     verdict = judgement(evidence)
     if isinstance(verdict, HostFault):
         raise fault_of(verdict, limits)
-    if fault is not None:
-        return _refused(fault, wall, progress, ended)
-    private = "\n".join(t for t in (evidence.startup_error, evidence.startup_text, ended.log) if t)
-    return SessionOutcome(
-        verdict,
-        sentence_of(evidence, limits),
-        value,
-        private,
-        progress.hello,
-        wall,
-        progress.startup_s,
-        ended.memory_bytes,
-        evidence.phase,
+    if fault is None:
+        private = "\n".join(t for t in (evidence.startup_error, evidence.startup_text, ended.log) if t)
+        outcome = SessionOutcome(verdict, sentence_of(evidence, limits), value, private)
+    else:
+        outcome = SessionOutcome.refused(fault)
+    return outcome._replace(
+        hello=progress.hello,
+        wall_s=wall,
+        startup_s=progress.startup_s,
+        memory_bytes=ended.memory_bytes,
+        phase=evidence.phase,
     )
-
-
-def _refused(
-    fault: SubmissionFault, wall: float, progress: _Progress | None = None, ended: Exit | None = None
-) -> SessionOutcome[T]:
-    hello = progress.hello if progress else None
-    startup = progress.startup_s if progress else None
-    memory = ended.memory_bytes if ended else None
-    phase = progress.phase if progress else Phase.START
-    return SessionOutcome(fault.verdict, fault.sentence, None, fault.private, hello, wall, startup, memory, phase)
 
 
 def _converse(

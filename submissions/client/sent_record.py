@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -49,6 +49,11 @@ class LayerUpload(Record):
 
     parts: tuple[PartUpload, ...] = ()
     whole: bool = False
+
+    @property
+    def slots(self) -> dict[str, datetime]:
+        """The slots of its parts, and when each was recorded or arrived."""
+        return {upload.part.slot: upload.at for upload in self.parts}
 
     @property
     def has_arrived(self) -> bool:
@@ -97,7 +102,7 @@ class SentRecord(Record):
     def used_part_slots(self) -> frozenset[str]:
         """The part slots that may hold something."""
         layers = (layer for image in self.images.values() for layer in image.values())
-        return frozenset(self.used_slots) | {upload.part.slot for layer in layers for upload in layer.parts}
+        return frozenset(self.used_slots).union(*(layer.slots for layer in layers))
 
     @property
     def used_request_slots(self) -> frozenset[str]:
@@ -144,43 +149,44 @@ class SentRecordFile:
         return self.record.images.get(image_id, {}).get(diff_id, LayerUpload())
 
     def set_part(self, image_id: str, diff_id: str, n: int, upload: PartUpload) -> None:
-        """Records the `n`-th part of a layer; the slot of a part that it replaces stays used."""
+        """Records the `n`-th part of a layer."""
         layer = self.layer(image_id, diff_id)
         parts = (*layer.parts[:n], upload, *layer.parts[n + 1 :])
-        replaced = {each.part.slot: each.at for each in layer.parts[n : n + 1] if each.part.slot != upload.part.slot}
-        self._write(self._with(image_id, diff_id, layer.model_copy(update={"parts": parts}), replaced))
+        self._set_layer(image_id, diff_id, layer.model_copy(update={"parts": parts}))
 
     def set_whole(self, image_id: str, diff_id: str, n_parts: int) -> None:
-        """Records that a layer has `n_parts` parts and no more; the slots of further parts stay used."""
-        layer = self.layer(image_id, diff_id)
-        replaced = {each.part.slot: each.at for each in layer.parts[n_parts:]}
-        self._write(self._with(image_id, diff_id, LayerUpload(parts=layer.parts[:n_parts], whole=True), replaced))
+        """Records that a layer has `n_parts` parts and no more."""
+        parts = self.layer(image_id, diff_id).parts[:n_parts]
+        self._set_layer(image_id, diff_id, LayerUpload(parts=parts, whole=True))
 
     def set_request(self, request: SentRequest) -> None:
         """Records a request, in place of another one in its slot; once it has arrived, its image is done."""
         requests = (*(each for each in self.record.requests if each.slot != request.slot), request)
-        record = self.record.model_copy(update={"requests": requests})
+        images, used_slots = dict(self.record.images), self.record.used_slots
         if request.arrived and request.by == "upload":
-            images = {image_id: layers for image_id, layers in record.images.items() if image_id != request.image_id}
-            layers_of_image = record.images.get(request.image_id, {}).values()
-            done = {upload.part.slot: upload.at for layer in layers_of_image for upload in layer.parts}
-            record = record.model_copy(update={"images": images, "used_slots": record.used_slots | done})
-        self._write(record)
+            for layer in images.pop(request.image_id, {}).values():
+                used_slots = used_slots | layer.slots
+        self._change(requests=requests, images=images, used_slots=used_slots)
 
     def drop_request(self, slot: str) -> None:
         """Records that the server refused the request in a slot, which is as empty as before."""
-        requests = tuple(each for each in self.record.requests if each.slot != slot)
-        self._write(self.record.model_copy(update={"requests": requests}))
+        self._change(requests=tuple(each for each in self.record.requests if each.slot != slot))
 
     def forget_empty(self, forms: UploadForms) -> None:
         """Removes what is no longer true by the judge's newest forms."""
         if (record := self.record.as_of(forms)) != self.record:
             self._write(record)
 
-    def _with(self, image_id: str, diff_id: str, layer: LayerUpload, used_slots: Mapping[str, datetime]) -> SentRecord:
-        images = {**self.record.images, image_id: {**self.record.images.get(image_id, {}), diff_id: layer}}
-        update = {"images": images, "used_slots": {**self.record.used_slots, **used_slots}}
-        return self.record.model_copy(update=update)
+    def _set_layer(self, image_id: str, diff_id: str, layer: LayerUpload) -> None:
+        """Records a layer; the slots of parts that it no longer has stay used."""
+        before = self.layer(image_id, diff_id).slots
+        replaced = {slot: at for slot, at in before.items() if slot not in layer.slots}
+        layers = {**self.record.images.get(image_id, {}), diff_id: layer}
+        images = {**self.record.images, image_id: layers}
+        self._change(images=images, used_slots=self.record.used_slots | replaced)
+
+    def _change(self, **fields: object) -> None:
+        self._write(self.record.model_copy(update=fields))
 
     def _write(self, record: SentRecord) -> None:
         temporary = self._path.with_suffix(".tmp")  # only the process that holds the lock writes

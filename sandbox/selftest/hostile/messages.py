@@ -115,11 +115,18 @@ def wait_for_end(connection: socket.socket) -> None:
         pass
 
 
-def send_and_wait(broken: Callable[[Question], bytes]) -> None:
-    """Answers the first question with `broken`, and waits until the judge closes the connection."""
+def send_and_wait(variants: Callable[[Question], Sequence[bytes]]) -> None:
+    """Answers the first question with the chosen one of `variants`, and waits until the judge closes the connection."""
     connection, question = greeted()
-    connection.sendall(broken(question))
+    connection.sendall(variants(question)[way()])
     wait_for_end(connection)
+
+
+def failed(question: Question, failures: str) -> bytes:
+    """An answer in which all frames have the first of `failures`, which are stated as JSON."""
+    status = struct.pack("<q", 1) * question.frames
+    arrays = [*zeros(question)[:3], ("status", "I64", [question.frames], status)]
+    return packed({"op": "result", "failures": failures}, arrays)
 
 
 def altered(question: Question, name: str, **fields: Any) -> bytes:

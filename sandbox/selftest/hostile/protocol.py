@@ -18,6 +18,7 @@ from messages import (
     altered,
     answer,
     connect,
+    failed,
     greeted,
     marker,
     message,
@@ -35,27 +36,22 @@ from messages import (
 def pickle_for_an_answer() -> None:
     """A pickle: instead of a message, in place of the arrays, in place of the header, and as the text of a failure."""
 
-    def broken(question: Question) -> bytes:
+    def variants(question: Question) -> list[bytes]:
         payload = pickled(marker(question))
-        failures = json.dumps([[1, "Error", payload.decode()]])
-        failed = [*zeros(question)[:3], ("status", "I64", [question.frames], struct.pack("<q", 1) * question.frames)]
         return [
             payload,
             struct.pack("<Q", len(payload)) + payload,
             message(payload),
-            packed({"op": "result", "failures": failures}, failed),
-        ][way()]
+            failed(question, json.dumps([[1, "Error", payload.decode()]])),
+        ]
 
-    send_and_wait(broken)
+    send_and_wait(variants)
 
 
 def header_is_no_json() -> None:
     """Bytes that are no text, text that is no JSON, JSON with 100,000 levels, a list, no metadata."""
-    send_and_wait(
-        lambda question: message(
-            [b"\xff" * 64, b"{" * 8, b"[" * 100_000, b'["__metadata__"]', b'{"__metadata__":[]}'][way()]
-        )
-    )
+    headers = [b"\xff" * 64, b"{" * 8, b"[" * 100_000, b'["__metadata__"]', b'{"__metadata__":[]}']
+    send_and_wait(lambda question: [message(header) for header in headers])
 
 
 def names_given_twice() -> None:
@@ -65,26 +61,26 @@ def names_given_twice() -> None:
         lambda question: [
             replaced(question, energy, f"{energy}, {energy}"),
             replaced(question, '{"__metadata__"', '{"__metadata__": {}, "__metadata__"'),
-        ][way()]
+        ]
     )
 
 
 def numbers_that_are_none() -> None:
     """NaN, infinity, 1e999, a negative length, a fraction, true, and a number of four thousand digits as a length."""
     lengths = ["NaN", "-Infinity", "1e999", "-1", "1.0", "true", "9" * 4000]
-    send_and_wait(lambda question: replaced(question, '"shape": [1]', f'"shape": [{lengths[way()]}]'))
+    send_and_wait(lambda question: [replaced(question, '"shape": [1]', f'"shape": [{n}]') for n in lengths])
 
 
 def offsets() -> None:
     """Arrays that overlap, lie behind the message's end, before its begin, leave a gap, run backwards."""
     places = [[0, 8], [1 << 40, (1 << 40) + 8], [-8, 0], [12, 20], [16, 8]]
-    send_and_wait(lambda question: altered(question, "energy", data_offsets=places[way()]))
+    send_and_wait(lambda question: [altered(question, "energy", data_offsets=place) for place in places])
 
 
 def types_and_shapes() -> None:
     """Another dtype, one of the protocol and one that is not; an array too few, one too many; another shape."""
 
-    def broken(question: Question) -> bytes:
+    def variants(question: Question) -> list[bytes]:
         arrays = zeros(question)
         return [
             altered(question, "energy", dtype="I64"),
@@ -92,9 +88,9 @@ def types_and_shapes() -> None:
             packed({"op": "result"}, arrays[:-1]),
             packed({"op": "result"}, [*arrays, ("more", "U8", [0], b"")]),
             altered(question, "forces", shape=[3, question.atoms]),
-        ][way()]
+        ]
 
-    send_and_wait(broken)
+    send_and_wait(variants)
 
 
 def enormous() -> None:
@@ -123,12 +119,9 @@ def as_many_keys_as_fit() -> None:
     """A header below the cap that is all keys, as arrays and as metadata."""
     count = 4000
 
-    def broken(question: Question) -> bytes:
-        keys: dict[str, Any] = {str(n): {} for n in range(count)}
-        names = dict.fromkeys(map(str, range(count)), "")
-        return [message(json.dumps(keys).encode()), packed({"op": "result", **names})][way()]
-
-    send_and_wait(broken)
+    keys: dict[str, Any] = {str(n): {} for n in range(count)}
+    names = dict.fromkeys(map(str, range(count)), "")
+    send_and_wait(lambda question: [message(json.dumps(keys).encode()), packed({"op": "result", **names})])
 
 
 def impossible_hello() -> None:
@@ -156,8 +149,8 @@ def escape_sequences() -> None:
     connection = connect()
     versions = json.dumps({ESCAPES: ESCAPES, "long" * 1000: "x" * 1000})
     texts = {"calculator": ESCAPES + "x" * 1000, "device": ESCAPES, "versions": versions}
-    failed = {"op": "failed", "protocol": "1", "class": ESCAPES, "text": ESCAPES}
-    connection.sendall(packed({**HELLO, **texts} if way() == 0 else failed))
+    not_started = {"op": "failed", "protocol": "1", "class": ESCAPES, "text": ESCAPES}
+    connection.sendall(packed({**HELLO, **texts} if way() == 0 else not_started))
     connection.sendall(answer(receive(connection)))
     wait_for_end(connection)
 
@@ -174,12 +167,7 @@ def impossible_failures() -> None:
         [[1, "x" * 129, ""]],
         {"1": "no list"},
     ]
-
-    def broken(question: Question) -> bytes:
-        failed = [*zeros(question)[:3], ("status", "I64", [question.frames], struct.pack("<q", 1) * question.frames)]
-        return packed({"op": "result", "failures": json.dumps(ways[way()])}, failed)
-
-    send_and_wait(broken)
+    send_and_wait(lambda question: [failed(question, json.dumps(stated)) for stated in ways])
 
 
 if __name__ == "__main__":
