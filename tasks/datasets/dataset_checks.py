@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tasks.datasets.card import Card, Crystal, DatasetError, Difference, Table
 from tasks.structures.frames import Float, Frames
-from tasks.structures.predictions import Labels
+from tasks.structures.predictions import Labels, property_shapes
 
 # The conditions of a simulation, arrays beside those of the frames. By name: dtype, and shape of one row.
 CONDITIONS: Mapping[str, tuple[Any, tuple[int, ...]]] = {
@@ -69,8 +69,7 @@ def check_table(card: Card, table: Table, n: int) -> None:
 
 def check_labels(label_set: str, labels: Labels, frames: Frames) -> None:
     """Labels have the shapes of `frames`; each row is finite or all NaN; only periodic structures have stress."""
-    n, total = len(frames), len(frames.numbers)
-    for name, shape in (("energy", (n,)), ("forces", (total, 3)), ("stress", (n, 6))):
+    for name, shape in property_shapes(frames).items():
         array: Float | None = getattr(labels, name)
         if array is None:
             continue

@@ -25,7 +25,7 @@ from ase.data import atomic_numbers
 from numpy.typing import NDArray
 
 from tasks.datasets.card import DatasetError, dataset_faults
-from tasks.importing.labelled_import import Imported
+from tasks.importing.labelled_import import Imported, joined_labels
 from tasks.structures.frames import Bool, Float, Frames, Int
 from tasks.structures.predictions import Labels
 
@@ -58,18 +58,11 @@ def read_deepmd(path: Path, fparam: Sequence[Column] = ()) -> Imported:
 def joined(parts: Sequence[Imported]) -> Imported:
     """All of `parts`, in order; a label that only some of them have is NaN in the others."""
     frames = Frames.concatenate([part.frames for part in parts])
-    rows = {"energy": (len, ()), "forces": (lambda f: len(f.numbers), (3,)), "stress": (len, (6,))}
-    labels: dict[str, Float | None] = {}
-    for name, (count, shape) in rows.items():
-        arrays = [getattr(part.labels, name) for part in parts]
-        filled = [
-            np.full((count(p.frames), *shape), np.nan) if a is None else a for p, a in zip(parts, arrays, strict=True)
-        ]
-        labels[name] = None if all(a is None for a in arrays) else np.concatenate(filled)
+    labels = joined_labels([(part.frames, part.labels) for part in parts])
     ids = tuple(name for part in parts for name in part.id)
     groups = tuple(group for part in parts for group in part.group)
     unused = sum((Counter(part.unused) for part in parts), Counter[str]())
-    return Imported(frames, Labels(**labels), ids, groups, dict(sorted(unused.items())), parts[0].state_in)
+    return Imported(frames, labels, ids, groups, dict(sorted(unused.items())), parts[0].state_in)
 
 
 def _system(folder: Path, name: str, fparam: Sequence[Column]) -> Imported:

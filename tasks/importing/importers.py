@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,9 +21,9 @@ from ase.stress import full_3x3_to_voigt_6_stress
 from tasks.datasets.card import DatasetError, dataset_faults
 from tasks.importing.import_checks import COMMENT_LINE, check_multiplicity
 from tasks.importing.label_units import ASE_UNITS, LabelUnits
-from tasks.importing.labelled_import import Imported, with_multiplicity
+from tasks.importing.labelled_import import Imported, joined_labels, with_multiplicity
 from tasks.structures.frames import Float, Frames
-from tasks.structures.predictions import Labels
+from tasks.structures.predictions import Labels, Property, property_shapes
 
 # In the search for the first frame that ASE cannot read.
 MAX_FRAMES_SEARCHED = 1_000
@@ -81,14 +82,12 @@ def read_structures(
     groups = tuple(str(atoms.info.get("group", "")) for atoms in structures)
     clusters = _clusters(structures, cluster_field, path, format) if cluster_field else None
     length = units.factor("length", str(path))
-    frames = Frames.concatenate([_frame(atoms, length, f"{path}: frame {i}") for i, atoms in enumerate(structures)])
-    columns = [[_label(a, name, f"{path}: frame {i}") for i, a in enumerate(structures)] for name in _ROWS]
-    arrays = [_column(column, frames, name) for column, name in zip(columns, _ROWS, strict=True)]
-    energy, forces, stress = (
-        None if array is None else array * units.factor(name, str(path))
-        for array, name in zip(arrays, _ROWS, strict=True)
-    )
-    labels = Labels(None if energy is None else energy[:, 0], forces, stress)
+    places = [f"{path}: frame {i}" for i in range(len(structures))]
+    parts = [_frame(atoms, length, where) for atoms, where in zip(structures, places, strict=True)]
+    frames = Frames.concatenate(parts)
+    stated = [_labels(*frame) for frame in zip(structures, parts, places, strict=True)]
+    joined = vars(joined_labels(list(zip(parts, stated, strict=True))))
+    labels = Labels(**{n: a * units.factor(n, str(path)) for n, a in joined.items() if a is not None})
     state_in = STATE_IN.get(str(format), COMMENT_LINE)
     unused = {name: n for name, n in unused_fields(structures).items() if name != cluster_field}
     return Imported(frames, labels, names, groups, unused, state_in, clusters)
@@ -209,11 +208,13 @@ def _frame(atoms: Atoms, length: float, where: str) -> Frames:
         return Frames.from_arrays(arrays)
 
 
-_ROWS = {"energy": 1, "forces": 3, "stress": 6}
+def _labels(atoms: Atoms, frame: Frames, where: str) -> Labels:
+    """The labels of one structure, in the units of the file."""
+    return Labels(**{name: _label(atoms, name, shape, where) for name, shape in property_shapes(frame).items()})
 
 
-def _label(atoms: Atoms, name: str, where: str) -> Float | None:
-    """The label as rows: energy (1, 1), forces (n_atoms, 3), stress (1, 6); None if the frame has none."""
+def _label(atoms: Atoms, name: Property, shape: tuple[int, ...], where: str) -> Float | None:
+    """The label in that shape; None if the frame has none."""
     value = None
     if atoms.calc is not None:
         try:
@@ -230,20 +231,10 @@ def _label(atoms: Atoms, name: str, where: str) -> Float | None:
         raise DatasetError(f"{where}: {name}: is not a number") from None
     if name == "stress" and array.size == 9:
         array = full_3x3_to_voigt_6_stress(array.reshape(3, 3))
-    shape = (len(atoms), 3) if name == "forces" else (1, _ROWS[name])
-    if array.size != shape[0] * shape[1]:
+    if array.size != math.prod(shape):
         raise DatasetError(f"{where}: {name}: has shape {array.shape}, which is not that of {len(atoms)} atoms")
     if not np.isfinite(array).all():
         raise DatasetError(f"{where}: {name}: is not finite")
     if name == "stress" and not atoms.pbc.all():
         raise DatasetError(f"{where}: stress: the structure is not periodic and can have none")
     return array.reshape(shape)
-
-
-def _column(rows: Sequence[Float | None], frames: Frames, name: str) -> Float | None:
-    """The labels of all frames in one array, NaN where a frame has none; None if no frame has one."""
-    if all(row is None for row in rows):
-        return None
-    sizes = frames.n_atoms if name == "forces" else np.ones(len(frames), np.int64)
-    filled = [np.full((int(k), _ROWS[name]), np.nan) if r is None else r for r, k in zip(rows, sizes, strict=True)]
-    return np.concatenate(filled)

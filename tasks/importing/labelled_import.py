@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tasks.datasets.card import Card, DatasetError, Difference, Table
 from tasks.datasets.dataset import Dataset
 from tasks.importing.import_checks import COMMENT_LINE, check_multiplicity, too_few_for_energy
-from tasks.structures.frames import Frames
-from tasks.structures.predictions import ALL_PROPERTIES, Labels, Properties
+from tasks.structures.frames import Float, Frames
+from tasks.structures.predictions import ALL_PROPERTIES, Labels, Properties, property_shapes
 
 # Structures of two label sets are the same within this [Å].
 SAME_WITHIN = 1e-6
@@ -50,6 +50,18 @@ class Imported:
     def has_labels(self) -> bool:
         """Whether any frame has any label."""
         return any(getattr(self.labels, name) is not None for name in ALL_PROPERTIES)
+
+
+def joined_labels(parts: Sequence[tuple[Frames, Labels]]) -> Labels:
+    """The labels of all parts, in order; a label that only some of them have is NaN in the others."""
+    joined: dict[str, Float] = {}
+    for name in ALL_PROPERTIES:
+        arrays = [getattr(labels, name) for _, labels in parts]
+        if any(array is not None for array in arrays):
+            shapes = [property_shapes(frames)[name] for frames, _ in parts]
+            pairs = zip(arrays, shapes, strict=True)
+            joined[name] = np.concatenate([np.full(shape, np.nan) if a is None else a for a, shape in pairs])
+    return Labels(**joined)
 
 
 class LabelSource(NamedTuple):

@@ -17,6 +17,12 @@ Properties = tuple[Property, ...]
 ALL_PROPERTIES: Properties = ("energy", "forces", "stress")
 
 
+def property_shapes(frames: Frames) -> dict[Property, tuple[int, ...]]:
+    """By property, the shape of the values of `frames`."""
+    n, total = len(frames), len(frames.numbers)
+    return {"energy": (n,), "forces": (total, 3), "stress": (n, 6)}
+
+
 # No real answer in eV and Å is as large: a larger number counts as infinite.
 LARGEST = 1e15
 
@@ -115,12 +121,12 @@ class Predictions:
     @classmethod
     def unanswered(cls, frames: Frames, properties: Properties, cause: Cause) -> Predictions:
         """No answer to any of `frames`, for the same cause; with forces and stress if they are among `properties`."""
-        n, total = len(frames), len(frames.numbers)
+        nan = {name: np.full(shape, np.nan) for name, shape in property_shapes(frames).items()}
         return cls(
-            energy=np.full(n, np.nan),
-            forces=np.full((total, 3), np.nan) if "forces" in properties else None,
-            stress=np.full((n, 6), np.nan) if "stress" in properties else None,
-            failure=np.full(n, cause, np.int8),
+            energy=nan["energy"],
+            forces=nan["forces"] if "forces" in properties else None,
+            stress=nan["stress"] if "stress" in properties else None,
+            failure=np.full(len(frames), cause, np.int8),
         )
 
     @classmethod
