@@ -10,11 +10,11 @@ from ase.build import bulk
 from ase.calculators.emt import EMT
 
 from sandbox.selftest.attack import Finding, Trial, stated_attacks
-from sandbox.selftest.secrecy_attacks import SECRECY_ATTACKS, ask_energy, secret_atoms
+from sandbox.selftest.secrecy_attacks import SECRECY_ATTACKS, ask_energy, secret_atoms, selftest_card
 from sandbox.selftest.timing_attacks import TIMING_ATTACKS
 from sandbox.verdict import Verdict
 from sandbox.wire.remote import RemoteCalculator
-from tasks.datasets.card import Card, LabelSet
+from tasks.datasets.card import LabelSet
 from tasks.datasets.dataset import Dataset
 from tasks.kind import Observation, Watch
 from tasks.kinds.labelled_frames import LabelledFrames, LabelledFramesParameters
@@ -37,15 +37,8 @@ def labelled(seed: int = 7) -> Dataset:
         crystal.positions += rng.normal(0.0, 0.05, crystal.positions.shape)
         entries.append(Named(f"Cu {index}", "fcc", crystal))
     true = InProcessCalculator(EMT()).compute(Frames.from_atoms([entry.atoms for entry in entries]), ALL_PROPERTIES)
-    card = Card(
-        name="selftest",
-        version="1",
-        title="Selftest",
-        domain="Inorganic Materials",
-        periodic=True,
-        label_sets={"EMT": LabelSet(theory="EMT", dispersion=False)},
-        default_label_set="EMT",
-    )
+    label_sets = {"EMT": LabelSet(theory="EMT", dispersion=False)}
+    card = selftest_card(label_sets=label_sets, default_label_set="EMT")
     return dataset_of(card, entries, labels={"EMT": Labels(true.energy, true.forces, true.stress)})
 
 

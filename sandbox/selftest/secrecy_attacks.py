@@ -27,9 +27,9 @@ from tasks.quickstart.dataset import Named, dataset_of
 from tasks.structures.frames import Frames
 
 
-def unlabelled_card() -> Card:
-    """The card of a data set of crystals without labels."""
-    return Card(name="selftest", version="1", title="Selftest", domain="Inorganic Materials", periodic=True)
+def selftest_card(**labels: Any) -> Card:
+    """The card of a data set of crystals, without labels unless they are stated."""
+    return Card(name="selftest", version="1", title="Selftest", domain="Inorganic Materials", periodic=True, **labels)
 
 
 def secret_atoms(count: int = 2) -> Atoms:
@@ -73,7 +73,7 @@ def examine_log(trial: Trial) -> Finding:
 def examine_errors(trial: Trial) -> Finding:
     """The cause of an error is stored, its class and text are not."""
     atoms = secret_atoms()
-    data = dataset_of(unlabelled_card(), [Named("secret", "", atoms)])
+    data = dataset_of(selftest_card(), [Named("secret", "", atoms)])
 
     def ask(remote: RemoteCalculator) -> tuple[bool, Observation]:
         error = remote.compute(data.frames, ("energy",)).errors.get(0)

@@ -17,7 +17,7 @@ from ase import Atoms
 from ase.build import bulk
 
 from sandbox.selftest.attack import Finding, Trial, stated_attacks
-from sandbox.selftest.secrecy_attacks import ask_energy, secret_atoms, unlabelled_card
+from sandbox.selftest.secrecy_attacks import ask_energy, secret_atoms, selftest_card
 from sandbox.verdict import SubmissionFault, Verdict
 from sandbox.wire.remote import RemoteCalculator
 from sandbox.wire.session import SessionOutcome
@@ -40,7 +40,7 @@ KIND = Efficiency()
 
 def timing_data() -> Dataset:
     """Two crystals that are replicated to be timed."""
-    return dataset_of(unlabelled_card(), [Named(element, "fcc", bulk(element, cubic=True)) for element in ("Cu", "Al")])
+    return dataset_of(selftest_card(), [Named(element, "fcc", bulk(element, cubic=True)) for element in ("Cu", "Al")])
 
 
 def timed(trial: Trial, way: int = 1, again: bool = True, parameters: EfficiencyParameters = TIMING) -> Measurement:

@@ -87,7 +87,7 @@ class WatchedContainer:
     def limit(self, name: str) -> int | None:
         """The hard limit of its first process that `/proc/PID/limits` calls `name`; None if it cannot be seen."""
         if self.pid:
-            for line in (PROC / str(self.pid) / "limits").read_text().splitlines():
+            for line in _lines(self.pid, "limits"):
                 if line.startswith(name):
                     return int(line.removeprefix(name).split()[1])
         return None
@@ -96,14 +96,13 @@ class WatchedContainer:
         """The mount options in it, by folder; empty if they cannot be seen."""
         if not self.pid:
             return {}
-        rows = (line.split() for line in (PROC / str(self.pid) / "mountinfo").read_text().splitlines())
+        rows = (line.split() for line in _lines(self.pid, "mountinfo"))
         return {row[4]: row[5] for row in rows}
 
     def interfaces(self) -> set[str]:
         """Its network interfaces; if they cannot be seen, the engine's networks."""
         if self.pid:
-            lines = (PROC / str(self.pid) / "net" / "dev").read_text().splitlines()[2:]
-            return {line.partition(":")[0].strip() for line in lines}
+            return {line.partition(":")[0].strip() for line in _lines(self.pid, "net/dev")[2:]}
         return {"lo", *(self.seen["NetworkSettings"].get("Networks") or {})} - {"none"}
 
     def changed_files(self) -> set[str]:
@@ -159,8 +158,12 @@ def host_processes() -> Iterator[Process]:
 
 
 def _status(pid: int) -> dict[str, str]:
-    lines = (PROC / str(pid) / "status").read_text().splitlines()
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in _lines(pid, "status"))}
+
+
+def _lines(pid: int, name: str) -> list[str]:
+    """The lines of a file of a process in `/proc`."""
+    return (PROC / str(pid) / name).read_text().splitlines()
 
 
 def _belongs(pid: int, container_id: str | None) -> bool:

@@ -196,7 +196,7 @@ def save_dataset(dataset: Dataset, data_root: Path) -> Path:
     labels = {
         f"{label_set}/{name}": array
         for label_set, labels in dataset.label_arrays.items()
-        for name, array in _arrays(labels).items()
+        for name, array in labels.arrays.items()
     }
     if labels:
         files[LABELS] = _pack(labels)
@@ -266,10 +266,6 @@ def _read_frames(folder: Path, card: Card) -> tuple[Frames, dict[str, NDArray[An
     conditions = {name: array for name, array in arrays.items() if name in CONDITIONS}
     with dataset_faults(folder / FRAMES):
         return Frames.from_arrays(arrays), conditions
-
-
-def _arrays(labels: Labels) -> dict[str, NDArray[Any]]:
-    return {name: array for name in ALL_PROPERTIES if (array := getattr(labels, name)) is not None}
 
 
 def _pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:

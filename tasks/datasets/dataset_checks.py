@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.datasets.card import Card, Crystal, DatasetError, Difference, Table
-from tasks.structures.frames import Float, Frames
+from tasks.structures.frames import Frames
 from tasks.structures.predictions import Labels, property_shapes
 
 # The conditions of a simulation, arrays beside those of the frames. By name: dtype, and shape of one row.
@@ -69,10 +69,9 @@ def check_table(card: Card, table: Table, n: int) -> None:
 
 def check_labels(label_set: str, labels: Labels, frames: Frames) -> None:
     """Labels have the shapes of `frames`; each row is finite or all NaN; only periodic structures have stress."""
-    for name, shape in property_shapes(frames).items():
-        array: Float | None = getattr(labels, name)
-        if array is None:
-            continue
+    shapes = property_shapes(frames)
+    for name, array in labels.arrays.items():
+        shape = shapes[name]
         where = f"{LABELS}: {label_set}/{name}"
         if array.shape != shape:
             raise DatasetError(f"{where}: must have shape {shape}, not {array.shape}")

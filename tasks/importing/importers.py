@@ -86,8 +86,8 @@ def read_structures(
     parts = [_frame(atoms, length, where) for atoms, where in zip(structures, places, strict=True)]
     frames = Frames.concatenate(parts)
     stated = [_labels(*frame) for frame in zip(structures, parts, places, strict=True)]
-    joined = vars(joined_labels(list(zip(parts, stated, strict=True))))
-    labels = Labels(**{n: a * units.factor(n, str(path)) for n, a in joined.items() if a is not None})
+    arrays = joined_labels(list(zip(parts, stated, strict=True))).arrays
+    labels = Labels(**{name: array * units.factor(name, str(path)) for name, array in arrays.items()})
     state_in = STATE_IN.get(str(format), COMMENT_LINE)
     unused = {name: n for name, n in unused_fields(structures).items() if name != cluster_field}
     return Imported(frames, labels, names, groups, unused, state_in, clusters)

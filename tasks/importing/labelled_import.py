@@ -49,7 +49,7 @@ class Imported:
     @property
     def has_labels(self) -> bool:
         """Whether any frame has any label."""
-        return any(getattr(self.labels, name) is not None for name in ALL_PROPERTIES)
+        return bool(self.labels.arrays)
 
 
 def joined_labels(parts: Sequence[tuple[Frames, Labels]]) -> Labels:
@@ -135,7 +135,7 @@ def _labels(source: LabelSource, without: Properties) -> Labels:
         unused = ", ".join(source.imported.unused)
         others = f"; it has {unused}: rename what is meant" if unused else ""
         raise DatasetError(f"{source.path}: energy, forces, stress: no frame has any{others}")
-    if all(getattr(labels, name) is None for name in ALL_PROPERTIES):
+    if not labels.arrays:
         raise DatasetError(f"{source.path}: --without {', '.join(without)}: no label is left")
     complaint = None if labels.energy is None else too_few_for_energy(source.imported.frames, labels.energy)
     if complaint is not None:

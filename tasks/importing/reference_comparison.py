@@ -117,8 +117,7 @@ class LabelComparison(NamedTuple):
 
 def compare(labels: Labels, predictions: Predictions, frames: Frames) -> list[LabelComparison]:
     """Correlation, slope, and the mistakes that they show, for each property that has labels."""
-    labelled = [name for name in ALL_PROPERTIES if getattr(labels, name) is not None]
-    return [_compare(name, getattr(labels, name), getattr(predictions, name), frames) for name in labelled]
+    return [_compare(name, array, getattr(predictions, name), frames) for name, array in labels.arrays.items()]
 
 
 def _compare(name: Property, labels: Float, predicted: Float | None, frames: Frames) -> LabelComparison:

@@ -74,6 +74,11 @@ class Labels:
     forces: Float | None = None
     stress: Float | None = None
 
+    @property
+    def arrays(self) -> dict[Property, Float]:
+        """The arrays that are there, by property."""
+        return {name: array for name in ALL_PROPERTIES if (array := getattr(self, name)) is not None}
+
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
