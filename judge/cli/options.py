@@ -11,14 +11,20 @@ from judge.records.decisions import MAX_REASON
 from sandbox.driver import DriverName
 from sandbox.events import plain
 
+RETRY_HELD = "--retry-held"
+
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions")]
+Everything = Annotated[bool, typer.Option("--all", help="all submissions")]
+RetryHeld = Annotated[bool, typer.Option(RETRY_HELD, help="try held units again")]
 SuiteName = Annotated[str | None, typer.Option("--suite", help="name, or path of a TOML file")]
 Tasks = Annotated[list[str] | None, typer.Option(help="only this task; may be repeated")]
 Gpus = Annotated[str, typer.Option(help="UUIDs, comma-separated; none means the CPU")]
 Drivers = Annotated[DriverName | None, typer.Option(help="docker, or process: no isolation")]
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="skip tasks whose data sets are missing")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON to standard output")]
-
-
+AsPublished = Annotated[
+    bool, typer.Option("--as-published", help="by the scheme's own rules, instead of the corrected ones")
+]
 Reason = Annotated[str, typer.Option(help="why; the pages show it")]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import typer
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from judge.cli.options import Gpus, Json, asked_gpus
+from judge.cli.output import print_json, print_lines
 from judge.config import ConfigError, UsageError
 from judge.evaluation.request import Request, choose_tasks
 from judge.intake.intake import intake
@@ -40,7 +40,7 @@ def intake_command(gpus: Gpus = "", as_json: Json = False) -> None:
     with Reporter(Console(stderr=as_json), "intake") as reporter:
         summary = intake(open_workspace(), reporter, asked_gpus(gpus))
     if as_json:
-        print(json.dumps({**summary.model_dump(mode="json"), "exit_status": summary.exit_status}, indent=1))
+        print_json({**summary.model_dump(mode="json"), "exit_status": summary.exit_status})
     else:
         _show(summary)
     raise typer.Exit(summary.exit_status)
@@ -122,7 +122,6 @@ def _show(summary: IntakeSummary) -> None:
             name = escape(plain(decision.name, 60))
             table.add_row(decision.invitation, decision.slot[:8], name, outcome, decision.submission)
         console.print(table)
-    for line in summary_lines(summary):
-        console.print(escape(line), soft_wrap=True)
+    print_lines(console, summary_lines(summary))
     if summary.counts["submitted"]:
         console.print("Next: judge evaluate --all")

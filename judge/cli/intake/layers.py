@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.filesize import decimal
 from rich.markup import escape
 
 from judge.cli.options import Json
+from judge.cli.output import print_json
 from judge.config import UsageError
 from judge.images.disk_space import require_room
 from judge.images.fetch import mirror_layers
@@ -58,7 +58,7 @@ def list_layers(as_json: Json = False) -> None:
     """Lists the layers that no author needs to send."""
     layers = public_layers(open_workspace().store)
     if as_json:
-        print(json.dumps([layer.model_dump(mode="json", exclude={"schema_version"}) for layer in layers], indent=1))
+        print_json([layer.model_dump(mode="json", exclude={"schema_version"}) for layer in layers])
         return
     if not layers:
         print("None yet: judge layers add IMAGE")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
 from judge.cli.options import Json
+from judge.cli.output import print_json
 from judge.upkeep.doctor import examine
 from judge.workspace import open_workspace
 
@@ -22,5 +21,5 @@ def doctor_command(as_json: Json = False) -> None:
             mark = {True: "ok ", None: "–  ", False: "NOT"}[finding.ok]
             print(f"{mark}  {finding.name}: {finding.text}", flush=True)
     if as_json:
-        print(json.dumps([finding._asdict() for finding in findings], indent=1))
+        print_json([finding._asdict() for finding in findings])
     raise typer.Exit(FAULTS if any(finding.ok is False for finding in findings) else 0)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from judge.cli.intake.intake import intake_before_judging, write_statuses_of_suite
 from judge.cli.maintainer.request_options import make_request, require_choice
-from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks
+from judge.cli.options import Drivers, Everything, Gpus, Ids, Json, RetryHeld, SkipMissing, SuiteName, Tasks
+from judge.cli.output import print_json, print_lines
 from judge.config import UsageError, load_settings
 from judge.evaluation.estimate import HOUR_S
 from judge.evaluation.evaluate import Summary, evaluate, in_words
@@ -26,13 +25,13 @@ INTERRUPTED = 130
 
 
 def evaluate_command(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="all submissions")] = False,
+    ids: Ids = None,
+    everything: Everything = False,
     suite: SuiteName = None,
     task: Tasks = None,
     gpus: Gpus = "",
     driver: Drivers = None,
-    retry_held: Annotated[bool, typer.Option("--retry-held", help="try held units again")] = False,
+    retry_held: RetryHeld = False,
     skip_missing: SkipMissing = False,
     observe_only: Annotated[
         bool, typer.Option("--observe-only", help="only ask the models; another machine has the labels and measures")
@@ -63,10 +62,9 @@ def evaluate_command(
         raise typer.Exit(INTERRUPTED) from None
     status = max(summary.exit_status, intake.exit_status if intake else 0)
     if as_json:
-        print(json.dumps(_as_json(summary, intake, status)))
+        print_json(_as_json(summary, intake, status), indent=None)
     else:
-        for line in in_words(summary):
-            console.print(escape(line), soft_wrap=True)
+        print_lines(console, in_words(summary))
     raise typer.Exit(status)
 
 

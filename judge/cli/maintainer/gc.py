@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from rich.filesize import decimal
 from rich.markup import escape
 
 from judge.cli.options import Json
+from judge.cli.output import print_json, print_lines
 from judge.config import JudgeSettings, UsageError
 from judge.records.hardware import hardware_class
 from judge.records.results import read_submissions
@@ -50,7 +50,7 @@ def gc_command(
     gone = [each for each in garbage if each not in kept]
     if as_json:
         removed = [{"kind": each.kind, "name": each.name, "size_bytes": each.size_bytes} for each in gone]
-        print(json.dumps({"dry_run": dry_run, "garbage": removed, "notes": lines}))
+        print_json({"dry_run": dry_run, "garbage": removed, "notes": lines}, indent=None)
     else:
         _show(gone, lines, dry_run)
 
@@ -110,8 +110,7 @@ def _show(gone: list[Garbage], lines: list[str], dry_run: bool) -> None:
         for each in gone:
             table.add_row(each.kind, escape(each.name), decimal(each.size_bytes))
         console.print(table)
-    for line in lines:
-        console.print(escape(line), soft_wrap=True)
+    print_lines(console, lines)
     total = decimal(sum(each.size_bytes for each in gone))
     if not gone:
         console.print("There is nothing to remove.")

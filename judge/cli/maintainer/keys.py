@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
+from judge.cli.output import print_json
 from judge.config import ConfigError, load_settings
 from judge.records.signing import SigningKey, keys_by_source, safe_key_file, trust, trusted_file
 
@@ -24,7 +24,10 @@ def show(as_json: Json = False) -> None:
         public = SigningKey.load(path).public
     except FileNotFoundError:
         raise ConfigError(f"key_file: there is no key in {path}: judge keys create") from None
-    print(json.dumps({"public": public, "key_file": str(path)}) if as_json else f"{public}\n{path}")
+    if as_json:
+        print_json({"public": public, "key_file": str(path)}, indent=None)
+    else:
+        print(f"{public}\n{path}")
 
 
 @app.command("create")
@@ -48,7 +51,7 @@ def list_command(as_json: Json = False) -> None:
     """Lists the keys whose signatures count, and where each is stated."""
     by_source = keys_by_source(load_settings())
     if as_json:
-        print(json.dumps(by_source, indent=1))
+        print_json(by_source)
         return
     for source, keys in by_source.items():
         for key in keys:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.cells import cell_len, set_cell_size
 
+from judge.cli.output import print_json
 from judge.records.decisions import Decisions, read_all_decisions
 from judge.records.record_cache import SubmissionFacts, open_cache
 from judge.records.result_selection import select_counting
@@ -31,7 +31,7 @@ def list_command(
     in_order = sorted(facts.values(), key=lambda each: (each.submission.created, each.submission.id))
     rows = [_row(each, decisions_by_id[each.submission.id]) for each in in_order]
     if as_json:
-        print(json.dumps(rows, indent=1))
+        print_json(rows)
         return
     if not rows:
         print(f"No submission in {settings.store} yet: lambench-submit IMAGE")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from dataclasses import replace
@@ -10,11 +9,23 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from judge.cli.maintainer.request_options import make_request, require_choice
-from judge.cli.options import Drivers, Gpus, Json, SkipMissing, SuiteName, Tasks, checked_reason
+from judge.cli.options import (
+    RETRY_HELD,
+    Drivers,
+    Everything,
+    Gpus,
+    Ids,
+    Json,
+    RetryHeld,
+    SkipMissing,
+    SuiteName,
+    Tasks,
+    checked_reason,
+)
+from judge.cli.output import print_json, print_lines
 from judge.config import UsageError
 from judge.evaluation.rejudge import Change, Rejudged, apply, judged_anew, rejudge
 from judge.workspace import open_workspace
@@ -22,17 +33,17 @@ from submissions.progress import Reporter
 from submissions.tables import number_text, plain_table, table_console
 
 INTERRUPTED = 130
-AGAIN, RETRY_HELD = "--again", "--retry-held"
+AGAIN = "--again"
 
 
 def rejudge_command(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="all submissions")] = False,
+    ids: Ids = None,
+    everything: Everything = False,
     suite: SuiteName = None,
     task: Tasks = None,
     gpus: Gpus = "",
     driver: Drivers = None,
-    retry_held: Annotated[bool, typer.Option(RETRY_HELD, help="try held units again")] = False,
+    retry_held: RetryHeld = False,
     skip_missing: SkipMissing = False,
     again: Annotated[
         bool, typer.Option(AGAIN, help="start another round, even if the last one was not applied")
@@ -65,7 +76,7 @@ def rejudge_command(
         print(f"\nStopped. Finished units are kept. To continue: {_command(RETRY_HELD)}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
-        print(json.dumps({**done.model_dump(mode="json"), "exit_status": done.exit_status}))
+        print_json({**done.model_dump(mode="json"), "exit_status": done.exit_status}, indent=None)
     else:
         _show(done)
     raise typer.Exit(done.exit_status)
@@ -81,13 +92,12 @@ def _show(done: Rejudged) -> None:
     console = table_console()
     console.print(table_of(done.changes))
     failed = [f"{change.submission} {change.task}: {change.why}" for change in done.changes if change.after is None]
-    for line in (*done.not_judged, *failed, *done.not_applied):
-        console.print(escape(line), soft_wrap=True)
+    print_lines(console, (*done.not_judged, *failed, *done.not_applied))
     if done.applied:
         console.print("The new results count from now on. Next: judge site build")
     elif any(change.after is not None for change in done.changes):
-        line = f"The old results still count. To make the new ones count: {_command()} --apply --reason TEXT"
-        console.print(escape(line), soft_wrap=True)
+        next_step = f"{_command()} --apply --reason TEXT"
+        print_lines(console, [f"The old results still count. To make the new ones count: {next_step}"])
 
 
 def table_of(changes: tuple[Change, ...]) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Annotated
 import typer
 
 from judge.cli.options import Json
+from judge.cli.output import print_json
 from judge.config import UsageError
 from judge.evaluation.host_selftest import run_selftest
 from judge.records.signing import safe_key_file
@@ -44,7 +44,7 @@ def selftest_command(
     failed = [result.name for result in results if not result.held]
     if as_json:
         summary = {"passed": not failed, "recorded": not only, "seconds": time.monotonic() - begin}
-        print(json.dumps({**summary, "results": [result._asdict() for result in results]}, indent=1))
+        print_json({**summary, "results": [result._asdict() for result in results]})
     else:
         print(_summary(len(results), failed, time.monotonic() - begin))
     raise typer.Exit(NOT_HELD if failed else 0)
@@ -96,7 +96,7 @@ def _summary(count: int, failed: Sequence[str], seconds: float) -> str:
 
 def _print_list(attacks: Sequence[Attack], as_json: bool) -> None:
     if as_json:
-        print(json.dumps([{"name": attack.name, "tries": attack.tries} for attack in attacks], indent=1))
+        print_json([{"name": attack.name, "tries": attack.tries} for attack in attacks])
         return
     width = max(len(attack.name) for attack in attacks)
     for attack in attacks:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from rich.table import Table
 
 from judge.cli.maintainer.show_author import show_to_author
 from judge.cli.options import Json
+from judge.cli.output import print_json, print_lines
 from judge.config import UsageError
 from judge.evaluation.request import choose_submissions
 from judge.records.decisions import read_decisions
@@ -50,20 +50,19 @@ def show_command(
             "results": [result.model_dump(mode="json") for result in results],
             "held": [{"task": unit.task, **unit.end.model_dump(mode="json")} for unit in held],
         }
-        print(json.dumps(fields, indent=1))
+        print_json(fields)
         return
     console = table_console()
     card = submission.card
     console.print(f"[bold]{escape(plain(card.name))}[/] {escape(plain(card.version))}  {submission.id}")
     reference = plain(submission.image.reference, 512)
-    console.print(escape(f"{reference} ({submission.image.id[:19]}…)"), soft_wrap=True)
+    print_lines(console, [f"{reference} ({submission.image.id[:19]}…)"])
     if decisions.removal:
-        console.print(escape(decisions.in_words[:1].upper() + decisions.in_words[1:]), soft_wrap=True)
+        print_lines(console, [decisions.in_words[:1].upper() + decisions.in_words[1:]])
     console.print(_results_table(results) if results else "Not judged yet: judge evaluate " + submission.id)
     for result in results if task else ():
         show_details(result, console)
-    for unit in held:
-        console.print(escape(f"held: {unit.task} ({unit.end.fault}): {unit.end.sentence}"), soft_wrap=True)
+    print_lines(console, (f"held: {unit.task} ({unit.end.fault}): {unit.end.sentence}" for unit in held))
 
 
 def show_details(result: Result, console: Console) -> None:
@@ -74,8 +73,7 @@ def show_details(result: Result, console: Console) -> None:
         if metric.charged is not None:
             costs.add_row(name, number_text(metric.charged, 5), number_text(metric.failure_cost, 5), metric.unit)
     console.print(costs)
-    for line in (result.sentence, *(f"{name}: {note}" for name, note in result.notes.items())):
-        console.print(escape(line), soft_wrap=True)
+    print_lines(console, (result.sentence, *(f"{name}: {note}" for name, note in result.notes.items())))
     if result.parts:
         parts = plain_table("by", "part", "metric", "value", "unit", "failed", numbers=("value", "failed"))
         for part in result.parts:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from rich.markup import escape
 
+from judge.cli.output import print_json
 from judge.disclosure.author_view import LOG_WITHHELD
 from judge.intake.status import read_progress
 from judge.workspace import Workspace
@@ -26,7 +25,7 @@ def show_to_author(workspace: Workspace, submission: Submission, task: str | Non
         progress = progress.model_copy(update={"tasks": shown, "n_tasks": len(shown)})
     log = read_log(workspace.store, submission.id)
     if as_json:
-        print(json.dumps({**progress.model_dump(mode="json"), "log": log, "log_withheld": LOG_WITHHELD}, indent=1))
+        print_json({**progress.model_dump(mode="json"), "log": log, "log_withheld": LOG_WITHHELD})
         return
     console = table_console()
     console.print(f"[bold]{escape(plain(progress.name))}[/]  {progress.submission}: {progress.state}")

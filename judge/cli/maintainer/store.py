@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from judge.audit.store_digest import digest_lines, digest_of
 from judge.cli.options import Json
+from judge.cli.output import print_json
 from judge.workspace import open_workspace
 
 app = typer.Typer(no_args_is_help=True)
@@ -28,7 +28,7 @@ def digest(
     result_lines = digest_lines(open_workspace().store)
     if as_json:
         summary = {"digest": digest_of(result_lines), "results": len(result_lines)}
-        print(json.dumps({**summary, "lines": result_lines} if lines else summary, indent=1))
+        print_json({**summary, "lines": result_lines} if lines else summary)
         return
     for line in result_lines if lines else ():
         print(line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,7 +10,8 @@ import typer
 from judge.audit.verify_published import PublicationCheck, check_published
 from judge.audit.verify_results import SubmissionCheck, VerificationContext, check_submission
 from judge.cli.maintainer.request_options import require_choice
-from judge.cli.options import Json, SkipMissing, SuiteName
+from judge.cli.options import Everything, Ids, Json, SkipMissing, SuiteName
+from judge.cli.output import print_json
 from judge.evaluation.current_results import current_results
 from judge.evaluation.request import choose_id
 from judge.publishing.destination import open_site
@@ -28,8 +28,8 @@ MAX_LINE = 1000
 
 
 def verify_command(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="submissions")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="all submissions")] = False,
+    ids: Ids = None,
+    everything: Everything = False,
     suite: SuiteName = None,
     trust: Annotated[
         list[str] | None, typer.Option(metavar="KEY", help="also trust this public key; may be repeated")
@@ -57,7 +57,7 @@ def verify_command(
     defects = [row for row in rows if not (skip_missing and row.missing)]
     status = BROKEN if defects else 0
     if as_json:
-        print(json.dumps(_as_data(checked, published, defects, status), indent=1))
+        print_json(_as_data(checked, published, defects, status))
     else:
         for line in _summary(checked, published, defects):
             print(line)

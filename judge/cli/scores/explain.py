@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from typing import Annotated
@@ -11,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from judge.cli.options import Json, SuiteName
+from judge.cli.options import AsPublished, Json, SuiteName
+from judge.cli.output import print_lines, print_scores_json
 from judge.config import UsageError
 from judge.evaluation.current_results import current_results
 from judge.evaluation.request import choose_submissions
@@ -32,9 +32,7 @@ def explain_command(
     suite: SuiteName = None,
     score: Annotated[str | None, typer.Option(help="only this one: force-field, property, efficiency …")] = None,
     depth: Annotated[int, typer.Option(min=0, help="number of levels shown below the score")] = ALL_LEVELS,
-    as_published: Annotated[
-        bool, typer.Option("--as-published", help="by the scheme's own rules, instead of the corrected ones")
-    ] = False,
+    as_published: AsPublished = False,
     as_json: Json = False,
 ) -> None:
     """Shows how the scores of a submission were computed: weights, baselines, failures, formulas and their sources."""
@@ -95,14 +93,14 @@ def _print_json(board: Leaderboard, row: Row, shown: dict[str, Term], as_publish
         "rank": row.rank,
         "scores": {name: as_data(term) for name, term in shown.items()},
     }
-    print(json.dumps(explanation, indent=1, ensure_ascii=False, allow_nan=False))
+    print_scores_json(explanation)
 
 
 def _print_text(board: Leaderboard, row: Row, shown: dict[str, Term], as_published: bool, depth: int) -> None:
     release, card = board.published if as_published else board.release, row.submission.card
     console = table_console()
     console.print(f"[bold]{escape(card.name)}[/] {escape(card.version)}  {row.submission.id}")
-    console.print(escape(f"{release.title}, suite {board.suite.name}; after {release.source}"), soft_wrap=True)
+    print_lines(console, [f"{release.title}, suite {board.suite.name}; after {release.source}"])
     for term in shown.values():
         print_tree(term, console, depth)
 
@@ -119,7 +117,7 @@ def print_tree(term: Term, console: Console, depth: int) -> None:
         table.add_row("  " * level + escape(below.name), value_text(below), share, measured, escape(how))
     console.print(table)
     if term.source:
-        console.print(escape(f"source: {term.source}"), soft_wrap=True)
+        print_lines(console, [f"source: {term.source}"])
 
 
 def _because(raw: RawMetric) -> str:

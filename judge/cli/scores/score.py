@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from rich.markup import escape
 
 from judge.cli.json_input import read_json
 from judge.cli.options import Json
+from judge.cli.output import print_scores_json
 from judge.cli.scores.score_files import ml_peg_command, mlipaudit_command
 from judge.cli.scores.score_suite import suite_command
 from judge.config import UsageError
@@ -54,7 +54,7 @@ def lambench(
     if as_json:
         models = {name: _as_data(rules, model) for name, model in scores.items()}
         summary = {"release": rules.name, "variant": rules.variant, "models": models, "notes": list(read.notes)}
-        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
+        print_scores_json(summary)
         return
     _print_table(rules, scores)
     for name, model in scores.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,8 @@ import typer
 from rich.markup import escape
 
 from judge.cli.json_input import read_text
-from judge.cli.options import Json
+from judge.cli.options import AsPublished, Json
+from judge.cli.output import print_scores_json
 from judge.cli.scores.explain import ALL_LEVELS, print_tree
 from judge.cli.scores.score_files_input import MlipAuditFile, MlipAuditModel, MlPegFile, MlPegModel, read_table
 from judge.config import UsageError
@@ -62,9 +62,6 @@ class _Board:
 
 
 FactsFile = Annotated[Path | None, typer.Option("--facts", metavar="FILE.TOML", help="instead of the packaged facts")]
-AsPublished = Annotated[
-    bool, typer.Option("--as-published", help="by the scheme's own rules, instead of the corrected ones")
-]
 Explain = Annotated[str | None, typer.Option(metavar="MODEL", help="show how this model's scores were computed")]
 
 
@@ -154,7 +151,7 @@ def _show(board: _Board, path: Path, explain: str | None, as_json: bool) -> None
         about = {"scheme": board.scheme, "release": board.release, "variant": board.variant}
         about |= {"preset": board.preset} if board.preset else {}
         summary = {**about, "models": models, "notes": board.notes}
-        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
+        print_scores_json(summary)
         return
     if explain is not None:
         console = table_console()

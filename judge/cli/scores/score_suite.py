@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from judge.cli.options import Json, SuiteName
+from judge.cli.output import print_scores_json
 from judge.cli.scores.explain import board_for_command, scores_of, value_text
 from judge.ranking.leaderboard import Leaderboard, Row
 from judge.workspace import open_workspace
@@ -36,7 +36,7 @@ def suite_command(
         release = board.published if as_published else board.release
         models = {row.submission.id: _as_data(board, row, as_published) for row in board.rows}
         summary = {"suite": board.suite.name, "release": release.name, "variant": release.variant, "models": models}
-        print(json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False))
+        print_scores_json(summary)
         return
     if not board.rows:
         print(f"No submission in {workspace.settings.store} yet: lambench-submit IMAGE")

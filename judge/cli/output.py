@@ -1,0 +1,29 @@
+"""What several commands print in the same way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.markup import escape
+
+
+def print_json(content: object, indent: int | None = 1) -> None:
+    """Prints JSON for a program, in ASCII."""
+    print(json.dumps(content, indent=indent))
+
+
+def print_scores_json(content: object) -> None:
+    """Prints scores as JSON for a program.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def print_lines(console: Console, lines: Iterable[str]) -> None:
+    """Prints each line as it is, without markup. A long line is not cut."""
+    for line in lines:
+        console.print(escape(line), soft_wrap=True)
